@@ -1,0 +1,70 @@
+"""Algebra, what the engine must know about one kind of value: numbers are one kind, text is another."""
+
+from abc import ABC, abstractmethod
+
+
+class Algebra(ABC):
+    """How data and cotangents of one kind of value behave. Cotangents add by `+`.
+
+    kind    the subclass of Value that ops of this algebra return
+    native  the type of data that needs no `wrap`
+    """
+
+    kind = None
+    native = None
+
+    @abstractmethod
+    def wrap(self, data):
+        """What an op's body returned, as data of a value."""
+
+    @abstractmethod
+    def describe(self, data):
+        """Shape and dtype of data, in words for an error."""
+
+    @abstractmethod
+    def is_differentiable(self, data):
+        """Whether a gradient with respect to such data makes sense."""
+
+    @abstractmethod
+    def check_differentiable(self, data):
+        """Raise a DTypeError unless `is_differentiable(data)`."""
+
+    @abstractmethod
+    def quiet(self):
+        """A context manager that silences the warnings of derivatives, such as that of 1/0."""
+
+    @abstractmethod
+    def seed(self, value):
+        """The cotangent with which a backward pass from `value` starts when the user gives none."""
+
+    @abstractmethod
+    def check_seed(self, value, seed):
+        """The cotangent that the user gave for `value`, as the walk wants it; raise where it does not fit."""
+
+    @abstractmethod
+    def zero(self, data):
+        """The cotangent of `data` where nothing has arrived."""
+
+    @abstractmethod
+    def fits(self, operand, result, broadcasts):
+        """What the cotangent of `operand` must be brought to, or None where it comes out right by itself."""
+
+    @abstractmethod
+    def fit(self, cotangent, target):
+        """`cotangent` brought to the `target` that `fits` gave: undoes broadcasting, once, for every rule."""
+
+    @abstractmethod
+    def accumulate(self, value, cotangent):
+        """Add `cotangent` to `value.grad`, in memory that no other gradient shares."""
+
+    @abstractmethod
+    def is_view(self, data, source):
+        """Whether `data` shows the memory of `source`."""
+
+    @abstractmethod
+    def owner(self, data):
+        """The object that owns the memory of `data`, which all views of it share."""
+
+    @abstractmethod
+    def find_anomaly(self, data):
+        """The index of the first NaN or infinity in `data`, or None."""

@@ -1,0 +1,162 @@
+"""Function, a custom op in PyTorch's manner, for any kind of value."""
+
+from ..errors import ArgumentError, GraphError, MissingRuleError
+from .mode import changed, is_recording
+from .value import Projection, Record, Value
+
+
+class Context:
+    """What a Function's forward pass leaves for its backward pass. Any attribute may be set on it."""
+
+    def __init__(self, needs_input_grad):
+        #: For each argument of `apply`, whether its gradient is wanted.
+        self.needs_input_grad = needs_input_grad
+        self.materializes = True
+        self.saved_tensors = self.constants = ()
+
+    def save_for_backward(self, *values):
+        """Keep inputs, outputs or other values for `backward`, which reads them as `saved_tensors`.
+
+        Only values saved in this way are linked to the graph again for second derivatives, and are checked for having
+        been written to in between.
+        """
+        for value in values:
+            if value is not None and not isinstance(value, Value):
+                raise ArgumentError(f"save_for_backward takes tensors or None, got {type(value).__name__}; set anything "
+                                    "else as an attribute of ctx")
+        self.saved_tensors = values
+
+    def mark_non_differentiable(self, *outputs):
+        """Declare that these outputs have no gradient."""
+        self.constants = outputs
+
+    def set_materialize_grads(self, wanted):
+        """Whether `backward` gets zeros (the default) or None for an output that received no gradient."""
+        self.materializes = wanted
+
+
+class Function:
+    """Base of custom ops. Subclass it with static methods and call `apply`.
+
+    Either `forward(ctx, *args)`, or `forward(*args)` and `setup_context(ctx, inputs, output)`; then
+    `backward(ctx, *grad_outputs)`, which returns one gradient per argument of `apply`, None where there is none.
+    Arguments may be anything; outputs are a value or a tuple of values. `backward` written in ops can be
+    differentiated again.
+
+    >>> class Cube(rg.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * 3 * x * x
+    >>> x = rg.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    @staticmethod
+    def forward(*args):
+        """The outputs from the arguments; the first argument is `ctx` unless `setup_context` is defined."""
+        raise MissingRuleError("a Function needs a static method forward")
+
+    setup_context = None
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """One gradient per argument of `apply`, from one per output (None for an output that received none)."""
+        raise MissingRuleError("a Function needs a static method backward to be differentiated")
+
+    @classmethod
+    def apply(cls, *args):
+        """Run the forward pass and record it."""
+        parents = tuple([a.record if isinstance(a, Value) else None for a in args])
+        records = is_recording() and any(parents)
+        ctx = Context(tuple([parent is not None and records for parent in parents]))
+        with changed(records=False):
+            output = cls._run_forward(ctx, args)
+        outputs = output if isinstance(output, tuple) else (output,)
+        for value in outputs:
+            if not isinstance(value, Value):
+                raise GraphError(f"{cls.__name__}.forward must return a value or a tuple of values, got "
+                                 f"{type(value).__name__}")
+        if records:
+            outputs = _linked(cls, ctx, args, parents, outputs)
+        return outputs if isinstance(output, tuple) else outputs[0]
+
+    @classmethod
+    def _run_forward(cls, ctx, args):
+        if cls.setup_context is None:
+            return cls.forward(ctx, *args)
+        output = cls.forward(*args)
+        cls.setup_context(ctx, args, output)
+        return output
+
+
+def _linked(cls, ctx, args, parents, outputs):
+    """`outputs` as the results of one record."""
+    saved = tuple([None if value is None else value.data for value in ctx.saved_tensors])
+    record = Record(_Call(cls, ctx, args, outputs), parents, saved)
+    constants = ctx.constants
+    ctx.saved_tensors = ctx.constants = ()  # the record keeps the data; a value kept here would keep the graph alive
+    linked = []
+    for i, value in enumerate(outputs):
+        algebra = value.algebra
+        is_constant = any([value is c for c in constants]) or not algebra.is_differentiable(value.data)
+        linked.append(algebra.kind(value.data, None if is_constant else Projection(record, i, len(outputs))))
+    return tuple(linked)
+
+
+class _Call:
+    """The op of one call of a Function: its joint rule runs `backward` on the saved values."""
+
+    rules = None
+
+    def __init__(self, cls, ctx, args, outputs):
+        self.name, self.joint = cls.__name__, self
+        self.algebra = outputs[0].algebra
+        self._backward, self._context = cls.backward, ctx
+        self._algebras = [value.algebra for value in outputs]
+        self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
+        self._kinds = [None if value is None else value.algebra.kind for value in ctx.saved_tensors]
+        self._places = [_place(value, args, outputs) for value in ctx.saved_tensors]
+
+    def revived(self, record):
+        """What was saved as values, linked to the graph where they are arguments or outputs of the call."""
+        values = []
+        for data, kind, (where, i) in zip(record.saved, self._kinds, self._places, strict=True):
+            link = None
+            if where == "argument":
+                link = record.parents[i]
+            elif where == "output":
+                link = Projection(record, i, len(self._algebras))
+            values.append(data if kind is None else kind(data, link))
+        return tuple(values)
+
+    def function(self, g, needs, *saved):
+        """The gradients of all arguments from those of the outputs."""
+        ctx = self._context
+        ctx.needs_input_grad = needs
+        ctx.saved_tensors = tuple([_as_value(s, kind) for s, kind in zip(saved, self._kinds, strict=True)])
+        given = [zero if c is None else c for c, zero in zip(g, self._zeros, strict=True)]
+        try:
+            found = self._backward(ctx, *[_as_value(c, a.kind) for c, a in zip(given, self._algebras, strict=True)])
+        finally:
+            ctx.saved_tensors = ()
+        return found if isinstance(found, tuple) else (found,)
+
+
+def _as_value(data, kind):
+    return data if data is None or isinstance(data, Value) else kind(data)
+
+
+def _place(value, args, outputs):
+    """Where a saved value stands in the call."""
+    for where, values in (("argument", args), ("output", outputs)):
+        for i, candidate in enumerate(values):
+            if value is candidate and value is not None:
+                return where, i
+    return None, 0

@@ -1,0 +1,163 @@
+"""The walk: `gradient` is the only backward pass, `backward` puts its result on the leaves."""
+
+from ..errors import FreedGraphError, GraphError, MissingRuleError
+from . import anomaly, writes
+from .graph import Span, span_of
+from .mode import changed, current
+from .value import Value
+
+
+def backward(outputs, gradients=None, retain_graph=False, create_graph=False, inputs=None):
+    """Add the derivative of `outputs` to the `.grad` of the leaves that they depend on.
+
+    outputs       a value or a list of values
+    gradients     one cotangent per output; None for 1 where the output is a single number
+    retain_graph  whether the graph may be walked again
+    create_graph  whether the gradients can be differentiated in turn; keeps the graph too
+    inputs        the leaves to fill; default: all
+    """
+    outputs, gradients = ([outputs], [gradients]) if isinstance(outputs, Value) else (list(outputs), gradients)
+    seeds = seeded(outputs, gradients)
+    records = [output.record for output in outputs]
+    if inputs is None:
+        span = Span(records, ())
+        leaves = span.targets = [record for record in span.ordered if record.op is None]
+        flows = set(span.ordered)
+    else:
+        leaves = [_leaf(value) for value in inputs]
+        span = Span(records, leaves)
+        flows = span.flows()
+    found = _Walk(flows, retain_graph or create_graph, create_graph).run(span, records, seeds)
+    for leaf in leaves:
+        target = leaf.target()
+        if target is not None and leaf in found:
+            leaf.algebra.accumulate(target, found.pop(leaf))
+
+
+def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=False, span=None,
+             calls_hooks_of_targets=True):
+    """The cotangents of `targets`, plain, or as values under `create_graph`; None where nothing flows.
+
+    `outputs` and `targets` are lists of values with records; `seeds` has one cotangent per output, or None for 1;
+    `span` is the span between them if the caller has it already. A walk inside another one leaves the hooks of its
+    targets to that one.
+    """
+    span = span or span_of(outputs, targets)
+    walk = _Walk(span.flows(), retain_graph or create_graph, create_graph)
+    walk.calls_hooks_of_targets = calls_hooks_of_targets
+    found = walk.run(span, [output.record for output in outputs], seeded(outputs, seeds))
+    return [found.get(target.record) for target in targets]
+
+
+def seeded(outputs, gradients):
+    """The cotangents with which a walk from `outputs` starts; raises where it cannot start."""
+    gradients = [None] * len(outputs) if gradients is None else list(gradients)
+    if len(gradients) != len(outputs):
+        raise GraphError(f"there must be one gradient per output, got {len(gradients)} for {len(outputs)} outputs")
+    for output in outputs:
+        if output.record is None:
+            raise GraphError("this value needs no gradient: no input of it has requires_grad=True, or it was made in "
+                             "no_grad(); set requires_grad=True on what you differentiate in")
+    return [
+        output.algebra.seed(output) if g is None else output.algebra.check_seed(output, g)
+        for output, g in zip(outputs, gradients, strict=True)
+    ]
+
+
+def _leaf(value):
+    if value.record is None or value.record.op is not None:
+        raise GraphError("inputs= takes leaves with requires_grad=True; call retain_grad() for an inner value")
+    return value.record
+
+
+class _Walk:
+    """One walk over the graph: cotangents of inputs from cotangents of outputs, newest record first, no recursion."""
+
+    calls_hooks_of_targets = True
+
+    def __init__(self, flows, retain_graph, create_graph):
+        self.flows, self.retain_graph, self.create_graph = flows, retain_graph, create_graph
+        self.cotangents = {}
+        mode = current()
+        self.finds_anomalies = mode is not None and mode.finds_anomalies
+
+    def run(self, span, outputs, seeds):
+        """Walk the records of `span` back from `outputs`; the cotangents of its targets, by record."""
+        cotangents, found, targets, ordered = self.cotangents, {}, set(span.targets), span.ordered
+        for record, seed in zip(outputs, seeds, strict=True):
+            self._give(record, seed if self.create_graph or not isinstance(seed, Value) else seed.data)
+        with outputs[0].algebra.quiet(), changed(records=self.create_graph):
+            while ordered:
+                record = ordered.pop()
+                g = cotangents.pop(record, None)
+                if g is None:
+                    continue
+                if record.hooks is not None and (self.calls_hooks_of_targets or record not in targets):
+                    g = _hooked(record, g)
+                if record in targets:
+                    found[record] = g
+                if record.op is not None:
+                    self._pull(record, g)
+        return found
+
+    def _pull(self, record, g):
+        """Hand on the cotangent `g` of `record` to its parents."""
+        op, saved, fits, flows, cotangents = record.op, record.saved, record.fits, self.flows, self.cotangents
+        if saved is None:
+            raise FreedGraphError(f"the graph was freed by an earlier backward (at {op.name}); pass retain_graph=True "
+                                  "to the first one to walk it twice")
+        if writes.WRITTEN:
+            writes.check_fresh(record)
+        if self.create_graph:
+            saved = op.revived(record)
+        if op.rules is None:
+            self._pull_together(record, g, saved)
+        else:
+            i = 0
+            for parent in record.parents:
+                if parent in flows and (rule := op.rules[i]) is not None:
+                    c = rule.function(g, *saved[i])
+                    if fits is not None or self.finds_anomalies:
+                        c = self._checked(record, i, c)
+                    seen = cotangents.get(parent)
+                    cotangents[parent] = c if seen is None else seen + c
+                i += 1
+        if not self.retain_graph:
+            record.saved = None
+
+    def _pull_together(self, record, g, saved):
+        """`_pull` through the one rule that gives the cotangents of all parents."""
+        op = record.op
+        if op.joint is None:
+            raise MissingRuleError(f"{op.name} has no derivative; add one with {op.name}.defvjp(...)")
+        needs = tuple([parent in self.flows for parent in record.parents])
+        given = op.joint.function(g, needs, *saved)
+        if len(given) != len(needs):
+            raise GraphError(f"the rule of {op.name} must return {len(needs)} cotangents, got {len(given)}")
+        for i, (parent, c) in enumerate(zip(record.parents, given, strict=True)):
+            if needs[i] and c is not None:
+                self._give(parent, self._checked(record, i, c))
+
+    def _checked(self, record, i, c):
+        if isinstance(c, Value) and not self.create_graph:
+            c = c.data
+        if record.fits is not None and record.fits[i] is not None:
+            c = record.parents[i].algebra.fit(c, record.fits[i])
+        if self.finds_anomalies:
+            anomaly.check_backward(record, i, c)
+        return c
+
+    def _give(self, record, c):
+        seen = self.cotangents.get(record)
+        self.cotangents[record] = c if seen is None else seen + c
+
+
+def _hooked(record, g):
+    """The cotangent after the hooks of `record` have seen it, as a Value if it came as one."""
+    algebra = record.algebra
+    for hook in tuple(record.hooks):
+        seen = g if isinstance(g, Value) else algebra.kind(g)
+        answer = hook(seen)
+        if answer is not None:
+            g = answer if isinstance(g, Value) or not isinstance(answer, Value) else answer.data
+    return g

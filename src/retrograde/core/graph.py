@@ -1,0 +1,54 @@
+"""The graph behind values: which records a result depends on."""
+
+from operator import attrgetter
+
+_order = attrgetter("order")
+
+
+def ancestors(records, oldest=0):
+    """All records that `records` depend on, themselves included, in the order in which they were made.
+
+    Records made before the time `oldest` are left out. Iterative, since graphs may be deep.
+    """
+    seen = {None, *records}
+    stack = list(records)
+    while stack:
+        for parent in stack.pop().parents:
+            if parent not in seen and parent.order >= oldest:
+                seen.add(parent)
+                stack.append(parent)
+    seen.remove(None)
+    return sorted(seen, key=_order)
+
+
+class Span:
+    """The records between outputs and targets, in the order in which they were made."""
+
+    def __init__(self, outputs, targets):
+        self.targets = targets
+        self.ordered = ancestors(outputs, min([target.order for target in targets], default=0))
+
+    @property
+    def is_open(self):
+        """Whether anything but the targets could be differentiated in the outputs.
+
+        The records stop at the oldest target, so a parent before that belongs to an outer derivative.
+        """
+        inside, targets = set(self.ordered), set(self.targets)
+        return any([
+            (record.op is None and record not in targets) or not inside.issuperset(filter(None, record.parents))
+            for record in self.ordered
+        ])
+
+    def flows(self):
+        """The records through which a derivative with respect to a target flows."""
+        found = set(self.targets)
+        for record in self.ordered:
+            if not found.isdisjoint(record.parents):
+                found.add(record)
+        return found
+
+
+def span_of(outputs, targets):
+    """The span between values."""
+    return Span([output.record for output in outputs], [target.record for target in targets])

@@ -1,0 +1,89 @@
+"""What is ambient: whether gradients are recorded, and whether anomalies are looked for.
+
+The mode is a context variable, so threads and asyncio tasks never see each other's. None, the default, is the
+ordinary mode: the one test that the fast path of every op makes.
+"""
+
+from contextlib import ContextDecorator
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A mode other than the ordinary one."""
+
+    records: bool = True
+    #: Whether a record keeps the arrays that its rules read (a checkpoint wants the shape of the graph only).
+    keeps_arrays: bool = True
+    #: Whether a view knows its base, so that writing through it can be differentiated.
+    tracks_views: bool = True
+    finds_anomalies: bool = False
+
+
+_MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)
+_ORDINARY = Mode()
+
+current = _MODE.get
+
+
+def is_recording():
+    """Whether ops on values that need gradients are recorded now."""
+    mode = current()
+    return mode is None or mode.records
+
+
+class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with changed(records=False):`
+    """Context manager and decorator that changes fields of the mode and restores them, on errors too."""
+
+    def __init__(self, **fields):
+        self._fields = fields
+        self._outer = []
+
+    def _recreate_cm(self):
+        return type(self)(**self._fields)
+
+    def __enter__(self):
+        outer = current()
+        mode = replace(outer or _ORDINARY, **self._fields)
+        self._outer.append(outer)
+        _MODE.set(None if mode == _ORDINARY else mode)
+
+    def __exit__(self, *_):
+        _MODE.set(self._outer.pop())
+
+
+def no_grad():
+    """Within it, nothing is recorded: results need no gradient. A context manager and a decorator.
+
+    >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with rg.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+    return changed(records=False)
+
+
+def enable_grad():
+    """Within it, ops are recorded again, also inside `no_grad`."""
+    return changed(records=True)
+
+
+def set_grad_enabled(enabled):
+    """`enable_grad()` or `no_grad()`, chosen by `enabled`."""
+    return changed(records=bool(enabled))
+
+
+def inference_mode():
+    """Within it, nothing at all is recorded, not even which values are views; for serving a finished model."""
+    return changed(records=False, tracks_views=False)
+
+
+def detect_anomaly():
+    """Within it, the first NaN or infinity, forward or backward, is an `AnomalyError` that names its origin.
+
+    The message names the op, the line of the user's code that called it, and the input that produced the value.
+    Slow: every result is searched.
+    """
+    return changed(finds_anomalies=True)

@@ -1,0 +1,129 @@
+"""Op, everything that the engine knows about one operation, and the decorator that registers it."""
+
+from functools import update_wrapper
+
+from ..errors import ArgumentError
+from . import registry
+from .dispatch import dispatcher
+from .rule import Rule
+from .value import Projection
+
+
+class Op:
+    """One operation: its forward pass on plain data, its derivative and its facts.
+
+    name, aliases     the names under which the registry finds it
+    family            what derives the facts that ops of one kind share
+    algebra           the kind of value that it returns
+    kernel            the forward pass on plain data, called with `arguments` by position
+    call              what users call: dispatches to the kernel and records
+    arguments         the names of all arguments; `operands` are the positions of those that can have a derivative
+    rules, joint      one rule per operand, or one for all operands together
+    broadcasts        whether operands are broadcast against each other
+    makes_views       whether the result may show the memory of its input
+    is_variadic       whether the first argument is a sequence of operands
+    is_multiple       whether the kernel returns a tuple of results
+    is_composite      whether the kernel is made of ops, so that it can do without a rule
+    is_differentiable whether it has a derivative at all
+    packs             how the arguments of each rule are gathered, None where it reads nothing
+    samples           where tests may evaluate it
+    skips             checks of the sweep that do not apply, each with its reason
+    """
+
+    def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
+                 makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
+                 optional=()):
+        self.name = name or kernel.__name__
+        self.kernel = kernel
+        self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
+        self.samples, self.skips = samples, dict(skips or {})
+        self.broadcasts, self.makes_views = broadcasts, makes_views
+        self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
+        self.is_differentiable = is_differentiable
+        self.rules = self.joint = self.packs = self.call = None
+        self._read_signature(optional)
+        if any(not reason for reason in self.skips.values()):
+            raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
+
+    def __repr__(self):
+        return f"<op {self.name} ({self.family})>"
+
+    @property
+    def doc(self):
+        """The reference page of the op."""
+        return self.kernel.__doc__
+
+    @property
+    def arity(self):
+        """The number of operands; None where it is not fixed."""
+        return None if self.is_variadic else len(self.operands)
+
+    def _read_signature(self, optional):
+        code = self.kernel.__code__
+        self.arguments = code.co_varnames[: code.co_argcount]
+        leading = code.co_posonlyargcount
+        extra = [self.arguments.index(name) for name in optional]
+        self.operands = (*range(leading), *extra)
+
+    def defvjp(self, *rules):
+        """Give the derivative: one rule per operand, None for an operand without one.
+
+        A rule's first argument is the cotangent `g`; the others are named after what it reads: an argument of the op,
+        `z` for the result, or `x_shape` for the shape of argument `x` alone. Only what is named is kept in memory.
+        """
+        if self.arity is None or len(rules) != self.arity:
+            raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
+        self.rules = tuple(None if rule is None else Rule(self, rule, 1) for rule in rules)
+        self.packs = tuple(rule.pack if rule and rule.sources else None for rule in self.rules)
+
+    def defvjp_all(self, rule):
+        """Give the derivative as one rule that returns a cotangent for each operand.
+
+        It is called with the cotangent, then `needs`, a tuple that says which operands need one, then what it names.
+        """
+        self.joint = Rule(self, rule, 2)
+
+    @property
+    def has_rule(self):
+        """Whether a derivative has been given."""
+        return self.rules is not None or self.joint is not None
+
+    def revived(self, record):
+        """What `record` saved, with operands and result as values of the graph, so that its rules are recorded."""
+        parents = record.parents
+        parents = {0: parents} if self.is_variadic else dict(zip(self.operands, parents, strict=True))
+
+        def argument(data, position):
+            return _linked(data, parents.get(position))
+
+        def result(data):
+            if not self.is_multiple:
+                return _linked(data, record)
+            return tuple([_linked(part, Projection(record, i, len(data))) for i, part in enumerate(data)])
+
+        if self.rules is None:
+            return () if self.joint is None else self.joint.revive(record.saved, argument, result)
+        pairs = zip(self.rules, record.saved, strict=True)
+        return [saved and rule.revive(saved, argument, result) for rule, saved in pairs]
+
+
+def _linked(data, record):
+    """`data` as a value with `record` as its history; the data itself if it has none."""
+    if isinstance(record, tuple):
+        return tuple([_linked(*pair) for pair in zip(data, record, strict=True)])
+    return data if record is None else record.algebra.kind(data, record)
+
+
+def define(kernel, **facts):
+    """Make and register an op from its kernel; returns the function that users call."""
+    return publish(registry.register(Op(kernel, **facts)))
+
+
+def publish(op):
+    """The function that users call for `op`: it carries the op, its docs and `defvjp`."""
+    call = update_wrapper(dispatcher(op), op.kernel)
+    call.__name__ = op.name
+    call.op, op.call = op, call
+    call.defvjp = op.defvjp
+    call.defvjp_all = op.defvjp_all
+    return call

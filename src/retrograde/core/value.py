@@ -1,0 +1,200 @@
+"""Value, what the user holds, and Record, what the graph keeps of one op."""
+
+import weakref
+from itertools import count
+
+from ..errors import GraphError
+
+# The clock of the graph: records and writes are stamped in the order in which they happen.
+tick = count(1).__next__
+
+
+class Record:
+    """How a value was made: the op, the records of its inputs, and the arguments that the rules will read.
+
+    `saved` holds one tuple of arguments per rule; None once they are freed. `fits` holds the shape and dtype that
+    the cotangent of each input must be brought to, or None where it has them already. A record never holds its own
+    output, so memory goes as soon as the user lets go.
+    """
+
+    __slots__ = ("fits", "hooks", "op", "order", "parents", "saved", "site")
+
+    def __init__(self, op, parents, saved, fits=None):
+        self.op = op
+        self.parents = parents
+        self.saved = saved
+        self.fits = fits
+        self.order = tick()
+        self.hooks = None
+
+    @property
+    def algebra(self):
+        """The algebra of the value that this record made."""
+        return self.op.algebra
+
+    @property
+    def name(self):
+        """The name of the op."""
+        return self.op.name
+
+
+class Leaf(Record):
+    """The record of a value that the user made: where the walk ends."""
+
+    __slots__ = ("_algebra", "target")
+
+    def __init__(self, value):
+        super().__init__(None, (), ())
+        self._algebra = value.algebra
+        self.target = weakref.ref(value)
+
+    @property
+    def algebra(self):
+        return self._algebra
+
+
+class Cotangents(tuple):
+    """The cotangents of an op with several results; None for a result that received nothing."""
+
+    __slots__ = ()
+
+    def __add__(self, other):
+        pairs = zip(self, other, strict=True)
+        return Cotangents([b if a is None else a if b is None else a + b for a, b in pairs])
+
+
+class _Pick:
+    """The op of a projection: its cotangent goes to one place of the cotangents of the record behind it."""
+
+    name = "result"
+    joint = None
+
+    def __init__(self):
+        self.rules = (self,)
+
+    @staticmethod
+    def function(g, index, count):
+        return Cotangents([g if i == index else None for i in range(count)])
+
+    @staticmethod
+    def revived(record):
+        return record.saved
+
+
+class Projection(Record):
+    """The record of result `index` of an op with several results."""
+
+    __slots__ = ()
+    _op = _Pick()
+
+    def __init__(self, record, index, count):
+        super().__init__(self._op, (record,), ((index, count),))
+
+    @property
+    def algebra(self):
+        return self.parents[0].algebra
+
+    @property
+    def name(self):
+        return self.parents[0].name
+
+
+class Value:
+    """A node of the graph: data, the record of how it was made, and the gradient it has received.
+
+    Subclasses set `algebra`, which says how data and cotangents of their kind behave.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "data", "record")
+    algebra = None
+    grad = None
+    #: The value whose memory this one shows, and the ops that lead from it to here; only of views.
+    base = None
+    path = ()
+    #: Weak references to the views of this value.
+    views = None
+
+    def __init__(self, data, record=None):
+        self.data = data
+        self.record = record
+
+    @property
+    def requires_grad(self):
+        """Whether gradients are computed for this value. Settable on values that no op has made."""
+        return self.record is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted):
+        if not self.is_leaf:
+            raise GraphError("requires_grad can be set on leaves only, and this value was made by "
+                             f"{self.record.op.name}; use detach() for a value outside the graph")
+        if wanted and self.record is None:
+            self.algebra.check_differentiable(self.data)
+            self.record = Leaf(self)
+        elif not wanted:
+            self.record = None
+
+    def requires_grad_(self, wanted=True):
+        """Set `requires_grad` and return the value itself."""
+        self.requires_grad = wanted
+        return self
+
+    @property
+    def is_leaf(self):
+        """Whether no recorded op made this value."""
+        return self.record is None or self.record.op is None
+
+    def detach(self):
+        """The same data outside the graph. Memory is shared."""
+        return self.algebra.kind(self.data)
+
+    def register_hook(self, hook):
+        """Call `hook(gradient)` whenever the gradient of this value is computed; what it returns replaces it.
+
+        Returns a handle whose `remove()` takes the hook away.
+        """
+        if self.record is None:
+            raise GraphError("a hook needs a value with requires_grad=True, and this one has requires_grad=False")
+        return add_hook(self.record, hook)
+
+    def retain_grad(self):
+        """Keep `.grad` on this value although it is not a leaf."""
+        if self.record is None:
+            raise GraphError("retain_grad needs a value with requires_grad=True, and this one has requires_grad=False")
+        if not self.is_leaf and not self.retains_grad:
+            self.retains_grad = True
+            add_hook(self.record, Retain(self))
+
+    retains_grad = False
+
+
+class Retain:
+    """The hook that `retain_grad` leaves on a record: it stores the gradient on the value, if that still lives."""
+
+    def __init__(self, value):
+        self._value = weakref.ref(value)
+
+    def __call__(self, gradient):
+        value = self._value()
+        if value is not None:
+            value.algebra.accumulate(value, gradient)
+
+
+class HookHandle:
+    """Takes a hook away again."""
+
+    def __init__(self, hooks, hook):
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self):
+        """Remove the hook; removing it twice does nothing."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+
+def add_hook(record, hook):
+    """Append `hook` to the hooks of `record` and return its handle."""
+    if record.hooks is None:
+        record.hooks = []
+    record.hooks.append(hook)
+    return HookHandle(record.hooks, hook)

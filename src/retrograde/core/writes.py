@@ -1,0 +1,32 @@
+"""Writes: the version of every buffer that has been written to in place since records may have saved it."""
+
+import weakref
+
+from ..errors import InplaceError
+from .value import tick
+
+# The time of the last write to a buffer, by the identity of its owner. Empty until somebody writes in place.
+WRITTEN = {}
+
+
+def stamp(algebra, data):
+    """Note that the memory of `data` has been written to now."""
+    owner = algebra.owner(data)
+    key = id(owner)
+    reference = weakref.ref(owner, lambda _: WRITTEN.pop(key, None))
+    WRITTEN[key] = (tick(), reference)
+
+
+def check_fresh(record):
+    """Raise an InplaceError if a rule of `record` would read an array that was written to after it was saved."""
+    algebra = record.algebra
+    groups = (record.saved,) if record.op.joint is not None else record.saved
+    for group in groups:
+        for saved in group or ():
+            if isinstance(saved, algebra.native) and saved is not None:
+                entry = WRITTEN.get(id(algebra.owner(saved)))
+                if entry is not None and entry[0] > record.order:
+                    raise InplaceError(
+                        f"the gradient of {record.op.name} reads an array of shape {saved.shape} that was written to in "
+                        "place after the op ran; write `x = x + y` instead of `x += y`, or write before the op"
+                    )

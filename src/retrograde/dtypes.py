@@ -1,0 +1,42 @@
+"""Data types: the names that users write, and which of them can carry a gradient."""
+
+import ml_dtypes
+import numpy as np
+
+from .errors import DTypeError
+
+bool_ = np.dtype("bool")
+int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
+
+default_float = float32
+
+
+def is_float(dtype):
+    """Whether `dtype` is a real or complex floating type, so that a gradient makes sense.
+
+    >>> rg.dtypes.is_float(rg.bfloat16), rg.dtypes.is_float(rg.int64)
+    (True, False)
+    """
+    return dtype.kind in "fc" or dtype == bfloat16
+
+
+def as_dtype(dtype):
+    """`dtype` as a NumPy dtype: one of ours, one of NumPy's, a name such as "bfloat16", or `float`, `int`, `bool`.
+
+    Python's `float` means float32, the type of new tensors.
+    """
+    if dtype is float:
+        return default_float
+    if dtype == "bfloat16":
+        return bfloat16
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise DTypeError(f"dtype must be a data type such as rg.float32, got {dtype!r}") from None
+    if found.kind not in "biufc" and found != bfloat16:
+        raise DTypeError(f"dtype must be boolean, integer, float or complex, got {dtype!r}")
+    return found

@@ -1,0 +1,73 @@
+"""The errors of retrograde. Each is also the builtin that a user would catch.
+
+RetrogradeError
+├── ShapeError (ValueError)             shapes do not fit an operation
+├── DTypeError (TypeError)              a data type or kind of object does not fit
+├── ArgumentError (ValueError)          an argument has a value that is not allowed
+├── OutOfRangeError (IndexError)        an index lies outside its axis
+├── RegistryError (LookupError)         an op is unknown, or registered twice
+├── GraphError (RuntimeError)           the graph cannot be differentiated in this way
+│   ├── FreedGraphError                 a graph was used again after `backward` freed it
+│   └── InplaceError                    writing in place would make a gradient wrong
+├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
+├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
+├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
+├── DeviceError (RuntimeError)          a device or its library is not available
+└── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
+"""
+
+
+class RetrogradeError(Exception):
+    """Base of all errors raised by retrograde on purpose."""
+
+
+class ShapeError(RetrogradeError, ValueError):
+    """Shapes do not fit an operation."""
+
+
+class DTypeError(RetrogradeError, TypeError):
+    """A data type or kind of object does not fit an operation."""
+
+
+class ArgumentError(RetrogradeError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class OutOfRangeError(RetrogradeError, IndexError):
+    """An index lies outside its axis."""
+
+
+class RegistryError(RetrogradeError, LookupError):
+    """An op is unknown, or registered twice."""
+
+
+class GraphError(RetrogradeError, RuntimeError):
+    """The graph cannot be differentiated in this way."""
+
+
+class FreedGraphError(GraphError):
+    """A graph was used again after `backward` freed it."""
+
+
+class InplaceError(GraphError):
+    """Writing in place would make a gradient wrong."""
+
+
+class MissingRuleError(RetrogradeError, NotImplementedError):
+    """An op has no derivative for one of its inputs."""
+
+
+class GradientCheckError(RetrogradeError, AssertionError):
+    """A derivative disagrees with finite differences."""
+
+
+class AnomalyError(RetrogradeError, FloatingPointError):
+    """The first NaN or infinity, found by `detect_anomaly`."""
+
+
+class DeviceError(RetrogradeError, RuntimeError):
+    """A device, or the library that drives it, is not available."""
+
+
+class CheckpointError(RetrogradeError, ValueError):
+    """A file of weights cannot be read, or does not fit the model."""

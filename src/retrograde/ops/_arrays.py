@@ -1,0 +1,123 @@
+"""The algebra of numbers: arrays of NumPy, or of any library that NumPy's functions dispatch to."""
+
+import sys
+
+import numpy as np
+
+from ..core.algebra import Algebra
+from ..core.value import Value
+from ..dtypes import is_float
+from ..errors import DTypeError, GraphError, ShapeError
+from ..shapes import summed_axes
+
+
+class ArrayAlgebra(Algebra):
+    """How arrays and their cotangents behave. Cotangents are arrays of the shape of what they belong to."""
+
+    native = np.ndarray
+
+    def wrap(self, data):
+        if isinstance(data, np.ndarray) or hasattr(data, "__array_function__"):
+            return data
+        return np.asarray(data)
+
+    def describe(self, data):
+        return f"{data.dtype}{list(data.shape)}"
+
+    def is_differentiable(self, data):
+        return is_float(data.dtype)
+
+    def check_differentiable(self, data):
+        if not is_float(data.dtype):
+            raise DTypeError(f"only tensors of a float dtype can require gradients, got {data.dtype}; "
+                             "use x.astype(rg.float32)")
+
+    def quiet(self):
+        return np.errstate(all="ignore")
+
+    def seed(self, value):
+        if value.data.size != 1:
+            raise GraphError(f"backward without a gradient needs a single number, got shape {value.data.shape}; "
+                             "pass gradient=, or reduce the value first, as in y.sum().backward()")
+        return np.ones_like(value.data)
+
+    def check_seed(self, value, seed):
+        seed = seed if isinstance(seed, Value) else np.asarray(seed)
+        if seed.shape != value.data.shape:
+            raise ShapeError(f"the gradient must have the shape of its value, {value.data.shape}, got {seed.shape}")
+        return seed if seed.dtype == value.data.dtype else seed.astype(value.data.dtype)
+
+    def zero(self, data):
+        return np.broadcast_to(np.zeros_like(data, shape=()), data.shape)
+
+    def fits(self, operand, result, broadcasts):
+        reshapes = broadcasts and operand.shape != result.shape
+        return (operand.shape, operand.dtype) if reshapes or operand.dtype != result.dtype else None
+
+    def fit(self, cotangent, target):
+        shape, dtype = target
+        if cotangent.shape != shape:
+            cotangent = cotangent.sum(axis=summed_axes(cotangent.shape, shape), keepdims=True).reshape(shape)
+        return cotangent if cotangent.dtype == dtype else cotangent.astype(dtype)
+
+    def accumulate(self, value, cotangent):
+        _check_shape(value, cotangent)
+        if isinstance(cotangent, Value):
+            value.grad = cotangent if value.grad is None else value.grad + cotangent
+        elif value.grad is None:
+            is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
+            value.grad = self.kind(_taken(cotangent, value.data.dtype, is_ours))
+        elif value.grad.record is not None:
+            value.grad = value.grad + self.kind(cotangent)
+        else:
+            value.grad.data += cotangent
+
+    def is_view(self, data, source):
+        return getattr(data, "base", None) is not None and self.owner(data) is self.owner(source)
+
+    def owner(self, data):
+        while getattr(data, "base", None) is not None and hasattr(data.base, "shape"):
+            data = data.base
+        return data
+
+    def find_anomaly(self, data):
+        if not hasattr(data, "dtype") or not is_float(data.dtype):
+            return None
+        found = np.argwhere(~np.isfinite(data))
+        return tuple(map(int, found[0])) if len(found) else None
+
+
+def _check_shape(value, cotangent):
+    if cotangent.shape != value.data.shape:
+        raise ShapeError(f"a rule returned a gradient of shape {cotangent.shape} for a value of shape "
+                         f"{value.data.shape}; they must be equal")
+
+
+def _owns_plain_memory(array):
+    return array.__class__ is np.ndarray and array.base is None and array.flags.writeable
+
+
+def _taken(cotangent, dtype, is_ours):
+    if is_ours and cotangent.dtype == dtype:
+        return cotangent
+    return np.array(cotangent, dtype, copy=True, subok=True)
+
+
+class _Calibration(ArrayAlgebra):
+    """Counts the references that `accumulate` sees to an array that nobody else holds."""
+
+    def accumulate(self, value, cotangent):
+        value.append(sys.getrefcount(cotangent))
+
+
+def _sole_references():
+    counts = []
+    found = {0: np.empty(1)}
+    _Calibration().accumulate(counts, found.pop(0))
+    return counts[0]
+
+
+# How many references an array has in `accumulate` if it can be taken without a copy: depends on the interpreter.
+_SOLE = _sole_references()
+
+arrays = ArrayAlgebra()

@@ -1,0 +1,41 @@
+"""Families: the decorators that make an op, with the facts that ops of one kind share."""
+
+from ..core.op import define
+from ._arrays import arrays
+from ._samples import uniform
+
+
+def _family(name, **shared):
+    """A decorator factory for the family `name`; the facts of an op stand over the shared ones."""
+
+    def decorator(**facts):
+        return lambda kernel: define(kernel, family=name, algebra=arrays, **{**shared, **facts})
+
+    decorator.__doc__ = f"Define an op of the {name} family from its forward pass on arrays."
+    return decorator
+
+
+#: One result element per element, operands broadcast: the walk sums cotangents back to the operands' shapes.
+elementwise = _family("elementwise", broadcasts=True, samples=uniform(-3, 3))
+#: Elementwise with a boolean result, and so without a derivative.
+comparison = _family("comparison", broadcasts=True, is_differentiable=False, samples=uniform(-3, 3))
+#: Axes are folded into one number each.
+reduction = _family("reduction")
+#: The same elements in another place; the result may be a view.
+movement = _family("movement", makes_views=True)
+#: Several arrays put together into one.
+joining = _family("joining", is_variadic=True)
+#: Sums of products.
+contraction = _family("contraction")
+#: Elements chosen or written by index.
+indexing = _family("indexing", makes_views=True)
+#: Where something is: integers or booleans, without a derivative.
+search = _family("search", is_differentiable=False)
+#: The same numbers in another type or place.
+conversion = _family("conversion")
+#: Made of other ops: needs no rule, may have one.
+composite = _family("composite", is_composite=True)
+#: Composites that compare predictions with targets.
+loss = _family("loss", is_composite=True)
+#: Made from nothing, and so without a derivative.
+creation = _family("creation", is_differentiable=False)

@@ -1,0 +1,189 @@
+"""Arithmetic: one op for tensors, numbers and broadcasting alike."""
+
+import numpy as np
+
+from ._families import elementwise
+from ._samples import uniform
+from .comparisons import where
+
+
+@elementwise()
+def add(x, y, /):
+    r"""Sum of `x` and `y`, element by element.
+
+    $z = x + y \;\Rightarrow\; \bar x = \bar z,\; \bar y = \bar z$
+    """
+    return np.add(x, y)
+
+
+add.defvjp(lambda g: g, lambda g: g)
+
+
+@elementwise(aliases=("sub",))
+def subtract(x, y, /):
+    r"""Difference of `x` and `y`, element by element.
+
+    $z = x - y \;\Rightarrow\; \bar x = \bar z,\; \bar y = -\bar z$
+    """
+    return np.subtract(x, y)
+
+
+subtract.defvjp(lambda g: g, lambda g: -g)
+
+
+@elementwise(aliases=("mul",))
+def multiply(x, y, /):
+    r"""Product of `x` and `y`, element by element.
+
+    $z = x y \;\Rightarrow\; \bar x = \bar z\, y,\; \bar y = \bar z\, x$
+    """
+    return np.multiply(x, y)
+
+
+multiply.defvjp(lambda g, y: g * y, lambda g, x: g * x)
+
+
+@elementwise(aliases=("div", "true_divide"), samples=(uniform(-3, 3), uniform(-3, 3, avoid=(0,), gap=0.5)))
+def divide(x, y, /):
+    r"""Quotient of `x` and `y`, element by element; of two integers it is a float.
+
+    $z = x / y \;\Rightarrow\; \bar x = \bar z / y,\; \bar y = -\bar z\, x / y^2$
+    """
+    return np.true_divide(x, y)
+
+
+divide.defvjp(lambda g, y: g / y, lambda g, y, z: -g * z / y)
+
+
+@elementwise(aliases=("neg", "negate"))
+def negative(x, /):
+    r"""Minus `x`.
+
+    $z = -x \;\Rightarrow\; \bar x = -\bar z$
+    """
+    return np.negative(x)
+
+
+negative.defvjp(lambda g: -g)
+
+
+@elementwise()
+def positive(x, /):
+    r"""`x` itself, as a new array.
+
+    $z = x \;\Rightarrow\; \bar x = \bar z$
+    """
+    return np.positive(x)
+
+
+positive.defvjp(lambda g: g)
+
+
+@elementwise(aliases=("absolute",), samples=uniform(-3, 3, avoid=(0,)))
+def abs(x, /):
+    r"""Absolute value; its derivative at 0 is 0.
+
+    $z = |x| \;\Rightarrow\; \bar x = \bar z \operatorname{sign} x$
+    """
+    return np.abs(x)
+
+
+abs.defvjp(lambda g, x: g * sign(x))
+
+
+@elementwise(samples=uniform(-3, 3, avoid=(0,)))
+def sign(x, /):
+    r"""-1, 0 or 1 according to the sign of `x`.
+
+    Constant between jumps: $\bar x = 0$.
+    """
+    return np.sign(x)
+
+
+sign.defvjp(lambda g: g * 0)
+
+
+@elementwise(aliases=("pow",), samples=(uniform(0.3, 3), uniform(-2, 2)))
+def power(x, y, /):
+    r"""`x` to the power `y`, element by element.
+
+    $z = x^y \;\Rightarrow\; \bar x = \bar z\, y\, x^{y-1},\; \bar y = \bar z\, z \ln x$
+
+    Right at the edges: $\bar x = 0$ where $y = 0$, also at $x = 0$; $\bar y = 0$ where $x = 0$ and $y \ge 0$;
+    a negative base with an integer exponent has a derivative in `x`.
+    """
+    return np.power(x, y)
+
+
+def _power_in_base(g, x, y):
+    if isinstance(y, (int, float)):
+        return g * y * x ** (y - 1) if y not in (0, 1) else g * y
+    return g * where(y == 0, 0, y * power(x, where(y == 0, 1, y - 1)))
+
+
+def _power_in_exponent(g, x, y, z):
+    is_flat = (x == 0) & (y >= 0)
+    return g * where(is_flat, 0, z * np.log(where(is_flat, 1, x)))
+
+
+power.defvjp(_power_in_base, _power_in_exponent)
+
+
+@elementwise()
+def square(x, /):
+    r"""`x` times itself.
+
+    $z = x^2 \;\Rightarrow\; \bar x = 2 \bar z\, x$
+    """
+    return np.square(x)
+
+
+square.defvjp(lambda g, x: g * 2 * x)
+
+
+@elementwise(samples=uniform(0.2, 4))
+def sqrt(x, /):
+    r"""Square root; the derivative at 0 is infinite.
+
+    $z = \sqrt x \;\Rightarrow\; \bar x = \bar z / (2 z)$
+    """
+    return np.sqrt(x)
+
+
+sqrt.defvjp(lambda g, z: g / (2 * z))
+
+
+@elementwise(samples=uniform(-3, 3, avoid=(0,), gap=0.5))
+def reciprocal(x, /):
+    r"""One over `x`, in floating point.
+
+    $z = 1 / x \;\Rightarrow\; \bar x = -\bar z\, z^2$
+    """
+    return np.true_divide(1, x)
+
+
+reciprocal.defvjp(lambda g, z: -g * z * z)
+
+
+@elementwise(samples=(uniform(-3, 3), uniform(0.7, 0.9)))
+def floor_divide(x, y, /):
+    r"""The largest integer not above `x / y`.
+
+    Constant between jumps: no gradient flows.
+    """
+    return np.floor_divide(x, y)
+
+
+floor_divide.defvjp(lambda g: g * 0, lambda g: g * 0)
+
+
+@elementwise(aliases=("mod",), samples=(uniform(0.1, 0.9), uniform(1.1, 1.9)))
+def remainder(x, y, /):
+    r"""What is left of `x` after division by `y`; it has the sign of `y`, as Python's `%`.
+
+    $z = x - y \lfloor x / y \rfloor \;\Rightarrow\; \bar x = \bar z,\; \bar y = -\bar z \lfloor x / y \rfloor$
+    """
+    return np.remainder(x, y)
+
+
+remainder.defvjp(lambda g: g, lambda g, x, y: -g * floor_divide(x, y))

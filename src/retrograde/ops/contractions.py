@@ -1,0 +1,127 @@
+"""Contractions: sums of products."""
+
+import string
+
+import numpy as np
+
+from ..errors import ShapeError
+from ._families import composite, contraction
+from ._samples import call
+from .movements import broadcast_to, expand_dims, permute_dims, reshape, transpose, unbroadcast
+
+@contraction(samples=(call((2, 3), (3, 4)), call((3,), (3,)), call((2, 3), (3,)), call((3,), (3, 2)), call((2, 1, 2, 3), (4, 3, 2)),
+                      call((0, 3), (3, 2)), call((2, 0), (0, 3))))
+def matmul(x, y, /):
+    r"""Matrix product over the last two axes; leading axes are batches and broadcast. Vectors work as in NumPy.
+
+    $Z = X Y \;\Rightarrow\; \bar X = \bar Z\, Y^\top,\; \bar Y = X^\top \bar Z$
+    """
+    return np.matmul(x, y)
+
+
+def _left_rule(g, x_shape, y):
+    if len(x_shape) == 1:
+        if y.ndim == 1:
+            return g * y
+        return unbroadcast(matmul(y, expand_dims(g, -1))[..., 0], x_shape)
+    if y.ndim == 1:
+        return unbroadcast(expand_dims(g, -1) * y, x_shape)
+    return unbroadcast(matmul(g, transpose(y)), x_shape)
+
+
+def _right_rule(g, x, y_shape):
+    if len(y_shape) == 1:
+        if x.ndim == 1:
+            return g * x
+        return unbroadcast(matmul(expand_dims(g, -2), x)[..., 0, :], y_shape)
+    if x.ndim == 1:
+        return unbroadcast(expand_dims(x, -1) * expand_dims(g, -2), y_shape)
+    return unbroadcast(matmul(transpose(x), g), y_shape)
+
+
+matmul.defvjp(_left_rule, _right_rule)
+
+
+@composite(samples=(call((2,), (3,)), call((2, 2), (3,))))
+def outer(x, y, /):
+    r"""All products of an element of `x` with an element of `y`, shape (x.size, y.size).
+
+    $Z = x y^\top \;\Rightarrow\; \bar x = \bar Z y,\; \bar y = \bar Z^\top x$
+    """
+    return reshape(x, (-1, 1)) * reshape(y, (1, -1))
+
+
+def einsum(subscripts, /, *operands):
+    """Sum of products over named axes, in Einstein's notation: `einsum("ij,jk->ik", x, y)` is the matrix product.
+
+    >>> rg.einsum("i,i->", rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    return contract(operands, subscripts)
+
+
+@contraction(is_variadic=True, samples=(
+    call([(2, 3), (3, 4)], subscripts="ij,jk->ik"), call([(3, 3)], subscripts="ii"), call([(3, 3)], subscripts="ii->i"),
+    call([(2, 3), (2,)], subscripts="ij,i"), call([(2, 3)], subscripts="ij->j"), call([(2, 1, 3), (4, 3)], subscripts="...i,...i->..."),
+    call([(2,), (3,), (2, 3)], subscripts="i,j,ij->")))
+def contract(operands, /, subscripts):
+    r"""The forward pass of `einsum`: sum of products of `operands` over the axes that `subscripts` leaves out.
+
+    $z_{o} = \sum \prod_i x^{(i)}_{s_i} \;\Rightarrow\; \bar x^{(i)}_{s_i} = \sum \bar z_{o} \prod_{j \ne i} x^{(j)}_{s_j}$
+    """
+    return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
+
+
+def _contract_rule(g, needs, operands, subscripts):
+    inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
+    return [_operand_rule(g, i, operands, inputs, output) if needed else None for i, needed in enumerate(needs)]
+
+
+contract.defvjp_all(_contract_rule)
+
+
+def _explicit(subscripts, ndims):
+    """The labels of each operand and of the result, with the ellipsis and the implied result written out."""
+    left, arrow, output = subscripts.replace(" ", "").partition("->")
+    inputs = left.split(",")
+    unused = iter(sorted(set(string.ascii_letters) - set(subscripts)))
+    widths = [ndim - len(s.replace("...", "")) if "..." in s else 0 for s, ndim in zip(inputs, ndims, strict=True)]
+    batch = "".join(next(unused) for _ in range(max(widths, default=0)))
+    if not arrow:
+        letters = left.replace(",", "").replace("...", "")
+        output = ("..." if "..." in left else "") + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    inputs = [s.replace("...", batch[len(batch) - width :]) for s, width in zip(inputs, widths, strict=True)]
+    return inputs, output.replace("...", batch)
+
+
+def _operand_rule(g, i, operands, inputs, output):
+    """The cotangent of operand `i`: the result's labels traded for its own."""
+    mine, shape = inputs[i], operands[i].shape
+    others = [(s, x) for j, (s, x) in enumerate(zip(inputs, operands, strict=True)) if j != i]
+    distinct = "".join(dict.fromkeys(mine))
+    known = [c for c in distinct if c in output or any(c in s for s, _ in others)]
+    found = contract((g, *(x for _, x in others)), ",".join([output, *(s for s, _ in others)]) + "->" + "".join(known))
+    sizes = dict(zip(mine, shape, strict=True))
+    found = reshape(found, tuple(n if c in known else 1 for c, n in zip(distinct, _sizes_of(found, known, distinct), strict=True)))
+    if all(mine.count(c) == 1 for c in distinct):
+        return broadcast_to(unbroadcast(found, tuple(min(a, b) for a, b in zip(found.shape, shape, strict=True))), shape)
+    return _on_diagonals(broadcast_to(found, tuple(sizes[c] for c in distinct)), mine, distinct)
+
+
+def _sizes_of(found, known, distinct):
+    sizes = dict(zip(known, found.shape, strict=True))
+    return [sizes.get(c, 1) for c in distinct]
+
+
+def _on_diagonals(found, mine, distinct):
+    """`found`, with one axis per distinct label, placed on the diagonal of the labels that `mine` repeats."""
+    unused = iter(sorted(set(string.ascii_letters) - set(mine)))
+    labels, eyes, terms = [], [], []
+    for c in mine:
+        if c not in labels:
+            labels.append(c)
+            continue
+        labels.append(next(unused))
+        terms.append(c + labels[-1])
+        eyes.append(np.eye(found.shape[distinct.index(c)], dtype=found.dtype))
+    return contract((found, *eyes), ",".join([distinct, *terms]) + "->" + "".join(labels))

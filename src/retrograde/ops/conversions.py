@@ -1,0 +1,63 @@
+"""Conversions: the same numbers in another type, layout or place."""
+
+import numpy as np
+
+from ..backend import device_of, move
+from ..dtypes import as_dtype, float32, float64, int32
+from ._families import conversion
+from ._samples import call
+
+
+@conversion(aliases=("cast",), samples=(call((2, 3), dtype=float32), call((2, 3), dtype=float64)))
+def astype(x, /, dtype):
+    r"""`x` converted to `dtype`.
+
+    $\bar x$ is $\bar z$ converted back to the type of $x$. A result of integers or booleans has no gradient.
+    """
+    return x.astype(as_dtype(dtype)) if hasattr(x, "astype") else np.asarray(x, as_dtype(dtype))
+
+
+# The walk converts every cotangent to the type of what it belongs to.
+astype.defvjp(lambda g: g)
+
+
+@conversion(is_differentiable=False, samples=(call(np.ones(3, np.float32), dtype=int32),))
+def bitcast(x, /, dtype):
+    """The bits of `x` read as another `dtype` of the same width. It has no derivative, so no gradient flows."""
+    return np.ascontiguousarray(x).view(as_dtype(dtype))
+
+
+@conversion(samples=(call((2, 3)),))
+def contiguous(x, /):
+    r"""`x` copied to fresh memory in row-major order.
+
+    $\bar x = \bar z$
+    """
+    return np.array(x, order="C", copy=True, subok=True)
+
+
+contiguous.defvjp(lambda g: g)
+
+
+@conversion(samples=(call((2, 3)),))
+def contiguous_backward(x, /):
+    r"""`x` itself; its gradient is copied to fresh memory in row-major order.
+
+    $\bar x$ is a contiguous copy of $\bar z$.
+    """
+    return np.positive(x)
+
+
+contiguous_backward.defvjp(lambda g: contiguous(g))
+
+
+@conversion(aliases=("to_device",), samples=(call((2, 3), device="cpu"),))
+def copy_to_device(x, /, device):
+    r"""`x` on `device`: "cpu", or "cuda:0" with the `cuda` extra.
+
+    $\bar x$ is $\bar z$ copied back to the device of $x$.
+    """
+    return move(x, device)
+
+
+copy_to_device.defvjp(lambda g, x: copy_to_device(g, device_of(x)))

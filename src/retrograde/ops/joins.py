@@ -1,0 +1,57 @@
+"""Joining: several arrays put together into one."""
+
+import numpy as np
+
+from ..shapes import one_axis
+from ._families import joining
+from ._samples import call
+from .selections import getitem
+
+
+@joining(aliases=("concat",), samples=(call([(2, 3), (1, 3)]), call([(2, 1), (2, 3)], axis=-1), call([(2,), (2, 2)], axis=None)))
+def concatenate(arrays, /, axis=0):
+    r"""The `arrays` one after another along `axis`; None joins their elements in row-major order.
+
+    Each array receives the part of $\bar z$ at its place.
+
+    >>> rg.concatenate([rg.tensor([1.0, 2.0]), rg.tensor([3.0])])
+    tensor([1., 2., 3.])
+    """
+    return np.concatenate(arrays, axis=axis)
+
+
+def _parts(g, needs, arrays_shape, axis):
+    if axis is None:
+        sizes = [int(np.prod(shape, dtype=int)) for shape in arrays_shape]
+        along = 0
+    else:
+        along = one_axis(axis, g.ndim)
+        sizes = [shape[along] for shape in arrays_shape]
+    ends = np.cumsum(sizes).tolist()
+    parts = [
+        getitem(g, (slice(None),) * along + (slice(end - size, end),)) if needed else None
+        for needed, size, end in zip(needs, sizes, ends, strict=True)
+    ]
+    if axis is None:
+        parts = [p if p is None else p.reshape(shape) for p, shape in zip(parts, arrays_shape, strict=True)]
+    return parts
+
+
+concatenate.defvjp_all(_parts)
+
+
+@joining(samples=(call([(2, 3), (2, 3)]), call([(2, 3), (2, 3)], axis=-1), call([(), ()])))
+def stack(arrays, /, axis=0):
+    r"""The `arrays`, all of one shape, side by side along a new `axis`.
+
+    Each array receives the slice of $\bar z$ at its place.
+    """
+    return np.stack(arrays, axis=axis)
+
+
+def _slices(g, needs, axis):
+    along = one_axis(axis, g.ndim)
+    return [getitem(g, (slice(None),) * along + (i,)) if needed else None for i, needed in enumerate(needs)]
+
+
+stack.defvjp_all(_slices)

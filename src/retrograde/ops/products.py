@@ -1,0 +1,108 @@
+"""Products and running sums. Their derivatives never divide, so they are exact where elements are zero."""
+
+import numpy as np
+
+from ..shapes import axis_tuple, one_axis
+from ._families import reduction
+from ._samples import call, distinct, of
+from .joins import concatenate, stack
+from .movements import broadcast_to, flip, moveaxis, pad, reshape, shrink
+from .reductions import spread
+
+_WITH_ZEROS = np.array([[0.0, 2.0, -1.5], [0.0, 0.0, 3.0], [1.0, 0.5, 2.0]])
+
+
+@reduction(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3, 2), axis=(-1, 0), keepdims=True), call(()),
+                    call((0, 2), axis=0), call((5,), axis=-1)))
+def prod(x, /, axis=None, keepdims=False, dtype=None):
+    r"""Product of the elements of `x` over `axis`.
+
+    $z = \prod_i x_i \;\Rightarrow\; \bar x_i = \bar z \prod_{j \ne i} x_j$
+    """
+    return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+prod.defvjp(lambda g, x, axis: spread(g, x.shape, axis) * _products_of_others(x, axis))
+
+
+def _products_of_others(x, axis):
+    """For each element the product of all others over `axis`, by a tree: up with products, down with siblings'."""
+    axes = axis_tuple(axis, x.ndim)
+    rest = tuple(a for a in range(x.ndim) if a not in axes)
+    moved = np.transpose(x, rest + axes)
+    rows = reshape(moved, (*(x.shape[a] for a in rest), int(np.prod([x.shape[a] for a in axes], dtype=int))))
+    others = _tree_of_others(rows)
+    return np.transpose(reshape(others, moved.shape), tuple(map(int, np.argsort(rest + axes))))
+
+
+def _tree_of_others(rows):
+    size = rows.shape[-1]
+    width = 1 << max(size - 1, 0).bit_length()
+    levels = [_padded(rows, width - size, 1)]
+    while levels[-1].shape[-1] > 1:
+        levels.append(levels[-1][..., ::2] * levels[-1][..., 1::2])
+    others = levels.pop() * 0 + 1
+    for level in reversed(levels):
+        pairs = stack([others * level[..., 1::2], others * level[..., ::2]], -1)
+        others = reshape(pairs, level.shape)
+    return others[..., :size]
+
+
+def _padded(rows, extra, value):
+    return pad(rows, ((0, 0),) * (rows.ndim - 1) + ((0, extra),), value)
+
+
+@reduction(aliases=("cumulative_sum",), samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
+def cumsum(x, /, axis=None, dtype=None):
+    r"""Running sum of `x` along `axis`; None for the elements in row-major order.
+
+    $z_i = \sum_{j \le i} x_j \;\Rightarrow\; \bar x_j = \sum_{i \ge j} \bar z_i$
+    """
+    return np.cumsum(x, axis=axis, dtype=dtype)
+
+
+def _cumsum_rule(g, x_shape, axis):
+    along = 0 if axis is None else axis
+    return reshape(flip(cumsum(flip(g, along), along), along), x_shape)
+
+
+cumsum.defvjp(_cumsum_rule)
+
+
+@reduction(aliases=("cumulative_prod",), samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
+def cumprod(x, /, axis=None, dtype=None):
+    r"""Running product of `x` along `axis`; None for the elements in row-major order.
+
+    $z_i = \prod_{k \le i} x_k \;\Rightarrow\; \bar x_j = p_j s_j$ with $p_j = \prod_{k < j} x_k$ and the recurrence
+    $s_j = \bar z_j + x_{j+1} s_{j+1}$.
+    """
+    return np.cumprod(x, axis=axis, dtype=dtype)
+
+
+def _cumprod_rule(g, x, axis):
+    if axis is None:
+        return reshape(_cumprod_rule(g, reshape(x, -1), 0), x.shape)
+    axis = one_axis(axis, x.ndim)
+    x, g = moveaxis(x, axis, -1), moveaxis(g, axis, -1)
+    if x.shape[-1] == 0:
+        return moveaxis(g, -1, axis)
+    before = cumprod(_shifted(x, 1, 1), -1)
+    return moveaxis(before * _recurrence(_shifted(x, -1, 0), g), -1, axis)
+
+
+def _shifted(x, by, fill):
+    """`x` moved by one place along its last axis, to the right (1) or to the left (-1), with `fill` let in."""
+    n = x.shape[-1]
+    around = ((0, 0),) * (x.ndim - 1)
+    return pad(x[..., : n - 1], (*around, (1, 0)), fill) if by > 0 else pad(x[..., 1:], (*around, (0, 1)), fill)
+
+
+def _recurrence(a, b):
+    r"""The solution of $s_j = b_j + a_j s_{j+1}$ along the last axis, by doubling (Hillis and Steele, 1986)."""
+    n, step = b.shape[-1], 1
+    around = ((0, 0),) * (b.ndim - 1)
+    while step < n:
+        ahead = [pad(v[..., step:], (*around, (0, step))) for v in (a, b)]
+        a, b = a * ahead[0], b + a * ahead[1]
+        step *= 2
+    return b

@@ -1,0 +1,149 @@
+"""Reductions: axes folded into one number each. `axis` is None for all, an integer, or a tuple; negative ones count
+from the end."""
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..shapes import axis_tuple, count, kept
+from ._families import composite, reduction
+from ._samples import call, distinct, of
+from .arithmetic import abs, power, sign
+from .comparisons import isfinite, where
+from .exponential import exp, log
+from .movements import broadcast_to, reshape
+
+_AXES = (call((2, 3)), call((2, 3), axis=0), call((2, 3, 2), axis=(-1, -3), keepdims=True), call(()), call((0, 3), axis=1),
+         call((2, 3), axis=()))
+_ORDERED = (call(of((2, 3), distinct())), call(of((2, 3), distinct()), axis=0),
+            call(of((2, 3, 2), distinct()), axis=(-1, 0), keepdims=True))
+_MASKED = (call((2, 3), where=np.array([[True, False, True], [False, True, True]]), axis=1),)
+
+
+def spread(g, x_shape, axis):
+    """`g`, the cotangent of a reduction, repeated over the axes that were folded."""
+    return broadcast_to(reshape(g, kept(x_shape, axis)), x_shape)
+
+
+def _selected(g, mask):
+    return g if mask is None else where(mask, g, 0)
+
+
+@reduction(samples=_AXES + _MASKED)
+def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
+    r"""Sum of the elements of `x` over `axis`, of those that `where` selects if it is given.
+
+    $z = \sum_i x_i \;\Rightarrow\; \bar x_i = \bar z$
+    """
+    if where is None:
+        return np.sum(x, axis, dtype, None, keepdims)
+    return np.sum(x, axis, dtype, None, keepdims, where=where)
+
+
+sum.defvjp(lambda g, x_shape, axis, where: _selected(spread(g, x_shape, axis), where))
+
+
+@reduction(samples=_AXES[:4] + _MASKED)
+def mean(x, /, axis=None, keepdims=False, dtype=None, where=None):
+    r"""Mean of the elements of `x` over `axis`, of those that `where` selects if it is given; NaN of nothing.
+
+    $z = \tfrac1n \sum_i x_i \;\Rightarrow\; \bar x_i = \tfrac1n \bar z$
+    """
+    if where is None:
+        return np.mean(x, axis, dtype, None, keepdims)
+    return np.mean(x, axis, dtype, None, keepdims, where=where)
+
+
+def _mean_rule(g, x_shape, axis, where):
+    if where is None:
+        return spread(g / (count(x_shape, axis) or 1), x_shape, axis)
+    taken = np.sum(np.broadcast_to(where, x_shape), axis=axis).reshape(g.shape)
+    return _selected(spread(g / taken, x_shape, axis), where)
+
+
+mean.defvjp(_mean_rule)
+
+
+@reduction(aliases=("amax",), samples=_ORDERED)
+def max(x, /, axis=None, keepdims=False):
+    r"""Greatest element of `x` over `axis`; NaN if one is.
+
+    $\bar x_i = \bar z\,[x_i = z] / n$, where $n$ elements tie for the maximum: they share the gradient equally, and if
+    the result is NaN it goes to the NaNs.
+    """
+    return np.max(x, axis=axis, keepdims=keepdims)
+
+
+@reduction(aliases=("amin",), samples=_ORDERED)
+def min(x, /, axis=None, keepdims=False):
+    r"""Least element of `x` over `axis`; NaN if one is.
+
+    $\bar x_i = \bar z\,[x_i = z] / n$, where $n$ elements tie for the minimum: they share the gradient equally, and if
+    the result is NaN it goes to the NaNs.
+    """
+    return np.min(x, axis=axis, keepdims=keepdims)
+
+
+def _extremum_rule(g, x, z, axis):
+    is_extreme = (x == spread(z, x.shape, axis)) | (x != x)
+    ties = sum(is_extreme, axis, keepdims=True)
+    return where(is_extreme, spread(g, x.shape, axis) / ties.astype(g.dtype), 0)
+
+
+max.defvjp(_extremum_rule)
+min.defvjp(_extremum_rule)
+
+
+@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True)))
+def logsumexp(x, /, axis=None, keepdims=False):
+    r"""Logarithm of the sum of exponentials of `x` over `axis`; safe for large numbers.
+
+    $z = \log\sum_i e^{x_i} \;\Rightarrow\; \bar x_i = \bar z\, e^{x_i - z}$
+
+    >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]))
+    tensor(1000.6931)
+    """
+    top = max(x, axis, keepdims=True)
+    top = where(isfinite(top), top, 0)
+    total = log(sum(exp(x - top), axis, keepdims=True)) + top
+    return total if keepdims else reshape(total, _dropped(x.shape, axis))
+
+
+def _dropped(shape, axis):
+    axes = axis_tuple(axis, len(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * exp(x - spread(z, x.shape, axis)))
+
+
+@reduction(samples=(call((3,)), call((2, 3), axis=-1), call((2, 3), ord=1, axis=0), call(of((2, 3), distinct()), ord=np.inf, axis=1),
+                    call((2, 3), ord=3, axis=(1,), keepdims=True)))
+def norm(x, /, ord=None, axis=None, keepdims=False):
+    r"""Length of `x` over `axis`: $(\sum_i |x_i|^p)^{1/p}$ with $p$ = `ord`, by default 2; `inf` is the greatest
+    magnitude.
+
+    $\bar x_i = \bar z \operatorname{sign}(x_i)\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
+    """
+    if ord is not None and (isinstance(ord, str) and ord != "fro" or not isinstance(ord, str) and ord < 1):
+        raise ArgumentError(f"norm takes ord=None, 'fro' or a number from 1 to inf, got {ord!r}")
+    size = np.abs(x)
+    if ord == np.inf:
+        return np.max(size, axis=axis, keepdims=keepdims)
+    p = 2 if ord in (None, "fro") else ord
+    if p == 2:
+        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    return np.power(np.sum(np.power(size, p), axis=axis, keepdims=keepdims), 1 / p)
+
+
+def _norm_rule(g, x, z, ord, axis):
+    g, z = spread(g, x.shape, axis), spread(z, x.shape, axis)
+    if ord == np.inf:
+        is_extreme = abs(x) == z
+        return where(is_extreme, g * sign(x) / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
+    ratio = x / where(z == 0, 1, z)
+    if ord in (None, "fro", 2):
+        return g * ratio
+    return g * sign(x) * power(abs(ratio), ord - 1)
+
+
+norm.defvjp(_norm_rule)

@@ -1,0 +1,93 @@
+"""Indexing: elements chosen or written by NumPy's indices: integers, slices, ellipsis, newaxis, integer and boolean
+arrays."""
+
+import numpy as np
+
+from ._families import indexing
+from ._samples import call
+from .movements import unbroadcast
+
+_SAMPLES = (call((4, 3), index=1), call((4, 3), index=(slice(None, None, -2), None)), call((4, 3), index=(..., [0, 2, 0])),
+            call((4, 3), index=np.array([True, False, True, True])), call((4, 3), index=([0, 0, 3], [1, 1, 2])))
+
+
+@indexing(samples=_SAMPLES)
+def getitem(x, /, index):
+    r"""The elements `x[index]`; a view where NumPy gives a view. An index out of range raises an OutOfRangeError.
+
+    $\bar x$ is zero but for $\bar z$ added at the index: an element chosen twice receives both cotangents.
+    """
+    return x[_usable(index)]
+
+
+getitem.defvjp(lambda g, x_shape, index: scatter_add(g, x_shape, index))
+
+
+@indexing(samples=tuple(call(shape, shape=(4, 3), index=c.kwargs["index"])
+                        for c, shape in zip(_SAMPLES, [(3,), (2, 1, 3), (4, 3), (3, 3), (3,)], strict=True)))
+def scatter_add(x, /, shape, index):
+    r"""Zeros of `shape` with `x` added at `index`; elements that meet in one place add up.
+
+    $\bar x = \bar z[\text{index}]$
+    """
+    result = np.zeros_like(x, shape=shape)
+    index = _usable(index)
+    if _is_basic(index):
+        result[index] = x
+    else:
+        np.add.at(result, index, x)
+    return result
+
+
+scatter_add.defvjp(lambda g, index: getitem(g, index))
+
+
+@indexing(samples=(call((4, 3), (3,), index=1), call((4, 3), (2, 1), index=([0, 3],)), call((4, 3), (), index=slice(1, 3))))
+def set_at(x, y, /, index):
+    r"""A copy of `x` in which `y`, broadcast, stands at `index`; written twice, the last one counts.
+
+    $\bar x = \bar z$ but zero at the index, $\bar y = \bar z[\text{index}]$ where it was not overwritten.
+    """
+    result = np.array(x, copy=True, subok=True)
+    result[_usable(index)] = y
+    return result
+
+
+set_at.defvjp(lambda g, index: set_at(g, np.zeros((), g.dtype), index), lambda g, y_shape, index: _written(g, y_shape, index))
+
+
+@indexing(samples=(call((2, 3), (2,), positions=np.array([4, 1])),))
+def put(x, y, /, positions):
+    r"""A copy of `x` in which the elements of `y` stand at `positions`, counted in row-major order; none occurs twice.
+
+    $\bar x = \bar z$ but zero at the positions, $\bar y$ is $\bar z$ at the positions.
+    """
+    result = np.array(x, copy=True, subok=True, order="C")
+    result.reshape(-1)[positions] = y
+    return result
+
+
+put.defvjp(lambda g, positions: put(g, np.zeros((), g.dtype), positions),
+           lambda g, positions: getitem(g.reshape(-1), positions))
+
+
+def _written(g, y_shape, index):
+    taken = getitem(g, index)
+    if not _is_basic(_usable(index)):
+        places = np.zeros(g.shape, int)
+        numbers = np.arange(taken.size).reshape(taken.shape)
+        places[_usable(index)] = numbers
+        taken = taken * (places[_usable(index)] == numbers)
+    return unbroadcast(taken, y_shape)
+
+
+def _usable(index):
+    """`index` with lists as arrays, as NumPy takes them inside a tuple."""
+    if isinstance(index, tuple):
+        return tuple([np.asarray(i, dtype=None if i else int) if isinstance(i, list) else i for i in index])
+    return np.asarray(index, dtype=None if index else int) if isinstance(index, list) else index
+
+
+def _is_basic(index):
+    parts = index if isinstance(index, tuple) else (index,)
+    return all([i is None or i is Ellipsis or isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool) for i in parts])

@@ -1,0 +1,57 @@
+"""Arithmetic on shapes and axes, without arrays."""
+
+import operator
+from math import prod
+
+from .errors import DTypeError, OutOfRangeError, ShapeError
+
+
+def axis_tuple(axis, ndim):
+    """`axis` (None for all, an integer or a tuple) as a tuple of distinct axes from 0 to `ndim` - 1.
+
+    >>> rg.shapes.axis_tuple((-1, 0), 3)
+    (2, 0)
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    found = tuple(one_axis(a, ndim) for a in axes)
+    if len(set(found)) != len(found):
+        raise ShapeError(f"axes must be distinct, got {axis}")
+    return found
+
+
+def one_axis(axis, ndim):
+    """`axis` counted from the front; raises if an array of `ndim` dimensions has no such axis."""
+    try:
+        found = operator.index(axis)
+    except TypeError:
+        raise DTypeError(f"axis must be an integer, got {axis!r}") from None
+    if not -ndim <= found < ndim:
+        raise OutOfRangeError(f"axis {found} is out of range for {ndim} dimensions")
+    return found % ndim
+
+
+def kept(shape, axis):
+    """`shape` after a reduction over `axis` with keepdims.
+
+    >>> rg.shapes.kept((2, 3, 4), (0, -1))
+    (1, 3, 1)
+    """
+    axes = axis_tuple(axis, len(shape))
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def count(shape, axis):
+    """The number of elements that a reduction of `shape` over `axis` takes together."""
+    return prod(shape[a] for a in axis_tuple(axis, len(shape)))
+
+
+def summed_axes(wide, narrow):
+    """The axes over which to sum `wide` to undo broadcasting from `narrow`.
+
+    >>> rg.shapes.summed_axes((4, 2, 3), (1, 3))
+    (0, 1)
+    """
+    lead = len(wide) - len(narrow)
+    return (*range(lead), *(i + lead for i, n in enumerate(narrow) if n == 1 and wide[i + lead] != 1))

@@ -1,0 +1,130 @@
+"""Creation: new tensors. Floats without a given dtype are float32; arrays keep their dtype."""
+
+import numpy as np
+
+from ..backend import move
+from ..dtypes import as_dtype, default_float
+from ..errors import DTypeError
+from .tensor import Tensor
+
+
+def tensor(data, dtype=None, device=None, requires_grad=False):
+    """A tensor with a copy of `data`: a number, nested lists of numbers, an array, or a tensor.
+
+    Arrays keep their dtype; Python floats become float32 and Python integers int64.
+
+    >>> rg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    tensor([[1., 2.],
+            [3., 4.]], requires_grad=True)
+    """
+    made = Tensor(move(_copied(data, dtype), device or "cpu"))
+    made.requires_grad = requires_grad
+    return made
+
+
+def asarray(data, dtype=None, device=None, copy=None):
+    """`data` as a tensor, without a copy if it is a tensor or an array already and `copy` is not True."""
+    if isinstance(data, Tensor):
+        found = data if dtype is None or data.dtype == as_dtype(dtype) else data.astype(dtype)
+        found = found.clone() if copy else found
+        return found if device is None else found.to(device)
+    if isinstance(data, np.ndarray) and not copy and dtype in (None, data.dtype):
+        return Tensor(move(data, device or "cpu"))
+    return tensor(data, dtype, device)
+
+
+def _copied(data, dtype):
+    if isinstance(data, Tensor):
+        data = data.data
+    elif isinstance(data, (list, tuple, range)):
+        data = _nested(data)
+    array = np.array(data) if not hasattr(data, "__array_function__") else data.copy()
+    if array.dtype.kind in "OUSMm":
+        raise DTypeError(f"tensor needs numbers, got {type(data).__name__} with elements of {array.dtype}")
+    if dtype is None and not hasattr(data, "dtype") and array.dtype == np.float64 and not _has_arrays(data):
+        dtype = default_float
+    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array if dtype is None else array.astype(as_dtype(dtype), copy=False)
+
+
+def _nested(data):
+    """Nested lists with tensors in them as nested lists of arrays."""
+    return [_nested(d) if isinstance(d, (list, tuple)) else d.data if isinstance(d, Tensor) else d for d in data]
+
+
+def _has_arrays(data):
+    return isinstance(data, list) and any(_has_arrays(d) if isinstance(d, list) else hasattr(d, "dtype") for d in data)
+
+
+def zeros(*shape, dtype=None, device=None, requires_grad=False):
+    """Zeros of a shape given as one tuple or several integers.
+
+    >>> rg.zeros(2, 3).shape
+    (2, 3)
+    """
+    return full(_shape(shape), 0, dtype or default_float, device, requires_grad)
+
+
+def ones(*shape, dtype=None, device=None, requires_grad=False):
+    """Ones of a shape given as one tuple or several integers."""
+    return full(_shape(shape), 1, dtype or default_float, device, requires_grad)
+
+
+def empty(*shape, dtype=None, device=None, requires_grad=False):
+    """A tensor whose elements are not set yet."""
+    return _placed(np.empty(_shape(shape), as_dtype(dtype or default_float)), device, requires_grad)
+
+
+def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
+    """`fill_value` everywhere in a tensor of `shape`."""
+    value = tensor(fill_value, dtype).data
+    return _placed(np.full(shape, value, value.dtype), device, requires_grad)
+
+
+def arange(start, stop=None, step=1, dtype=None, device=None, requires_grad=False):
+    """Numbers from `start` (0 if one bound is given) to `stop`, which is left out, `step` apart.
+
+    >>> rg.arange(4)
+    tensor([0, 1, 2, 3])
+    """
+    start, stop = (0, start) if stop is None else (start, stop)
+    if dtype is None and any(isinstance(v, float) for v in (start, stop, step)):
+        dtype = default_float
+    return _placed(np.arange(start, stop, step, None if dtype is None else as_dtype(dtype)), device, requires_grad)
+
+
+def linspace(start, stop, num=50, dtype=None, device=None, endpoint=True, requires_grad=False):
+    """`num` numbers evenly spread from `start` to `stop`."""
+    return _placed(np.linspace(start, stop, num, endpoint, dtype=as_dtype(dtype or default_float)), device, requires_grad)
+
+
+def eye(n_rows, n_cols=None, k=0, dtype=None, device=None, requires_grad=False):
+    """Ones on the diagonal, `k` places right of the main one, zeros elsewhere."""
+    return _placed(np.eye(n_rows, n_cols, k, as_dtype(dtype or default_float)), device, requires_grad)
+
+
+def zeros_like(x, dtype=None, requires_grad=False):
+    """Zeros in the shape, dtype and place of `x`."""
+    return full_like(x, 0, dtype, requires_grad)
+
+
+def ones_like(x, dtype=None, requires_grad=False):
+    """Ones in the shape, dtype and place of `x`."""
+    return full_like(x, 1, dtype, requires_grad)
+
+
+def full_like(x, fill_value, dtype=None, requires_grad=False):
+    """`fill_value` in the shape, dtype and place of `x`."""
+    made = Tensor(np.full_like(x.data if isinstance(x, Tensor) else x, fill_value, dtype and as_dtype(dtype), subok=True))
+    made.requires_grad = requires_grad
+    return made
+
+
+def _shape(shape):
+    return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+
+
+def _placed(array, device, requires_grad):
+    made = Tensor(move(array, device or "cpu"))
+    made.requires_grad = requires_grad
+    return made

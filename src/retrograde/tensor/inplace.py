@@ -1,0 +1,91 @@
+"""Writing in place. The memory is written for real; the graph is told what the tensor is now.
+
+Records that saved the old elements are found stale by their version and refuse to be walked. A view hands what was
+written on to its base, and from there to every other view of it, so that all of them show the same numbers and have
+the derivative of those.
+"""
+
+import numpy as np
+
+from ..core import writes
+from ..core.dispatch import explained, plain, recorded
+from ..core.mode import changed, is_recording
+from ..core.value import Value
+from ..errors import DTypeError, InplaceError, ShapeError
+from ..ops.selections import put, set_at
+
+
+def assigning(function):
+    """The in-place operator of an op: `x += y` for `add`."""
+    name = function.op.name
+
+    def operator(x, y):
+        _check_writable(x)
+        result = function(x, y)
+        if result.shape != x.shape:
+            raise ShapeError(f"{name} in place must keep the shape {x.shape}, and the result has {result.shape}")
+        if not np.can_cast(result.dtype, x.dtype, "same_kind"):
+            raise DTypeError(f"{name} in place must keep the dtype {x.dtype}, and the result has {result.dtype}")
+        result = result if result.dtype == x.dtype else result.astype(x.dtype)
+        _write(x, ..., result.data)
+        if is_recording() and (x.requires_grad or result.requires_grad):
+            _rebase(x, result.record)
+        return x
+
+    operator.__doc__ = f"`{name}`, written into `x`."
+    return operator
+
+
+def set_item(x, index, value):
+    """Write `value`, broadcast, into `x[index]`, in place."""
+    _check_writable(x)
+    index, written = plain(index), plain(value)
+    _write(x, index, written)
+    parents = (x.record, value.record if isinstance(value, Value) else None)
+    if is_recording() and any(parents):
+        _rebase(x, recorded(set_at.op, (x.data, np.asarray(written), index), parents, x.data))
+
+
+def _check_writable(x):
+    root = x if x.base is None else x.base
+    if is_recording() and root.requires_grad and root.is_leaf:
+        what = "a leaf" if root is x else "a view of a leaf"
+        raise InplaceError(f"{what} that requires gradients cannot be written to; do it within rg.no_grad(), or write to "
+                           "a copy: x = x.clone()")
+
+
+def _write(x, index, data):
+    try:
+        x.data[index] = data
+    except Exception as error:
+        raise explained(set_at.op, error, (x, data, index)) from None
+    writes.stamp(x.algebra, x.data)
+
+
+def _rebase(x, record):
+    """Make `record` the history of what `x` holds now, and tell everything that shares its memory."""
+    base = x
+    if x.base is None:
+        x.record = record
+    else:
+        base = x.base
+        parents, arrays = (base.record, record), (base.data, x.data, _positions(x))
+        base.record = recorded(put.op, arrays, parents, base.data)
+    with changed(tracks_views=False):
+        for view in [reference() for reference in base.views or ()]:
+            if view is not None:
+                view.record = _replayed(view, type(base)(base.data, base.record)).record
+
+
+def _replayed(view, value):
+    for op, rest in view.path:
+        value = op.call(value, *rest)
+    return value
+
+
+def _positions(view):
+    """For each element of `view`, its place in its base, in row-major order."""
+    places = np.arange(view.base.size).reshape(view.base.shape)
+    for op, rest in view.path:
+        places = op.kernel(places, *rest)
+    return places

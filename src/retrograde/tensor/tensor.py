@@ -1,0 +1,222 @@
+"""Tensor, an array with a place in the graph. Its operators and methods are the ops themselves."""
+
+import numpy as np
+
+from ..backend import device_of
+from ..core.gradient import backward
+from ..core.value import Value
+from ..errors import DTypeError, GraphError
+from ..ops import activation, arithmetic, comparisons, contractions, conversions, exponential, movements, products
+from ..ops import reductions, searches, selections, trigonometric
+from ..ops._arrays import arrays
+from . import inplace
+from .protocols import array_function, array_ufunc
+from .show import as_text
+
+
+class Tensor(Value):
+    """An array whose derivatives can be taken. Make one with `rg.tensor(...)`.
+
+    >>> x = rg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4., 6.])
+    """
+
+    __slots__ = ()
+    algebra = arrays
+    __hash__ = object.__hash__
+    __repr__ = as_text
+
+    # What it is.
+    shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
+    dtype = property(lambda self: self.data.dtype, doc="Type of the elements, such as rg.float32.")
+    ndim = property(lambda self: self.data.ndim, doc="Number of axes.")
+    size = property(lambda self: self.data.size, doc="Number of elements.")
+    itemsize = property(lambda self: self.data.dtype.itemsize, doc="Bytes of one element.")
+    nbytes = property(lambda self: self.data.nbytes, doc="Bytes of all elements.")
+    device = property(lambda self: device_of(self.data), doc='Where the elements are: "cpu" or "cuda:0".')
+    T = property(lambda self: movements.permute_dims(self, tuple(range(self.ndim))[::-1]), doc="All axes reversed.")
+    mT = property(movements.matrix_transpose, doc="The last two axes exchanged.")
+
+    def backward(self, gradient=None, retain_graph=False, create_graph=False, inputs=None):
+        """Add the derivative of this tensor to the `.grad` of the leaves that it depends on.
+
+        gradient      the derivative of the final result in this tensor; may be left out if it is a single number
+        retain_graph  keep what the rules read, so that `backward` can be called again
+        create_graph  make the gradients differentiable in turn
+        inputs        the leaves whose `.grad` is wanted; default: all
+        """
+        backward(self, gradient, retain_graph, create_graph, inputs)
+
+    # Numbers out of it.
+    def item(self, *index):
+        """The only element, or the one at `index`, as a Python number."""
+        return self.data.item(*index)
+
+    def tolist(self):
+        """The elements as nested lists of Python numbers."""
+        return self.data.tolist()
+
+    def numpy(self):
+        """The elements as a NumPy array that shares memory. Raises a GraphError if gradients are recorded."""
+        if self.requires_grad:
+            raise GraphError("numpy() on a tensor that requires gradients would lose them; use x.detach().numpy()")
+        return np.asarray(self.data)
+
+    def __float__(self):
+        return float(self.data.item())
+
+    def __int__(self):
+        return int(self.data.item())
+
+    def __complex__(self):
+        return complex(self.data.item())
+
+    def __bool__(self):
+        return bool(self.data)
+
+    def __index__(self):
+        return self.data.__index__()
+
+    def __len__(self):
+        if not self.shape:
+            raise DTypeError("len() needs at least one axis, got a tensor of shape ()")
+        return self.shape[0]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, element):
+        return bool((self.data == (element.data if isinstance(element, Tensor) else element)).any())
+
+    def __format__(self, spec):
+        return format(self.data.item(), spec) if self.data.ndim == 0 and spec else format(repr(self), spec)
+
+    # NumPy's protocols.
+    __array_ufunc__ = array_ufunc
+    __array_function__ = array_function
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.data) if dtype is None and not copy else np.array(self.data, dtype, copy=copy)
+
+    # Copies and pickles keep data and requires_grad; the graph stays behind.
+    def clone(self):
+        """A copy in fresh memory that stays in the graph."""
+        return conversions.contiguous(self)
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise GraphError("only leaves can be deep-copied; use x.detach() or x.clone()")
+        made = type(self)(self.data.copy())
+        made.requires_grad = self.requires_grad
+        made.grad = None if self.grad is None else self.grad.detach().clone()
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self):
+        if not self.is_leaf:
+            raise GraphError("only leaves can be pickled; use x.detach()")
+        return _unpickled, (type(self), self.data, self.requires_grad)
+
+    def to(self, target):
+        """This tensor with another dtype, or on another device, such as "cuda:0"."""
+        is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
+        return conversions.copy_to_device(self, target) if is_device else conversions.astype(self, target)
+
+    def cpu(self):
+        """This tensor in the memory of the CPU."""
+        return self.to("cpu")
+
+    # Operators.
+    __add__, __radd__ = arithmetic.add, lambda x, y: arithmetic.add(y, x)
+    __sub__, __rsub__ = arithmetic.subtract, lambda x, y: arithmetic.subtract(y, x)
+    __mul__, __rmul__ = arithmetic.multiply, lambda x, y: arithmetic.multiply(y, x)
+    __truediv__, __rtruediv__ = arithmetic.divide, lambda x, y: arithmetic.divide(y, x)
+    __floordiv__, __rfloordiv__ = arithmetic.floor_divide, lambda x, y: arithmetic.floor_divide(y, x)
+    __mod__, __rmod__ = arithmetic.remainder, lambda x, y: arithmetic.remainder(y, x)
+    __pow__, __rpow__ = arithmetic.power, lambda x, y: arithmetic.power(y, x)
+    __matmul__, __rmatmul__ = contractions.matmul, lambda x, y: contractions.matmul(y, x)
+    __neg__, __pos__, __abs__ = arithmetic.negative, arithmetic.positive, arithmetic.abs
+    __eq__, __ne__ = comparisons.equal, comparisons.not_equal
+    __lt__, __le__ = comparisons.less, comparisons.less_equal
+    __gt__, __ge__ = comparisons.greater, comparisons.greater_equal
+    __and__, __rand__ = comparisons.bitwise_and, lambda x, y: comparisons.bitwise_and(y, x)
+    __or__, __ror__ = comparisons.bitwise_or, lambda x, y: comparisons.bitwise_or(y, x)
+    __xor__, __rxor__ = comparisons.bitwise_xor, lambda x, y: comparisons.bitwise_xor(y, x)
+    __invert__ = comparisons.bitwise_invert
+    __getitem__, __setitem__ = selections.getitem, inplace.set_item
+    __iadd__, __isub__ = inplace.assigning(arithmetic.add), inplace.assigning(arithmetic.subtract)
+    __imul__, __itruediv__ = inplace.assigning(arithmetic.multiply), inplace.assigning(arithmetic.divide)
+    __ipow__, __imatmul__ = inplace.assigning(arithmetic.power), inplace.assigning(contractions.matmul)
+    __ifloordiv__, __imod__ = inplace.assigning(arithmetic.floor_divide), inplace.assigning(arithmetic.remainder)
+
+    # Methods: the ops that NumPy's and PyTorch's users expect on an array.
+    abs, sign, square, sqrt, pow = (arithmetic.abs, arithmetic.sign, arithmetic.square, arithmetic.sqrt, arithmetic.power)
+    add, sub, mul, div, neg = (arithmetic.add, arithmetic.subtract, arithmetic.multiply, arithmetic.divide, arithmetic.negative)
+    reciprocal = arithmetic.reciprocal
+    exp, exp2, expm1 = exponential.exp, exponential.exp2, exponential.expm1
+    log, log2, log10, log1p = exponential.log, exponential.log2, exponential.log10, exponential.log1p
+    sin, cos, tan, tanh = trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.tanh
+    relu, sigmoid = activation.relu, activation.sigmoid
+    softmax, log_softmax = activation.softmax, activation.log_softmax
+    sum, mean, max, min = reductions.sum, reductions.mean, reductions.max, reductions.min
+    logsumexp, norm = reductions.logsumexp, reductions.norm
+    prod, cumsum, cumprod = products.prod, products.cumsum, products.cumprod
+    matmul, dot, outer = contractions.matmul, contractions.matmul, contractions.outer
+    astype, bitcast, contiguous = conversions.astype, conversions.bitcast, conversions.contiguous
+    ravel, flatten, flip, pad, shrink = movements.ravel, movements.flatten, movements.flip, movements.pad, movements.shrink
+    expand_dims, squeeze, swapaxes = movements.expand_dims, movements.squeeze, movements.transpose
+    unsqueeze, moveaxis, broadcast_to = movements.expand_dims, movements.moveaxis, movements.broadcast_to
+    clip = comparisons.clip
+    argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any
+
+    def reshape(self, *shape):
+        """This tensor with another shape, given as one tuple or as several integers."""
+        return movements.reshape(self, _unpacked(shape))
+
+    view = reshape
+
+    def expand(self, *shape):
+        """This tensor repeated, without a copy, to fill a shape; -1 keeps the size of an axis."""
+        shape = _unpacked(shape)
+        lead = len(shape) - self.ndim
+        sizes = tuple(self.shape[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
+        return movements.broadcast_to(self, sizes)
+
+    def permute(self, *axes):
+        """This tensor with its axes in another order."""
+        return movements.permute_dims(self, _unpacked(axes))
+
+    def transpose(self, *axes):
+        """Without arguments all axes reversed; with two integers those two exchanged; with more, or a tuple, permuted."""
+        axes = _unpacked(axes)
+        if len(axes) == 2 and self.ndim != 2:
+            return movements.transpose(self, *axes)
+        return movements.permute_dims(self, axes or tuple(range(self.ndim))[::-1])
+
+    def fill_(self, value):
+        """Write `value` everywhere, in place."""
+        inplace.set_item(self, ..., value)
+        return self
+
+    def zero_(self):
+        """Write 0 everywhere, in place."""
+        return self.fill_(0)
+
+    def copy_(self, source):
+        """Write the elements of `source` into this tensor, in place."""
+        return self.fill_(source)
+
+
+arrays.kind = Tensor
+
+
+def _unpacked(sizes):
+    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+
+
+def _unpickled(kind, data, requires_grad):
+    made = kind(data)
+    made.requires_grad = requires_grad
+    return made

@@ -1,0 +1,1 @@
+"""Transforms: functions that make functions of functions."""

@@ -1,0 +1,84 @@
+"""Checkpointing: what a part of the forward pass would keep is computed again in the backward pass."""
+
+from functools import wraps
+
+from .. import tree
+from ..core.gradient import gradient
+from ..core.graph import ancestors
+from ..core.mode import changed, enable_grad, is_recording
+from ..core.value import Projection, Record, Value, tick
+
+
+def checkpoint(function, *args, **kwargs):
+    """`function(*args, **kwargs)`, of which only inputs and outputs are kept until the backward pass.
+
+    Saves memory for the time of a second forward pass. Parameters and other tensors that `function` uses from outside
+    receive their gradients as well. Called with the function alone, it returns the checkpointed function.
+
+    >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> rg.checkpoint(lambda x: rg.sin(x) ** 2, x).sum().backward()
+    """
+    if not args and not kwargs:
+        return wraps(function)(lambda *args, **kwargs: _run(function, args, kwargs))
+    return _run(function, args, kwargs)
+
+
+def _run(function, args, kwargs):
+    if not is_recording():
+        return function(*args, **kwargs)
+    start = tick()
+    with changed(keeps_arrays=False):
+        outputs, build = tree.flatten(function(*args, **kwargs))
+    places = [i for i, o in enumerate(outputs) if isinstance(o, Value) and o.record is not None]
+    if not places:
+        return build(outputs)
+    inputs, build_inputs = tree.flatten((args, kwargs))
+    parents = _outside([outputs[i].record for i in places], start)
+    call = _Segment(function, inputs, build_inputs, parents, places)
+    record = Record(call, parents, tuple([x.data if isinstance(x, Value) else None for x in inputs]))
+    for number, i in enumerate(places):
+        data, algebra = outputs[i].data, outputs[i].algebra
+        call.algebra = algebra
+        outputs[i] = algebra.kind(data, Projection(record, number, len(places)))
+    return build(outputs)
+
+
+def _outside(records, start):
+    """The records made before `start` that `records` depend on directly: where the checkpointed part begins."""
+    inside = set(ancestors(records, start))
+    found = dict.fromkeys(
+        parent for record in sorted(inside, key=lambda r: r.order) for parent in record.parents
+        if parent is not None and parent not in inside
+    )
+    return tuple([*found, *(r for r in records if r not in inside and r not in found)])
+
+
+class _Segment:
+    """The op of one checkpointed call: its joint rule runs the function again and walks back through it."""
+
+    rules, name = None, "checkpoint"
+
+    def __init__(self, function, inputs, build, parents, places):
+        self.joint = self
+        self._function, self._build, self._parents, self._places = function, build, parents, places
+        self._constants = [None if isinstance(x, Value) else x for x in inputs]
+        self._links = [(x.algebra, x.record) if isinstance(x, Value) else None for x in inputs]
+
+    def revived(self, record):
+        """What was saved; the values are linked to the graph in `function`."""
+        return record.saved
+
+    def function(self, g, needs, *saved):
+        """The gradients of all parents from those of the outputs."""
+        is_differentiable_again = is_recording()
+        with enable_grad():
+            args, kwargs = self._build([
+                constant if link is None else link[0].kind(data, link[1])
+                for constant, link, data in zip(self._constants, self._links, saved, strict=True)
+            ])
+            outputs = tree.leaves(self._function(*args, **kwargs))
+        pairs = [(outputs[i], c) for i, c in zip(self._places, g, strict=True) if c is not None]
+        targets = [parent.algebra.kind(None, parent) for parent, needed in zip(self._parents, needs, strict=True) if needed]
+        found = iter(gradient([o for o, _ in pairs], targets, [c for _, c in pairs], create_graph=is_differentiable_again,
+                              calls_hooks_of_targets=False))
+        return tuple([next(found) if needed else None for needed in needs])

@@ -1,0 +1,198 @@
+"""Derivatives of plain functions: arrays in, arrays out, of any order."""
+
+from functools import wraps
+
+import numpy as np
+
+from .. import tree
+from ..core.gradient import gradient
+from ..core.graph import span_of
+from ..core.mode import enable_grad, is_recording
+from ..core.value import Value
+from ..errors import ArgumentError, GraphError
+from ..ops.arithmetic import positive
+from ..ops.joins import stack
+from ..ops.movements import reshape
+from ..tensor.creation import asarray
+from ..tensor.tensor import Tensor
+
+
+def grad(function, argnums=0, has_aux=False):
+    """The function that computes the gradient of `function`, which returns one number.
+
+    argnums  which arguments to differentiate in: an integer, or a tuple for a tuple of gradients. Each may be a tree
+             of arrays (lists, tuples, dictionaries, dataclasses); its gradient is a tree of the same structure.
+    has_aux  whether `function` returns (number, anything); the gradient comes back with that beside it.
+
+    Arrays in, arrays out; tensors in, tensors out. Derivatives nest to any order.
+
+    >>> rg.grad(rg.grad(lambda x: x**3))(2.0)
+    array(12.)
+    """
+    both = value_and_grad(function, argnums, has_aux)
+
+    @wraps(function)
+    def gradient_of(*args, **kwargs):
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return gradient_of
+
+
+def value_and_grad(function, argnums=0, has_aux=False):
+    """Like `grad`, but returns (value, gradient), at the cost of the gradient alone."""
+
+    @wraps(function)
+    def both(*args, **kwargs):
+        inputs = _Inputs(args, argnums)
+        with enable_grad():
+            result = function(*inputs.args, **kwargs)
+            output, aux = result if has_aux else (result, None)
+            if isinstance(output, Value) and output.size != 1:
+                raise GraphError(f"grad needs a function that returns one number, got shape {output.shape}; sum it, or "
+                                 "use jacobian")
+            gradients = inputs.gradients([output], [None])
+        value = inputs.handed_out(output)
+        return ((value, tree.map(inputs.handed_out, aux)) if has_aux else value), gradients
+
+    return both
+
+
+def vjp(function, *primals, has_aux=False):
+    """(value, pullback): `pullback(cotangent)` is the tuple of cotangents of `primals`, and can be called repeatedly.
+
+    The value and its cotangent may be trees.
+
+    >>> value, pullback = rg.vjp(lambda x, y: x * y, 3.0, 4.0)
+    >>> pullback(1.0)
+    (array(4.), array(3.))
+    """
+    inputs = _Inputs(primals, tuple(range(len(primals))))
+    with enable_grad():
+        result = function(*inputs.args)
+    output, aux = result if has_aux else (result, None)
+    outputs, build = tree.flatten(output)
+
+    def pullback(cotangent):
+        seeds = tree.leaves(cotangent)
+        if len(seeds) != len(outputs):
+            raise ArgumentError(f"the cotangent must have {len(outputs)} leaves like the value, got {len(seeds)}")
+        return inputs.gradients(outputs, seeds)
+
+    value = build([inputs.handed_out(o) for o in outputs])
+    return (value, pullback, tree.map(inputs.handed_out, aux)) if has_aux else (value, pullback)
+
+
+def jacobian(function, argnums=0):
+    """The function that computes the Jacobian: its shape is the shape of the result followed by that of the argument.
+
+    >>> rg.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    @wraps(function)
+    def jacobian_of(*args, **kwargs):
+        inputs = _Inputs(args, argnums)
+        with enable_grad():
+            output = asarray(function(*inputs.args, **kwargs))
+            basis = np.eye(output.size, dtype=output.dtype).reshape(output.size, *output.shape)
+            rows = [inputs.gradients([output], [seed]) for seed in basis]
+        return inputs.stacked(rows, output.shape)
+
+    return jacobian_of
+
+
+def hessian(function, argnums=0):
+    """The function that computes the matrix of second derivatives of `function`, which returns one number.
+
+    >>> rg.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacobian(grad(function, argnums), argnums)
+
+
+def stop_gradient(x):
+    """`x` as a constant: no gradient flows through it. `x` may be a tree."""
+    return tree.map(lambda leaf: leaf.detach() if isinstance(leaf, Value) else leaf, x)
+
+
+class _Inputs:
+    """The arguments of a call, with those to differentiate in replaced by fresh nodes of the graph."""
+
+    def __init__(self, args, argnums):
+        self._is_single = not isinstance(argnums, (tuple, list))
+        self._are_tensors = self._is_outer = False
+        self.args, self._nodes, self._builders = list(args), [], []
+        for number in (argnums,) if self._is_single else argnums:
+            leaves, build = tree.flatten(args[_checked(number, len(args))])
+            nodes = [self._node(leaf) for leaf in leaves]
+            self.args[number] = build(nodes)
+            self._builders.append((build, len(nodes)))
+            self._nodes += nodes
+
+    def _node(self, x):
+        """A fresh node with the data of `x`, linked to `x` if an outer derivative may flow through it."""
+        if isinstance(x, Value):
+            self._are_tensors = True
+            if x.record is not None and is_recording():
+                return positive(x)
+            return Tensor(x.data).requires_grad_()
+        array = np.asarray(x)
+        is_python_number = array.dtype.kind in "iu" and not hasattr(x, "dtype")
+        return Tensor(array.astype(np.float64) if is_python_number else array).requires_grad_()
+
+    def gradients(self, outputs, seeds):
+        """The gradients in the arguments of `outputs`, and whether an outer derivative may flow through them."""
+        pairs = zip(outputs, seeds, strict=True)
+        live = [(o, s) for o, s in pairs if isinstance(o, Value) and o.record is not None]
+        found, self._is_outer = [None] * len(self._nodes), False
+        if live:
+            outputs, seeds = [o for o, _ in live], [_seed(o, s) for o, s in live]
+            span = span_of(outputs, self._nodes)
+            self._is_outer = span.is_open or any(isinstance(s, Value) and s.requires_grad for s in seeds)
+            found = gradient(outputs, self._nodes, seeds, create_graph=self._is_outer, span=span)
+        return self._built([self._given(*pair) for pair in zip(self._nodes, found, strict=True)])
+
+    def _given(self, node, g):
+        if isinstance(g, Value):
+            return g
+        g = np.zeros_like(node.data) if g is None else np.array(g, node.dtype, subok=True)
+        return Tensor(g) if self._are_tensors or self._is_outer else g
+
+    def _built(self, flat):
+        parts = []
+        for build, count in self._builders:
+            parts.append(build(flat[:count]))
+            flat = flat[count:]
+        return parts[0] if self._is_single else tuple(parts)
+
+    def handed_out(self, value):
+        """A result of the function as the user gets it: an array if arrays came in and no outer derivative is live."""
+        if not isinstance(value, Value):
+            return value
+        if self._is_outer:
+            return value
+        return Tensor(value.data) if self._are_tensors else value.data
+
+    def stacked(self, rows, shape):
+        """Gradients, one for each element of a result of `shape`, as Jacobians."""
+        leaves, build = tree.flatten(rows[0]) if rows else tree.flatten(self._built([n.data for n in self._nodes]))
+        columns = zip(*(tree.leaves(row) for row in rows), strict=True) if rows else ([] for _ in leaves)
+        return build([
+            reshape(stack(column), (*shape, *node.shape)) if column else np.zeros((*shape, *node.shape), node.dtype)
+            for node, column in zip(self._nodes, columns, strict=True)
+        ])
+
+
+def _seed(output, seed):
+    if seed is None or isinstance(seed, Value):
+        return seed
+    return np.broadcast_to(np.asarray(seed, output.dtype), output.shape)
+
+
+def _checked(number, count):
+    if not -count <= number < count:
+        raise ArgumentError(f"argnums must be positions of arguments, got {number} for {count} arguments")
+    return number

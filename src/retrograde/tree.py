@@ -1,0 +1,61 @@
+"""Trees: nested lists, tuples, dictionaries, dataclasses and None, with anything else as leaves."""
+
+from dataclasses import fields, is_dataclass
+
+from .errors import DTypeError
+
+
+def flatten(tree):
+    """The leaves of `tree` in order, and a function that builds the same tree from other leaves.
+
+    >>> leaves, build = rg.tree.flatten({"b": 1, "a": (2, None)})
+    >>> leaves, build([10, 20])
+    ([1, 2], {'b': 10, 'a': (20, None)})
+    """
+    leaves = []
+    plan = _plan(tree, leaves)
+    return leaves, lambda new: _build(plan, iter(new))
+
+
+def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
+    """`tree` with `function` applied to each leaf, together with the leaves of `others`, trees of the same structure."""
+    leaves, build = flatten(tree)
+    columns = [flatten(other)[0] for other in others]
+    for column in columns:
+        if len(column) != len(leaves):
+            raise DTypeError(f"trees must have the same structure, got {len(leaves)} and {len(column)} leaves")
+    return build([function(*row) for row in zip(leaves, *columns, strict=True)])
+
+
+def leaves(tree):
+    """The leaves of `tree`, in order."""
+    return flatten(tree)[0]
+
+
+_LEAF = object()
+
+
+def _plan(tree, leaves):
+    """How to build `tree` again: a constructor and the plans of its parts."""
+    if tree is None:
+        return (lambda parts: None), ()
+    kind = type(tree)
+    if kind in (list, tuple):
+        return kind, [_plan(part, leaves) for part in tree]
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return (lambda parts: kind(*parts)), [_plan(part, leaves) for part in tree]
+    if isinstance(tree, dict):
+        return (lambda parts: kind(zip(tree, parts, strict=True))), [_plan(part, leaves) for part in tree.values()]
+    if is_dataclass(tree) and not isinstance(tree, type):
+        names = [f.name for f in fields(tree)]
+        make = lambda parts: kind(**dict(zip(names, parts, strict=True)))  # noqa: E731
+        return make, [_plan(getattr(tree, name), leaves) for name in names]
+    leaves.append(tree)
+    return _LEAF, ()
+
+
+def _build(plan, leaves):
+    make, parts = plan
+    if make is _LEAF:
+        return next(leaves)
+    return make([_build(part, leaves) for part in parts])
