@@ -9,6 +9,7 @@ RetrogradeError
 ├── GraphError (RuntimeError)           the graph cannot be differentiated in this way
 │   ├── FreedGraphError                 a graph was used again after `backward` freed it
 │   └── InplaceError                    writing in place would make a gradient wrong
+├── TraceError (TypeError)             a value was read, or leaked, while it was being traced
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
@@ -51,6 +52,10 @@ class FreedGraphError(GraphError):
 
 class InplaceError(GraphError):
     """Writing in place would make a gradient wrong."""
+
+
+class TraceError(RetrogradeError, TypeError):
+    """A value was read, or leaked, while it was being traced."""
 
 
 class MissingRuleError(RetrogradeError, NotImplementedError):

@@ -1,6 +1,7 @@
 """Algebra, what the engine must know about one kind of value: numbers are one kind, text is another."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 
 class Algebra(ABC):
@@ -10,8 +11,8 @@ class Algebra(ABC):
     native  the type of data that needs no `wrap`
     """
 
-    kind = None
-    native = None
+    kind: Any = None
+    native: Any = None
 
     @abstractmethod
     def wrap(self, data):

@@ -7,6 +7,7 @@ of the cost of a small op.
 
 import inspect
 import weakref
+from typing import Any
 
 from ..errors import DTypeError, OutOfRangeError, RetrogradeError, ShapeError
 from . import anomaly
@@ -131,6 +132,9 @@ def apply(op, args):
         return op.kernel(*args)
     if op.is_variadic:
         args = (tuple(args[0]), *args[1:])
+    mode = current()
+    if mode is not None and mode.tracer is not None:
+        return mode.tracer.apply(op, args)
     arrays = [a.data if isinstance(a, Value) else plain(a) if a.__class__ in _NESTED else a for a in args]
     try:
         data = op.kernel(*arrays)
@@ -140,7 +144,6 @@ def apply(op, args):
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
     if parents.count(None) == len(parents) and not any([isinstance(a, Value) for a in (*operands, *args)]):
         return data
-    mode = current()
     if mode is not None and mode.finds_anomalies:
         anomaly.check_forward(op, operands, data)
     records = op.is_differentiable and any(parents) and (mode is None or mode.records)
@@ -188,6 +191,7 @@ def recorded(op, arrays, parents, data, mode=None):
 def fitted(op, operands, parents, data):
     """What each cotangent must be brought to; None where nothing has to be done for any."""
     fits, broadcasts, is_needed = op.algebra.fits, op.broadcasts, False
+    data = data[0] if op.is_multiple else data
     found = []
     for operand, parent in zip(operands, parents, strict=True):
         fit = None if parent is None else fits(operand, data, broadcasts)
@@ -232,7 +236,7 @@ def explained(op, error, args):
     described = ", ".join(_described(a) for a in args)
     text = f"{op.name}({described}): {error}"
     if isinstance(error, RetrogradeError):
-        found = type(error)(text)
+        found: Any = type(error)(text)
     else:
         found = next((ours(text) for theirs, ours in _CONVERSIONS if isinstance(error, theirs)), error)
     found.names_op = True

@@ -1,5 +1,7 @@
 """Function, a custom op in PyTorch's manner, for any kind of value."""
 
+from typing import Any
+
 from ..errors import ArgumentError, GraphError, MissingRuleError
 from .mode import changed, is_recording
 from .value import Projection, Record, Value
@@ -71,7 +73,7 @@ class Function:
         raise MissingRuleError("a Function needs a static method backward to be differentiated")
 
     @classmethod
-    def apply(cls, *args):
+    def apply(cls, *args) -> Any:
         """Run the forward pass and record it."""
         parents = tuple([a.record if isinstance(a, Value) else None for a in args])
         records = is_recording() and any(parents)

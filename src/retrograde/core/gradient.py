@@ -85,7 +85,7 @@ class _Walk:
         """Walk the records of `span` back from `outputs`; the cotangents of its targets, by record."""
         cotangents, found, targets, ordered = self.cotangents, {}, set(span.targets), span.ordered
         for record, seed in zip(outputs, seeds, strict=True):
-            self._give(record, seed if self.create_graph or not isinstance(seed, Value) else seed.data)
+            self._give(record, self._as_cotangent(seed))
         with outputs[0].algebra.quiet(), changed(records=self.create_graph):
             while ordered:
                 record = ordered.pop()
@@ -139,13 +139,16 @@ class _Walk:
                 self._give(parent, self._checked(record, i, c))
 
     def _checked(self, record, i, c):
-        if isinstance(c, Value) and not self.create_graph:
-            c = c.data
+        c = self._as_cotangent(c)
         if record.fits is not None and record.fits[i] is not None:
             c = record.parents[i].algebra.fit(c, record.fits[i])
         if self.finds_anomalies:
             anomaly.check_backward(record, i, c)
         return c
+
+    def _as_cotangent(self, c):
+        """`c` as the walk carries it: plain, unless its own derivative is wanted or it has no data yet."""
+        return c.data if isinstance(c, Value) and not self.create_graph and not c.is_traced else c
 
     def _give(self, record, c):
         seen = self.cotangents.get(record)

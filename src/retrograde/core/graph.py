@@ -1,5 +1,6 @@
 """The graph behind values: which records a result depends on."""
 
+from collections.abc import Collection
 from operator import attrgetter
 
 _order = attrgetter("order")
@@ -25,7 +26,7 @@ class Span:
     """The records between outputs and targets, in the order in which they were made."""
 
     def __init__(self, outputs, targets):
-        self.targets = targets
+        self.targets: Collection = targets
         self.ordered = ancestors(outputs, min([target.order for target in targets], default=0))
 
     @property

@@ -7,6 +7,7 @@ ordinary mode: the one test that the fast path of every op makes.
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Mode:
     #: Whether a view knows its base, so that writing through it can be differentiated.
     tracks_views: bool = True
     finds_anomalies: bool = False
+    #: What records ops without running them, while a function is traced.
+    tracer: Any = None
 
 
 _MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)

@@ -1,12 +1,29 @@
 """Op, everything that the engine knows about one operation, and the decorator that registers it."""
 
+from collections.abc import Callable
 from functools import update_wrapper
+from typing import Any, ParamSpec, Protocol, cast
 
 from ..errors import ArgumentError
 from . import registry
 from .dispatch import dispatcher
 from .rule import Rule
-from .value import Projection
+from .value import Projection, Value
+
+
+Arguments = ParamSpec("Arguments")
+
+
+class OpFunction(Protocol[Arguments]):
+    """What users call for an op, with the signature of its kernel; on a class it is a method."""
+
+    op: "Op"
+    __name__: str
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Any: ...
+    def __get__(self, instance, owner=None) -> Callable[..., Any]: ...
+    def defvjp(self, *rules: Callable | None) -> None: ...
+    def defvjp_all(self, rule: Callable) -> None: ...
 
 
 class Op:
@@ -26,21 +43,28 @@ class Op:
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
     packs             how the arguments of each rule are gathered, None where it reads nothing
+    expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
+    emit              the op on one element, for the code generator: called with a kernel builder and the operands
     samples           where tests may evaluate it
     skips             checks of the sweep that do not apply, each with its reason
     """
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=()):
+                 optional=(), emit=None, expansion=None):
         self.name = name or kernel.__name__
         self.kernel = kernel
         self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
         self.samples, self.skips = samples, dict(skips or {})
+        self.emit = emit
+        self.expansion = kernel if is_composite else expansion
         self.broadcasts, self.makes_views = broadcasts, makes_views
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
         self.is_differentiable = is_differentiable
-        self.rules = self.joint = self.packs = self.call = None
+        self.rules: Any = None
+        self.packs: Any = None
+        self.joint: Any = None
+        self.call: Any = None
         self._read_signature(optional)
         if any(not reason for reason in self.skips.values()):
             raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
@@ -111,17 +135,19 @@ def _linked(data, record):
     """`data` as a value with `record` as its history; the data itself if it has none."""
     if isinstance(record, tuple):
         return tuple([_linked(*pair) for pair in zip(data, record, strict=True)])
-    return data if record is None else record.algebra.kind(data, record)
+    if record is None:
+        return data
+    return record.algebra.kind(data.data if isinstance(data, Value) else data, record)
 
 
-def define(kernel, **facts):
+def define(kernel: Callable[Arguments, Any], **facts) -> OpFunction[Arguments]:
     """Make and register an op from its kernel; returns the function that users call."""
     return publish(registry.register(Op(kernel, **facts)))
 
 
-def publish(op):
+def publish(op) -> OpFunction:
     """The function that users call for `op`: it carries the op, its docs and `defvjp`."""
-    call = update_wrapper(dispatcher(op), op.kernel)
+    call = cast("Any", update_wrapper(dispatcher(op), op.kernel))
     call.__name__ = op.name
     call.op, op.call = op, call
     call.defvjp = op.defvjp

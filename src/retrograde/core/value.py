@@ -2,8 +2,11 @@
 
 import weakref
 from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphError
+from .mode import current
+from .symbol import Symbol
 
 # The clock of the graph: records and writes are stamped in the order in which they happen.
 tick = count(1).__next__
@@ -106,17 +109,38 @@ class Value:
     """
 
     __slots__ = ("__dict__", "__weakref__", "data", "record")
-    algebra = None
-    grad = None
+    algebra: Any = None
+    _grad: Any = None
     #: The value whose memory this one shows, and the ops that lead from it to here; only of views.
-    base = None
-    path = ()
+    base: Any = None
+    path: tuple = ()
     #: Weak references to the views of this value.
-    views = None
+    views: Any = None
 
     def __init__(self, data, record=None):
         self.data = data
-        self.record = record
+        self.record: Any = record
+
+    if TYPE_CHECKING:  # What a kind of value adds is known to that kind alone.
+        __getattr__: Any
+        __getitem__: Any
+        __setitem__: Any
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that `backward` has added up on this value, or None."""
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            return mode.tracer.read_gradient(self)
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient):
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            mode.tracer.write_gradient(self, gradient)
+        else:
+            self._grad = gradient
 
     @property
     def requires_grad(self):
@@ -143,6 +167,11 @@ class Value:
     def is_leaf(self):
         """Whether no recorded op made this value."""
         return self.record is None or self.record.op is None
+
+    @property
+    def is_traced(self):
+        """Whether this value has no data yet, only a place in a traced graph."""
+        return isinstance(self.data, Symbol)
 
     def detach(self):
         """The same data outside the graph. Memory is shared."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..core import writes
 from ..core.dispatch import explained, plain, recorded
-from ..core.mode import changed, is_recording
+from ..core.mode import changed, current, is_recording
 from ..core.value import Value
 from ..errors import DTypeError, InplaceError, ShapeError
+from ..ops.movements import broadcast_to
 from ..ops.selections import put, set_at
 
 
@@ -27,6 +28,8 @@ def assigning(function):
         if not np.can_cast(result.dtype, x.dtype, "same_kind"):
             raise DTypeError(f"{name} in place must keep the dtype {x.dtype}, and the result has {result.dtype}")
         result = result if result.dtype == x.dtype else result.astype(x.dtype)
+        if _is_tracing():
+            return _trace_write(x, result)
         _write(x, ..., result.data)
         if is_recording() and (x.requires_grad or result.requires_grad):
             _rebase(x, result.record)
@@ -39,11 +42,38 @@ def assigning(function):
 def set_item(x, index, value):
     """Write `value`, broadcast, into `x[index]`, in place."""
     _check_writable(x)
+    if _is_tracing():
+        _trace_write(x, _whole(x, value) if _is_whole(index) else set_at(x, value, index))
+        return
     index, written = plain(index), plain(value)
     _write(x, index, written)
     parents = (x.record, value.record if isinstance(value, Value) else None)
     if is_recording() and any(parents):
         _rebase(x, recorded(set_at.op, (x.data, np.asarray(written), index), parents, x.data))
+
+
+def _is_tracing():
+    mode = current()
+    return mode is not None and mode.tracer is not None
+
+
+def _is_whole(index):
+    return index is Ellipsis or (isinstance(index, slice) and index == slice(None))
+
+
+def _whole(x, value):
+    """`value` as all that `x` holds."""
+    value = value if isinstance(value, Value) else type(x).algebra.kind(np.asarray(value))
+    return broadcast_to(value if value.dtype == x.dtype else value.astype(x.dtype), x.shape)
+
+
+def _trace_write(x, result):
+    """Let `x` be `result` from here on in a trace, where nothing has memory yet."""
+    tracer = current().tracer
+    tracer.write(x, result)
+    if is_recording() and (x.requires_grad or result.requires_grad):
+        x.record = result.record
+    return x
 
 
 def _check_writable(x):

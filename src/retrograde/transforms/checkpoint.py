@@ -1,18 +1,21 @@
 """Checkpointing: what a part of the forward pass would keep is computed again in the backward pass."""
 
 from functools import wraps
+from typing import Any
 
 from .. import tree
 from ..core.gradient import gradient
 from ..core.graph import ancestors
 from ..core.mode import changed, enable_grad, is_recording
 from ..core.value import Projection, Record, Value, tick
+from ..ops.random import Draws
 
 
 def checkpoint(function, *args, **kwargs):
     """`function(*args, **kwargs)`, of which only inputs and outputs are kept until the backward pass.
 
-    Saves memory for the time of a second forward pass. Parameters and other tensors that `function` uses from outside
+    Saves memory for the time of a second forward pass, in which random numbers are drawn as in the first. Parameters and
+    other tensors that `function` uses from outside
     receive their gradients as well. Called with the function alone, it returns the checkpointed function.
 
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
@@ -26,15 +29,15 @@ def checkpoint(function, *args, **kwargs):
 def _run(function, args, kwargs):
     if not is_recording():
         return function(*args, **kwargs)
-    start = tick()
-    with changed(keeps_arrays=False):
+    start, draws = tick(), Draws()
+    with changed(keeps_arrays=False), draws.recorded():
         outputs, build = tree.flatten(function(*args, **kwargs))
     places = [i for i, o in enumerate(outputs) if isinstance(o, Value) and o.record is not None]
     if not places:
         return build(outputs)
     inputs, build_inputs = tree.flatten((args, kwargs))
     parents = _outside([outputs[i].record for i in places], start)
-    call = _Segment(function, inputs, build_inputs, parents, places)
+    call = _Segment(function, inputs, build_inputs, parents, places, draws)
     record = Record(call, parents, tuple([x.data if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
         data, algebra = outputs[i].data, outputs[i].algebra
@@ -57,10 +60,12 @@ class _Segment:
     """The op of one checkpointed call: its joint rule runs the function again and walks back through it."""
 
     rules, name = None, "checkpoint"
+    algebra: Any = None
 
-    def __init__(self, function, inputs, build, parents, places):
+    def __init__(self, function, inputs, build, parents, places, draws):
         self.joint = self
         self._function, self._build, self._parents, self._places = function, build, parents, places
+        self._draws = draws
         self._constants = [None if isinstance(x, Value) else x for x in inputs]
         self._links = [(x.algebra, x.record) if isinstance(x, Value) else None for x in inputs]
 
@@ -71,7 +76,7 @@ class _Segment:
     def function(self, g, needs, *saved):
         """The gradients of all parents from those of the outputs."""
         is_differentiable_again = is_recording()
-        with enable_grad():
+        with enable_grad(), self._draws.replayed():
             args, kwargs = self._build([
                 constant if link is None else link[0].kind(data, link[1])
                 for constant, link, data in zip(self._constants, self._links, saved, strict=True)

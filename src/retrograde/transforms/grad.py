@@ -158,6 +158,8 @@ class _Inputs:
     def _given(self, node, g):
         if isinstance(g, Value):
             return g
+        if node.is_traced:
+            return Tensor(np.zeros(node.shape, node.dtype) if g is None else g)
         g = np.zeros_like(node.data) if g is None else np.array(g, node.dtype, subok=True)
         return Tensor(g) if self._are_tensors or self._is_outer else g
 

@@ -1,0 +1,93 @@
+"""Boxes: the loops of a kernel before code is written, with neighbouring loops merged and the vector loop chosen."""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from ..expression import Apply, Load
+
+
+@dataclass(frozen=True)
+class Store:
+    """A result to be written: entry `value` to element `start` of a buffer plus a step for each loop.
+
+    `combine` names the reduction that folds the value first, None for a value stored as it is.
+    """
+
+    buffer: object
+    value: int
+    start: int
+    steps: tuple
+    dtype: str
+    combine: str | None = None
+
+
+@dataclass(frozen=True)
+class Box:
+    """Loops with their lengths, the reduced ones marked, the entries computed in them and the results stored."""
+
+    lengths: tuple
+    is_reduced: tuple
+    entries: tuple
+    stores: tuple
+
+    def merged(self):
+        """The same work in fewer loops: those of length 1 gone, neighbours that every address crosses evenly made one."""
+        box, i = self._without_unit_loops(), 0
+        while i + 1 < len(box.lengths):
+            if box._can_merge(i):
+                box = box._joined(i)
+            else:
+                i += 1
+        return box
+
+    def _without_unit_loops(self):
+        keep = [i for i, n in enumerate(self.lengths) if n != 1]
+        return self._selected(lambda values: tuple(values[i] for i in keep))
+
+    def _selected(self, pick):
+        return Box(
+            pick(self.lengths), pick(self.is_reduced),
+            tuple(replace(e, steps=pick(e.steps)) if e.steps else e for e in self.entries),
+            tuple(replace(s, steps=pick(s.steps)) for s in self.stores),
+        )
+
+    def _can_merge(self, i):
+        if self.is_reduced[i] != self.is_reduced[i + 1]:
+            return False
+        length = self.lengths[i + 1]
+        moves = [e.steps for e in self.entries if isinstance(e, Load)] + [s.steps for s in self.stores]
+        return all(steps[i] == steps[i + 1] * length for steps in moves)
+
+    def _joined(self, i):
+        lengths = (*self.lengths[:i], self.lengths[i] * self.lengths[i + 1], *self.lengths[i + 2 :])
+        joined = self._selected(lambda values: values[:i] + values[i + 1 :])
+        flags = tuple(
+            replace(e, steps=_either(e.steps, old.steps, i)) if isinstance(e, Apply) else e
+            for e, old in zip(joined.entries, self.entries, strict=True)
+        )
+        return replace(joined, lengths=lengths, entries=flags)
+
+    def vector_loop(self):
+        """The loop to run in vectors: the one along which most addresses move by one element; the last of equals."""
+        moves = [e.steps for e in self.entries if isinstance(e, Load)] + [s.steps for s in self.stores if s.combine is None]
+        best, choice = None, None
+        for i, length in enumerate(self.lengths):
+            score = (sum(s[i] == 1 for s in moves) - sum(s[i] not in (0, 1) for s in moves), min(length, 8), i)
+            if best is None or score >= best:
+                best, choice = score, i
+        return choice
+
+    def order(self, vector):
+        """The loops from the outside in: kept ones before reduced ones, the vector loop last of its kind."""
+        return tuple(sorted(range(len(self.lengths)), key=lambda i: (self.is_reduced[i], i == vector, i)))
+
+    @property
+    def size(self):
+        """How often the innermost body runs."""
+        return prod(self.lengths)
+
+
+def _either(steps, before, i):
+    if not before:
+        return steps
+    return (*steps[:i], int(bool(before[i] or before[i + 1])), *steps[i + 1 :])

@@ -1,0 +1,117 @@
+"""sigmoid, silu, log_sigmoid, softplus, gelu and gelu_tanh, each precise in relative terms also where it is tiny."""
+
+import math
+
+from .exponential import exp, exponential_less_one, reduce, scale
+from .logarithmic import log1p_of_exp
+from .special import ZERO_ABOVE, complement
+from .table import function
+
+# 2 sqrt(2 / pi) and 0.044715 times that, each as a leading and a trailing part.
+_LINEAR = {
+    "float32": (1.5957691669464111, -4.534068054340423e-08),
+    "float64": (1.5957691216057308, -9.96930880911092e-17),
+}
+_CUBIC = {
+    "float32": (0.07135481387376785, 2.3988324659995897e-09),
+    "float64": (0.07135481627260025, -6.175149918155315e-19),
+}
+# The square root of 1/2, likewise.
+_SQRT_HALF = {"float32": (0.7071067690849304, 1.2101617485882343e-08), "float64": (0.7071067811865476, -4.833646656726457e-17)}
+# Where x e^x is below half the smallest denormal.
+_LOWEST = {"float32": -112.0, "float64": -760.0}
+
+
+@function
+def sigmoid(k, x):
+    """1 / (1 + e^-x)."""
+    power = exp(k, k.negative(k.abs(x)))
+    below = k.add(power, 1)
+    lost = k.subtract(power, k.subtract(below, 1))
+    # The remainder of the division, given back, makes up for the rounding of the sum and of the quotient.
+    numerator, inverse = k.where(k.less(x, 0), power, 1), k.divide(1, below)
+    quotient = k.multiply(numerator, inverse)
+    negative = k.negative(quotient)
+    remainder = k.fma(negative, lost, k.fma(negative, below, numerator))
+    return k.fma(remainder, inverse, quotient)
+
+
+@function
+def silu(k, x):
+    """`x` / (1 + e^-x); zero in the limit at minus infinity."""
+    x = _from(k, x, _LOWEST[k.dtype])
+    magnitude = k.abs(x)
+    magnitude = k.where(k.less(-_LOWEST[k.dtype], magnitude), -_LOWEST[k.dtype], magnitude)
+    return _times_sigmoid(k, x, x, *reduce(k, k.negative(magnitude)))
+
+
+@function
+def log_sigmoid(k, x):
+    """Logarithm of 1 / (1 + e^-x)."""
+    return k.subtract(k.where(k.greater(x, 0), -0.0, x), log1p_of_exp(k, k.negative(k.abs(x))))
+
+
+@function
+def softplus(k, x):
+    """Logarithm of 1 + e^x."""
+    return k.add(k.where(k.less(x, 0), 0, x), log1p_of_exp(k, k.negative(k.abs(x))))
+
+
+@function
+def gelu(k, x):
+    """`x` times the normal distribution function of x; zero in the limit at minus infinity."""
+    # x < 0: -|x| tail(|x|); otherwise x - |x| tail(|x|), where tail(a) = erfc(a / sqrt(2)) / 2.
+    bound = ZERO_ABOVE[k.dtype] * math.sqrt(2)
+    magnitude = k.abs(x)
+    magnitude = k.where(k.less(bound, magnitude), bound, magnitude)
+    square = k.multiply(magnitude, magnitude)
+    excess = k.fma(magnitude, magnitude, k.negative(square))
+    high, low = _SQRT_HALF[k.dtype]
+    a = k.multiply(magnitude, high)
+    a_low = k.fma(magnitude, low, k.fma(magnitude, high, k.negative(a)))
+    half = k.multiply(magnitude, 0.5)
+    part, n = complement(k, a, a_low, k.multiply(square, 0.5), k.multiply(excess, 0.5), half)
+    tail = scale(k, part, n)
+    return k.where(k.greater_equal(x, 0), k.subtract(x, tail), k.negative(tail))
+
+
+@function
+def gelu_tanh(k, x):
+    """The approximation of gelu by tanh: x / (1 + e^-v), v = 2 sqrt(2 / pi) (x + 0.044715 x^3)."""
+    bound = 12.0 if k.dtype == "float32" else 24.0
+    magnitude = k.abs(x)
+    magnitude = k.where(k.less(bound, magnitude), bound, magnitude)
+    high, low = _cubic(k, magnitude)
+    limit = -_LOWEST[k.dtype]
+    is_past = k.less(limit, high)
+    high, low = k.where(is_past, limit, high), k.where(is_past, 0, low)
+    n, r = reduce(k, k.negative(high), k.negative(low))
+    return _times_sigmoid(k, x, _from(k, x, -bound), n, r)
+
+
+def _from(k, x, low):
+    return k.where(k.less(x, low), low, x)
+
+
+def _times_sigmoid(k, x, bounded, n, r):
+    """`x` / (1 + e) or, for negative x, `bounded` e / (1 + e), where e = 2^n e^r; scaled last, for denormals."""
+    power = k.add(exponential_less_one(k, r), 1)
+    numerator = k.where(k.less(x, 0), scale(k, k.multiply(bounded, power), n), x)
+    return k.divide(numerator, k.add(scale(k, power, n), 1))
+
+
+def _cubic(k, x):
+    """The v of `gelu_tanh` for `x` >= 0, in two parts: its absolute error is the relative error of e^-v."""
+    linear, linear_low = _LINEAR[k.dtype]
+    cubic, cubic_low = _CUBIC[k.dtype]
+    square = k.multiply(x, x)
+    excess = k.fma(x, x, k.negative(square))
+    term = k.multiply(square, cubic)
+    term_low = k.fma(square, cubic, k.negative(term))
+    term_low = k.fma(excess, cubic, k.fma(square, cubic_low, term_low))
+    total = k.add(term, linear)
+    back = k.subtract(total, term)
+    lost = k.add(k.subtract(term, k.subtract(total, back)), k.subtract(linear, back))
+    total_low = k.add(k.add(lost, term_low), linear_low)
+    high = k.multiply(x, total)
+    return high, k.fma(x, total_low, k.fma(x, total, k.negative(high)))

@@ -1,0 +1,82 @@
+"""Element dtypes as LLVM types: scalars, vectors, constants of either, and the names that LLVM gives them."""
+
+from llvmlite import ir
+
+ELEMENTS = {
+    "bool": ir.IntType(1),
+    "int8": ir.IntType(8),
+    "int16": ir.IntType(16),
+    "int32": ir.IntType(32),
+    "int64": ir.IntType(64),
+    "float16": ir.HalfType(),
+    "float32": ir.FloatType(),
+    "float64": ir.DoubleType(),
+}
+BYTES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float16": 2, "float32": 4, "float64": 8}
+_DTYPES = {str(element): dtype for dtype, element in ELEMENTS.items()}
+_FLOAT_SUFFIXES = {"half": "f16", "float": "f32", "double": "f64"}
+
+
+def dtype_of(value):
+    """The name of the element dtype of an LLVM value, such as "float32"."""
+    return _DTYPES[str(_element(value.type))]
+
+
+def lanes_of(value):
+    """The number of lanes of an LLVM value; 1 for a scalar."""
+    return getattr(value.type, "count", 1)
+
+
+def type_of(dtype, lanes):
+    """The LLVM type of `lanes` elements of `dtype`; a plain scalar for one lane."""
+    return ELEMENTS[dtype] if lanes == 1 else ir.VectorType(ELEMENTS[dtype], lanes)
+
+
+def stored_type_of(dtype, lanes=1):
+    """The type in memory: a mask lane is one bit in registers and one byte in memory."""
+    return type_of("int8" if dtype == "bool" else dtype, lanes)
+
+
+def is_float(dtype):
+    """Whether values of this dtype are floating point."""
+    return dtype.startswith("float")
+
+
+def suffix_of(kind):
+    """What LLVM appends to the name of an intrinsic for a type, such as "v8f32"."""
+    element = _element(kind)
+    name = _FLOAT_SUFFIXES.get(str(element), str(element))
+    return name if element is kind else f"v{kind.count}{name}"
+
+
+def conversion_between(source, target):
+    """The name of the instruction that converts one dtype to another; `target` is not "bool"."""
+    if is_float(source):
+        widens = is_float(target) and BYTES[target] > BYTES[source]
+        return ("fpext" if widens else "fptrunc") if is_float(target) else "fptosi"
+    if source == "bool":
+        return "uitofp" if is_float(target) else "zext"
+    if is_float(target):
+        return "sitofp"
+    return "sext" if BYTES[target] > BYTES[source] else "trunc"
+
+
+def constant(value, kind):
+    """A number as a constant of an LLVM type, the same in all lanes."""
+    element = _element(kind)
+    made = ir.Constant(element, float(value) if str(element) in _FLOAT_SUFFIXES else int(value))
+    return made if element is kind else _Splat(kind, made)
+
+
+class _Splat(ir.Constant):
+    """A vector constant with one value in all lanes, written once: the text of a module stays short."""
+
+    def __init__(self, kind, element):
+        self.type, self.constant = kind, element
+
+    def _get_reference(self):
+        return f"splat ({self.constant})"
+
+
+def _element(kind):
+    return getattr(kind, "element", kind)

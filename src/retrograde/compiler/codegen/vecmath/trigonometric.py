@@ -1,0 +1,113 @@
+"""sin, cos, tan and sincos.
+
+After the reduction to a quarter turn (`angle.py`): minimax polynomials (Remez exchange in 50 digits) in z = r^2, in the
+forms r + r z P(z) for sine and tangent and 1 - z/2 + z^2 Q(z) for cosine, as in Cephes (Moshier, 1989) and FDLIBM.
+"""
+
+from .angle import quarter_turns, quarter_turns_exactly
+from .table import function, function_for
+
+# (sin(r) / r - 1) / z, (cos(r) - 1 + z / 2) / z^2 and (tan(r) / r - 1) / z for |r| a little over pi/4.
+_SINE = {
+    "float32": (-1.6666654e-01, 8.332095e-03, -1.9505541e-04),
+    "float64": (
+        -0.1666666666666663,
+        0.008333333333321842,
+        -0.0001984126982936063,
+        2.755731353940452e-06,
+        -2.5050734546855934e-08,
+        1.589544323946726e-10,
+    ),
+}
+_COSINE = {
+    "float32": (4.166664e-02, -1.388713e-03, 2.441208e-05),
+    "float64": (
+        0.04166666666666659,
+        -0.0013888888888872186,
+        2.4801587288295667e-05,
+        -2.7557314015303046e-07,
+        2.087567812293712e-09,
+        -1.1357339345266999e-11,
+    ),
+}
+_TANGENT = {
+    "float32": (3.3333105e-01, 1.334016e-01, 5.329796e-02, 2.4835858e-02, 2.4681694e-03, 9.771243e-03),
+    "float64": (
+        0.33333333333332743,
+        0.1333333333341942,
+        0.05396825392436963,
+        0.021869489664172747,
+        0.008863218386340457,
+        0.0035922961017886674,
+        0.0014547152740509637,
+        0.0005952445218987369,
+        0.00022184911113042993,
+        0.00013762036648731928,
+        -2.793197612070199e-05,
+        9.087555898109112e-05,
+        -4.564627303003235e-05,
+        2.104871172423124e-05,
+    ),
+}
+
+
+@function
+def sin(k, x):
+    """Sine of an angle in radians, of any size."""
+    n, r = quarter_turns(k, x)
+    sine, cosine = _sine_and_cosine(k, r)
+    return _turned(k, n, _with_sign(k, sine, r), cosine)
+
+
+@function
+def cos(k, x):
+    """Cosine of an angle in radians, of any size."""
+    n, r = quarter_turns(k, x)
+    return _turned(k, k.add(n, 1), *_sine_and_cosine(k, r))
+
+
+@function_for("float32", "float64", results=2)
+def sincos(k, x):
+    """Sine and cosine with one reduction."""
+    n, r = quarter_turns(k, x)
+    sine, cosine = _sine_and_cosine(k, r)
+    return _turned(k, n, _with_sign(k, sine, r), cosine), _turned(k, k.add(n, 1), sine, cosine)
+
+
+@function
+def tan(k, x):
+    """Tangent of an angle in radians, of any size."""
+    n, r, excess = quarter_turns_exactly(k, x)
+    square = k.multiply(r, r)
+    rest = k.fma(k.multiply(r, square), k.polynomial(square, _TANGENT[k.dtype]), k.negative(excess))
+    tangent = k.add(r, rest)
+    low = k.add(k.subtract(r, tangent), rest)
+    # -1 / (tangent + low), with the remainder of the division given back.
+    quotient = k.divide(-1, tangent)
+    inverse = k.fma(quotient, k.fma(quotient, low, k.fma(quotient, tangent, 1)), quotient)
+    return k.where(k.not_equal(k.bitwise_and(n, 1), 0), inverse, tangent)
+
+
+def _sine_and_cosine(k, r):
+    square = k.multiply(r, r)
+    sine = k.fma(k.multiply(r, square), k.polynomial(square, _SINE[k.dtype]), r)
+    half = k.multiply(square, 0.5)
+    first = k.subtract(1, half)
+    # What rounding took from 1 - z/2 is given back.
+    lost = k.subtract(k.subtract(1, first), half)
+    tail = k.fma(k.multiply(square, square), k.polynomial(square, _COSINE[k.dtype]), lost)
+    return sine, k.add(first, tail)
+
+
+def _with_sign(k, sine, r):
+    """The sine with the sign bit of `r`, which the sum has lost where `r` is -0."""
+    sign = k.bitwise_and(k.bits(r), -1 << (31 if k.dtype == "float32" else 63))
+    return k.from_bits(k.bitwise_or(k.bits(sine), sign))
+
+
+def _turned(k, n, sine, cosine):
+    """The sine after `n` quarter turns: odd ones swap it for the cosine, the second bit is the sign."""
+    bits = 32 if k.dtype == "float32" else 64
+    value = k.where(k.not_equal(k.bitwise_and(n, 1), 0), cosine, sine)
+    sign = k.shift_left(k.bitwise_and(n, 2), bits - 2)
+    return k.from_bits(k.bitwise_xor(k.bits(value), sign))

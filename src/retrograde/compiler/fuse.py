@@ -1,0 +1,182 @@
+"""Fusing: which nodes are computed together in one pass over memory, and which results are written to memory at all.
+
+Every node has a stage: how many passes must be over before it can be computed. Elementwise ops and views cost no stage;
+a reduction, a matrix product and a library call end one. Nodes of one stage over one domain become one kernel. A value
+that is cheap to compute again is computed again by each kernel that needs it; a dear one is kept.
+"""
+
+from dataclasses import dataclass, field
+
+from ..core.symbol import Symbol
+from .kinds import Facts
+from .lower import symbols_in
+
+#: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
+_CHEAP = 3
+_CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
+                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
+
+
+@dataclass(eq=False)
+class Step:
+    """One pass: a "loop" over a domain with its stored results, a "matmul", or a "call"."""
+
+    kind: str
+    stage: int
+    roots: list = field(default_factory=list)
+    domain: tuple = ()
+    reduced: tuple = ()
+
+
+class Schedule:
+    """The steps that compute `outputs`, in order; `is_stored` says which nodes have memory."""
+
+    def __init__(self, outputs):
+        self.facts = Facts()
+        self.nodes = ordered(outputs)
+        self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
+        self.steps = []
+        while True:
+            self._stages = self._staged()
+            self.steps = self._grouped()
+            dear = self._dear_and_shared()
+            if not dear:
+                break
+            self.stored |= dear
+
+    def _needed_in_memory(self):
+        """Results of passes, and what matrix products, calls and inexpressible views read."""
+        found = set()
+        for node in self.nodes:
+            kind = self.facts.kind(node)
+            if kind in ("leaf", "reduction", "matmul", "call"):
+                found.add(node)
+            if kind == "call":
+                found.update(symbols_in(node.args))
+            if kind == "matmul":
+                found.update(self.facts.base(a) for a in node.args)
+        return found
+
+    def _staged(self):
+        """The stage of each node: of its kernel if it is stored, of its value if it is computed where it is needed."""
+        stages = {}
+        for node in self.nodes:
+            kind = self.facts.kind(node)
+            read = [self._available(a, stages) for a in symbols_in(node.args)] if node.op else []
+            if kind == "call":
+                read = [self._in_memory(a, stages) for a in symbols_in(node.args)]
+            if kind == "matmul":
+                read = [self._in_memory(self.facts.base(a), stages) for a in node.args]
+            stages[node] = max(read, default=0)
+        return stages
+
+    def _available(self, node, stages):
+        """From which stage on an elementwise consumer can use `node`."""
+        kind = self.facts.kind(node)
+        return stages[node] + 1 if kind in ("reduction", "matmul", "call") else stages[node]
+
+    def _in_memory(self, node, stages):
+        return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
+
+    def _grouped(self):
+        groups = {}
+        for node in self.nodes:
+            kind = self.facts.kind(node)
+            if node not in self.stored or kind == "leaf":
+                continue
+            stage = self._stages[node]
+            if kind in ("matmul", "call"):
+                groups[node] = Step(kind, stage, [node])
+                continue
+            domain, reduced = self._domain(node)
+            # Results that are not reduced can share the pass of any reduction over the same box.
+            key = (stage, domain, reduced)
+            groups.setdefault(key, Step("loop", stage, [], domain, reduced)).roots.append(node)
+        return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
+
+    def _domain(self, node):
+        if self.facts.kind(node) != "reduction":
+            return node.shape, ()
+        source = node.args[0]
+        return source.shape, reduced_axes(node)
+
+    def is_loaded(self, node, stage):
+        """Whether a kernel of `stage` reads `node` from memory rather than computing it."""
+        if node not in self.stored:
+            return False
+        kind = self.facts.kind(node)
+        return kind in ("leaf", "reduction", "matmul", "call") or self._stages[node] < stage
+
+    def _dear_and_shared(self):
+        """Nodes that several steps would compute, and that are too dear for that."""
+        uses = {}
+        for step in self.steps:
+            if step.kind == "loop":
+                for node in self._computed_by(step):
+                    uses.setdefault(node, set()).add(step)
+        return {
+            node for node, steps in uses.items()
+            if len(steps) > 1 and node not in self.stored and len({s.stage for s in steps}) > 1
+            and self.facts.kind(node) == "elementwise" and self._cost(node) > _CHEAP
+        }
+
+    def _computed_by(self, step):
+        """The nodes whose values the kernel of `step` computes itself."""
+        seen, stack = set(), list(step.roots)
+        while stack:
+            node = stack.pop()
+            if node in seen or (node not in step.roots and self.is_loaded(node, step.stage)):
+                continue
+            seen.add(node)
+            stack.extend(symbols_in(node.args) if node.op else ())
+        return seen
+
+    def _cost(self, node):
+        """The number of ops to compute `node` from memory; a function that is not cheap counts as many."""
+        seen, stack, cost = set(), [node], 0
+        while stack and cost <= _CHEAP:
+            n = stack.pop()
+            if n in seen or n.op is None or (n is not node and n in self.stored):
+                continue
+            seen.add(n)
+            if self.facts.kind(n) == "elementwise":
+                cost += 1 if n.op.name in _CHEAP_OPS else _CHEAP + 1
+            stack.extend(symbols_in(n.args))
+        return cost
+
+
+def _with_shared_passes(steps):
+    """`steps` with plain results moved into the pass of a reduction over the same box at the same stage."""
+    steps = list(steps)
+    plain = {(s.stage, s.domain): s for s in steps if s.kind == "loop" and not s.reduced}
+    for step in steps:
+        if step.kind == "loop" and step.reduced:
+            shared = plain.pop((step.stage, step.domain), None)
+            if shared is not None:
+                step.roots += shared.roots
+                shared.roots = []
+    return [s for s in steps if s.roots]
+
+
+def reduced_axes(node):
+    """The axes, counted from the front, that a reduction folds."""
+    axis = dict(zip(node.op.arguments, node.args, strict=True))["axis"]
+    ndim = node.args[0].ndim
+    axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple(sorted(a % ndim for a in axes)) if ndim else ()
+
+
+def ordered(outputs):
+    """All nodes that `outputs` depend on, arguments first. Iterative."""
+    found, seen = [], set()
+    stack = [(o, False) for o in reversed(outputs) if isinstance(o, Symbol)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            found.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((a, False) for a in symbols_in(node.args) if a not in seen)
+    return found
+

@@ -1,0 +1,76 @@
+"""Kinds: what the compiler can do with a node."""
+
+from ..core.symbol import Symbol
+from .codegen.builder import Builder
+from .codegen.vecmath import NAMES
+from .codegen.vecmath.elements import ELEMENTS
+from .trace import PICK
+from .views import index_map, is_movement
+
+#: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
+REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", "-inf"), "min": ("minimum", "inf")}
+#: Ops that only hand their argument on.
+IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
+
+
+class Facts:
+    """What is known about each node of one graph, found once."""
+
+    def __init__(self):
+        self._kinds, self._maps = {}, {}
+
+    def kind(self, node):
+        """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "matmul", or "call" for all that has
+        no lowering and runs as a library call."""
+        if node not in self._kinds:
+            self._kinds[node] = _kind(self, node)
+        return self._kinds[node]
+
+    def index_map(self, node):
+        """The index map of a movement node, or None."""
+        if node not in self._maps:
+            self._maps[node] = index_map(node.op, node.args[0].shape, node.args[1:])
+        return self._maps[node]
+
+    def base(self, node):
+        """The node whose memory `node` shows: itself, or what is under its views."""
+        while self.kind(node) == "view":
+            node = node.args[0]
+        return node
+
+
+def _kind(facts, node):
+    op = node.op
+    if op is None:
+        return "leaf"
+    if op is PICK or node.shape is None or not node.size:
+        return "call"
+    if not all(dtype.name in ELEMENTS and dtype.name != "float16" for dtype in _dtypes(node)):
+        return "call"
+    if op.name == "astype" or op.name in IDENTITIES or (op.broadcasts and is_emittable(op)):
+        return "elementwise"
+    if op.name in REDUCTIONS and _is_plain_reduction(node):
+        return "reduction"
+    if op.name == "matmul" and node.dtype.kind == "f" and all(isinstance(n, Symbol) and n.ndim >= 2 and n.dtype == node.dtype for n in node.args):
+        return "matmul"
+    if is_movement(node) and isinstance(node.args[0], Symbol) and facts.index_map(node) is not None:
+        return "view"
+    return "call"
+
+
+def is_emittable(op):
+    """Whether the code generator knows the op: by its own `emit`, or by the builder's operation of the same name."""
+    return op.emit is not None or hasattr(Builder, op.name) or op.name in NAMES
+
+
+def _dtypes(node):
+    yield node.dtype
+    for a in node.args:
+        if hasattr(a, "dtype"):
+            yield a.dtype
+
+
+def _is_plain_reduction(node):
+    named = dict(zip(node.op.arguments, node.args, strict=True))
+    floats = node.dtype.kind == "f" and node.args[0].dtype == node.dtype
+    return floats and named.get("where") is None and node.args[0].size > 0

@@ -1,0 +1,103 @@
+"""Lowering: a traced graph in few kinds of node, each once, with nothing that no result needs.
+
+Composites are expanded into the ops that they are made of, equal nodes become one, and what depends on constants alone
+is computed here.
+"""
+
+import numpy as np
+
+from ..core.mode import changed
+from ..core.symbol import Symbol
+from ..core.value import Value
+from .trace import PICK, Trace
+
+_SMALL = 1024
+
+
+def lower(outputs):
+    """The `outputs` (symbols or arrays) as a graph of primitive nodes."""
+    lowering = _Lowering()
+    return [lowering.lowered(output) for output in outputs]
+
+
+class _Lowering:
+    def __init__(self):
+        self._done, self._equal = {}, {}
+        self._trace = Trace()
+
+    def lowered(self, root):
+        """The node for `root`; iterative, since graphs may be deep."""
+        if not isinstance(root, Symbol):
+            return root
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if id(node) in self._done:
+                stack.pop()
+                continue
+            waiting = [a for a in symbols_in(node.args) if id(a) not in self._done]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            made = self._made(node)
+            if made is None:
+                continue
+            stack.pop()
+            self._done[id(node)] = (node, made)
+        return self._done[id(root)][1]
+
+    def _made(self, node):
+        if node.op is None:
+            return node
+        args = replaced(node.args, lambda a: self._done[id(a)][1])
+        if node.op.expansion is not None:
+            return self.lowered(self._expanded(node.op, args))
+        is_known = node.shape is not None and node.op is not PICK and not any(True for _ in symbols_in(args))
+        if is_known and node.size <= _SMALL:
+            return np.asarray(node.op.kernel(*args))
+        key = _key(node.op, args)
+        found = self._equal.get(key)
+        if found is None:
+            found = Symbol(node.op, args, node.shape, node.dtype)
+            self._equal[key] = found
+        return found
+
+    def _expanded(self, op, args):
+        """The graph of a composite's body on `args`."""
+        kind = op.algebra.kind
+        with changed(tracer=self._trace, records=False):
+            result = op.expansion(*replaced(args, kind))
+        return result.data if isinstance(result, Value) else result
+
+
+def symbols_in(args):
+    """The symbols among arguments, also inside tuples and lists."""
+    for a in args:
+        if isinstance(a, Symbol):
+            yield a
+        elif isinstance(a, (tuple, list)):
+            yield from symbols_in(a)
+
+
+def replaced(args, change):
+    """`args` with `change` applied to each symbol."""
+    return tuple([
+        change(a) if isinstance(a, Symbol) else type(a)(replaced(a, change)) if isinstance(a, (tuple, list)) else a
+        for a in args
+    ])
+
+
+def _key(op, args):
+    return (id(op), *[_argument_key(a) for a in args])
+
+
+def _argument_key(a):
+    if isinstance(a, Symbol):
+        return id(a)
+    if isinstance(a, (tuple, list)):
+        return (type(a).__name__, *[_argument_key(b) for b in a])
+    if isinstance(a, np.ndarray):
+        return (a.dtype.str, a.shape, a.tobytes() if a.size <= _SMALL else id(a))
+    if isinstance(a, slice):
+        return ("slice", a.start, a.stop, a.step)
+    return (type(a), repr(a))

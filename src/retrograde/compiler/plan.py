@@ -1,0 +1,107 @@
+"""Planning: where every stored result lies in memory, and for how long."""
+
+from .lower import symbols_in
+
+_ALIGNMENT = 64
+
+
+class Arena:
+    """One block of memory cut by lifetimes: a buffer takes the lowest gap that is free while it lives."""
+
+    def __init__(self):
+        self.size = 0
+        self.places = {}
+        self._taken = []
+
+    def place(self, node, size, first, last):
+        """Reserve `size` bytes for `node` from step `first` to step `last`."""
+        size = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
+        busy = sorted((at, end) for at, end, f, l in self._taken if f <= last and first <= l)
+        start = 0
+        for at, end in busy:
+            if start + size <= at:
+                break
+            start = max(start, end)
+        self._taken.append((start, start + size, first, last))
+        self.places[node] = start
+        self.size = max(self.size, start + size)
+
+
+def lifetimes(schedule, kept):
+    """For each stored node the first and the last step that touches it; `kept` nodes live to the end."""
+    found = {}
+    for number, step in enumerate(schedule.steps):
+        for node in step.roots:
+            found[node] = [number, number]
+    for number, step in enumerate(schedule.steps):
+        for node in read_by(schedule, step):
+            if node in found:
+                found[node][1] = max(found[node][1], number)
+    for node in kept:
+        if node in found:
+            found[node][1] = len(schedule.steps)
+    return found
+
+
+def read_by(schedule, step):
+    """The stored nodes that a step reads."""
+    found, stack, seen = [], [a for root in step.roots for a in symbols_in(root.args)], set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if schedule.is_loaded(node, step.stage) or (step.kind != "loop" and node in schedule.stored):
+            found.append(node)
+        elif node.op is not None:
+            stack.extend(symbols_in(node.args))
+    return found
+
+
+def homes(schedule, updates, results):
+    """For each node that updates a leaf and can be computed in its memory, that leaf.
+
+    It can if nothing reads the leaf after the node is computed, and the node's own kernel reads it only at the element
+    that it writes.
+    """
+    last_read = {}
+    for number, step in enumerate(schedule.steps):
+        for node in read_by(schedule, step):
+            last_read[node] = number
+    made = {node: (number, step) for number, step in enumerate(schedule.steps) for node in step.roots}
+    found = {}
+    for leaf, node in updates:
+        if node not in made or leaf in results or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
+            continue
+        number, step = made[node]
+        last = last_read.get(leaf, -1)
+        if last < number or (last == number and step.kind == "loop" and _reads_in_place(schedule, step, leaf)):
+            found[node] = leaf
+    return found
+
+
+def _reads_in_place(schedule, step, leaf):
+    """Whether the kernel of a step over the leaf's own shape reads it without moving it."""
+    if step.domain != leaf.shape:
+        return False
+    stack, seen = list(step.roots), set()
+    while stack:
+        node = stack.pop()
+        if node in seen or node is leaf or (node not in step.roots and schedule.is_loaded(node, step.stage)):
+            continue
+        seen.add(node)
+        if schedule.facts.kind(node) == "view" and leaf in _under(node):
+            return False
+        stack.extend(symbols_in(node.args))
+    return True
+
+
+def _under(node):
+    """The nodes that a view is computed from."""
+    found, stack = set(), [node]
+    while stack:
+        n = stack.pop()
+        if n not in found:
+            found.add(n)
+            stack.extend(symbols_in(n.args) if n.op else ())
+    return found

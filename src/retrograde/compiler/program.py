@@ -1,0 +1,147 @@
+"""Program: a compiled graph, ready to be called."""
+
+import numpy as np
+
+from ..core.symbol import Symbol
+from . import threads
+from .assemble import POOL, LibraryCall, assemble
+from .fuse import Schedule
+from .lower import lower
+from .plan import Arena, homes, lifetimes
+
+#: Results up to this many bytes are copied out of the arena; larger ones are written to memory of their own.
+_SMALL = 4096
+
+
+class Program:
+    """Computes the outputs of a graph.
+
+    inputs   the leaves whose arrays are handed in at each call
+    state    the leaves whose arrays stay bound from call to call
+    results  nodes whose values are returned
+    updates  (leaf of state, node): what the leaf's memory holds after the call
+    """
+
+    def __init__(self, inputs, state, results, updates):
+        lowered = lower([*results, *[node for _, node in updates]])
+        self._inputs, self._state = inputs, state
+        self._results = lowered[: len(results)]
+        self._updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=True))
+        self.schedule = Schedule(lowered)
+        self.homes = homes(self.schedule, self._updates, self._results)
+        self._slots, self._buffers, self._fixed = {}, [], {}
+        self._reserve()
+        code = assemble(self.schedule, self.homes, self.slot, self._scratch)
+        self.segments, self.is_parallel, self.module = code
+        self._bind()
+
+    def slot(self, buffer):
+        """The place of a buffer in the table of pointers."""
+        buffer = self.homes.get(buffer, buffer) if isinstance(buffer, Symbol) else buffer
+        if id(buffer) not in self._slots:
+            self._slots[id(buffer)] = len(self._slots)
+            self._buffers.append(buffer)  # kept alive, so that its identity stays its own
+        return self._slots[id(buffer)]
+
+    def _reserve(self):
+        """Places in memory for all that is stored and not handed in."""
+        for buffer in (POOL, *self._inputs, *self._state):
+            self.slot(buffer)
+        nodes = {o for o in self._results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
+        self._fresh = [o for o in nodes if o.size * o.dtype.itemsize > _SMALL]
+        kept = [*nodes, *[n for _, n in self._updates if isinstance(n, Symbol)]]
+        arena = Arena()
+        for node, (first, last) in lifetimes(self.schedule, kept).items():
+            if node.shape is not None and node not in self.homes and node not in self._fresh:
+                arena.place(node, node.size * node.dtype.itemsize, first, last)
+        self.arena_bytes = arena.size
+        block = np.empty(arena.size + 64, np.uint8)
+        start = -address_of(block) % 64
+        for node, at in arena.places.items():
+            part = block[start + at : start + at + node.size * node.dtype.itemsize]
+            self._fixed[id(node)] = part.view(node.dtype).reshape(node.shape)
+
+    def _scratch(self, buffer, nbytes):
+        """Memory for something of the generated code's own."""
+        self.slot(buffer)
+        self._fixed[id(buffer)] = np.empty(nbytes + 64, np.uint8)
+
+    def _bind(self):
+        """Fill in the pointers that stay."""
+        self._table = np.zeros(len(self._slots), np.int64)
+        self._pointers, self._table_address = memoryview(self._table), address_of(self._table)
+        for buffer, number in zip(self._buffers, self._slots.values(), strict=True):
+            array = self._fixed.get(id(buffer), buffer)
+            if isinstance(array, np.ndarray):
+                self._table[number] = -(-address_of(array) // 64) * 64 if array.dtype == np.uint8 else address_of(array)
+        self._pool = None
+        self._bound = [None] * len(self._state)
+        self._has_calls = any(isinstance(segment, LibraryCall) for segment in self.segments)
+        self._late = [(leaf, n) for leaf, n in self._updates if self.homes.get(n) is not leaf]
+
+    def __call__(self, arrays, state):
+        """The results, as new arrays. `arrays` and `state` are contiguous and have the leaves' shapes and dtypes."""
+        pointers, first = self._pointers, 1
+        if self.is_parallel and (pool := threads.pool()) is not self._pool:
+            self._pool = pool
+            pointers[0] = pool.address
+        for number, array in enumerate(arrays, first):
+            pointers[number] = address_of(array)
+        first += len(arrays)
+        for number, array in enumerate(state):
+            if array is not self._bound[number]:
+                self._bound[number] = array
+                pointers[first + number] = address_of(array)
+        fresh = {}
+        for node in self._fresh:
+            fresh[node] = array = np.empty(node.shape, node.dtype)
+            pointers[self.slot(node)] = address_of(array)
+        found = _Arrays(self, arrays, state, fresh)
+        for segment in self.segments:
+            segment(self._table_address, found)
+        return self._finished(found)
+
+    def _finished(self, found):
+        results = [found.taken(o) for o in self._results]
+        late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self._late]
+        for target, value in late:
+            np.copyto(target, value)
+        return results
+
+
+class _Arrays:
+    """The array of each stored node during one call."""
+
+    def __init__(self, program, arrays, state, fresh):
+        self._program, self._arrays, self._state, self._fresh = program, arrays, state, fresh
+        self._others = {}
+
+    def __getitem__(self, node):
+        program = self._program
+        node = program.homes.get(node, node)
+        if node in self._fresh:
+            return self._fresh[node]
+        if id(node) in program._fixed:
+            return program._fixed[id(node)]
+        if node in self._others:
+            return self._others[node]
+        number = program.slot(node) - 1
+        return self._arrays[number] if number < len(self._arrays) else self._state[number - len(self._arrays)]
+
+    def __contains__(self, node):
+        program, home = self._program, self._program.homes.get(node, node)
+        return home in self._others or home in self._fresh or id(home) in program._fixed or id(home) in program._slots
+
+    def __setitem__(self, node, value):
+        self._others[node] = value
+
+    def taken(self, node):
+        """The array of a result, which the caller may keep."""
+        if not isinstance(node, Symbol):
+            return np.array(node)
+        return self._fresh[node] if node in self._fresh else self[node].copy()
+
+
+def address_of(array):
+    """The address of an array's first element."""
+    return array.__array_interface__["data"][0]

@@ -1,0 +1,92 @@
+"""Threads: the pool of workers of this process, how many there are, and what happens at a fork."""
+
+import ctypes
+import os
+import platform
+import sys
+import threading
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .codegen import parallel
+from .engine import engine
+
+_PAUSES = {"x86_64": ("llvm.x86.sse2.pause", ""), "aarch64": ("llvm.aarch64.hint", "i32 1")}
+_FUTEXES = {"x86_64": 202, "aarch64": 98}
+_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+
+
+class Pool:
+    """The workers of this process and the record in memory that they share with compiled code."""
+
+    def __init__(self, threads):
+        self.threads = threads
+        self._memory = np.zeros(parallel.WORDS + 8, np.int64)
+        self.address = -(-self._memory.__array_interface__["data"][0] // 64) * 64
+        self._words = (ctypes.c_int64 * parallel.WORDS).from_address(self.address)
+        address = _pool_functions()
+        self._close = _with_pool(address("retrograde_close"))
+        self._words[parallel.WORKERS] = threads - 1
+        work = _with_pool(address("retrograde_worker"))
+        for number in range(1, threads):
+            threading.Thread(target=work, args=(self.address,), daemon=True, name=f"retrograde-{number}").start()
+
+    def close(self):
+        """Send the workers home."""
+        self._close(self.address)
+
+
+_with_pool = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_LOCK = threading.Lock()
+_state = {"pool": None, "threads": None, "functions": None}
+
+
+def _pool_functions():
+    if _state["functions"] is None:
+        text = parallel.pool_text(_FUTEXES[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
+        _state["functions"] = engine().compile(text)
+    return _state["functions"]
+
+
+def _can_share():
+    return sys.platform == "linux" and _MACHINE in _FUTEXES
+
+
+def pool():
+    """The pool of this process, started on first use."""
+    with _LOCK:
+        if _state["pool"] is None:
+            _state["pool"] = Pool(get_num_threads())
+        return _state["pool"]
+
+
+def available():
+    """How many cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def get_num_threads():
+    """How many threads compiled code uses: by default one per core that this process may run on."""
+    if not _can_share():
+        return 1
+    return _state["threads"] or available()
+
+
+def set_num_threads(count):
+    """Let compiled code use `count` threads. Results are the same, bit for bit, for any number."""
+    if not isinstance(count, int) or count < 1:
+        raise ArgumentError(f"the number of threads must be an integer of at least 1, got {count!r}")
+    with _LOCK:
+        old, _state["pool"], _state["threads"] = _state["pool"], None, count
+    if old is not None:
+        old.close()
+
+
+def _forget():
+    # Threads do not survive a fork; the child starts its own when it needs them.
+    _state["pool"] = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

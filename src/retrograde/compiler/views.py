@@ -1,0 +1,40 @@
+"""Views: movement ops as index maps, found by asking NumPy where the elements go."""
+
+import numpy as np
+
+#: Movement ops that can be an index map; all others are computed into memory.
+MOVEMENTS = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis",
+                       "shrink", "getitem"])
+
+
+def index_map(op, shape, rest):
+    """For each axis of the source, (offset, step per axis of the result); None where the op is no such map.
+
+    The op is applied to the coordinates of the source, one axis at a time: arrays that count along that axis with zero
+    strides elsewhere. Where the result is still a view, its strides are the steps.
+    """
+    found = []
+    for axis, size in enumerate(shape):
+        line = np.arange(size, dtype=np.int64)
+        along = line.reshape([size if a == axis else 1 for a in range(len(shape))])
+        moved = op.kernel(np.broadcast_to(along, shape), *rest)
+        if not moved.size:
+            return None
+        offset = moved.__array_interface__["data"][0] - line.__array_interface__["data"][0]
+        if not 0 <= offset < max(line.nbytes, 1):
+            return None  # a copy
+        found.append((offset // 8, tuple(s // 8 if n > 1 else 0 for s, n in zip(moved.strides, moved.shape, strict=True))))
+    return found
+
+
+def is_movement(node):
+    """Whether a node may be an index map of its first argument."""
+    return node.op is not None and node.op.name in MOVEMENTS and not _has_arrays(node.args[1:])
+
+
+def _has_arrays(args):
+    return any(
+        _has_arrays(a) if isinstance(a, (tuple, list)) and not all(isinstance(i, int) for i in a)
+        else hasattr(a, "shape") or (isinstance(a, list))
+        for a in args
+    )

@@ -1,0 +1,34 @@
+"""Symbol, what a value holds in place of data while it is not computed: the op that will make it, and its spec."""
+
+from ..errors import TraceError
+
+
+class Symbol:
+    """A node of a traced or lazy graph. `args` are the op's arguments, with symbols where values stood."""
+
+    __slots__ = ("__weakref__", "args", "dtype", "op", "shape")
+
+    def __init__(self, op, args, shape, dtype):
+        self.op, self.args, self.shape, self.dtype = op, args, shape, dtype
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self):
+        """Number of elements."""
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    def __repr__(self):
+        return f"<{self.op.name if self.op else 'input'} {self.dtype}{list(self.shape)}>"
+
+    def _refuse(self, *_, **__):
+        raise TraceError("this value is being traced by jit and has no number yet; keep the computation in retrograde's "
+                         "ops (rg.where instead of `if`), or move the reading of the value out of the jitted function")
+
+    __array__ = __bool__ = __float__ = __int__ = __index__ = __complex__ = item = tolist = _refuse

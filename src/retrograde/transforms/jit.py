@@ -1,0 +1,119 @@
+"""jit: a function, traced once per spec of its arguments, as machine code."""
+
+from functools import update_wrapper
+
+import numpy as np
+
+from .. import tree
+from ..compiler.program import Program
+from ..compiler.trace import Trace
+from ..core.mode import changed, current
+from ..core.symbol import Symbol
+from ..core.value import Value
+from ..tensor.tensor import Tensor
+
+
+def jit(function):
+    """`function`, compiled to machine code on its first call with arguments of new shapes and dtypes.
+
+    Arrays and tensors among the arguments (also inside lists, tuples and dictionaries) are inputs; everything else is
+    a constant of the compiled code. Tensors that the function uses from outside (parameters, optimizer state) are read
+    and written in place at each call.
+
+    >>> @rg.jit
+    ... def f(x):
+    ...     return (rg.sin(x) ** 2).sum()
+    >>> f(rg.tensor([0.0, 1.0]))
+    tensor(0.7080734)
+    """
+    return Compiled(function)
+
+
+class Compiled:
+    """A function and the programs compiled for it, one per spec of its arguments."""
+
+    def __init__(self, function):
+        update_wrapper(self, function)
+        self._function = function
+        self._programs = {}
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else Compiled(self._function.__get__(instance, owner))
+
+    def __call__(self, *args, **kwargs):
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            return self._function(*args, **kwargs)
+        leaves, build = tree.flatten((args, kwargs))
+        key = tuple([_spec(leaf) for leaf in leaves])
+        steps = self._programs.setdefault(key, [])
+        step = next((step for step in steps if step.fits()), None)
+        if step is None:
+            step = _traced(self._function, leaves, build)
+            steps.append(step)
+        return step([leaf for leaf in leaves if _is_array(leaf)])
+
+
+def _is_array(leaf):
+    return isinstance(leaf, (Tensor, np.ndarray))
+
+
+def _spec(leaf):
+    return (leaf.shape, leaf.dtype) if _is_array(leaf) else leaf
+
+
+def _traced(function, leaves, build):
+    """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
+    trace = Trace()
+    arguments = [Symbol(None, (), leaf.shape, leaf.dtype) if _is_array(leaf) else None for leaf in leaves]
+    values = [leaf if symbol is None else _argument(leaf, symbol) for leaf, symbol in zip(leaves, arguments, strict=True)]
+    args, kwargs = build(values)
+    try:
+        with changed(tracer=trace):
+            results, rebuild = tree.flatten(function(*args, **kwargs))
+            results = [trace.symbol(r) if isinstance(r, Value) else r for r in results]
+    finally:
+        trace.restore()
+    return _Step(trace, [s for s in arguments if s is not None], results, rebuild)
+
+
+def _argument(leaf, symbol):
+    value = Tensor(symbol)
+    if isinstance(leaf, Tensor) and leaf.requires_grad and leaf.is_leaf:
+        value.requires_grad = True
+    return value
+
+
+class _Step:
+    """One compiled trace: its program, the tensors it captured and what it writes to them."""
+
+    def __init__(self, trace, arguments, results, rebuild):
+        self._captures = list(trace.captures.values())
+        self._rebuild, self._results = rebuild, results
+        gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
+        self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
+        self._cleared = [g.value for g in gradients if g.now is None]
+        made = [g for g in gradients if g.now is not None and g.now is not g.start]
+        self._with_gradient = [g.value for g in made]
+        outputs = [r for r in results if isinstance(r, Symbol)] + [trace.symbol(g.now) for g in made]
+        updates = [(c.start, c.now) for c in trace.changed()]
+        self.program = Program(arguments, [c.start for c in self._captures], outputs, updates)
+
+    def fits(self):
+        """Whether gradients that matter to this trace are there, or not there, as they were when it was made."""
+        return all([(value.grad is None) == was_none for value, was_none in self._guards])
+
+    def __call__(self, arguments):
+        arrays = [_contiguous(a.data if isinstance(a, Tensor) else a) for a in arguments]
+        state = [c.value.data if c.owner is None else c.owner.grad.data for c in self._captures]
+        outputs = iter(self.program(arrays, state))
+        results = [Tensor(next(outputs)) if isinstance(r, Symbol) else r for r in self._results]
+        for value in self._cleared:
+            value.grad = None
+        for value in self._with_gradient:
+            value.grad = Tensor(next(outputs))
+        return self._rebuild(results)
+
+
+def _contiguous(array):
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
