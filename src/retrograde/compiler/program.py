@@ -1,5 +1,7 @@
 """Program: a compiled graph, ready to be called."""
 
+import ctypes
+
 import numpy as np
 
 from ..core.symbol import Symbol
@@ -9,7 +11,7 @@ from .fuse import Schedule
 from .lower import lower
 from .plan import Arena, homes, lifetimes
 
-#: Results up to this many bytes are copied out of the arena; larger ones are written to memory of their own.
+#: Inputs and results up to this many bytes are copied in and out; larger ones are read and written where they are.
 _SMALL = 4096
 
 
@@ -48,7 +50,7 @@ class Program:
         for buffer in (POOL, *self._inputs, *self._state):
             self.slot(buffer)
         nodes = {o for o in self._results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
-        self._fresh = [o for o in nodes if o.size * o.dtype.itemsize > _SMALL]
+        self._fresh = {o: self.slot(o) for o in nodes if o.size * o.dtype.itemsize > _SMALL}
         kept = [*nodes, *[n for _, n in self._updates if isinstance(n, Symbol)]]
         arena = Arena()
         for node, (first, last) in lifetimes(self.schedule, kept).items():
@@ -57,6 +59,9 @@ class Program:
         self.arena_bytes = arena.size
         block = np.empty(arena.size + 64, np.uint8)
         start = -address_of(block) % 64
+        for leaf in self._inputs:
+            if leaf.size * leaf.dtype.itemsize <= _SMALL:
+                self._fixed[id(leaf)] = np.zeros(leaf.shape, leaf.dtype)
         for node, at in arena.places.items():
             part = block[start + at : start + at + node.size * node.dtype.itemsize]
             self._fixed[id(node)] = part.view(node.dtype).reshape(node.shape)
@@ -76,36 +81,53 @@ class Program:
                 self._table[number] = -(-address_of(array) // 64) * 64 if array.dtype == np.uint8 else address_of(array)
         self._pool = None
         self._bound = [None] * len(self._state)
-        self._has_calls = any(isinstance(segment, LibraryCall) for segment in self.segments)
+        self._input_places = [self.slot(leaf) for leaf in self._inputs]
+        self._state_places = [self.slot(leaf) for leaf in self._state]
+        self._inboxes = [self._fixed.get(id(leaf)) for leaf in self._inputs]
+        self._outlets = [
+            self._fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.homes else None for node in self._results
+        ]
         self._late = [(leaf, n) for leaf, n in self._updates if self.homes.get(n) is not leaf]
+        has_calls = any(isinstance(segment, LibraryCall) for segment in self.segments)
+        is_elsewhere = [o is None and n not in self._fresh for o, n in zip(self._outlets, self._results, strict=True)]
+        self._needs_arrays = has_calls or bool(self._late) or any(is_elsewhere)
 
     def __call__(self, arrays, state):
         """The results, as new arrays. `arrays` and `state` are contiguous and have the leaves' shapes and dtypes."""
-        pointers, first = self._pointers, 1
+        pointers = self._pointers
         if self.is_parallel and (pool := threads.pool()) is not self._pool:
             self._pool = pool
             pointers[0] = pool.address
-        for number, array in enumerate(arrays, first):
-            pointers[number] = address_of(array)
-        first += len(arrays)
+        for inbox, place, array in zip(self._inboxes, self._input_places, arrays, strict=True):
+            if inbox is not None:
+                inbox[...] = array
+            else:
+                pointers[place] = address_of(array)
+        bound = self._bound
         for number, array in enumerate(state):
-            if array is not self._bound[number]:
-                self._bound[number] = array
-                pointers[first + number] = address_of(array)
+            if array is not bound[number]:
+                bound[number] = array
+                pointers[self._state_places[number]] = address_of(array)
         fresh = {}
-        for node in self._fresh:
+        for node, place in self._fresh.items():
             fresh[node] = array = np.empty(node.shape, node.dtype)
-            pointers[self.slot(node)] = address_of(array)
-        found = _Arrays(self, arrays, state, fresh)
+            pointers[place] = address_of(array)
+        found = None
+        if self._needs_arrays:
+            found = _Arrays(self, arrays, state, fresh)
         for segment in self.segments:
             segment(self._table_address, found)
-        return self._finished(found)
+        return self._finished(found, fresh)
 
-    def _finished(self, found):
-        results = [found.taken(o) for o in self._results]
-        late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self._late]
-        for target, value in late:
-            np.copyto(target, value)
+    def _finished(self, found, fresh):
+        results = [
+            outlet.copy() if outlet is not None else fresh[node] if node in fresh else found.taken(node)
+            for outlet, node in zip(self._outlets, self._results, strict=True)
+        ]
+        if self._late:
+            late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self._late]
+            for target, value in late:
+                np.copyto(target, value)
         return results
 
 
@@ -144,4 +166,7 @@ class _Arrays:
 
 def address_of(array):
     """The address of an array's first element."""
-    return array.__array_interface__["data"][0]
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError, BufferError):  # read-only, or empty
+        return array.__array_interface__["data"][0]
