@@ -1,0 +1,139 @@
+"""Generated matrix products against NumPy's own, on one thread, and on two.
+
+Run `OPENBLAS_NUM_THREADS=1 python benchmarks/matmul.py` (options: --dtype, --filter, --rounds). The two sides take
+turns, A B A B; a figure is the median of its rounds, and the ratio is the median of the ratios of neighbouring rounds.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+# Read by OpenBLAS when NumPy is imported, so before it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "compiler" / "codegen")]
+
+import matmul_harness as harness  # noqa: E402
+import numpy as np  # noqa: E402
+
+from retrograde.compiler.codegen import target  # noqa: E402
+from retrograde.compiler.codegen.matmul import MatmulKernel  # noqa: E402
+
+# (m, k, n, layout of A and B: N as written, T transposed, batch)
+SHAPES = [
+    *((size, size, size, "NN", 0) for size in (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)),
+    (128, 784, 512, "NN", 0),
+    (784, 128, 512, "TN", 0),
+    (128, 512, 784, "NT", 0),
+    (128, 512, 256, "NN", 0),
+    (128, 256, 10, "NN", 0),
+    (256, 128, 10, "TN", 0),
+    (128, 10, 256, "NT", 0),
+    (32, 2, 16, "NN", 0),
+    (32, 16, 16, "NN", 0),
+    (1, 32, 32, "NN", 0),
+    (127, 255, 63, "NN", 0),
+    (61, 513, 129, "TN", 0),
+    (1, 1024, 1024, "NN", 0),
+    (1, 1024, 1024, "NT", 0),
+    (1024, 1024, 1, "NN", 0),
+    (1024, 1024, 1, "TN", 0),
+    (4, 512, 512, "NN", 0),
+    (8, 512, 512, "NT", 0),
+    (1000, 300, 2, "NN", 0),
+    (1000, 300, 16, "NN", 0),
+    (512, 1, 512, "NN", 0),
+    (512, 4, 512, "NN", 0),
+    (10, 4096, 10, "NN", 0),
+    (64, 4096, 64, "TN", 0),
+    (64, 64, 64, "NN", 32),
+    (128, 64, 128, "NT", 16),
+    (16, 16, 16, "NN", 256),
+]
+
+
+def arrays(shape, dtype, generator):
+    """A, B and C of a shape; a T operand is a transposed view."""
+    m, k, n, layout, batch = shape
+    lead = (batch,) if batch else ()
+    a = generator.standard_normal(lead + ((k, m) if layout[0] == "T" else (m, k))).astype(dtype)
+    b = generator.standard_normal(lead + ((n, k) if layout[1] == "T" else (k, n))).astype(dtype)
+    a = a.swapaxes(-1, -2) if layout[0] == "T" else a
+    b = b.swapaxes(-1, -2) if layout[1] == "T" else b
+    return a, b, np.empty((*lead, m, n), dtype)
+
+
+def seconds(call, repeats):
+    """Average time of a call."""
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
+
+
+def compare(ours, theirs, rounds, budget=0.004):
+    """Median times of both and the median of their ratios, taking turns."""
+    ours()
+    theirs()
+    repeats = max(1, min(2000, int(budget / max(seconds(ours, 2), 1e-7))))
+    pairs = [(seconds(ours, repeats), seconds(theirs, repeats)) for _ in range(rounds)]
+    mine, other = (statistics.median(side) for side in zip(*pairs, strict=True))
+    return mine, other, statistics.median(y / x for x, y in pairs)
+
+
+def two_threads(kernel, a, b, c, pool):
+    """A call that computes one chunk here and one on another thread."""
+    bound = kernel.bind(a, b, c, count=2)
+
+    def run():
+        other = pool.submit(bound, 1)
+        bound(0)
+        other.result()
+
+    return run
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    machine = target.host()
+    peak = target.fma_peak(harness.compile_module, machine, options.dtype)
+    kernel, generator = MatmulKernel(harness.compile_module, machine), np.random.default_rng(0)
+    print(f"{options.dtype}, measured peak of one thread {peak / 1e9:.1f} GFLOP/s")
+    heads = ("us", 9), ("GFLOP/s", 8), ("peak", 5), ("NumPy", 8), ("ratio", 6), ("2 thr", 6)
+    print(f"{'m x k x n':>16} {'':2} {'batch':>5}", *(f"{head:>{width}}" for head, width in heads))
+    with ThreadPoolExecutor(1) as pool:
+        for shape in SHAPES:
+            label = "x".join(str(x) for x in shape[:3])
+            if options.filter in f"{label}{shape[3]}":
+                print(row(label, shape, options, kernel, generator, pool, peak), flush=True)
+
+
+def row(label, shape, options, kernel, generator, pool, peak):
+    """One line of the table."""
+    a, b, c = arrays(shape, options.dtype, generator)
+    m, k, n, layout, batch = shape
+    work = 2 * m * k * n * max(batch, 1)
+    mine, other, ratio = compare(kernel.bind(a, b, c), lambda: np.matmul(a, b, out=c), options.rounds)
+    peer = ""
+    if min(m, k, n) >= 512:
+        single = kernel.bind(a, b, c)
+        _, _, speedup = compare(two_threads(kernel, a, b, c, pool), single, 7)
+        peer = f"{speedup:6.2f}"
+    rate = work / mine
+    return (
+        f"{label:>16} {layout} {batch:5d} {mine * 1e6:9.2f} {rate / 1e9:8.1f} {rate / peak:5.0%}"
+        f" {work / other / 1e9:8.1f} {ratio:6.2f} {peer}"
+    )
+
+
+if __name__ == "__main__":
+    main()

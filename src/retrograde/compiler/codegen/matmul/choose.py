@@ -1,0 +1,273 @@
+"""Which kernel, which tile, which layouts and which blocks for which problem on which machine."""
+
+from functools import lru_cache
+from math import ceil
+
+from ..target import ITEM_BYTES
+from .plan import Plan, workspace_bytes
+from .problem import Problem
+from .spec import NO_HOOKS, Spec
+
+
+def choose(target, problem, hooks=NO_HOOKS, constants=()):
+    """The plan of a problem. `constants` names sizes (such as "k") to be compiled in rather than read at run time."""
+    problem = problem.normal()
+    can_swap = hooks.column_sums is None
+    for plan, fits in ((_dots, _fits_dots), (_stream, _fits_stream), (_tiled, _fits_narrow)):
+        for is_swapped, candidate in ((False, problem), (True, problem.swapped())):
+            if can_swap and fits(target, candidate):
+                return plan(target, candidate, hooks, constants, is_swapped)
+    # Vectors run along columns of C, so these should be contiguous.
+    if can_swap and problem.c[1] != 1 and problem.c[0] == 1:
+        return _tiled(target, problem.swapped(), hooks, constants, True)
+    return _tiled(target, problem, hooks, constants, False)
+
+
+def _fits_dots(target, problem):
+    """Rows of A contiguous, and a result so narrow that sums of lanes cost less than idle lanes or packing."""
+    lanes = target.lanes(problem.dtype)
+    if problem.a[1] != 1 or problem.k < 4 * lanes:
+        return False
+    if problem.b[0] == 1:
+        return problem.n <= lanes // 2 or (problem.m <= 8 and problem.k >= 8 * lanes)
+    return problem.n <= lanes // 2 and problem.m >= 8
+
+
+def _dots(target, problem, hooks, constants, is_swapped):
+    """Groups of rows of A by groups of columns of B, vectors along k."""
+    budget = 12 if target.registers <= 16 else 24
+    column_tiles, widths, short_width, wide = _even_tiles(problem.n, 4)
+    row_tiles, heights, short, tall = _even_tiles(problem.m, max(1, min(8, budget // max(widths))))
+    b_layout = "direct" if problem.b[0] == 1 and problem.n > 0 else "gather"
+    hook = hooks.left if is_swapped else hooks.right
+    if hook is not None and b_layout != "direct":
+        # This packing has no hooks; that of tiles has.
+        return _tiled(target, problem, hooks, constants, is_swapped)
+    numbers = _numbers(
+        problem,
+        row_tiles=row_tiles,
+        short_height=short,
+        tall_tiles=tall,
+        column_tiles=column_tiles,
+        short_width=short_width,
+        wide_tiles=wide,
+        k_block=max(1, problem.k),
+        row_tiles_block=max(1, row_tiles),
+        column_tiles_block=max(1, column_tiles),
+    )
+    return _plan(
+        target,
+        problem,
+        hooks,
+        constants,
+        numbers,
+        kind="dots",
+        rows=max(heights),
+        vectors=1,
+        heights=heights,
+        widths=widths,
+        tail=0,
+        is_tail_masked=False,
+        has_full=True,
+        a_layout="direct",
+        b_layout=b_layout,
+        a_unit="column",
+        is_single_block=True,
+        is_swapped=is_swapped,
+    )
+
+
+def _fits_stream(target, problem):
+    """One row, and a matrix of contiguous rows that the second cache does not hold."""
+    is_large = problem.k * problem.n * ITEM_BYTES[problem.dtype] > target.second_cache // 2
+    is_laid_out = problem.b[1] == 1 and problem.c[1] == 1 and problem.n >= 8 * target.lanes(problem.dtype)
+    can_mask = target.has_masks or problem.n % target.lanes(problem.dtype) == 0
+    return problem.m == 1 and is_large and is_laid_out and can_mask
+
+
+def _stream(target, problem, hooks, constants, is_swapped):
+    """Column tiles of two vectors, as many in a block as keep the row of C in the first cache."""
+    lanes = target.lanes(problem.dtype)
+    column_tiles, rest = ceil(problem.n / (2 * lanes)), problem.n % (2 * lanes)
+    numbers = _numbers(
+        problem,
+        row_tiles=1,
+        short_height=1,
+        tall_tiles=0,
+        column_tiles=column_tiles,
+        short_width=2 * lanes,
+        wide_tiles=0,
+        k_block=max(1, problem.k),
+        row_tiles_block=1,
+        column_tiles_block=_even(column_tiles, target.first_cache // 2 // (2 * target.vector_bytes)),
+    )
+    return _plan(
+        target,
+        problem,
+        hooks,
+        constants,
+        numbers,
+        kind="stream",
+        rows=1,
+        vectors=2,
+        heights=(1,),
+        widths=(2 * lanes,),
+        tail=ceil(rest / lanes),
+        is_tail_masked=rest % lanes != 0,
+        has_full=column_tiles > (1 if rest else 0),
+        a_layout="direct",
+        b_layout="direct",
+        a_unit=None,
+        is_single_block=True,
+        is_swapped=is_swapped,
+    )
+
+
+def _fits_narrow(_, problem):
+    """A short wide result of contiguous rows of B, stored wherever C wants it."""
+    return problem.b[1] == 1 and problem.m <= 2 and problem.n > 2 * problem.m
+
+
+def _tiled(target, problem, hooks, constants, is_swapped):
+    """Register tiles of rows by vectors, with packed panels and cache blocks where they pay."""
+    item, lanes = ITEM_BYTES[problem.dtype], target.lanes(problem.dtype)
+    rows, vectors = tile_size(target, lanes, problem.m, problem.n)
+    width = vectors * lanes
+    row_tiles, heights, short, tall = _even_tiles(problem.m, rows)
+    column_tiles, rest = ceil(problem.n / width), problem.n % width
+    k_block = _k_block(target, problem, width, row_tiles, item)
+    a_layout, a_unit = _left_layout(target, problem, column_tiles, item)
+    row_block = max(1, int(target.second_cache * 0.25) // (k_block * item * rows))
+    column_block = max(1, min(target.third_cache // 8, 4 * 1024 * 1024) // (k_block * item * width))
+    numbers = _numbers(
+        problem,
+        row_tiles=row_tiles,
+        short_height=short,
+        tall_tiles=tall,
+        column_tiles=column_tiles,
+        short_width=width,
+        wide_tiles=0,
+        k_block=k_block,
+        row_tiles_block=_even(row_tiles, row_block),
+        column_tiles_block=_even(column_tiles, column_block),
+    )
+    return _plan(
+        target,
+        problem,
+        hooks,
+        constants,
+        numbers,
+        kind="tiles",
+        rows=rows,
+        vectors=vectors,
+        heights=heights,
+        widths=(width,),
+        tail=ceil(rest / lanes),
+        is_tail_masked=rest % lanes != 0,
+        has_full=column_tiles > (1 if rest else 0),
+        a_layout=a_layout,
+        b_layout=_right_layout(target, problem, row_tiles, rest % lanes, item),
+        a_unit=a_unit,
+        is_single_block=problem.k <= k_block,
+        is_swapped=is_swapped,
+    )
+
+
+def _plan(target, problem, hooks, constants, numbers, **parts):
+    """A plan from the parts that differ between kernels."""
+    spec = Spec(
+        dtype=problem.dtype,
+        lanes=target.lanes(problem.dtype),
+        is_c_contiguous=problem.c[1] == 1,
+        is_fused=target.has_fma,
+        batch_rank=len(problem.batch),
+        hooks=hooks,
+        constants=tuple((name, numbers[name]) for name in constants),
+        **parts,
+    )
+    return Plan(spec, numbers, problem.batch, workspace_bytes(spec, numbers))
+
+
+def _numbers(problem, **parts):
+    """The run-time numbers of a problem, by field."""
+    names = ("a_row", "a_column", "b_row", "b_column", "c_row", "c_column")
+    strides = dict(zip(names, problem.a + problem.b + problem.c, strict=True))
+    return {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch_size, **strides, **parts}
+
+
+def tile_size(target, lanes, m, n):
+    """Rows and vectors of the tile that spends the fewest cycles on an m×n result, in multiply-adds and loads."""
+    sizes = _tile_sizes(target.registers)
+    # Another tile than the preferred one has to be clearly better, so that most problems share their code.
+    return min(sizes, key=lambda tile: _tile_cost(tile, lanes, m, n) * (1 if tile == sizes[0] else 1.03))
+
+
+@lru_cache
+def _tile_sizes(registers):
+    """Tiles that fit the registers with their vectors of B and a broadcast of A, preferred ones first."""
+    preferred = (6, 2) if registers <= 16 else (12, 2)
+    fitting = [(r, v) for v in range(1, 9) for r in range(1, 15) if r * v + v + 1 <= registers]
+    return (preferred, *fitting, (1, 8))
+
+
+def _tile_cost(tile, lanes, m, n):
+    row_tiles, _, short, tall = _even_tiles(m, tile[0])
+    full, rest = divmod(n, tile[1] * lanes)
+    cost = 0
+    for height, count in ((short + 1, tall), (short, row_tiles - tall)):
+        cost += count * (full * _step_cycles(height, tile[1]) + (rest > 0) * _step_cycles(height, ceil(rest / lanes)))
+    return cost
+
+
+def _step_cycles(height, vectors):
+    """Cycles of one step of k: two multiply-adds or two loads each, and a chain of eight in flight."""
+    return max(height * vectors / 2, (height + vectors) / 2, 4) + 0.05 * (height + vectors)
+
+
+def _even_tiles(total, largest):
+    """Number of tiles, their sizes, the smaller size, and how many are larger by one: no tile is left nearly empty."""
+    count = ceil(total / largest)
+    if not count:
+        return 0, (1,), 1, 0
+    short, tall = divmod(total, count)
+    return count, ((short + 1, short) if tall else (short,)), short, tall
+
+
+def _k_block(target, problem, width, row_tiles, item):
+    """Rows of B whose panel fills most of the first cache, evened out over k."""
+    if row_tiles <= 1:
+        # Nothing is used twice: a few rows at a time are read from end to end, as memory likes it.
+        is_streamed = problem.b[1] == 1 and problem.m <= 4 and problem.k * problem.n * item > target.second_cache // 2
+        return 8 if is_streamed else max(problem.k, 1)
+    largest = max(int(target.first_cache * 0.75) // (width * item), 64)
+    blocks = ceil(problem.k / largest)
+    return max(8, ceil(ceil(problem.k / max(blocks, 1)) / 8) * 8)
+
+
+def _left_layout(target, problem, column_tiles, item):
+    """How A is read: where it lies, or packed along whichever of its strides is one."""
+    row, column = problem.a
+    unit = "column" if column == 1 else "row" if row == 1 else None
+    # Rows that the second cache holds are broadcast from as well as a copy of them; columns are too far apart.
+    room = target.second_cache if unit == "column" else target.first_cache
+    if column_tiles <= 4 or problem.m * problem.k * item <= room:
+        return "direct", unit
+    return {"column": "rows", "row": "columns", None: "gather"}[unit], unit
+
+
+def _right_layout(target, problem, row_tiles, ragged, item):
+    """How B is read: tiles need vectors along its rows."""
+    row, column = problem.b
+    if column == 1:
+        can_mask = target.has_masks or not ragged
+        is_small = problem.k * problem.n * item <= target.first_cache // 2
+        return "direct" if can_mask and (row_tiles <= 2 or is_small) else "copy"
+    return "transpose" if row == 1 else "gather"
+
+
+def _even(total, largest):
+    """The block size that cuts `total` in equal blocks of at most `largest`."""
+    return max(1, ceil(total / max(1, ceil(total / largest))))
+
+
+__all__ = ["Plan", "Problem", "choose", "tile_size"]

@@ -1,0 +1,214 @@
+"""Small words for writing LLVM IR: loops, branches, vectors, masks."""
+
+from contextlib import contextmanager
+
+from llvmlite import ir
+
+I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+POINTER = ir.PointerType()
+
+
+def number(value):
+    """A 64-bit index: Python integers become constants, IR values stay as they are."""
+    return I64(value) if isinstance(value, int) else value
+
+
+class Loop:
+    """The state of a loop under construction: `index`, `values` carried round, `results` after it."""
+
+    def __init__(self, index, values):
+        self.index, self.values, self.results = index, list(values), []
+
+
+@contextmanager
+def loop(builder, start, stop, step: int | ir.Value = 1, carry=()):
+    """Emit `for index in range(start, stop, step)`; assign `state.values` to carry values to the next turn."""
+    start, stop, step = number(start), number(stop), number(step)
+    before = builder.block
+    body, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
+    builder.cbranch(builder.icmp_signed("<", start, stop), body, after)
+    builder.position_at_end(body)
+    index = builder.phi(I64)
+    phis = [builder.phi(value.type) for value in carry]
+    state = Loop(index, phis)
+    yield state
+    following, last = builder.add(index, step), builder.block
+    index.add_incoming(start, before)
+    index.add_incoming(following, last)
+    builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+    builder.position_at_end(after)
+    for phi, first, value in zip(phis, carry, state.values, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(value, last)
+        result = builder.phi(value.type)
+        result.add_incoming(first, before)
+        result.add_incoming(value, last)
+        state.results.append(result)
+
+
+def minimum(builder, x, y):
+    """The smaller of two indices."""
+    x, y = number(x), number(y)
+    return builder.select(builder.icmp_signed("<", x, y), x, y)
+
+
+def address(builder, pointer, offset, item):
+    """The address of element `offset` of an array of `item`."""
+    return builder.gep(pointer, [number(offset)], source_etype=item)
+
+
+def offset(builder, row, row_stride, column, column_stride):
+    """`row * row_stride + column * column_stride`; strides 0 and 1 cost nothing."""
+    return builder.add(_scaled(builder, row, row_stride), _scaled(builder, column, column_stride))
+
+
+def _scaled(builder, index, stride):
+    if isinstance(stride, int) and stride in (0, 1):
+        return number(index) if stride else I64(0)
+    return builder.mul(number(index), number(stride))
+
+
+def splat(builder, scalar, lanes):
+    """A vector with `scalar` in each lane."""
+    empty = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    single = builder.insert_element(empty, scalar, I32(0))
+    return shuffle(builder, single, empty, [0] * lanes)
+
+
+def shuffle(builder, x, y, picks):
+    """The lanes of `x` followed by `y` that `picks` numbers."""
+    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, len(picks)), list(picks)))
+
+
+def scratch(builder, kind, align=None):
+    """Memory on the stack, made in the entry block so that a loop does not grow the stack."""
+    with builder.goto_entry_block():
+        slot = builder.alloca(kind)
+    # llvmlite still types this pointer, while loads and stores here say their own types.
+    slot.type, slot.align = POINTER, align
+    return slot
+
+
+def zeros(kind):
+    """Zero, or a vector of zeros."""
+    return ir.Constant(kind, [0.0] * kind.count) if isinstance(kind, ir.VectorType) else ir.Constant(kind, 0.0)
+
+
+def like(kind, item):
+    """`item`, or a vector of it with as many lanes as `kind`."""
+    return ir.VectorType(item, kind.count) if isinstance(kind, ir.VectorType) else item
+
+
+def intrinsic(builder, name, result, arguments):
+    """Call an LLVM intrinsic, declaring it on first use."""
+    module = builder.module
+    function = module.globals.get(name)
+    if function is None:
+        function = ir.Function(module, ir.FunctionType(result, [x.type for x in arguments]), name)
+    return builder.call(function, arguments)
+
+
+def suffix(kind):
+    """The part of an intrinsic's name that says its type."""
+    if isinstance(kind, ir.VectorType):
+        return f"v{kind.count}{suffix(kind.element)}"
+    return {ir.FloatType: "f32", ir.DoubleType: "f64", ir.HalfType: "f16"}.get(type(kind)) or f"i{kind.width}"
+
+
+def multiply_add(builder, x, y, z, is_fused):
+    """x·y + z, in one rounding where the machine can."""
+    if is_fused:
+        return intrinsic(builder, f"llvm.fma.{suffix(x.type)}", x.type, [x, y, z])
+    return builder.fadd(builder.fmul(x, y), z)
+
+
+def lane_mask(builder, remaining, lanes):
+    """A mask of the first `remaining` lanes, kept as integers of 32 bits: see `test`."""
+    count = builder.trunc(minimum(builder, remaining, lanes), I32)
+    steps = ir.Constant(ir.VectorType(I32, lanes), list(range(lanes)))
+    # The difference is negative just where the lane is wanted, and a sign is what a masked load tests.
+    return builder.sub(steps, splat(builder, count, lanes))
+
+
+def test(builder, mask):
+    """The lanes of an integer mask as bits."""
+    return builder.icmp_signed("<", mask, ir.Constant(mask.type, [0] * mask.type.count))
+
+
+def load(builder, pointer, kind, mask=None):
+    """Load a number or a vector; lanes outside `mask` are zero and are not read."""
+    align = item_bytes(kind)
+    if mask is None:
+        return builder.load(pointer, typ=kind, align=align)
+    arguments = [pointer, I32(align), test(builder, mask), zeros(kind)]
+    return masked(builder, f"llvm.masked.load.{suffix(kind)}.p0", kind, arguments)
+
+
+def store(builder, value, pointer, mask=None):
+    """Store a number or a vector; lanes outside `mask` are not written."""
+    align = item_bytes(value.type)
+    if mask is None:
+        return builder.store(value, pointer, align=align)
+    arguments = [value, pointer, I32(align), test(builder, mask)]
+    return masked(builder, f"llvm.masked.store.{suffix(value.type)}.p0", ir.VoidType(), arguments)
+
+
+def masked(builder, name, result, arguments):
+    """Call a masked load or store."""
+    return intrinsic(builder, name, result, arguments)
+
+
+def item_bytes(kind):
+    """Bytes of one number of this type."""
+    if isinstance(kind, ir.VectorType):
+        return item_bytes(kind.element)
+    return {ir.FloatType: 4, ir.DoubleType: 8, ir.HalfType: 2}.get(type(kind)) or max(kind.width // 8, 1)
+
+
+def transpose(builder, rows, item_size):
+    """Transpose a square of vectors, first inside 128-bit lanes, then lanes as blocks (AVX crosses them slowly)."""
+    lanes = rows[0].type.count
+    group = max(16 // item_size, 1)
+    if group >= lanes:
+        return _interleave(builder, rows, lanes, lanes)
+    blocks = [rows[i : i + group] for i in range(0, lanes, group)]
+    inside = [_interleave(builder, block, lanes, group) for block in blocks]
+    flat = [vector for block in inside for vector in block]
+    width = group
+    while width < lanes:
+        flat = _exchange(builder, flat, lanes, width)
+        width *= 2
+    return flat
+
+
+def _interleave(builder, rows, lanes, group):
+    """Transpose `group` rows within every run of `group` lanes, by doubling unpacks."""
+    width = 1
+    while width < group:
+        half, following = len(rows) // 2, []
+        for i in range(half):
+            following += [_unpack(builder, rows[i], rows[i + half], lanes, group, part) for part in (0, 1)]
+        rows, width = following, width * 2
+    return rows
+
+
+def _unpack(builder, x, y, lanes, group, part):
+    picks = []
+    for start in range(0, lanes, group):
+        for i in range(group // 2):
+            lane = start + part * (group // 2) + i
+            picks += [lane, lanes + lane]
+    return shuffle(builder, x, y, picks)
+
+
+def _exchange(builder, rows, lanes, width):
+    """Swap off-diagonal blocks of `width` lanes between rows `width` apart."""
+    rows = list(rows)
+    for i in range(lanes):
+        if i & width:
+            continue
+        x, y = rows[i], rows[i + width]
+        low = [lane if not lane & width else lanes + lane - width for lane in range(lanes)]
+        high = [lane + width if not lane & width else lanes + lane for lane in range(lanes)]
+        rows[i], rows[i + width] = shuffle(builder, x, y, low), shuffle(builder, x, y, high)
+    return rows

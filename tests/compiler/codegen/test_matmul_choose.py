@@ -1,0 +1,76 @@
+"""Tiles, layouts and chunk grids chosen for problems and machines, and the modules made from them."""
+
+import llvmlite.binding as llvm
+import pytest
+from matmul_harness import machine
+
+from retrograde.compiler.codegen.matmul import Problem, choose, generate
+from retrograde.compiler.codegen.matmul.choose import tile_size
+from retrograde.compiler.codegen.target import cache_sizes, describe, host
+
+CACHES = (32 * 1024, 512 * 1024, 32 * 1024 * 1024)
+MACHINES = {
+    "avx2": describe("x", "x86_64", {"avx": True, "fma": True}, CACHES),
+    "avx512": describe("x", "x86_64", {"avx": True, "avx512f": True, "avx512vl": True, "fma": True}, CACHES),
+    "neon": describe("x", "aarch64", {}, CACHES),
+    "plain": describe("x", "x86_64", {}, CACHES),
+}
+
+
+def problem(m, n, k, dtype="float32"):
+    return Problem(dtype, m, n, k, (k, 1), (n, 1), (n, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "lanes", "tile"),
+    [("avx2", "float32", 8, (6, 2)), ("avx2", "float64", 4, (6, 2)), ("avx512", "float32", 16, (12, 2))],
+)
+def test_large_products_use_the_tile_that_fills_the_registers(name, dtype, lanes, tile):
+    assert MACHINES[name].lanes(dtype) == lanes
+    assert tile_size(MACHINES[name], lanes, 1200, 3200) == tile
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(512, 512, 512), (20, 20, 20), (1, 300, 300), (1, 900, 900), (300, 1, 300), (127, 63, 5)]
+)
+def test_code_for_every_machine_passes_the_verifier(name, m, n, k):
+    machine()
+    spec = choose(MACHINES[name], problem(m, n, k)).spec
+    llvm.parse_assembly(str(generate(spec, "product").module)).verify()
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("m", [1, 5, 13, 100, 129])
+def test_row_tiles_cover_the_rows_evenly(name, m):
+    plan = choose(MACHINES[name], problem(m, 640, 64))
+    numbers = plan.numbers
+    assert numbers["row_tiles"] * numbers["short_height"] + numbers["tall_tiles"] == m
+    assert max(plan.spec.heights) - min(plan.spec.heights) <= 1
+
+
+def test_results_that_columns_keep_contiguous_are_computed_transposed():
+    flipped = Problem("float32", 100, 200, 300, (300, 1), (200, 1), (1, 100))
+    assert choose(MACHINES["avx2"], flipped).spec.is_swapped
+    assert not choose(MACHINES["avx2"], problem(100, 200, 300)).spec.is_swapped
+
+
+def test_narrow_results_are_dot_products():
+    assert choose(MACHINES["avx2"], problem(1000, 1, 1000)).spec.kind == "dots"
+    assert choose(MACHINES["avx2"], problem(1000, 1000, 1000)).spec.kind == "tiles"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 12])
+def test_a_grid_has_as_many_cells_as_chunks(count):
+    batch, rows, columns = choose(MACHINES["avx2"], problem(300, 200, 100)).grid(count)
+    assert batch * rows * columns == count
+
+
+def test_small_products_need_no_workspace():
+    assert choose(MACHINES["avx2"], problem(32, 32, 32)).workspace_bytes == 0
+    assert choose(MACHINES["avx2"], problem(512, 512, 512)).workspace_bytes > 0
+
+
+def test_the_host_has_a_vector_and_caches():
+    assert host().vector_bytes in (16, 32, 64)
+    assert all(size > 0 for size in cache_sizes())
