@@ -1,8 +1,15 @@
-"""retrograde: automatic differentiation for numbers and text."""
+"""retrograde: automatic differentiation for numbers and text.
 
-from . import dtypes, errors, ops, shapes, tree
+>>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+>>> rg.sin(x).sum().backward()
+>>> x.grad
+tensor([ 0.5403023 , -0.41614684])
+"""
+
+from . import dtypes, errors, nn, ops, optim, shapes, testing, tree
 from .core.function import Function
-from .core.mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_grad_enabled
+from .core.gradient import backward
+from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
 from .dtypes import (
     bfloat16,
     bool_,
@@ -20,9 +27,287 @@ from .dtypes import (
     uint32,
     uint64,
 )
-from .ops.activation import log_softmax, relu, sigmoid, softmax
-from .ops.trigonometric import cos, sin, tan, tanh
-from .tensor.creation import arange, asarray, full, ones, tensor, zeros
+from .nn.parameter import Parameter
+from .ops.activation import (
+    elu,
+    gelu,
+    gelu_erf,
+    gelu_tanh,
+    hardswish,
+    leaky_relu,
+    log_sigmoid,
+    log_sigmoid as logsigmoid,
+    log_softmax,
+    mish,
+    relu,
+    selu,
+    sigmoid,
+    silu,
+    silu as swish,
+    softmax,
+    softplus,
+)
+from .ops.arithmetic import (
+    abs,
+    abs as absolute,
+    add,
+    divide,
+    divide as div,
+    divide as true_divide,
+    floor_divide,
+    multiply,
+    multiply as mul,
+    negative,
+    negative as neg,
+    negative as negate,
+    positive,
+    power,
+    power as pow,
+    reciprocal,
+    remainder,
+    remainder as mod,
+    sign,
+    sqrt,
+    square,
+    subtract,
+    subtract as sub,
+)
+from .ops.classification import (
+    cross_entropy,
+    nll_loss,
+)
+from .ops.comparisons import (
+    bitwise_and,
+    bitwise_invert,
+    bitwise_invert as bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    clip,
+    equal,
+    greater,
+    greater_equal,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    not_equal,
+    where,
+)
+from .ops.contractions import (
+    contract,
+    einsum,
+    matmul,
+    outer,
+)
+from .ops.conversions import (
+    astype,
+    astype as cast,
+    bitcast,
+    contiguous,
+    contiguous_backward,
+    copy_to_device,
+    copy_to_device as to_device,
+)
+from .ops.convolution import (
+    conv1d,
+    conv2d,
+    conv2d_input,
+    conv2d_weight,
+)
+from .ops.dropout import (
+    drop,
+    dropout,
+    feature_dropout,
+)
+from .ops.exponential import (
+    exp,
+    exp2,
+    expm1,
+    log,
+    log as ln,
+    log10,
+    log1p,
+    log2,
+    logaddexp,
+)
+from .ops.gathering import (
+    add_along_axis,
+    pick,
+    take,
+    take_along_axis,
+    unpick,
+)
+from .ops.hyperbolic import (
+    acosh,
+    acosh as arccosh,
+    asinh,
+    asinh as arcsinh,
+    atanh,
+    atanh as arctanh,
+    cosh,
+    sinh,
+)
+from .ops.joins import (
+    concatenate,
+    concatenate as concat,
+    stack,
+)
+from .ops.linear import (
+    linear,
+)
+from .ops.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    l1_loss,
+    l1_loss as mae_loss,
+    mse_loss,
+    smooth_l1_loss,
+)
+from .ops.matrices import (
+    diag,
+    diagonal,
+    trace,
+    tril,
+    triu,
+)
+from .ops.movements import (
+    broadcast_to,
+    broadcast_to as expand,
+    expand_dims,
+    flatten,
+    flip,
+    matrix_transpose,
+    moveaxis,
+    pad,
+    permute_dims,
+    permute_dims as permute,
+    ravel,
+    reshape,
+    shrink,
+    squeeze,
+    transpose,
+    transpose as swapaxes,
+)
+from .ops.pooling import (
+    adaptive_avg_pool2d,
+    avg_pool2d,
+    avg_pool2d_input,
+    max_pool2d,
+    max_pool2d_input,
+    max_pool2d_output,
+    max_pool2d_with_taps,
+)
+from .ops.products import (
+    cumprod,
+    cumprod as cumulative_prod,
+    cumsum,
+    cumsum as cumulative_sum,
+    prod,
+)
+from .ops.random import (
+    Generator,
+    manual_seed,
+    preserved_state,
+    random_bits,
+    random_integers,
+    random_normal,
+    random_permutation,
+    random_uniform,
+)
+from .ops.reductions import (
+    logsumexp,
+    max,
+    max as amax,
+    mean,
+    min,
+    min as amin,
+    norm,
+    sum,
+)
+from .ops.repetition import (
+    repeat,
+    roll,
+    split,
+    tile,
+)
+from .ops.roots import (
+    cbrt,
+    rsqrt,
+)
+from .ops.rounding import (
+    ceil,
+    floor,
+    round,
+    round as rint,
+    trunc,
+    trunc as fix,
+)
+from .ops.searches import (
+    all,
+    any,
+    argmax,
+    argmin,
+)
+from .ops.selections import (
+    getitem,
+    put,
+    scatter_add,
+    set_at,
+)
+from .ops.sorting import (
+    argsort,
+    sort,
+)
+from .ops.special import (
+    atan2,
+    atan2 as arctan2,
+    erf,
+    erfc,
+    hypot,
+    sinc,
+    xlogy,
+)
+from .ops.spreads import (
+    std,
+    var,
+)
+from .ops.trigonometric import (
+    acos,
+    acos as arccos,
+    asin,
+    asin as arcsin,
+    atan,
+    atan as arctan,
+    cos,
+    sin,
+    tan,
+    tanh,
+)
+from .tensor.creation import (
+    arange,
+    asarray,
+    empty,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .tensor.random import bernoulli, normal, permutation, rand, rand_like, randint, randn, randn_like, uniform
 from .tensor.tensor import Tensor
 from .transforms.checkpoint import checkpoint
 from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_grad, vjp
+
+__version__ = "0.1.0"

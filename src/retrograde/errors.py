@@ -14,6 +14,7 @@ RetrogradeError
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
 ├── DeviceError (RuntimeError)          a device or its library is not available
+├── MissingExtraError (ImportError)     a library that an extra installs is missing
 └── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
 """
 
@@ -72,6 +73,10 @@ class AnomalyError(RetrogradeError, FloatingPointError):
 
 class DeviceError(RetrogradeError, RuntimeError):
     """A device, or the library that drives it, is not available."""
+
+
+class MissingExtraError(RetrogradeError, ImportError):
+    """A library that an extra installs is missing."""
 
 
 class CheckpointError(RetrogradeError, ValueError):

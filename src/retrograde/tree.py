@@ -1,11 +1,13 @@
 """Trees: nested lists, tuples, dictionaries, dataclasses and None, with anything else as leaves."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 from .errors import DTypeError
 
 
-def flatten(tree):
+def flatten(tree) -> tuple[list, Callable[[Iterable], Any]]:
     """The leaves of `tree` in order, and a function that builds the same tree from other leaves.
 
     >>> leaves, build = rg.tree.flatten({"b": 1, "a": (2, None)})

@@ -7,16 +7,26 @@ from typing import Any
 class Algebra(ABC):
     """How data and cotangents of one kind of value behave. Cotangents add by `+`.
 
+    has_shapes  whether data has a shape and a dtype, so that operands can differ in them
     kind    the subclass of Value that ops of this algebra return
     native  the type of data that needs no `wrap`
+    is_shaped  whether data of that type have a shape and a dtype
+    narrow  a dtype that results must be brought back to, since the library beneath widens it; None if there is none
     """
 
+    has_shapes = False
     kind: Any = None
     native: Any = None
+    is_shaped: bool = False
+    narrow: Any = None
 
     @abstractmethod
     def wrap(self, data):
         """What an op's body returned, as data of a value."""
+
+    def settled(self, data, operands):
+        """`data`, made from `operands`, in the `narrow` dtype if it belongs in it."""
+        return data
 
     @abstractmethod
     def describe(self, data):

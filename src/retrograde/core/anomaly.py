@@ -28,7 +28,9 @@ def check_forward(op, operands, data):
         if index is None or any(_is_anomalous(x) for x in operands):
             continue
         inputs = "; ".join(f"input {i} {_shown(x, index)}" for i, x in enumerate(operands) if x is not None)
-        raise AnomalyError(f"{op.name} made {_element(result, index)} at index {index}, called from {call_site()}: {inputs}")
+        error = AnomalyError(f"{op.name} made {_element(result, index)} at index {index}, called from {call_site()}: {inputs}")
+        error.names_op = True  # so that the dispatch does not name it again
+        raise error
 
 
 def check_backward(record, position, cotangent):

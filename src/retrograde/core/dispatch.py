@@ -26,6 +26,7 @@ def dispatcher(op):
 def unary(op):
     """Dispatch of an op of one operand and nothing else."""
     kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
+    is_shaped, narrow = algebra.is_shaped, algebra.narrow
 
     def call(x, /):
         kind = algebra.kind
@@ -40,6 +41,8 @@ def unary(op):
             raise explained(op, error, (x,)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
+        if is_shaped and array.dtype is narrow:
+            data = algebra.settled(data, (array,))
         parent = x.record
         if parent is None or not op.is_differentiable:
             return kind(data)
@@ -54,6 +57,8 @@ def unary(op):
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
+    is_shaped, narrow, broadcasts = algebra.is_shaped, algebra.narrow, op.broadcasts
+    has_shapes = algebra.has_shapes
 
     def call(x, y, /):
         kind = algebra.kind
@@ -61,10 +66,12 @@ def binary(op):
         try:
             if x.__class__ is kind or isinstance(x, Value):
                 a, p = x.data, x.record
+                array = a
                 if y.__class__ is kind or isinstance(y, Value):
                     b, q = y.data, y.record
             elif isinstance(y, Value):
                 b, q = y.data, y.record
+                array = b
             else:
                 return kernel(x, y)
             if current() is not None:
@@ -74,6 +81,8 @@ def binary(op):
             raise explained(op, error, (x, y)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
+        if is_shaped and array.dtype is narrow:
+            data = algebra.settled(data, (a, b))
         if (p is None and q is None) or not op.is_differentiable:
             return kind(data)
         if op.packs is None:
@@ -84,8 +93,9 @@ def binary(op):
             () if p is None or first is None else first(arrays, data),
             () if q is None or second is None else second(arrays, data),
         )
-        is_alike = b.__class__ in _NUMBERS or a.__class__ in _NUMBERS or (
-            b.__class__ is native and a.__class__ is native and a.shape == b.shape and a.dtype is b.dtype
+        is_alike = not has_shapes or b.__class__ in _NUMBERS or a.__class__ in _NUMBERS or (
+            is_shaped and b.__class__ is native and a.__class__ is native and a.dtype is b.dtype
+            and (a.shape == b.shape or not broadcasts)
         )
         return kind(data, Record(op, (p, q), saved, None if is_alike else fitted(op, arrays, (p, q), data)))
 
@@ -150,6 +160,8 @@ def apply(op, args):
     if op.is_multiple:
         return several(op, arrays, parents if records else None, data)
     data = data if data.__class__ is op.algebra.native else op.algebra.wrap(data)
+    if op.algebra.narrow is not None and "dtype" not in op.arguments:
+        data = op.algebra.settled(data, [plain(x) for x in operands])
     record = None
     if records and op.algebra.is_differentiable(data):
         record = recorded(op, arrays, parents, data, mode)

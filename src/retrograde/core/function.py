@@ -116,9 +116,11 @@ class _Call:
     """The op of one call of a Function: its joint rule runs `backward` on the saved values."""
 
     rules = None
+    # Not an attribute: an object that holds itself is freed by the cycle collector only.
+    joint = property(lambda self: self)
 
     def __init__(self, cls, ctx, args, outputs):
-        self.name, self.joint = cls.__name__, self
+        self.name = cls.__name__
         self.algebra = outputs[0].algebra
         self._backward, self._context = cls.backward, ctx
         self._algebras = [value.algebra for value in outputs]

@@ -1,10 +1,12 @@
 """The walk: `gradient` is the only backward pass, `backward` puts its result on the leaves."""
 
+from copy import copy
+
 from ..errors import FreedGraphError, GraphError, MissingRuleError
 from . import anomaly, writes
 from .graph import Span, span_of
 from .mode import changed, current
-from .value import Value
+from .value import Retain, Value
 
 
 def backward(outputs, gradients=None, retain_graph=False, create_graph=False, inputs=None):
@@ -93,7 +95,7 @@ class _Walk:
                 if g is None:
                     continue
                 if record.hooks is not None and (self.calls_hooks_of_targets or record not in targets):
-                    g = _hooked(record, g)
+                    g = self._hooked(record, g)
                 if record in targets:
                     found[record] = g
                 if record.op is not None:
@@ -150,17 +152,14 @@ class _Walk:
         """`c` as the walk carries it: plain, unless its own derivative is wanted or it has no data yet."""
         return c.data if isinstance(c, Value) and not self.create_graph and not c.is_traced else c
 
+    def _hooked(self, record, g):
+        """The cotangent after the hooks of `record` have seen it. A hook may write into what it sees: it is a copy."""
+        for hook in tuple(record.hooks):
+            seen = g if isinstance(g, Value) else record.algebra.kind(g if isinstance(hook, Retain) else copy(g))
+            answer = hook(seen)
+            g = self._as_cotangent(seen if answer is None else answer)
+        return g
+
     def _give(self, record, c):
         seen = self.cotangents.get(record)
         self.cotangents[record] = c if seen is None else seen + c
-
-
-def _hooked(record, g):
-    """The cotangent after the hooks of `record` have seen it, as a Value if it came as one."""
-    algebra = record.algebra
-    for hook in tuple(record.hooks):
-        seen = g if isinstance(g, Value) else algebra.kind(g)
-        answer = hook(seen)
-        if answer is not None:
-            g = answer if isinstance(g, Value) or not isinstance(answer, Value) else answer.data
-    return g

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.algebra import Algebra
 from ..core.value import Value
-from ..dtypes import is_float
+from ..dtypes import bfloat16, is_float
 from ..errors import DTypeError, GraphError, ShapeError
 from ..shapes import summed_axes
 
@@ -14,12 +14,20 @@ from ..shapes import summed_axes
 class ArrayAlgebra(Algebra):
     """How arrays and their cotangents behave. Cotangents are arrays of the shape of what they belong to."""
 
+    has_shapes = True
     native = np.ndarray
+    is_shaped = True
+    narrow = bfloat16
 
     def wrap(self, data):
         if isinstance(data, np.ndarray) or hasattr(data, "__array_function__"):
             return data
         return np.asarray(data)
+
+    def settled(self, data, operands):
+        dtypes = [x.dtype for x in operands if hasattr(x, "dtype")]
+        is_widened = data.dtype.kind == "f" and bfloat16 in dtypes and not any([d.kind == "f" for d in dtypes])
+        return data.astype(bfloat16) if is_widened else data
 
     def describe(self, data):
         return f"{data.dtype}{list(data.shape)}"
@@ -39,7 +47,7 @@ class ArrayAlgebra(Algebra):
         if value.data.size != 1:
             raise GraphError(f"backward without a gradient needs a single number, got shape {value.data.shape}; "
                              "pass gradient=, or reduce the value first, as in y.sum().backward()")
-        return np.ones_like(value.data)
+        return np.broadcast_to(np.ones((), value.dtype), value.shape) if value.is_traced else np.ones_like(value.data)
 
     def check_seed(self, value, seed):
         seed = seed if isinstance(seed, Value) else np.asarray(seed)
@@ -67,7 +75,7 @@ class ArrayAlgebra(Algebra):
         elif value.grad is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
             value.grad = self.kind(_taken(cotangent, value.data.dtype, is_ours))
-        elif value.grad.record is not None:
+        elif value.grad.record is not None or value.grad.is_traced:
             value.grad = value.grad + self.kind(cotangent)
         else:
             value.grad.data += cotangent

@@ -1,14 +1,23 @@
 """Families: the decorators that make an op, with the facts that ops of one kind share."""
 
-from ..core.op import define
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..core.op import Arguments, OpFunction, define
 from ._arrays import arrays
 from ._samples import uniform
 
 
-def _family(name, **shared):
+class Decorator(Protocol):
+    """Makes an op of a forward pass and keeps its signature."""
+
+    def __call__(self, kernel: Callable[Arguments, Any], /) -> OpFunction[Arguments]: ...
+
+
+def _family(name, **shared) -> Callable[..., Decorator]:
     """A decorator factory for the family `name`; the facts of an op stand over the shared ones."""
 
-    def decorator(**facts):
+    def decorator(**facts) -> Decorator:
         return lambda kernel: define(kernel, family=name, algebra=arrays, **{**shared, **facts})
 
     decorator.__doc__ = f"Define an op of the {name} family from its forward pass on arrays."

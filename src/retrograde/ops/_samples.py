@@ -1,6 +1,7 @@
 """Where tests may evaluate an op: domains for elementwise ops, calls for all others."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class of:  # noqa: N801
     """An operand of a given shape, drawn from a domain."""
 
     shape: tuple
-    domain: object = field(default_factory=uniform)
+    domain: Any = field(default_factory=uniform)
 
     def draw(self, rng, dtype):
         """The operand."""

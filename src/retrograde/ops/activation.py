@@ -1,24 +1,44 @@
 """Activations: the nonlinear functions between layers."""
 
+import math
+
 import numpy as np
 
 from ._families import composite, elementwise
 from ._samples import call, uniform
-from .comparisons import where
-from .exponential import exp, log1p
+from .comparisons import clip, where
+from .exponential import exp
 from .reductions import logsumexp, max, sum
+from .special import erf
+from .trigonometric import tanh
+
+_ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
+# The fixed point of SELU (Klambauer et al., Self-normalizing neural networks, 2017).
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 @elementwise(samples=uniform(-3, 3, avoid=(0,)))
 def relu(x, /):
-    r"""`x` where it is positive, else 0; the derivative at 0 is 0.
+    r"""`x` where it is positive, else 0; the derivative at 0 is 0, that at NaN is 1.
 
     $z = \max(x, 0) \;\Rightarrow\; \bar x = \bar z\,[z > 0]$
     """
     return np.maximum(x, 0)
 
 
-relu.defvjp(lambda g, z: g * (z > 0))
+relu.defvjp(lambda g, z: where(z <= 0, 0, g))
+
+
+@elementwise(samples=uniform(-3, 3, avoid=(0,)), emit=lambda k, x, slope: k.where(k.greater(x, 0), x, k.multiply(x, slope)))
+def leaky_relu(x, /, negative_slope=0.01):
+    r"""`x` where it is positive, else `negative_slope` times `x`; the derivative at 0 is the slope.
+
+    $\bar x = \bar z$ where $x > 0$, else $s \bar z$
+    """
+    return np.where(x > 0, x, x * negative_slope)
+
+
+leaky_relu.defvjp(lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
 
 
 @elementwise()
@@ -32,6 +52,161 @@ def sigmoid(x, /):
 
 
 sigmoid.defvjp(lambda g, z: g * z * (1 - z))
+
+
+@elementwise(aliases=("logsigmoid",))
+def log_sigmoid(x, /):
+    r"""Logarithm of the logistic function, $-\ln(1 + e^{-x})$, without overflow.
+
+    $z = \ln \sigma(x) \;\Rightarrow\; \bar x = \bar z\, \sigma(-x)$
+    """
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+log_sigmoid.defvjp(lambda g, x: g * sigmoid(-x))
+
+
+@elementwise(emit=lambda k, x, beta: k.divide(k.softplus(k.multiply(x, beta)), beta))
+def softplus(x, /, beta=1.0):
+    r"""A smooth `relu`: $\ln(1 + e^{\beta x}) / \beta$, without overflow.
+
+    $\bar x = \bar z\, \sigma(\beta x)$
+    """
+    scaled = x * beta
+    return (np.maximum(scaled, 0) + np.log1p(np.exp(-np.abs(scaled)))) / beta
+
+
+softplus.defvjp(lambda g, x, beta: g * sigmoid(x * beta))
+
+
+@elementwise(aliases=("swish",))
+def silu(x, /):
+    r"""`x` times its logistic function.
+
+    $z = x\,\sigma(x) \;\Rightarrow\; \bar x = \bar z\, \sigma\,(1 + x\,(1 - \sigma))$
+    """
+    return x * sigmoid(x)
+
+
+def _silu_slope(x):
+    chance = sigmoid(x)
+    return chance * (1 + x * (1 - chance))
+
+
+silu.defvjp(lambda g, x: g * _silu_slope(x))
+
+
+@elementwise(expansion=lambda x: x * tanh(softplus(x)))
+def mish(x, /):
+    r"""$x \tanh(\ln(1 + e^x))$.
+
+    With $t = \tanh(\ln(1 + e^x))$: $\bar x = \bar z\,(t + x\,(1 - t^2)\,\sigma(x))$
+    """
+    return x * np.tanh(softplus(x))
+
+
+def _mish_slope(x):
+    t = tanh(softplus(x))
+    return t + x * (1 - t * t) * sigmoid(x)
+
+
+mish.defvjp(lambda g, x: g * _mish_slope(x))
+
+
+def _elu(x, alpha):
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+def _elu_slope(x, alpha):
+    return where(x > 0, 1, alpha * exp(clip(x, None, 0)))
+
+
+@elementwise(samples=uniform(-3, 3, avoid=(0,)), emit=lambda k, x, alpha: k.where(
+    k.greater(x, 0), x, k.multiply(alpha, k.expm1(k.minimum(x, 0)))))
+def elu(x, /, alpha=1.0):
+    r"""`x` where it is positive, else $\alpha\,(e^x - 1)$.
+
+    $\bar x = \bar z$ where $x > 0$, else $\bar z\, \alpha\, e^x$
+    """
+    return _elu(x, alpha)
+
+
+elu.defvjp(lambda g, x, alpha: g * _elu_slope(x, alpha))
+
+
+@composite(samples=(call((2, 3)),))
+def selu(x, /):
+    r"""$\lambda\,x$ where `x` is positive, else $\lambda \alpha\,(e^x - 1)$, with $\lambda = 1.0507\dots$ and
+    $\alpha = 1.6732\dots$ from Klambauer et al., "Self-normalizing neural networks" (2017).
+
+    $\bar x = \lambda \bar z$ where $x > 0$, else $\bar z\, \lambda \alpha\, e^x$
+    """
+    return _SELU_SCALE * elu(x, _SELU_ALPHA)
+
+
+selu.defvjp(lambda g, x: g * (_SELU_SCALE * _elu_slope(x, _SELU_ALPHA)))
+
+
+@composite(samples=(call((2, 3)),))
+def hardswish(x, /):
+    r"""$x \min(\max(x + 3, 0), 6) / 6$, a `silu` made of straight pieces.
+
+    $\bar x = \bar z\,(2 x + 3) / 6$ between -3 and 3, 0 below and $\bar z$ above.
+    """
+    return x * (clip(x + 3, 0, 6) * (1 / 6))
+
+
+hardswish.defvjp(lambda g, x: g * where(x < -3, 0, where(x > 3, 1, x * (1 / 3) + 0.5)))
+
+
+def gelu(x, /, approximate="none"):
+    """`x` times the chance that a normal number is below it: exact, or with `approximate="tanh"` nearly so.
+
+    >>> rg.gelu(rg.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.15865526,  0.        ,  0.8413447 ])
+    """
+    return _GELUS[approximate](x)
+
+
+@elementwise(emit=lambda k, x: k.gelu(x))
+def gelu_erf(x, /):
+    r"""`gelu` by its definition.
+
+    $z = x\,\Phi(x)$ with $\Phi(x) = \tfrac12 (1 + \operatorname{erf} \tfrac{x}{\sqrt2}) \;\Rightarrow\;
+    \bar x = \bar z\,(\Phi(x) + x\, e^{-x^2/2} / \sqrt{2\pi})$
+    """
+    return x * (0.5 * erf(x * _ROOT_HALF) + 0.5)
+
+
+def _gelu_slope(x):
+    return 0.5 + 0.5 * erf(x * _ROOT_HALF) + x * exp(x * x * -0.5) / _ROOT_TWO_PI
+
+
+gelu_erf.defvjp(lambda g, x: g * _gelu_slope(x))
+
+
+@elementwise()
+def gelu_tanh(x, /):
+    r"""`gelu` in the approximation of Hendrycks and Gimpel, "Gaussian error linear units" (2016).
+
+    $z = x\,\sigma(v)$ with $v = 2 \sqrt{2/\pi}\,(x + 0.044715\,x^3) \;\Rightarrow\;
+    \bar x = \bar z\,\sigma(v)\,(1 + x v' (1 - \sigma(v)))$
+    """
+    return x * sigmoid(_inner(x))
+
+
+def _inner(x):
+    return x * (_RATE + _RATE * 0.044715 * (x * x))
+
+
+def _gelu_tanh_slope(x):
+    chance = sigmoid(_inner(x))
+    return chance * (1 + x * (_RATE + 3 * _RATE * 0.044715 * (x * x)) * (1 - chance))
+
+
+_RATE = 2 * math.sqrt(2 / math.pi)
+gelu_tanh.defvjp(lambda g, x: g * _gelu_tanh_slope(x))
+_GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 
 @composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None)))

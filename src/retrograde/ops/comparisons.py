@@ -3,7 +3,10 @@
 import numpy as np
 
 from ._families import comparison, elementwise
-from ._samples import distinct, uniform
+from ._samples import call, distinct, uniform
+
+_BITS = (call(np.array([[0, 1, 2], [3, 5, 250]], np.uint8), np.array([6, 3, 255], np.uint8)),
+         call(np.array([True, False]), np.array([[True], [False]])), call(np.int64(-7), np.array([12, -1])))
 
 
 @comparison()
@@ -129,7 +132,12 @@ for _extremum in (maximum, minimum):
     _extremum.defvjp(lambda g, x, y, z: _share(g, x, y, z), lambda g, x, y, z: _share(g, y, x, z))
 
 
-@elementwise(optional=("min", "max"), samples=(distinct(-3, 3), uniform(-2, -1.95), uniform(1.95, 2)))
+def _emit_clip(k, x, low, high):
+    x = x if low is None else k.maximum(x, low)
+    return x if high is None else k.minimum(x, high)
+
+
+@elementwise(optional=("min", "max"), emit=_emit_clip, samples=(distinct(-3, 3), uniform(-2, -1.95), uniform(1.95, 2)))
 def clip(x, /, min=None, max=None):
     r"""`x` kept between `min` and `max`, either of which may be None.
 
@@ -154,25 +162,25 @@ def _below(x, min, max):
     return (x < min) if max is None else (x < min) & (min <= max)
 
 
-@comparison(samples=uniform(0, 1), skips={"values": "takes integers and booleans only; tested by name"})
+@comparison(samples=_BITS)
 def bitwise_and(x, y, /):
     """Bits set in both `x` and `y`, which are integers or booleans."""
     return np.bitwise_and(x, y)
 
 
-@comparison(samples=uniform(0, 1), skips={"values": "takes integers and booleans only; tested by name"})
+@comparison(samples=_BITS)
 def bitwise_or(x, y, /):
     """Bits set in `x` or `y`, which are integers or booleans."""
     return np.bitwise_or(x, y)
 
 
-@comparison(samples=uniform(0, 1), skips={"values": "takes integers and booleans only; tested by name"})
+@comparison(samples=_BITS)
 def bitwise_xor(x, y, /):
     """Bits set in exactly one of `x` and `y`, which are integers or booleans."""
     return np.bitwise_xor(x, y)
 
 
-@comparison(aliases=("bitwise_not",), samples=uniform(0, 1), skips={"values": "takes integers and booleans only; tested by name"})
+@comparison(aliases=("bitwise_not",), samples=tuple(call(bits.args[0]) for bits in _BITS))
 def bitwise_invert(x, /):
     """The bits of `x` flipped; `x` is integer or boolean."""
     return np.invert(x)

@@ -4,6 +4,7 @@ import string
 
 import numpy as np
 
+from ..dtypes import bfloat16
 from ..errors import ShapeError
 from ._families import composite, contraction
 from ._samples import call
@@ -69,6 +70,7 @@ def contract(operands, /, subscripts):
 
     $z_{o} = \sum \prod_i x^{(i)}_{s_i} \;\Rightarrow\; \bar x^{(i)}_{s_i} = \sum \bar z_{o} \prod_{j \ne i} x^{(j)}_{s_j}$
     """
+    operands = [x.astype(np.float32) if getattr(x, "dtype", None) == bfloat16 else x for x in operands]  # einsum knows no other
     return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
 
 

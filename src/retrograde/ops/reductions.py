@@ -1,6 +1,8 @@
 """Reductions: axes folded into one number each. `axis` is None for all, an integer, or a tuple; negative ones count
 from the end."""
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import ArgumentError
@@ -42,7 +44,12 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
 sum.defvjp(lambda g, x_shape, axis, where: _selected(spread(g, x_shape, axis), where))
 
 
-@reduction(samples=_AXES[:4] + _MASKED)
+def _mean_in_ops(x, axis, keepdims, dtype, where):
+    taken = count(x.shape, axis) if where is None else sum(broadcast_to(where, x.shape), axis, keepdims)
+    return sum(x, axis, keepdims, dtype, where) / taken
+
+
+@reduction(samples=_AXES[:4] + _MASKED, expansion=_mean_in_ops)
 def mean(x, /, axis=None, keepdims=False, dtype=None, where=None):
     r"""Mean of the elements of `x` over `axis`, of those that `where` selects if it is given; NaN of nothing.
 
@@ -129,7 +136,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     size = np.abs(x)
     if ord == np.inf:
         return np.max(size, axis=axis, keepdims=keepdims)
-    p = 2 if ord in (None, "fro") else ord
+    p: Any = 2 if ord in (None, "fro") else ord
     if p == 2:
         return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
     return np.power(np.sum(np.power(size, p), axis=axis, keepdims=keepdims), 1 / p)

@@ -1,9 +1,10 @@
-"""Trigonometric and hyperbolic functions. Angles are in radians."""
+"""Trigonometric functions and their inverses, and tanh. Angles are in radians."""
 
 import numpy as np
 
 from ._families import elementwise
 from ._samples import uniform
+from .arithmetic import sqrt
 
 
 @elementwise()
@@ -52,3 +53,39 @@ def tanh(x, /):
 
 
 tanh.defvjp(lambda g, z: g * (1 - z * z))
+
+
+@elementwise(aliases=("arcsin",), samples=uniform(-0.9, 0.9))
+def asin(x, /):
+    r"""Angle between -π/2 and π/2 whose sine is `x`; the derivative at ±1 is infinite.
+
+    $z = \arcsin x \;\Rightarrow\; \bar x = \bar z / \sqrt{(1 - x)(1 + x)}$
+    """
+    return np.arcsin(x)
+
+
+asin.defvjp(lambda g, x: g / sqrt((1 - x) * (1 + x)))
+
+
+@elementwise(aliases=("arccos",), samples=uniform(-0.9, 0.9))
+def acos(x, /):
+    r"""Angle between 0 and π whose cosine is `x`; the derivative at ±1 is infinite.
+
+    $z = \arccos x \;\Rightarrow\; \bar x = -\bar z / \sqrt{(1 - x)(1 + x)}$
+    """
+    return np.arccos(x)
+
+
+acos.defvjp(lambda g, x: -g / sqrt((1 - x) * (1 + x)))
+
+
+@elementwise(aliases=("arctan",))
+def atan(x, /):
+    r"""Angle between -π/2 and π/2 whose tangent is `x`.
+
+    $z = \arctan x \;\Rightarrow\; \bar x = \bar z / (1 + x^2)$
+    """
+    return np.arctan(x)
+
+
+atan.defvjp(lambda g, x: g / (1 + x * x))

@@ -1,5 +1,7 @@
 """Creation: new tensors. Floats without a given dtype are float32; arrays keep their dtype."""
 
+from typing import Any
+
 import numpy as np
 
 from ..backend import move
@@ -33,7 +35,7 @@ def asarray(data, dtype=None, device=None, copy=None):
     return tensor(data, dtype, device)
 
 
-def _copied(data, dtype):
+def _copied(data: Any, dtype):
     if isinstance(data, Tensor):
         data = data.data
     elif isinstance(data, (list, tuple, range)):
@@ -81,7 +83,7 @@ def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
     return _placed(np.full(shape, value, value.dtype), device, requires_grad)
 
 
-def arange(start, stop=None, step=1, dtype=None, device=None, requires_grad=False):
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype=None, device=None, requires_grad=False):
     """Numbers from `start` (0 if one bound is given) to `stop`, which is left out, `step` apart.
 
     >>> rg.arange(4)
@@ -90,7 +92,7 @@ def arange(start, stop=None, step=1, dtype=None, device=None, requires_grad=Fals
     start, stop = (0, start) if stop is None else (start, stop)
     if dtype is None and any(isinstance(v, float) for v in (start, stop, step)):
         dtype = default_float
-    return _placed(np.arange(start, stop, step, None if dtype is None else as_dtype(dtype)), device, requires_grad)
+    return _placed(np.arange(start, stop, step, dtype=None if dtype is None else as_dtype(dtype)), device, requires_grad)
 
 
 def linspace(start, stop, num=50, dtype=None, device=None, endpoint=True, requires_grad=False):

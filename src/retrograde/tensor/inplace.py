@@ -30,6 +30,7 @@ def assigning(function):
         result = result if result.dtype == x.dtype else result.astype(x.dtype)
         if _is_tracing():
             return _trace_write(x, result)
+        _keep_old(x, result.record)
         _write(x, ..., result.data)
         if is_recording() and (x.requires_grad or result.requires_grad):
             _rebase(x, result.record)
@@ -37,6 +38,15 @@ def assigning(function):
 
     operator.__doc__ = f"`{name}`, written into `x`."
     return operator
+
+
+def _keep_old(x, record):
+    """Let `record` keep a copy where a rule reads what `x` holds now, since that is about to be written over."""
+    if record is not None and record.saved:
+        record.saved = tuple([
+            tuple([s.copy() if s is x.data else s for s in group]) if isinstance(group, tuple) else group
+            for group in record.saved
+        ])
 
 
 def set_item(x, index, value):

@@ -7,7 +7,8 @@ from ..core.gradient import backward
 from ..core.value import Value
 from ..errors import DTypeError, GraphError
 from ..ops import activation, arithmetic, comparisons, contractions, conversions, exponential, movements, products
-from ..ops import reductions, searches, selections, trigonometric
+from ..ops import gathering, hyperbolic, matrices, reductions, repetition, rounding, searches, selections, sorting, special
+from ..ops import spreads, trigonometric
 from ..ops._arrays import arrays
 from . import inplace
 from .protocols import array_function, array_ufunc
@@ -26,7 +27,9 @@ class Tensor(Value):
     __slots__ = ()
     algebra = arrays
     __hash__ = object.__hash__
-    __repr__ = as_text
+
+    def __repr__(self):
+        return as_text(self)
 
     # What it is.
     shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
@@ -158,6 +161,10 @@ class Tensor(Value):
     exp, exp2, expm1 = exponential.exp, exponential.exp2, exponential.expm1
     log, log2, log10, log1p = exponential.log, exponential.log2, exponential.log10, exponential.log1p
     sin, cos, tan, tanh = trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.tanh
+    asin, acos, atan = trigonometric.asin, trigonometric.acos, trigonometric.atan
+    sinh, cosh, erf, erfc = hyperbolic.sinh, hyperbolic.cosh, special.erf, special.erfc
+    asinh, acosh, atanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh
+    floor, ceil, trunc, round = rounding.floor, rounding.ceil, rounding.trunc, rounding.round
     relu, sigmoid = activation.relu, activation.sigmoid
     softmax, log_softmax = activation.softmax, activation.log_softmax
     sum, mean, max, min = reductions.sum, reductions.mean, reductions.max, reductions.min
@@ -169,6 +176,10 @@ class Tensor(Value):
     expand_dims, squeeze, swapaxes = movements.expand_dims, movements.squeeze, movements.transpose
     unsqueeze, moveaxis, broadcast_to = movements.expand_dims, movements.moveaxis, movements.broadcast_to
     clip = comparisons.clip
+    var, std, sort, argsort = spreads.var, spreads.std, sorting.sort, sorting.argsort
+    take, take_along_axis = gathering.take, gathering.take_along_axis
+    diagonal, trace, tril, triu = matrices.diagonal, matrices.trace, matrices.tril, matrices.triu
+    repeat, tile, roll, split = repetition.repeat, repetition.tile, repetition.roll, repetition.split
     argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any
 
     def reshape(self, *shape):

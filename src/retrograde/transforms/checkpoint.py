@@ -62,8 +62,10 @@ class _Segment:
     rules, name = None, "checkpoint"
     algebra: Any = None
 
+    # Not an attribute: an object that holds itself is freed by the cycle collector only.
+    joint = property(lambda self: self)
+
     def __init__(self, function, inputs, build, parents, places, draws):
-        self.joint = self
         self._function, self._build, self._parents, self._places = function, build, parents, places
         self._draws = draws
         self._constants = [None if isinstance(x, Value) else x for x in inputs]

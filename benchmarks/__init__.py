@@ -1,0 +1,5 @@
+"""Benchmarks: `python -m benchmarks eager` runs the suite in `benchmarks/eager.py`.
+
+Each rival runs in a process of its own. The rivals of a case take turns, A B A B, and only one of them works at a time;
+a figure is the median of its rounds, a ratio the median of the ratios of neighbouring rounds.
+"""

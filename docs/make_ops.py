@@ -1,0 +1,43 @@
+"""Write `ops.md`, the page of all ops, from the registry: `python docs/make_ops.py` (`--print` to look at it)."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import retrograde as rg
+
+INTRODUCTION = """# Ops
+
+Every op in retrograde, by family. `z` is the result, a bar marks a cotangent: $\\bar x$ is the derivative of the final
+result in `x`. Arguments before `/` are operands: they may be tensors, arrays or numbers, and have derivatives unless the
+page says otherwise. This page is written by `python docs/make_ops.py` from the registry.
+"""
+
+
+def main():
+    """Write the page, or print it."""
+    families = [_family(name) for name in rg.ops.families()]
+    page = "\n".join([INTRODUCTION, *families])
+    if "--print" in sys.argv:
+        sys.stdout.buffer.write(page.encode())
+    else:
+        Path(__file__).with_name("ops.md").write_text(page, encoding="utf-8")
+
+
+def _family(name):
+    return "\n".join([f"## {name}\n", *(_op(rg.ops.get(op)) for op in rg.ops.names(name))])
+
+
+def _op(op):
+    others = f"\n\nAlso registered as {', '.join(f'`{alias}`' for alias in op.aliases)}." if op.aliases else ""
+    return f"### `{op.name}{inspect.signature(op.kernel)}`\n\n{_fenced(inspect.cleandoc(op.doc))}{others}\n"
+
+
+def _fenced(text):
+    """`text` with its examples as blocks of code."""
+    return re.sub(r"^>>> .*?(?=\n\n|\Z)", lambda match: f"```pycon\n{match[0]}\n```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+if __name__ == "__main__":
+    main()

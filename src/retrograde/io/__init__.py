@@ -1,0 +1,3 @@
+"""Files: weights as safetensors."""
+
+from .weights import load, save

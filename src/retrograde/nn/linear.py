@@ -1,0 +1,38 @@
+"""Layers that map vectors to vectors."""
+
+import math
+
+from ..tensor.creation import empty
+from . import functional, init
+from .module import Module
+from .parameter import Parameter
+
+
+class Linear(Module):
+    """`x @ weight.T + bias`: weight is (out_features, in_features), and `x` may have any leading axes.
+
+    Both start evenly spread between plus and minus one over the root of `in_features`, as in PyTorch.
+
+    >>> rg.nn.Linear(3, 2)(rg.ones(5, 3)).shape
+    (5, 2)
+    """
+
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(empty(out_features, in_features, dtype=dtype, device=device))
+        self.bias = Parameter(empty(out_features, dtype=dtype, device=device)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new weights."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x):
+        return functional.linear(x, self.weight, self.bias)
+
+    def extra_repr(self):
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

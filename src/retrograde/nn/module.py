@@ -1,0 +1,264 @@
+"""Module, what layers and models are made of: parameters, buffers and other modules, found among its attributes."""
+
+from itertools import chain
+
+from ..dtypes import is_float
+from ..errors import ArgumentError, DTypeError, MissingRuleError
+from ..tensor.tensor import Tensor
+from .hooks import Hooks
+from .parameter import Parameter
+from .state import load
+
+
+class Module:
+    """Base of layers and models. Subclass it, set parameters and modules as attributes, and define `forward`.
+
+    >>> class Scale(rg.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = rg.nn.Parameter(rg.ones(1))
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> model = rg.nn.Sequential(Scale(), rg.nn.Linear(1, 2))
+    >>> [name for name, _ in model.named_parameters()]
+    ['0.factor', '1.weight', '1.bias']
+    """
+
+    #: Whether the module is being trained; `train()` and `eval()` set it, dropout and the like read it.
+    training = True
+    _hooks = None
+    _buffers: tuple = ()
+    _unsaved: tuple = ()
+
+    def forward(self, *args, **kwargs):
+        """The output of the module; called through `module(...)`, which also runs the hooks."""
+        raise MissingRuleError(f"{type(self).__name__} needs a method forward")
+
+    def __call__(self, *args, **kwargs):
+        if self._hooks is None:
+            return self.forward(*args, **kwargs)
+        return self._hooks.run(self, args, kwargs)
+
+    # What it consists of.
+    def __setattr__(self, name, value):
+        if not isinstance(value, Parameter) and value is not None and isinstance(self.__dict__.get(name), Parameter):
+            raise DTypeError(f"{name} is a parameter and can only be set to a Parameter or None, got "
+                             f"{type(value).__name__}; to change its numbers, write into it within rg.no_grad()")
+        object.__setattr__(self, name, value)
+
+    def register_parameter(self, name, parameter):
+        """Set the attribute `name` to a parameter, or to None for one that is left out."""
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise DTypeError(f"a parameter must be a Parameter or None, got {type(parameter).__name__}")
+        self._check_free(name)
+        setattr(self, name, parameter)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Set the attribute `name` to a tensor that belongs to the state of the module but is not learned.
+
+        A buffer that is not `persistent` is left out of `state_dict`.
+        """
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise DTypeError(f"a buffer must be a tensor or None, got {type(tensor).__name__}")
+        if name not in self._buffers:
+            self._check_free(name)
+            self._buffers = (*self._buffers, name)
+        self._unsaved = (*(n for n in self._unsaved if n != name), *(() if persistent else (name,)))
+        setattr(self, name, tensor)
+
+    def add_module(self, name, module):
+        """Set the attribute `name` to another module, or to None."""
+        if module is not None and not isinstance(module, Module):
+            raise DTypeError(f"a submodule must be a Module or None, got {type(module).__name__}")
+        if not isinstance(self.__dict__.get(name), Module):
+            self._check_free(name)
+        setattr(self, name, module)
+
+    register_module = add_module
+
+    def _check_free(self, name):
+        if not isinstance(name, str) or not name or "." in name:
+            raise ArgumentError(f"a name must be a string that is not empty and has no dot, got {name!r}")
+        if hasattr(self, name):
+            raise ArgumentError(f"{type(self).__name__} has an attribute {name!r} already; choose another name")
+
+    def own(self, kind):
+        """(name, value) of the attributes of one kind: `Parameter` or `Module`; equal values each time they appear."""
+        return [(name, value) for name, value in self.__dict__.items() if isinstance(value, kind)]
+
+    def own_buffers(self):
+        """(name, tensor) of the module's buffers, without those of its submodules."""
+        return [(name, self.__dict__[name]) for name in self._buffers if self.__dict__.get(name) is not None]
+
+    def named_children(self):
+        """(name, module) of the modules directly inside, each once."""
+        return _once(self.own(Module))
+
+    def children(self):
+        """The modules directly inside, each once."""
+        return (module for _, module in self.named_children())
+
+    def named_modules(self, prefix="", remove_duplicate=True):
+        """(name, module) of this module and all modules inside it, each once, or under every name that it has."""
+        found = _tree(self, prefix, ())
+        return _once(found) if remove_duplicate else found
+
+    def modules(self):
+        """This module and all modules inside it, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """(name, parameter) of all parameters; one that several modules share appears once, under its first name."""
+        found = self._named(lambda module: module.own(Parameter), prefix, recurse)
+        return _once(found) if remove_duplicate else found
+
+    def parameters(self, recurse=True):
+        """All parameters, each once."""
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """(name, tensor) of all buffers, each once."""
+        found = self._named(Module.own_buffers, prefix, recurse)
+        return _once(found) if remove_duplicate else found
+
+    def buffers(self, recurse=True):
+        """All buffers, each once."""
+        return (tensor for _, tensor in self.named_buffers(recurse=recurse))
+
+    def _named(self, own, prefix, recurse):
+        for path, module in self.named_modules(prefix, False) if recurse else [(prefix, self)]:
+            for name, value in own(module):
+                yield _joined(path, name), value
+
+    def get_submodule(self, target):
+        """The module at a path such as "encoder.0"; an empty path is the module itself."""
+        found = self
+        for name in target.split(".") if target else ():
+            found = found.__dict__.get(name)
+            if not isinstance(found, Module):
+                raise ArgumentError(f"{type(self).__name__} has no submodule {target!r}")
+        return found
+
+    # Its state.
+    def state_dict(self, prefix=""):
+        """Name and tensor of every parameter and saved buffer. The tensors share memory with the module."""
+        return {prefix + name: value.detach() for name, value in self._saved()}
+
+    def _saved(self):
+        """(name, tensor) of parameters and saved buffers; a shared one under each of its names, as in PyTorch."""
+        for path, module in self.named_modules(remove_duplicate=False):
+            kept = [pair for pair in module.own_buffers() if pair[0] not in module._unsaved]  # noqa: SLF001 - of our own kind
+            for name, value in (*module.own(Parameter), *kept):
+                yield _joined(path, name), value
+
+    def load_state_dict(self, state_dict, strict=True):
+        """Copy tensors (or arrays) into the parameters and buffers of the same names, keeping dtype and place.
+
+        With `strict`, names must agree. Raises a CheckpointError that names all that does not fit, and then nothing is
+        changed. Returns (missing_keys, unexpected_keys).
+        """
+        return load(type(self).__name__, dict(self._saved()), state_dict, strict)
+
+    def train(self, mode=True):
+        """Set `training` on this module and all inside it."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self):
+        """`train(False)`."""
+        return self.train(False)
+
+    def to(self, target):
+        """Move parameters and buffers to a device such as "cuda:0", or convert the floats among them to a dtype."""
+        is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
+        for tensor in self._tensors():
+            if is_device or is_float(tensor.dtype):
+                tensor.data = tensor.detach().to(target).data
+                if tensor.grad is not None:
+                    tensor.grad = tensor.grad.detach().to(target)
+        return self
+
+    def _tensors(self):
+        return chain(self.parameters(), self.buffers())
+
+    def zero_grad(self, set_to_none=True):
+        """Forget the gradients of all parameters, or set them to zeros."""
+        for parameter in self.parameters():
+            if set_to_none or parameter.grad is None:
+                parameter.grad = None
+            else:
+                parameter.grad.detach().zero_()
+
+    def requires_grad_(self, requires_grad=True):
+        """Set whether the parameters receive gradients."""
+        for parameter in self.parameters():
+            parameter.requires_grad = requires_grad
+        return self
+
+    def apply(self, function):
+        """Call `function` on every module inside, innermost first, and on this one last."""
+        for module in self.children():
+            module.apply(function)
+        function(self)
+        return self
+
+    # Hooks.
+    def register_forward_pre_hook(self, hook):
+        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments. Returns a handle."""
+        return self._own_hooks().add("before", hook)
+
+    def register_forward_hook(self, hook):
+        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output. Returns a handle."""
+        return self._own_hooks().add("after", hook)
+
+    def register_full_backward_hook(self, hook):
+        """Call `hook(module, grad_input, grad_output)` in every backward pass; what it returns replaces `grad_input`.
+
+        Both are tuples, one gradient per tensor argument and per output, None where there is none. Returns a handle.
+        """
+        return self._own_hooks().add("backward", hook)
+
+    def _own_hooks(self):
+        if self._hooks is None:
+            self._hooks = Hooks()
+        return self._hooks
+
+    # How it is shown.
+    def extra_repr(self):
+        """What `repr` shows of the module beside its name and its submodules."""
+        return ""
+
+    def __repr__(self):
+        parts = [f"({name}): {_indented(repr(module))}" for name, module in self.own(Module)]
+        extra = self.extra_repr()
+        if not parts:
+            return f"{type(self).__name__}({extra})"
+        lines = [*([extra] if extra else []), *parts]
+        return "\n  ".join([f"{type(self).__name__}(", *lines]) + "\n)"
+
+
+def _tree(module, prefix, outside):
+    """`module` and everything inside it, depth first; a module inside itself is not entered again."""
+    yield prefix, module
+    outside = (*outside, id(module))
+    for name, part in module.own(Module):
+        if id(part) not in outside:
+            yield from _tree(part, _joined(prefix, name), outside)
+
+
+def _once(pairs):
+    """(name, value) of `pairs` without those whose value appeared before."""
+    seen = set()
+    for name, value in pairs:
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield name, value
+
+
+def _joined(prefix, name):
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _indented(text):
+    return text.replace("\n", "\n  ")

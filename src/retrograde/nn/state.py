@@ -1,0 +1,41 @@
+"""Loading: tensors by name, copied into the tensors of a module, all of them or none."""
+
+from typing import NamedTuple
+
+from ..core.mode import no_grad
+from ..errors import CheckpointError
+from ..tensor.creation import asarray
+
+
+class IncompatibleKeys(NamedTuple):
+    """What a lenient `load_state_dict` left out: names without a tensor, and tensors without a name."""
+
+    missing_keys: list
+    unexpected_keys: list
+
+
+def load(owner, targets, state, strict):
+    """Copy the tensors of `state` into `targets` of the same names; `owner` is whose they are, for the error."""
+    given = {name: asarray(value).detach() for name, value in state.items()}
+    # A tensor with several names has arrived if one of them has.
+    arrived = {id(target) for name, target in targets.items() if name in given}
+    missing = [name for name, target in targets.items() if id(target) not in arrived]
+    unexpected = [name for name in given if name not in targets]
+    faults = [
+        f"{name} has shape {given[name].shape} and the model needs {target.shape}"
+        for name, target in targets.items() if name in given and given[name].shape != target.shape
+    ]
+    if strict:
+        faults += [f"no tensor for {name}" for name in missing] + [f"no place for {name}" for name in unexpected]
+    if faults:
+        raise CheckpointError(f"these tensors do not fit {owner}: {_listed(faults)}")
+    with no_grad():
+        for name, target in targets.items():
+            if name in given:
+                target[...] = given[name].to(target.device).astype(target.dtype)
+    return IncompatibleKeys(missing, unexpected)
+
+
+def _listed(faults, limit=8):
+    more = len(faults) - limit
+    return "; ".join(faults[:limit]) + (f"; and {more} more" if more > 0 else "")

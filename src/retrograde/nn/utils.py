@@ -1,0 +1,3 @@
+"""What PyTorch's users look for here."""
+
+from ..optim.clip import clip_grad_norm_, clip_grad_value_

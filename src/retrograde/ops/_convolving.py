@@ -1,0 +1,221 @@
+"""The arithmetic of convolution on NumPy arrays: patches of a few images at a time become the columns of a matrix, and one
+matrix product does the rest.
+
+With stride 1 the patches of a whole image are one run of memory per tap: rows are taken in full width, so that a patch
+that starts near the end of a row runs on into the next. The sums that come of such patches are left out.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..errors import ArgumentError, ShapeError
+
+# Bytes of the columns that are made at a time: they should stay in cache, and be enough for a fast matrix product.
+_WORKSPACE = 3 << 20
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Sizes of one convolution. Pairs are (height, width); `padding` has (before, after) for both."""
+
+    batch: int
+    channels: int
+    image: tuple
+    outputs: int
+    kernel: tuple
+    stride: tuple
+    padding: tuple
+    dilation: tuple
+    groups: int
+
+    @classmethod
+    def of(cls, x_shape, weight_shape, stride, padding, dilation, groups):
+        """The geometry that an input and a kernel of these shapes have; raises where they do not fit."""
+        if len(x_shape) != 4 or len(weight_shape) != 4:
+            raise ShapeError(f"conv2d needs 4 axes in input and weight, got {x_shape} and {weight_shape}")
+        stride, dilation = pair(stride, "stride", 1), pair(dilation, "dilation", 1)
+        outputs, depth, *kernel = weight_shape
+        if groups < 1 or x_shape[1] != depth * groups or outputs % groups:
+            raise ShapeError(f"conv2d with groups={groups} needs {groups} times weight.shape[1] input channels and a multiple "
+                             f"of {groups} outputs, got {x_shape[1]} channels and a weight of shape {tuple(weight_shape)}")
+        border = _border(padding, kernel, stride, dilation)
+        made = cls(x_shape[0], x_shape[1], tuple(x_shape[2:]), outputs, tuple(kernel), stride, border, dilation, groups)
+        if min(made.result) < 1:
+            raise ShapeError(f"the kernel, {tuple(kernel)} with dilation {dilation}, is greater than the padded image "
+                             f"{made.padded}")
+        return made
+
+    @property
+    def padded(self):
+        """Height and width of the image with its border."""
+        return tuple([n + sum(border) for n, border in zip(self.image, self.padding, strict=True)])
+
+    @property
+    def result(self):
+        """Height and width of the output."""
+        return tuple([
+            (n - d * (k - 1) - 1) // s + 1
+            for n, k, s, d in zip(self.padded, self.kernel, self.stride, self.dilation, strict=True)
+        ])
+
+    @property
+    def row(self):
+        """Columns per output row: those of the padded image where patches are runs of memory."""
+        return self.padded[1] if self.stride == (1, 1) else self.result[1]
+
+    @property
+    def depth(self):
+        """Products summed for each output."""
+        return self.channels // self.groups * prod(self.kernel)
+
+    def blocks(self, itemsize):
+        """Slices of the batch whose columns fit the workspace."""
+        size = self.groups * self.depth * self.result[0] * self.row * itemsize
+        step = max(1, min(self.batch, _WORKSPACE // max(size, 1)))
+        return [slice(i, min(i + step, self.batch)) for i in range(0, self.batch, step)]
+
+
+def pair(value, name, least):
+    """`value`, one number or two, as (height, width)."""
+    found = tuple(map(int, value)) if isinstance(value, (tuple, list)) else (int(value),) * 2
+    if len(found) != 2 or min(found) < least:
+        raise ArgumentError(f"{name} must be one or two integers of at least {least}, got {value}")
+    return found
+
+
+def _border(padding, kernel, stride, dilation):
+    if padding == "valid":
+        return (0, 0), (0, 0)
+    if padding == "same":
+        if stride != (1, 1):
+            raise ArgumentError(f'padding="same" needs stride 1, got {stride}')
+        totals = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+        return tuple([(n // 2, n - n // 2) for n in totals])
+    if isinstance(padding, str):
+        raise ArgumentError(f'padding must be numbers, "same" or "valid", got {padding!r}')
+    return tuple([(n, n) for n in pair(padding, "padding", 0)])
+
+
+def forward(x, weight, bias, geometry):
+    """Output (N, O, H', W') of input and kernel."""
+    dtype, x, weight = _working(x, weight)
+    rows = weight.reshape(geometry.groups, -1, geometry.depth)
+    height, width = geometry.result
+    result = np.empty((geometry.batch, geometry.outputs, height, width), dtype)
+    columns = _Columns(geometry, x.dtype)
+    for block in geometry.blocks(x.itemsize):
+        sums = np.matmul(rows, columns.of(x[block]))
+        sums = sums.reshape(geometry.outputs, -1, height, geometry.row)[..., :width].transpose(1, 0, 2, 3)
+        if bias is None:
+            result[block] = sums
+        else:
+            np.add(sums, bias[:, None, None], out=result[block], casting="same_kind")
+    return result
+
+
+def backward_to_weight(x, y, geometry):
+    """Sums over all positions of input times output, for each tap: (O, C / groups, kh, kw)."""
+    dtype, x, y = _working(x, y)
+    _check_output(y, geometry)
+    columns, rows = _Columns(geometry, x.dtype), _Rows(geometry, x.dtype)
+    total = np.zeros((geometry.groups, geometry.outputs // geometry.groups, geometry.depth), x.dtype)
+    for block in geometry.blocks(x.itemsize):
+        total += np.matmul(rows.of(y[block]), columns.of(x[block]).swapaxes(1, 2))
+    shape = (geometry.outputs, geometry.channels // geometry.groups, *geometry.kernel)
+    return total.reshape(shape).astype(dtype, copy=False)
+
+
+def backward_to_input(y, weight, geometry):
+    """What an output adds to the input through the kernel: (N, C, H, W)."""
+    dtype, y, weight = _working(y, weight)
+    _check_output(y, geometry)
+    taps = weight.reshape(geometry.groups, -1, geometry.depth).swapaxes(1, 2)
+    rows, columns = _Rows(geometry, y.dtype), _Columns(geometry, y.dtype)
+    result = np.empty((geometry.batch, geometry.channels, *geometry.image), dtype)
+    for block in geometry.blocks(y.itemsize):
+        result[block] = columns.gathered(np.matmul(taps, rows.of(y[block])))
+    return result
+
+
+def _working(*arrays):
+    """The type of the result, and the arrays in a type for which the matrix product is fast."""
+    dtype = np.result_type(*arrays)
+    working = np.float32 if dtype.itemsize < 4 else dtype
+    return dtype, *[a.astype(working, copy=False) for a in arrays]
+
+
+def _check_output(y, geometry):
+    expected = (geometry.batch, geometry.outputs, *geometry.result)
+    if y.shape != expected:
+        raise ShapeError(f"the output of this convolution has shape {expected}, got {y.shape}")
+
+
+class _Rows:
+    """Outputs (n, O, H', W') as matrices (groups, O / groups, n H' row), with zeros where a patch runs past its row."""
+
+    def __init__(self, geometry, dtype):
+        self._geometry, self._dtype, self._memory = geometry, dtype, None
+
+    def of(self, y):
+        """The matrix of some outputs."""
+        geometry = self._geometry
+        height, width = geometry.result
+        if self._memory is None or self._memory.shape[1] != len(y):
+            self._memory = np.zeros((geometry.outputs, len(y), height, geometry.row), self._dtype)
+        self._memory[..., :width] = y.transpose(1, 0, 2, 3)
+        return self._memory.reshape(geometry.groups, geometry.outputs // geometry.groups, -1)
+
+
+class _Columns:
+    """Patches of images (n, C, H, W) as matrices (groups, C / groups * kh * kw, n H' row), in memory that is used again."""
+
+    def __init__(self, geometry, dtype):
+        self._geometry, self._dtype, self._image, self._memory = geometry, dtype, None, None
+
+    def of(self, images):
+        """The matrix of all patches of `images`."""
+        geometry = self._geometry
+        self._reserve(len(images))
+        (top, _), (left, _) = geometry.padding
+        height, width = geometry.image
+        shaped = self._image[..., : prod(geometry.padded)].reshape(*self._image.shape[:2], *geometry.padded)
+        shaped[..., top : top + height, left : left + width] = images.transpose(1, 0, 2, 3)
+        if self._memory is None or self._memory.shape[3] != len(images):
+            shape = (geometry.channels, *geometry.kernel, len(images), geometry.result[0] * geometry.row)
+            self._memory = np.empty(shape, self._dtype)
+        np.copyto(self._memory.reshape(self._patches.shape), self._patches)
+        return self._memory.reshape(geometry.groups, geometry.depth, -1)
+
+    def gathered(self, columns):
+        """The images to which the patches `columns` add up: the transpose of `of`."""
+        geometry = self._geometry
+        count = columns.shape[2] // (geometry.result[0] * geometry.row)
+        self._reserve(count)
+        self._image[...] = 0
+        patches = columns.reshape(self._patches.shape)
+        for i in range(geometry.kernel[0]):
+            for j in range(geometry.kernel[1]):
+                self._patches[:, i, j] += patches[:, i, j]
+        (top, _), (left, _) = geometry.padding
+        shaped = self._image[..., : prod(geometry.padded)].reshape(geometry.channels, count, *geometry.padded)
+        return shaped[..., top : top + geometry.image[0], left : left + geometry.image[1]].transpose(1, 0, 2, 3)
+
+    def _reserve(self, count):
+        """Memory for `count` padded images, and the view of it that shows every patch: (C, kh, kw, n, ...)."""
+        geometry = self._geometry
+        if self._image is not None and self._image.shape[1] == count:
+            return
+        # The last patches run past the end of the image by up to the width of the kernel.
+        size = prod(geometry.padded) + geometry.dilation[1] * (geometry.kernel[1] - 1)
+        self._image = np.zeros((geometry.channels, count, size), self._dtype)
+        channel, image, one = self._image.strides
+        line = one * geometry.padded[1]
+        taps = (geometry.dilation[0] * line, geometry.dilation[1] * one)
+        if geometry.stride == (1, 1):
+            places, steps = (geometry.result[0] * geometry.row,), (one,)
+        else:
+            places, steps = geometry.result, (geometry.stride[0] * line, geometry.stride[1] * one)
+        self._patches = np.lib.stride_tricks.as_strided(
+            self._image, (geometry.channels, *geometry.kernel, count, *places), (channel, *taps, image, *steps))

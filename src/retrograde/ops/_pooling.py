@@ -1,0 +1,127 @@
+"""The arithmetic of pooling on NumPy arrays: one pass per place in the window, over strided views of the image."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from ..dtypes import is_float
+from ..errors import ArgumentError, ShapeError
+from ._convolving import pair
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of one pooling. Pairs are (height, width)."""
+
+    shape: tuple
+    kernel: tuple
+    stride: tuple
+    padding: tuple
+    dilation: tuple
+    result: tuple
+
+    @classmethod
+    def of(cls, shape, kernel_size, stride, padding, dilation, ceil_mode):
+        """The windows over an image of `shape`; raises where there are none."""
+        if len(shape) < 2:
+            raise ShapeError(f"pooling needs at least 2 axes, got shape {tuple(shape)}")
+        kernel = pair(kernel_size, "kernel_size", 1)
+        stride = kernel if stride is None or stride == [] else pair(stride, "stride", 1)
+        padding, dilation = pair(padding, "padding", 0), pair(dilation, "dilation", 1)
+        if any(p > k // 2 for p, k in zip(padding, kernel, strict=True)):
+            raise ArgumentError(f"padding must be at most half of the kernel, got {padding} for a kernel of {kernel}")
+        sizes = zip(shape[-2:], kernel, stride, padding, dilation, strict=True)
+        result = tuple([_count(*numbers, ceil_mode) for numbers in sizes])
+        if min(result) < 1:
+            raise ShapeError(f"the window, {kernel} with dilation {dilation}, is greater than the padded image {shape[-2:]}")
+        return cls(tuple(shape), kernel, stride, padding, dilation, result)
+
+    @property
+    def taps(self):
+        """The places in the window, in row-major order."""
+        return product(range(self.kernel[0]), range(self.kernel[1]))
+
+    def clipped(self, tap):
+        """For one place in the window, which results have it inside the image, and which elements of the image those are."""
+        pairs = [self._along(axis, k) for axis, k in enumerate(tap)]
+        return (..., *[of_result for of_result, _ in pairs]), (..., *[of_image for _, of_image in pairs])
+
+    def _along(self, axis, k):
+        step, offset = self.stride[axis], self.dilation[axis] * k - self.padding[axis]
+        size = self.shape[axis - 2]
+        first = max(0, -(offset // step))
+        last = min(self.result[axis], (size - 1 - offset) // step + 1)
+        count = max(last - first, 0)
+        start = first * step + offset
+        return slice(first, first + count), slice(start, start + (count - 1) * step + 1 if count else start, step)
+
+    def sums(self, x):
+        """The sum of each window of `x`."""
+        total = np.zeros((*self.shape[:-2], *self.result), x.dtype if is_float(x.dtype) else np.result_type(x.dtype, np.float16))
+        for tap in self.taps:
+            of_result, of_image = self.clipped(tap)
+            total[of_result] += x[of_image]
+        return total
+
+    def spread(self, share, dtype):
+        """An image to which every place `tap` of every window adds `share(tap)`."""
+        image = np.zeros(self.shape, dtype)
+        for number, tap in enumerate(self.taps):
+            of_result, of_image = self.clipped(tap)
+            image[of_image] += share(number)[of_result]
+        return image
+
+    def counts(self, with_border, override):
+        """By what the sum of each window is divided, in the shape of one result."""
+        if override is not None:
+            return np.array(override, dtype=np.intp)
+        lengths = []
+        for axis, size in enumerate(self.shape[-2:]):
+            border = self.padding[axis] if with_border else 0
+            start = np.arange(self.result[axis]) * self.stride[axis] - self.padding[axis]
+            stop = np.minimum(start + self.kernel[axis], size + border)
+            lengths.append(stop - np.maximum(start, -border))
+        return lengths[0][:, None] * lengths[1]
+
+
+def _count(size, kernel, stride, padding, dilation, ceil_mode):
+    """How many windows lie along an axis; the last one must start inside the image or its leading border."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    if not ceil_mode:
+        return room // stride + 1
+    count = -(-room // stride) + 1
+    return count - 1 if (count - 1) * stride >= size + padding else count
+
+
+def largest(x, windows):
+    """The greatest element of each window, and the first place in the window where it is."""
+    least = -np.inf if x.dtype.kind not in "iub" else np.iinfo(x.dtype).min
+    shape = (*windows.shape[:-2], *windows.result)
+    best = np.full(shape, least, x.dtype)
+    taps = np.zeros(shape, np.min_scalar_type(windows.kernel[0] * windows.kernel[1] - 1))
+    for number, tap in enumerate(windows.taps):
+        of_result, of_image = windows.clipped(tap)
+        seen, places = x[of_image], taps[of_result]
+        np.maximum(places, _is_better(seen, best[of_result]) * taps.dtype.type(number), out=places)
+        np.maximum(best[of_result], seen, out=best[of_result])
+    return best, taps
+
+
+def _is_better(seen, best):
+    """Where `seen` takes the place of `best`: the first of equal elements stays, and a NaN is the greatest."""
+    return (seen > best) | (seen != seen)
+
+
+def selected(x, taps, windows):
+    """The element `taps` of each window of `x`."""
+    result = np.zeros(taps.shape, x.dtype)
+    for number, tap in enumerate(windows.taps):
+        of_result, of_image = windows.clipped(tap)
+        result[of_result] += x[of_image] * (taps[of_result] == number)
+    return result
+
+
+def placed(x, taps, windows):
+    """An image with each element of `x` added to the place `taps` of its window."""
+    return windows.spread(lambda number: x * (taps == number), x.dtype)

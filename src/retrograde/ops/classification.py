@@ -1,0 +1,169 @@
+"""Losses of classification: logits or log-probabilities compared with classes.
+
+The class axis is axis 1, or axis 0 of an input with one axis: (C,), (N, C), (N, C, d1, ...). Targets are class numbers,
+of the input's shape without that axis.
+"""
+
+import numpy as np
+
+from ..dtypes import is_float
+from ..errors import ArgumentError, ShapeError
+from ._families import loss
+from ._samples import call, of, uniform
+from .activation import log_softmax, softmax
+from .comparisons import where
+from .gathering import pick, take, unpick
+from .loss import reduced
+from .movements import expand_dims
+
+_CLASSES, _PIXELS = np.array([2, 0, -100, 1]), np.array([[0, 2], [1, -100]])
+_WEIGHTS = np.array([1.0, 0.5, 2.0])
+_SHARES = of((4, 3), uniform(0.1, 0.6))
+
+
+def _class_axis(input):
+    return 1 if input.ndim > 1 else 0
+
+
+def _valid(target, ignore_index):
+    """Which targets count, and the targets with 0 in place of the others."""
+    is_valid = np.not_equal(target, ignore_index)
+    return is_valid, where(is_valid, target, 0)
+
+
+def _importance(is_valid, classes, weight, dtype):
+    """How much each target counts in a loss of type `dtype`."""
+    return is_valid.astype(dtype) if weight is None else where(is_valid, take(weight, classes), 0).astype(dtype)
+
+
+def _reduced_by(losses, importance, reduction):
+    """`losses`, importance included, reduced: their mean is weighted."""
+    return losses.sum() / importance.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+def _share_by(g, importance, reduction):
+    return g / importance.sum() if reduction == "mean" else g
+
+
+@loss(samples=(call((4, 3), _CLASSES), call((4, 3), _CLASSES, weight=_WEIGHTS, reduction="sum"),
+               call((2, 3, 2), _PIXELS, weight=_WEIGHTS), call((3,), np.array(1)), call((4, 3), _CLASSES, reduction="none")))
+def nll_loss(input, target, /, weight=None, ignore_index=-100, reduction="mean"):
+    r"""Negative log-likelihood of the classes `target` under the log-probabilities `input`.
+
+    `weight` has one number per class; targets equal to `ignore_index` do not count. The mean is weighted.
+
+    $z = -\sum_n w_{y_n} x_{n y_n} / \sum_n w_{y_n} \;\Rightarrow\;
+    \bar x_{n c} = -\bar z\, w_{y_n} [c = y_n] / \sum_n w_{y_n}$
+    """
+    is_valid, classes = _valid(target, ignore_index)
+    importance = _importance(is_valid, classes, weight, input.dtype)
+    # Where an ignored target points, there may be an infinity.
+    losses = where(is_valid, -pick(input, classes, _class_axis(input)), 0)
+    return _reduced_by(losses * importance, importance, reduction)
+
+
+def _nll_rule(g, input_shape, target, weight, ignore_index, reduction):
+    is_valid, classes = _valid(target, ignore_index)
+    importance = _importance(is_valid, classes, weight, g.dtype)
+    given = -_share_by(g, importance, reduction) * importance
+    return unpick(given, input_shape, classes, 1 if len(input_shape) > 1 else 0)
+
+
+nll_loss.defvjp(_nll_rule, None)
+
+
+@loss(samples=(
+    call((4, 3), _CLASSES), call((4, 3), _CLASSES, weight=_WEIGHTS, reduction="none"), call((4, 3), _SHARES),
+    call((2, 3, 2), _PIXELS, weight=_WEIGHTS, label_smoothing=0.1), call((3,), np.array(1), reduction="sum"),
+    call((4, 3), _SHARES, weight=_WEIGHTS, label_smoothing=0.2, reduction="sum"), call((3,), of((3,), uniform(0.1, 0.6)))))
+def cross_entropy(input, target, /, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    r"""Cross entropy between the softmax of the logits `input` and `target`: class numbers, or one probability per class.
+
+    `weight` has one number per class; class numbers equal to `ignore_index` do not count; `label_smoothing` moves that
+    part of each target's probability to all classes evenly. A logit of minus infinity rules its class out.
+
+    With $q$ the target's probabilities, $p$ the softmax and $w$ the weights,
+    $\ell_n = -\sum_c w_c q_{n c} \ln p_{n c} \;\Rightarrow\;
+    \bar x_{n c} = \bar\ell_n\,(p_{n c} \sum_k w_k q_{n k} - w_c q_{n c})$
+
+    >>> rg.ops.classification.cross_entropy(rg.tensor([[0.0, 0.0]]), rg.tensor([1]))
+    tensor(0.6931472)
+    """
+    if not 0 <= label_smoothing <= 1:
+        raise ArgumentError(f"label_smoothing must lie between 0 and 1, got {label_smoothing}")
+    if is_float(target.dtype):
+        return _soft_loss(input, target, weight, reduction, label_smoothing)
+    axis = _class_axis(input)
+    is_valid, classes = _valid(target, ignore_index)
+    importance = _importance(is_valid, classes, weight, input.dtype)
+    shifted = input - input.max(axis=axis, keepdims=True)
+    total = np.log(np.exp(shifted).sum(axis=axis))
+    losses = where(is_valid, total - pick(shifted, classes, axis), 0) * importance
+    if label_smoothing:
+        even = expand_dims(total, axis) - shifted
+        even = (even if weight is None else even * _per_class(weight, input)).sum(axis=axis) * is_valid
+        losses = losses * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
+    return _reduced_by(losses, importance, reduction)
+
+
+def _per_class(weight, input):
+    """One weight per class in a shape that broadcasts with `input`; 1 without weights."""
+    return 1 if weight is None else weight.reshape((-1,) + (1,) * max(input.ndim - 2, 0))
+
+
+def _soft_loss(input, target, weight, reduction, label_smoothing):
+    if input.shape != target.shape:
+        raise ShapeError(f"class probabilities must have the shape of the logits, {input.shape}, got {target.shape}")
+    axis = _class_axis(input)
+    weighted = _smoothed(target, label_smoothing, axis) * _per_class(weight, input)
+    # A class without probability adds nothing, even if its logit rules it out.
+    terms = where(weighted == 0, 0, weighted * where(weighted == 0, 0, log_softmax(input, axis)))
+    losses = -terms.sum(axis=axis)
+    return reduced(losses, reduction)
+
+
+def _smoothed(target, label_smoothing, axis):
+    if not label_smoothing:
+        return target
+    return target * (1 - label_smoothing) + label_smoothing / target.shape[axis]
+
+
+def _cross_entropy_rule(g, input, target, weight, ignore_index, reduction, label_smoothing):
+    if is_float(target.dtype):
+        return _soft_rule(g, input, target, weight, reduction, label_smoothing)
+    axis = _class_axis(input)
+    is_valid, classes = _valid(target, ignore_index)
+    importance = _importance(is_valid, classes, weight, input.dtype)
+    given = _share_by(g, importance, reduction)
+    chances = softmax(input, axis)
+    numbers = np.arange(input.shape[axis]).reshape((-1,) + (1,) * (input.ndim - axis - 1))
+    hard = (chances - (numbers == expand_dims(classes, axis))) * expand_dims(given * importance, axis)
+    if not label_smoothing:
+        return hard
+    count = input.shape[axis]
+    weights, mass = _per_class(weight, input), count if weight is None else weight.sum()
+    even = (chances * mass - weights) * expand_dims(given * is_valid, axis)
+    return hard * (1 - label_smoothing) + even * (label_smoothing / count)
+
+
+def _soft_rule(g, input, target, weight, reduction, label_smoothing):
+    axis = _class_axis(input)
+    weighted = _smoothed(target, label_smoothing, axis) * _per_class(weight, input)
+    slopes = softmax(input, axis) * weighted.sum(axis=axis, keepdims=True) - weighted
+    return slopes * _given(g, input, axis, reduction)
+
+
+def _given(g, input, axis, reduction):
+    """The cotangent of each loss, with an axis for the classes."""
+    if reduction == "none":
+        return expand_dims(g, axis)
+    return g * (input.shape[axis] / (input.size or 1)) if reduction == "mean" else g
+
+
+def _target_rule(g, input, weight, reduction, label_smoothing):
+    axis = _class_axis(input)
+    slopes = -log_softmax(input, axis) * _per_class(weight, input) * (1 - label_smoothing)
+    return slopes * _given(g, input, axis, reduction)
+
+
+cross_entropy.defvjp(_cross_entropy_rule, _target_rule)

@@ -1,0 +1,63 @@
+"""Dropout: elements set to zero at random, so that a network does not rely on any single one."""
+
+from math import prod
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ._families import elementwise
+from ._samples import call
+from .comparisons import where
+from .random import default_generator, random_bits
+
+
+def dropout(x, /, p=0.5, training=True, generator=None):
+    """`x` with each element set to 0 with probability `p`, the others divided by 1 - `p`; `x` itself unless `training`.
+
+    The mean stays what it was. Hinton et al., "Improving neural networks by preventing co-adaptation" (2012).
+
+    >>> rg.ops.dropout.dropout(rg.tensor([1.0, 2.0]), p=0.5, training=False)
+    tensor([1., 2.])
+    """
+    return _dropped(x, np.shape(x), p, training, generator)
+
+
+def feature_dropout(x, /, p=0.5, training=True, generator=None):
+    """`dropout` of whole channels: axes 0 and 1 of `x` are drawn, all others go with them. `Dropout2d` in PyTorch."""
+    return _dropped(x, x.shape[:2] + (1,) * (x.ndim - 2), p, training, generator)
+
+
+def _dropped(x, shape, p, training, generator):
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p}")
+    if not training or p == 0:
+        return x
+    return drop(x, kept(p, shape, generator), 0.0 if p == 1 else 1 / (1 - p))
+
+
+def kept(p, shape, generator=None):
+    """Booleans of `shape`, each False with probability `p`."""
+    if p == 1:
+        return np.zeros(shape, bool)
+    state = (generator or default_generator).take(prod(shape))
+    return random_bits(state, shape) >= np.uint32(round(p * 2**32))
+
+
+def _drop_in_ops(x, mask, scale):
+    return where(mask, x * scale, 0)
+
+
+@elementwise(broadcasts=False, expansion=_drop_in_ops, samples=(
+    call((2, 3), mask=np.array([[True, False, True], [False, True, True]]), scale=2.0),
+    call((2, 3), mask=np.array([[True], [False]]), scale=1.25)))
+def drop(x, /, mask, scale):
+    r"""`x` times `scale` where `mask` holds, else 0: the arithmetic of `dropout`.
+
+    $z = s\,m\,x \;\Rightarrow\; \bar x = s\,m\,\bar z$
+    """
+    result = x * scale
+    result *= mask
+    return result
+
+
+drop.defvjp(lambda g, mask, scale: drop(g, mask, scale))

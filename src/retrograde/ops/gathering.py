@@ -1,0 +1,123 @@
+"""Gathering: elements chosen by arrays of positions along one axis."""
+
+import numpy as np
+
+from ..errors import OutOfRangeError, ShapeError
+from ..shapes import one_axis
+from ._families import indexing
+from ._samples import call
+from .selections import scatter_add
+
+_ROWS = np.array([[2, 0], [1, 1]])
+
+
+@indexing(makes_views=False, samples=(
+    call((4, 3), indices=np.array([0, 2, 2])), call((4, 3), indices=_ROWS, axis=0), call((4, 3), indices=2, axis=-1),
+    call((2, 3, 2), indices=np.array([0, 2, 0]), axis=1)))
+def take(x, /, indices, axis=None):
+    r"""The elements of `x` at the positions `indices` along `axis`; None counts in row-major order.
+
+    The axis is replaced by the axes of `indices`. A position out of range raises an OutOfRangeError.
+
+    $z_{\dots k \dots} = x_{\dots i_k \dots}$, so $\bar x$ is zero but for $\bar z$ added at the positions: an element that
+    is chosen twice receives both cotangents.
+    """
+    return np.take(x, indices, axis)
+
+
+def _take_rule(g, x_shape, indices, axis):
+    if axis is None:
+        return scatter_add(g, (int(np.prod(x_shape, dtype=int)),), (indices,)).reshape(x_shape)
+    return scatter_add(g, x_shape, (slice(None),) * one_axis(axis, len(x_shape)) + (indices,))
+
+
+take.defvjp(_take_rule)
+
+
+@indexing(makes_views=False, samples=(
+    call((2, 3), indices=np.array([[0, 2], [1, 1]]), axis=1), call((3, 2), indices=np.array([[2, 0]]), axis=0),
+    call((4,), indices=np.array([3, 3, 0]))))
+def take_along_axis(x, /, indices, axis=-1):
+    r"""For each line of `x` along `axis` the elements at the positions that the same line of `indices` gives.
+
+    $z_{r k} = x_{r\, i_{r k}} \;\Rightarrow\; \bar x_{r j} = \sum_{k :\, i_{r k} = j} \bar z_{r k}$
+    """
+    return np.take_along_axis(x, indices, axis)
+
+
+take_along_axis.defvjp(lambda g, x_shape, indices, axis: add_along_axis(g, x_shape, indices, axis))
+
+
+@indexing(makes_views=False, samples=(
+    call((2, 2), shape=(2, 3), indices=np.array([[0, 2], [1, 1]]), axis=1), call((3,), shape=(4,), indices=np.array([3, 3, 0]))))
+def add_along_axis(x, /, shape, indices, axis=-1):
+    r"""Zeros of `shape` with `x` added, line by line, at the positions `indices` along `axis`.
+
+    The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$.
+    """
+    result = np.zeros_like(x, shape=shape)
+    np.add.at(result, _grid(shape, indices, axis), x)
+    return result
+
+
+add_along_axis.defvjp(lambda g, indices, axis: take_along_axis(g, indices, axis))
+
+
+def _grid(shape, indices, axis):
+    """The index that pairs `indices` along `axis` with every other axis of `shape`."""
+    axis, ndim = one_axis(axis, len(shape)), len(shape)
+    if indices.ndim != ndim:
+        raise ShapeError(f"indices must have as many axes as the array, {ndim}, got {indices.ndim}")
+    return tuple([
+        indices if i == axis else np.arange(n).reshape([-1 if j == i else 1 for j in range(ndim)])
+        for i, n in enumerate(shape)
+    ])
+
+
+@indexing(makes_views=False, samples=(
+    call((2, 3), indices=np.array([2, 0]), axis=1), call((2, 3, 2), indices=np.array([[2, 0], [1, 1]]), axis=1),
+    call((4,), indices=np.array(3), axis=0)))
+def pick(x, /, indices, axis=-1):
+    r"""One element of each line of `x` along `axis`, which goes: that at the position in `indices`.
+
+    Positions count from the front only; one that is negative or too great raises an OutOfRangeError.
+
+    $z_r = x_{r\, i_r} \;\Rightarrow\; \bar x_{r j} = \bar z_r\,[j = i_r]$
+    """
+    return x[_lines(np.shape(x), indices, axis)]
+
+
+pick.defvjp(lambda g, x_shape, indices, axis: unpick(g, x_shape, indices, axis))
+
+
+@indexing(makes_views=False, samples=(
+    call((2,), shape=(2, 3), indices=np.array([2, 0]), axis=1), call((), shape=(4,), indices=np.array(3), axis=0)))
+def unpick(x, /, shape, indices, axis=-1):
+    r"""Zeros of `shape` with one element of `x` in each line along `axis`, at the position in `indices`.
+
+    The transpose of `pick`: $\bar x_r = \bar z_{r\, i_r}$.
+    """
+    result = np.zeros_like(x, shape=shape)
+    result[_lines(shape, indices, axis)] = x
+    return result
+
+
+unpick.defvjp(lambda g, indices, axis: pick(g, indices, axis))
+
+
+def _lines(shape, indices, axis):
+    indices, axis = np.asarray(indices), one_axis(axis, len(shape))
+    others = shape[:axis] + shape[axis + 1 :]
+    if indices.shape != others:
+        raise ShapeError(f"indices must have the shape {others}, got {indices.shape}")
+    if indices.size and (indices.min() < 0 or indices.max() >= shape[axis]):
+        low, high = indices.min(), indices.max()
+        raise OutOfRangeError(f"indices must lie between 0 and {shape[axis] - 1}, got {low if low < 0 else high}")
+    if len(others) == 1:
+        return (_counting(others[0]), indices) if axis else (indices, _counting(others[0]))
+    grid = [_counting(n).reshape([-1 if j == i else 1 for j in range(len(others))]) for i, n in enumerate(others)]
+    return (*grid[:axis], indices, *grid[axis:])
+
+
+def _counting(n):
+    return np.arange(n)

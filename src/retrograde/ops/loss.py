@@ -1,0 +1,181 @@
+"""Losses: predictions compared with targets. Arguments and results are those of `torch.nn.functional`.
+
+`reduction` is "mean" over all elements, "sum" of them, or "none" for one loss per element.
+"""
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ._families import loss
+from ._samples import call, of, uniform
+from .activation import sigmoid, softplus
+from .arithmetic import abs, sign
+from .comparisons import clip, where
+from .movements import unbroadcast
+
+_PAIRS = (call((2, 3), (2, 3)), call((2, 3), (3,), reduction="sum"), call((2, 3), (2, 3), reduction="none"))
+
+
+def reduced(values, reduction):
+    """`values` brought together as `reduction` says."""
+    if reduction == "mean":
+        return values.mean()
+    if reduction == "sum":
+        return values.sum()
+    if reduction == "none":
+        return values
+    raise ArgumentError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
+
+
+def share(g, values, reduction):
+    """The cotangent of each of `values` from that of what they were reduced to."""
+    return g / (values.size or 1) if reduction == "mean" else g
+
+
+def _of_difference(slope):
+    """The rules of a loss of `input - target` from its derivative there, `slope(difference, *parameters)`."""
+
+    def rule(g, input, target, reduction, *parameters):
+        difference = input - target
+        return share(g, difference, reduction) * slope(difference, *parameters)
+
+    return rule
+
+
+@loss(samples=_PAIRS)
+def mse_loss(input, target, /, reduction="mean"):
+    r"""Mean of the squared differences between `input` and `target`.
+
+    $z = \tfrac1n \sum_i (x_i - y_i)^2 \;\Rightarrow\; \bar x_i = \tfrac2n \bar z\,(x_i - y_i),\; \bar y = -\bar x$;
+    without the $1/n$ for "sum" and "none".
+    """
+    difference = input - target
+    return reduced(difference * difference, reduction)
+
+
+_mse_rule = _of_difference(lambda d: 2 * d)
+mse_loss.defvjp(
+    lambda g, input, target, reduction: unbroadcast(_mse_rule(g, input, target, reduction), input.shape),
+    lambda g, input, target, reduction: unbroadcast(-_mse_rule(g, input, target, reduction), target.shape),
+)
+
+
+@loss(aliases=("mae_loss",), samples=tuple(
+    call(of((2, 3), uniform(1, 3)), of((2, 3), uniform(-3, 0.9)), reduction=r) for r in ("mean", "sum", "none")))
+def l1_loss(input, target, /, reduction="mean"):
+    r"""Mean of the absolute differences between `input` and `target`; the derivative where they are equal is 0.
+
+    $z = \tfrac1n \sum_i |x_i - y_i| \;\Rightarrow\; \bar x_i = \tfrac1n \bar z \operatorname{sign}(x_i - y_i),\;
+    \bar y = -\bar x$; without the $1/n$ for "sum" and "none".
+    """
+    return reduced(abs(input - target), reduction)
+
+
+_l1_rule = _of_difference(sign)
+l1_loss.defvjp(
+    lambda g, input, target, reduction: unbroadcast(_l1_rule(g, input, target, reduction), input.shape),
+    lambda g, input, target, reduction: unbroadcast(-_l1_rule(g, input, target, reduction), target.shape),
+)
+
+
+@loss(samples=tuple(call((2, 3), (2, 3), reduction=r, delta=d) for r, d in (("mean", 1.0), ("sum", 0.5), ("none", 9.0))))
+def huber_loss(input, target, /, reduction="mean", delta=1.0):
+    r"""Half the squared difference where that is at most `delta`, and a straight line beyond.
+
+    With $d = x - y$: $\ell = \tfrac12 d^2$ if $|d| \le \delta$, else $\delta\,(|d| - \tfrac12\delta)$.
+    $\bar x_i = \tfrac1n \bar z \min(\max(d_i, -\delta), \delta),\; \bar y = -\bar x$; without the $1/n$ for "sum" and "none".
+    """
+    if delta <= 0:
+        raise ArgumentError(f"huber_loss needs delta > 0, got {delta}")
+    size = abs(input - target)
+    near = np.minimum(size, delta)
+    return reduced(near * (size - 0.5 * near), reduction)
+
+
+_huber_rule = _of_difference(lambda d, delta: clip(d, -delta, delta))
+huber_loss.defvjp(
+    lambda g, input, target, reduction, delta: unbroadcast(_huber_rule(g, input, target, reduction, delta), input.shape),
+    lambda g, input, target, reduction, delta: unbroadcast(-_huber_rule(g, input, target, reduction, delta), target.shape),
+)
+
+
+def smooth_l1_loss(input, target, /, reduction="mean", beta=1.0):
+    """`huber_loss` with `delta` = `beta`, divided by `beta`; `l1_loss` if `beta` is 0."""
+    if beta < 0:
+        raise ArgumentError(f"smooth_l1_loss needs beta >= 0, got {beta}")
+    if beta == 0:
+        return l1_loss(input, target, reduction)
+    return huber_loss(input, target, reduction, beta) / beta
+
+
+_PROBABLE = of((2, 3), uniform(0.1, 0.9))
+
+
+@loss(samples=(call((2, 3), _PROBABLE), call((2, 3), _PROBABLE, reduction="sum", pos_weight=np.array([1.0, 2.0, 0.5])),
+               call((2, 3), _PROBABLE, weight=np.array([[1.0], [2.0]]), reduction="none")))
+def binary_cross_entropy_with_logits(input, target, /, weight=None, reduction="mean", pos_weight=None):
+    r"""Cross entropy of independent yes-or-no `target`s (from 0 to 1), from logits; safe for large ones.
+
+    `weight` multiplies each loss, `pos_weight` the part of the positive targets.
+
+    $\ell = w\,[(1 - y)\,x + c \ln(1 + e^{-x})]$ with $c = 1 + (p - 1)\,y$
+    $\;\Rightarrow\; \bar x = \bar\ell\, w\,[(1 - y) - c\,\sigma(-x)],\;
+    \bar y = \bar\ell\, w\,[(p - 1) \ln(1 + e^{-x}) - x]$
+    """
+    losses = (1 - target) * input + _positive(target, pos_weight) * softplus(-input)
+    return reduced(_weighted(losses, weight), reduction)
+
+
+def _positive(target, pos_weight):
+    return 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+
+
+def _weighted(losses, weight):
+    return losses if weight is None else losses * weight
+
+
+def _logits_rule(g, input, target, weight, reduction, pos_weight):
+    slopes = (1 - target) - _positive(target, pos_weight) * sigmoid(-input)
+    return unbroadcast(share(g, slopes, reduction) * _weighted(slopes, weight), input.shape)
+
+
+def _logits_target_rule(g, input, target, weight, reduction, pos_weight):
+    slopes = 0 * target - input
+    if pos_weight is not None:
+        slopes = slopes + (pos_weight - 1) * softplus(-input)
+    return unbroadcast(share(g, slopes, reduction) * _weighted(slopes, weight), target.shape)
+
+
+binary_cross_entropy_with_logits.defvjp(_logits_rule, _logits_target_rule)
+
+
+@loss(samples=(call(_PROBABLE, _PROBABLE), call(_PROBABLE, _PROBABLE, weight=np.array([[1.0], [2.0]]), reduction="sum"),
+               call(_PROBABLE, _PROBABLE, reduction="none")))
+def binary_cross_entropy(input, target, /, weight=None, reduction="mean"):
+    r"""Cross entropy of yes-or-no `target`s from the probabilities `input`; logarithms stop at -100.
+
+    $\ell = -w\,[y \ln x + (1 - y) \ln(1 - x)] \;\Rightarrow\; \bar x = \bar\ell\, w\,\frac{x - y}{x (1 - x)},\;
+    \bar y = \bar\ell\, w\,[\ln(1 - x) - \ln x]$
+
+    Better from logits: `binary_cross_entropy_with_logits`.
+    """
+    losses = (target - 1) * _logarithm(1 - input) - target * _logarithm(input)
+    return reduced(_weighted(losses, weight), reduction)
+
+
+def _logarithm(x):
+    """Natural logarithm, at least -100."""
+    return where(x > 0, np.log(where(x > 0, x, 1)), -100).clip(-100, None)
+
+
+def _binary_rule(g, input, target, weight, reduction):
+    slopes = (input - target) / clip(input * (1 - input), 1e-12, None)
+    return share(g, slopes, reduction) * _weighted(slopes, weight)
+
+
+def _binary_target_rule(g, input, weight, reduction):
+    slopes = _logarithm(1 - input) - _logarithm(input)
+    return share(g, slopes, reduction) * _weighted(slopes, weight)
+
+
+binary_cross_entropy.defvjp(_binary_rule, _binary_target_rule)

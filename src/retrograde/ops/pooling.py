@@ -1,0 +1,137 @@
+"""Pooling: each window of an image made one number. Arrays are (..., height, width), as in PyTorch."""
+
+import numpy as np
+
+from ..errors import ShapeError
+from ._convolving import pair
+from ._families import composite, reduction
+from ._pooling import Windows, largest, placed, selected
+from ._samples import call, distinct, of
+from .contractions import matmul
+from .movements import reshape, transpose
+
+_IMAGES = of((1, 2, 5, 4), distinct())
+
+
+def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The greatest element of each window of `x`; windows lie `stride` apart, by default their own size.
+
+    `ceil_mode` keeps a last window that sticks out. The gradient goes to the first greatest element of a window.
+
+    >>> rg.ops.pooling.max_pool2d(rg.tensor([[[1.0, 2.0], [4.0, 3.0]]]), 2)
+    tensor([[[4.]]])
+    """
+    return max_pool2d_with_taps(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@reduction(is_multiple=True, samples=(
+    call(_IMAGES, 2), call(_IMAGES, kernel_size=(3, 2), stride=2, padding=1), call(_IMAGES, 2, 1, 0, 2),
+    call(_IMAGES, 2, 2, 1, 1, True), call(of((2, 4, 4), distinct()), 2)))
+def max_pool2d_with_taps(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    r"""`max_pool2d`, and which element of its window each result is: row-major, in the least integer type that holds it.
+
+    $z_{i j} = \max_{k l} x_{(s i + d k - p)\,(s j + d l - p)} \;\Rightarrow\; \bar x$ is zero but for each $\bar z_{i j}$,
+    added where the first greatest element of its window is. A NaN is the greatest.
+    """
+    return largest(x, Windows.of(x.shape, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+def _max_rule(g, needs, x_shape, z, kernel_size, stride, padding, dilation, ceil_mode):
+    return (max_pool2d_input(g[0], z[1], x_shape, kernel_size, stride, padding, dilation, ceil_mode) if needs[0] else None,)
+
+
+max_pool2d_with_taps.defvjp_all(_max_rule)
+
+_TAPS = np.array([[[0, 3], [1, 2]]], np.uint8)
+
+
+@reduction(samples=(call((1, 2, 2), _TAPS, shape=(1, 4, 5), kernel_size=2),
+                    call((1, 2, 2), _TAPS, shape=(1, 3, 3), kernel_size=2, stride=1)))
+def max_pool2d_input(x, /, taps, shape, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    r"""Zeros of `shape` with each element of `x` added to the element `taps` of its window: what `max_pool2d` hands back.
+
+    Linear in $x$: $\bar x$ is `max_pool2d_output` of $\bar z$.
+    """
+    return placed(x, taps, Windows.of(shape, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+@reduction(samples=(call((1, 4, 5), _TAPS, kernel_size=2), call((1, 3, 3), _TAPS, kernel_size=2, stride=1)))
+def max_pool2d_output(x, /, taps, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    r"""The element `taps` of each window of `x`. Linear in $x$: $\bar x$ is `max_pool2d_input` of $\bar z$."""
+    return selected(x, taps, Windows.of(x.shape, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+max_pool2d_input.defvjp(
+    lambda g, taps, kernel_size, stride, padding, dilation, ceil_mode: max_pool2d_output(
+        g, taps, kernel_size, stride, padding, dilation, ceil_mode)
+)
+max_pool2d_output.defvjp(
+    lambda g, x_shape, taps, kernel_size, stride, padding, dilation, ceil_mode: max_pool2d_input(
+        g, taps, x_shape, kernel_size, stride, padding, dilation, ceil_mode)
+)
+
+
+@reduction(samples=(call((1, 2, 5, 4), 2), call((1, 5, 4), kernel_size=(3, 2), stride=2, padding=1),
+                    call((1, 5, 4), 3, 2, 1, True, False), call((4, 4), 2, 1, 0, False, True, 3)))
+def avg_pool2d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    r"""The mean of each window of `x`; windows lie `stride` apart, by default their own size.
+
+    The border of zeros counts as elements if `count_include_pad`; `divisor_override` replaces the number of elements.
+
+    $z_{i j} = \tfrac1n \sum_{k l} x_{(s i + k - p)\,(s j + l - p)}$: each element receives $\tfrac1n \bar z$ of every window
+    that it is in (`avg_pool2d_input`).
+    """
+    windows = Windows.of(x.shape, kernel_size, stride, padding, 1, ceil_mode)
+    total = windows.sums(x)
+    return np.divide(total, windows.counts(count_include_pad, divisor_override), out=total, casting="same_kind")
+
+
+@reduction(samples=(call((1, 2, 2), shape=(1, 5, 4), kernel_size=2), call((1, 2, 3), shape=(1, 4, 4), kernel_size=(3, 2), stride=2,
+                                                                       padding=1)))
+def avg_pool2d_input(x, /, shape, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+                     divisor_override=None):
+    r"""What `avg_pool2d` hands back to an input of `shape`. Linear in $x$: $\bar x$ is `avg_pool2d` of $\bar z$."""
+    windows = Windows.of(shape, kernel_size, stride, padding, 1, ceil_mode)
+    shares = x / windows.counts(count_include_pad, divisor_override).astype(x.dtype)
+    return windows.spread(lambda _: shares, x.dtype)
+
+
+avg_pool2d.defvjp(
+    lambda g, x_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: avg_pool2d_input(
+        g, x_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+)
+avg_pool2d_input.defvjp(
+    lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: avg_pool2d(
+        g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+)
+
+
+@composite(samples=(call((2, 4, 6), 2), call((1, 5, 7), output_size=(3, 2)), call((2, 3, 4), 1),
+                    call((2, 3, 4), output_size=(None, 2))))
+def adaptive_avg_pool2d(x, /, output_size):
+    r"""`x` averaged to an image of `output_size`: one number or (height, width), None to keep a size.
+
+    Window $i$ of $m$ over $n$ elements reaches from $\lfloor i n / m \rfloor$ to $\lceil (i + 1) n / m \rceil$. Averaging
+    is a matrix product from both sides, $Z = A X B^\top \Rightarrow \bar X = A^\top \bar Z B$.
+    """
+    sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
+    height, width = [n if m is None else m for m, n in zip(pair_or_none(sizes), x.shape[-2:], strict=True)]
+    if x.shape[-2] % height == 0 and x.shape[-1] % width == 0:
+        tall, wide = x.shape[-2] // height, x.shape[-1] // width
+        return reshape(x, (*x.shape[:-2], height, tall, width, wide)).mean(axis=(-3, -1))
+    left, right = _averaging(height, x.shape[-2], x.dtype), _averaging(width, x.shape[-1], x.dtype)
+    return matmul(matmul(left, x), transpose(right))
+
+
+def pair_or_none(sizes):
+    """`sizes` checked: two integers of at least 1, or None."""
+    if len(sizes) != 2:
+        raise ShapeError(f"output_size must be one number or (height, width), got {sizes}")
+    return [None if n is None else pair(n, "output_size", 1)[0] for n in sizes]
+
+
+def _averaging(count, size, dtype):
+    """The matrix (count, size) whose rows average the windows of adaptive pooling."""
+    i, j = np.arange(count)[:, None], np.arange(size)
+    is_inside = (j >= i * size // count) & (j < -(-(i + 1) * size // count))
+    return (is_inside / is_inside.sum(axis=1, keepdims=True)).astype(dtype)

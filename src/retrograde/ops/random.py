@@ -1,0 +1,263 @@
+"""Random numbers: functions of a state, which is a key and a place in the stream of that key. A generator hands out states.
+
+Number i of a draw is made of the words from `state` on, in their order, so the same state gives the same numbers everywhere.
+"""
+
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from math import prod
+
+import numpy as np
+
+from ..core.mode import current
+from ..core.value import Value
+from ..dtypes import as_dtype, bfloat16, float16, float32, float64
+from ..errors import ArgumentError, DTypeError, GraphError
+from ._arrays import arrays
+from ._families import creation
+from ._philox import pieces
+from ._samples import call
+
+_STATE = np.array([5, 7], np.uint64)
+# Random bits of a uniform number: as many as keep it below 1.
+_BITS = {bfloat16: 8, float16: 11, float32: 24, float64: 53}
+
+
+@creation(samples=(call(_STATE, shape=(2, 3)),))
+def random_bits(state, /, shape):
+    """32 random bits in each element, uint32; by Philox4x32-10, from `state`: (key, block), two uint64."""
+    result = np.empty(prod(shape), np.uint32)
+    for place, words in pieces(state, result.size):
+        result[place : place + len(words)] = words
+    return result.reshape(shape)
+
+
+@creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64)))
+def random_uniform(state, /, shape, dtype=float32):
+    """Numbers spread evenly over [0, 1): the upper bits of one word each, as many as `dtype` holds; of two for float64."""
+    dtype = as_dtype(dtype)
+    result = np.empty(prod(shape), dtype)
+    width = words_per_number(dtype)
+    for place, words in pieces(state, result.size * width):
+        result[place // width : (place + len(words)) // width] = _uniform(words, dtype)
+    return result.reshape(shape)
+
+
+def _uniform(words, dtype):
+    if dtype == float64:
+        return _uniform_of_pairs(words)
+    bits = _BITS[dtype]
+    return np.multiply(words >> (32 - bits), 2.0**-bits, dtype=float32, casting="unsafe")
+
+
+def _uniform_of_pairs(words):
+    """27 bits of one word and 26 of the next, after Matsumoto and Nishimura's genrand_res53."""
+    return ((words[::2] >> 5) * 67108864.0 + (words[1::2] >> 6)) * 2.0**-53
+
+
+@creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64)))
+def random_normal(state, /, shape, dtype=float32):
+    r"""Normally distributed numbers of mean 0 and variance 1, two at a time by Box and Muller (1958).
+
+    From two uniform numbers: $\sqrt{-2 \ln u}\,\cos 2\pi v$ and $\sqrt{-2 \ln u}\,\sin 2\pi v$.
+    """
+    dtype = as_dtype(dtype)
+    size, width = prod(shape), words_per_number(dtype)
+    result = np.empty(size + size % 2, dtype)
+    for place, words in pieces(state, result.size * width):
+        result[place // width : (place + len(words)) // width] = _NORMAL[width](words)
+    return result[:size].reshape(shape)
+
+
+def _normal_of_one(words):
+    # Half a step up: the logarithm of 0 never appears, and that of 1 is 0.
+    radius = words[::2].astype(np.float32)
+    radius *= np.float32(2.0**-32)
+    radius += np.float32(2.0**-33)
+    return _on_circles(radius, words[1::2].astype(np.float32) * np.float32(2 * np.pi * 2.0**-32))
+
+
+def _normal_of_two(words):
+    uniform = _uniform_of_pairs(words)
+    return _on_circles(1 - uniform[::2], uniform[1::2] * (2 * np.pi))
+
+
+_NORMAL = {1: _normal_of_one, 2: _normal_of_two}
+
+
+def _on_circles(chance, angle):
+    np.log(chance, out=chance)
+    chance *= -2
+    radius = np.sqrt(chance, out=chance)
+    pairs = np.empty((len(radius), 2), radius.dtype)
+    np.multiply(radius, np.cos(angle), out=pairs[:, 0])
+    np.multiply(radius, np.sin(angle), out=pairs[:, 1])
+    return pairs.reshape(-1)
+
+
+@creation(samples=(call(_STATE, shape=(2, 3), low=-2, high=5),))
+def random_integers(state, /, shape, low, high):
+    """Integers from `low` to `high` - 1, int64: the upper part of 64 random bits times the number of choices.
+
+    Up to 2^32 choices are equally likely to within one part in 2^32; more are taken modulo their number.
+    """
+    choices = high - low
+    words = random_bits(state, (2 * prod(shape),)).astype(np.uint64)
+    upper, lower = words[::2], words[1::2]
+    if choices <= 1 << 32:
+        count = np.uint64(choices)
+        offsets = (upper * count + ((lower * count) >> np.uint64(32))) >> np.uint64(32)
+    else:
+        offsets = ((upper << np.uint64(32)) | lower) % np.uint64(choices)
+    return (offsets.astype(np.int64) + np.int64(low)).reshape(shape)
+
+
+@creation(samples=(call(_STATE, size=5),))
+def random_permutation(state, /, size):
+    """The numbers below `size` in random order, int64: the order in which `size` draws of 64 bits sort."""
+    words = random_bits(state, (2 * size,)).astype(np.uint64)
+    return np.argsort((words[::2] << np.uint64(32)) | words[1::2], kind="stable").astype(np.int64)
+
+
+def words_per_number(dtype):
+    """How many words a random float of `dtype` takes; raises for what is no float of ours."""
+    if dtype not in _BITS:
+        raise DTypeError(f"random floats are of type float16, bfloat16, float32 or float64, got {dtype}")
+    return 2 if dtype == float64 else 1
+
+
+class State(Value):
+    """Where a generator is: its key and the next block, two uint64. A compiled step advances it as it does any tensor."""
+
+    __slots__ = ()
+    algebra = arrays
+
+
+class Generator:
+    """A stream of random numbers, chosen by `seed`. Safe to share between threads: no part of it is handed out twice."""
+
+    def __init__(self, seed=0):
+        self.state = State(np.zeros(2, np.uint64))
+        self._lock = threading.Lock()
+        self.manual_seed(seed)
+
+    def __repr__(self):
+        return f"Generator(seed={self.initial_seed()})"
+
+    def manual_seed(self, seed):
+        """Start the stream of `seed`, an integer, at its beginning; returns the generator."""
+        self.set_state((int(seed) & 0xFFFFFFFFFFFFFFFF, 0))
+        return self
+
+    def initial_seed(self):
+        """The seed, modulo 2 to the power 64."""
+        return int(self.state.data[0])
+
+    def get_state(self):
+        """The state as an array that `set_state` takes."""
+        with self._lock:
+            return self.state.data.copy()
+
+    def set_state(self, state):
+        """Go on from `state`, which `get_state` gave."""
+        words = np.asarray(state, np.uint64)
+        if words.shape != (2,):
+            raise ArgumentError(f"the state of a generator is two integers, got shape {words.shape}")
+        with self._lock:
+            self.state.data[...] = words
+
+    def take(self, count):
+        """The state from which `count` words may be drawn; the generator moves past them."""
+        session = _SESSION.get()
+        return self._advance(count) if session is None else session.next(self, count)
+
+    def _advance(self, count):
+        blocks = -(-count // 4)
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            return _advanced_in_trace(mode.tracer, self.state, blocks)
+        with self._lock:
+            start = self.state.data.copy()
+            self.state.data[1] += np.uint64(blocks)
+        return start
+
+
+def _advanced_in_trace(tracer, state, blocks):
+    start = arrays.kind(tracer.symbol(state))
+    tracer.write(state, start + np.array([0, blocks], np.uint64))
+    return start
+
+
+#: What draws when no generator is given; as in PyTorch it starts from the same seed in every process.
+default_generator = Generator(67280421310721)
+
+
+def manual_seed(seed):
+    """Start the default generator anew from `seed`, and return it.
+
+    >>> generator = rg.manual_seed(7)
+    """
+    return default_generator.manual_seed(seed)
+
+
+@contextmanager
+def preserved_state(generator=None):
+    """Within it, draws are as anywhere; after it, the generator (the default one if None) is where it was before."""
+    generator = default_generator if generator is None else generator
+    state = generator.get_state()
+    try:
+        yield generator
+    finally:
+        generator.set_state(state)
+
+
+_SESSION: ContextVar = ContextVar("retrograde_draws", default=None)
+
+
+class Draws:
+    """The states of all draws in a stretch of code, from any generator, so that it can be run again with the same numbers."""
+
+    def __init__(self):
+        self._states = []
+
+    @contextmanager
+    def recorded(self):
+        """Within it, this context's draws are noted."""
+        outer = _SESSION.get()
+        token = _SESSION.set(_Recording(self._states, outer))
+        try:
+            yield
+        finally:
+            _SESSION.reset(token)
+
+    @contextmanager
+    def replayed(self):
+        """Within it, this context's draws are those noted before, in their order; no generator moves."""
+        token = _SESSION.set(_Replay(iter(self._states)))
+        try:
+            yield
+        finally:
+            _SESSION.reset(token)
+
+
+class _Recording:
+    def __init__(self, states, outer):
+        self._states, self._outer = states, outer
+
+    def next(self, generator, count):
+        state = generator._advance(count) if self._outer is None else self._outer.next(generator, count)  # noqa: SLF001
+        self._states.append(state)
+        return state
+
+
+class _Replay:
+    def __init__(self, states):
+        self._states = states
+
+    def next(self, _generator, _count):
+        state = next(self._states, None)
+        if state is None:
+            raise GraphError("a checkpointed function drew more random numbers when it was run again than at first; its draws "
+                             "must not depend on anything that changes in between")
+        return state

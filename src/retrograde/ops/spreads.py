@@ -1,0 +1,60 @@
+"""Spread: how far the elements of an array lie from their mean."""
+
+from ..shapes import count
+from ._families import composite
+from ._samples import call
+from .arithmetic import sqrt
+from .comparisons import where as choose
+from .movements import broadcast_to, reshape
+from .reductions import mean, spread, sum
+
+_CALLS = (call((2, 3)), call((4, 3), axis=0, correction=1), call((2, 3, 2), axis=(-1, 0), keepdims=True))
+
+
+def _centred(x, axis, where):
+    centred = x - mean(x, axis, keepdims=True, where=where)
+    return centred if where is None else choose(where, centred, 0)
+
+
+def _divisor(x, axis, correction, where):
+    """The number of elements taken together, less the correction; as an array with kept axes where a mask says which."""
+    if where is None:
+        return count(x.shape, axis) - correction
+    return sum(broadcast_to(where, x.shape), axis, keepdims=True).astype(x.dtype) - correction
+
+
+@composite(samples=_CALLS)
+def var(x, /, axis=None, keepdims=False, correction=0, where=None):
+    r"""Mean squared distance of the elements of `x` over `axis` from their mean; NaN of nothing.
+
+    `correction` is taken from the number of elements: 0 for the variance of what is there, 1 for the unbiased estimate of
+    what it was drawn from. `where` selects elements.
+
+    $z = \tfrac{1}{n - c} \sum_i (x_i - m)^2 \;\Rightarrow\; \bar x_i = \tfrac{2}{n - c} \bar z\,(x_i - m)$
+    """
+    centred = _centred(x, axis, where)
+    total = sum(centred * centred, axis, keepdims)
+    divisor = _divisor(x, axis, correction, where)
+    return total / (divisor if where is None else reshape(divisor, total.shape))
+
+
+@composite(samples=_CALLS)
+def std(x, /, axis=None, keepdims=False, correction=0, where=None):
+    r"""Square root of `var`; the derivative where all elements are equal is 0.
+
+    $z = \sqrt{\tfrac{1}{n - c} \sum_i (x_i - m)^2} \;\Rightarrow\; \bar x_i = \bar z\,\frac{x_i - m}{(n - c)\, z}$
+    """
+    return sqrt(var(x, axis, keepdims, correction, where))
+
+
+def _var_rule(g, x, axis, correction, where):
+    return spread(g, x.shape, axis) * (_centred(x, axis, where) * (2 / _divisor(x, axis, correction, where)))
+
+
+def _std_rule(g, x, z, axis, correction, where):
+    share = choose(z == 0, 0, g / choose(z == 0, 1, z))
+    return spread(share, x.shape, axis) * (_centred(x, axis, where) / _divisor(x, axis, correction, where))
+
+
+var.defvjp(_var_rule)
+std.defvjp(_std_rule)

@@ -1,0 +1,173 @@
+"""Optimizer, the base of all: groups of parameters, the state of each, and the step that updates them in place."""
+
+from collections.abc import Iterable
+from copy import deepcopy
+
+import numpy as np
+
+from ..core import writes
+from ..core.mode import enable_grad
+from ..core.value import Value
+from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError, ShapeError
+from ..tensor.creation import asarray
+from ..tensor.tensor import Tensor
+from .update import Packs, Scratch, update_flat
+
+
+class Optimizer:
+    """Base of optimizers. `param_groups`, `state`, `state_dict` and the arguments are shaped as in PyTorch.
+
+    `params` are tensors, or dictionaries with "params" and values that differ from `defaults` for these. A subclass names
+    the tensors it keeps for each parameter (`_kept`) and gives the update of a run of numbers (`_rule`). Steps write the
+    memory of parameters and record nothing; a graph that still needs the old numbers refuses to be walked.
+    """
+
+    def __init__(self, params, defaults):
+        self.defaults = defaults
+        self.param_groups, self.state = [], {}
+        self._scratch, self._packs = Scratch(), Packs()
+        if isinstance(params, Value) or not isinstance(params, Iterable):
+            raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}")
+        groups = list(params)
+        if not groups:
+            raise ArgumentError("an optimizer needs at least one parameter, got an empty list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, group):
+        """Add parameters, with options of their own: a dictionary with "params"."""
+        members = group["params"]
+        members = [members] if isinstance(members, Value) else list(members)
+        known = {id(p) for other in self.param_groups for p in other["params"]}
+        for parameter in members:
+            _check_parameter(parameter)
+            if id(parameter) in known:
+                raise ArgumentError("a parameter was given twice to the optimizer; list each once, as "
+                                    "module.parameters() does")
+            known.add(id(parameter))
+        unknown = group.keys() - self.defaults.keys() - {"params", "lr", "initial_lr"}
+        if unknown:
+            raise ArgumentError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}; it has "
+                                f"{', '.join(self.defaults)}")
+        options = {**self.defaults, **group, "params": members}
+        self._check(options)
+        self.param_groups.append(options)
+
+    def _check(self, options):
+        """Raise an ArgumentError if an option has a value that is not allowed."""
+        for name in ("lr", "eps", "weight_decay", "momentum"):
+            if options.get(name, 0) < 0:
+                raise ArgumentError(f"{name} must be at least 0, got {options[name]}")
+
+    def zero_grad(self, set_to_none=True):
+        """Forget the gradients of all parameters, or set them to zeros."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if set_to_none:
+                    parameter.grad = None
+                elif parameter.grad is not None:
+                    parameter.grad.detach().zero_()
+
+    def step(self, closure=None):
+        """Update every parameter that has a gradient. `closure`, if given, computes the loss first, which is returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with np.errstate(all="ignore"):
+            for group in self.param_groups:
+                self._step(group)
+        return loss
+
+    #: The names of the tensors of a parameter's shape in its state; `_kept_in(group)` may choose among them.
+    _kept: tuple = ()
+
+    def _kept_in(self, group):  # noqa: ARG002 - subclasses choose by it
+        return self._kept
+
+    def _advance(self, state):
+        """Note in `state` that another step is made; returns what the rule must know of its age."""
+
+    def _rule(self, group, age):
+        """The update, a function of runs of numbers: parameter, gradient, what is kept, and two scratch arrays."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method _rule")
+
+    def _step(self, group):
+        """Update one group: large parameters in runs that stay in cache, small ones packed together."""
+        kept, small, rules = self._kept_in(group), {}, {}
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if gradient.shape != parameter.shape:
+                raise ShapeError(f"a gradient has shape {gradient.shape} and its parameter {parameter.shape}")
+            state = self.state.setdefault(parameter, {})
+            age = self._advance(state)
+            if age not in rules:
+                rules[age] = self._rule(group, age)
+            for name in kept:
+                if state.get(name) is None:
+                    state[name] = Tensor(np.zeros_like(parameter.data))
+            if self._packs.takes(parameter, gradient):
+                small.setdefault((parameter.dtype, age), []).append(parameter)
+            else:
+                arrays = [parameter.data, gradient.data, *[state[name].data for name in kept]]
+                update_flat(rules[age], arrays, self._scratch)
+            writes.stamp(parameter.algebra, parameter.data)
+        for (_, age), members in small.items():
+            states = [[self.state[p][name] for name in kept] for p in members]
+            self._packs.update(rules[age], members, states, self._scratch)
+
+    # Saving and loading.
+    def state_dict(self):
+        """The state by the parameters' numbers, and the groups' options; in PyTorch's form."""
+        numbers, groups = {}, []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                numbers[parameter] = len(numbers)
+            groups.append({**group, "params": [numbers[p] for p in group["params"]]})
+        return {"state": {numbers[p]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict):
+        """Take over a state that `state_dict` gave, of an optimizer with groups of the same sizes."""
+        groups = state_dict["param_groups"]
+        sizes, expected = ([len(g["params"]) for g in gs] for gs in (groups, self.param_groups))
+        if sizes != expected:
+            raise CheckpointError(f"the saved optimizer has groups of {sizes} parameters, and this one of {expected}")
+        saved = [n for group in groups for n in group["params"]]
+        own = [p for group in self.param_groups for p in group["params"]]
+        state = {}
+        for number, parameter in zip(saved, own, strict=True):
+            if number in state_dict["state"]:
+                state[parameter] = {k: _taken(k, v, parameter) for k, v in state_dict["state"][number].items()}
+        self.state, self._packs = state, Packs()
+        self.param_groups = [
+            {**deepcopy({k: v for k, v in new.items() if k != "params"}), "params": old["params"]}
+            for new, old in zip(groups, self.param_groups, strict=True)
+        ]
+
+    def __repr__(self):
+        lines = []
+        for i, group in enumerate(self.param_groups):
+            lines += [f"Parameter Group {i}", *(f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params")]
+        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
+
+def _check_parameter(parameter):
+    if not isinstance(parameter, Tensor):
+        raise DTypeError(f"an optimizer updates tensors, got {type(parameter).__name__}")
+    if not parameter.is_leaf:
+        raise GraphError("an optimizer updates leaves, and this tensor was made by "
+                         f"{parameter.record.name}; use detach() and requires_grad_()")
+
+
+def _taken(name, value, parameter):
+    """A copy of one saved entry, in the dtype and place of the parameter if it has its shape."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    tensor = asarray(value, copy=True).detach()
+    if name == "step":
+        return tensor
+    if tensor.shape != parameter.shape:
+        raise CheckpointError(f"the saved {name} has shape {tensor.shape} and its parameter {parameter.shape}")
+    return tensor.to(parameter.device).astype(parameter.dtype)

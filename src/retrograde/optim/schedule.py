@@ -1,0 +1,199 @@
+"""Schedules: learning rates that change from step to step. Call `step()` after the optimizer's.
+
+Each is a formula of the number of steps, so that a schedule can be resumed or looked up anywhere.
+"""
+
+from bisect import bisect_right
+from math import cos, inf, pi
+
+from ..errors import ArgumentError
+
+
+class Schedule:
+    """Base: `factor(t)` gives what the first learning rate is multiplied by after `t` steps."""
+
+    def __init__(self, optimizer, last_epoch=-1):
+        self.optimizer, self.last_epoch = optimizer, last_epoch
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.step()
+
+    def factor(self, t):
+        """What the first learning rate is multiplied by after `t` steps."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method factor")
+
+    def rate(self, base, t):
+        """The learning rate after `t` steps if the first was `base`."""
+        return base * self.factor(t)
+
+    def step(self):
+        """Go on by one, and set the learning rates of the optimizer."""
+        self.last_epoch += 1
+        self._set()
+
+    def _set(self):
+        for i, group in enumerate(self.optimizer.param_groups):
+            group["lr"] = self.rate(self.base_lrs[i], self.last_epoch)
+
+    def get_last_lr(self):
+        """The learning rates now, one for each group."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self):
+        """What `load_state_dict` needs to go on from here."""
+        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
+
+    def load_state_dict(self, state_dict):
+        """Go on from where another schedule was."""
+        self.last_epoch, self.base_lrs = state_dict["last_epoch"], list(state_dict["base_lrs"])
+        self._set()
+
+
+class LambdaLR(Schedule):
+    """The factor is any function of the number of steps; or one function for each group.
+
+    >>> optimizer = rg.optim.SGD([rg.nn.Parameter(rg.ones(1))], lr=1.0)
+    >>> schedule = rg.optim.LambdaLR(optimizer, lambda t: 0.5**t)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        count = len(optimizer.param_groups)
+        self._factors = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
+        if len(self._factors) != count:
+            raise ArgumentError(f"LambdaLR needs one function for each of {count} groups, got {len(self._factors)}")
+        super().__init__(optimizer, last_epoch)
+
+    def _set(self):
+        for group, base, factor in zip(self.optimizer.param_groups, self.base_lrs, self._factors, strict=True):
+            group["lr"] = base * factor(self.last_epoch)
+
+
+class StepLR(Schedule):
+    """Times `gamma` every `step_size` steps."""
+
+    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def factor(self, t):
+        return self.gamma ** (t // self.step_size)
+
+
+class MultiStepLR(Schedule):
+    """Times `gamma` at each of `milestones`."""
+
+    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+        self.milestones, self.gamma = sorted(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def factor(self, t):
+        return self.gamma ** bisect_right(self.milestones, t)
+
+
+class ExponentialLR(StepLR):
+    """Times `gamma` every step."""
+
+    def __init__(self, optimizer, gamma, last_epoch=-1):
+        super().__init__(optimizer, 1, gamma, last_epoch)
+
+
+class LinearLR(Schedule):
+    """The factor goes evenly from `start_factor` to `end_factor` in `total_iters` steps: a warm-up."""
+
+    def __init__(self, optimizer, start_factor=1 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def factor(self, t):
+        done = min(t, self.total_iters) / self.total_iters
+        return self.start_factor + (self.end_factor - self.start_factor) * done
+
+
+class CosineAnnealingLR(Schedule):
+    """Down to `eta_min` in `T_max` steps along half a cosine, and up again."""
+
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base, t):
+        return self.eta_min + (base - self.eta_min) * (1 + cos(pi * t / self.T_max)) / 2
+
+
+class SequentialLR(Schedule):
+    """One schedule after another: each begins anew at its milestone, as in a warm-up followed by a decay."""
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        if len(milestones) != len(schedulers) - 1:
+            raise ArgumentError(f"SequentialLR needs a milestone between every two schedules, got {len(milestones)} "
+                                f"for {len(schedulers)}")
+        self._schedules, self.milestones = list(schedulers), list(milestones)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base, t):
+        which = bisect_right(self.milestones, t)
+        start = self.milestones[which - 1] if which else 0
+        return self._schedules[which].rate(base, t - start)
+
+
+class ReduceLROnPlateau:
+    """Times `factor` when the number given to `step` has not improved for more than `patience` steps.
+
+    `threshold` is what counts as an improvement, relative ("rel") or absolute ("abs"); after a reduction `cooldown` steps are
+    not counted.
+    """
+
+    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
+                 min_lr=0.0, eps=1e-8):
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ArgumentError(f'mode must be "min" or "max" and threshold_mode "rel" or "abs", got {mode!r} and {threshold_mode!r}')
+        if factor >= 1:
+            raise ArgumentError(f"factor must be below 1, got {factor}")
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
+        self.min_lr, self.eps = min_lr, eps
+        self.best, self.num_bad_epochs, self.cooldown_counter = inf if mode == "min" else -inf, 0, 0
+
+    def step(self, metrics):
+        """Take in a loss or a score, and reduce the learning rates if it is time."""
+        metric = float(metrics)
+        if self._is_better(metric):
+            self.best, self.num_bad_epochs = metric, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def _is_better(self, metric):
+        sign = -1 if self.mode == "min" else 1
+        margin = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1)
+        return metric > self.best + margin if sign > 0 else metric < self.best - margin
+
+    def _reduce(self):
+        for group in self.optimizer.param_groups:
+            lower = max(group["lr"] * self.factor, self.min_lr)
+            if group["lr"] - lower > self.eps:
+                group["lr"] = lower
+
+    def get_last_lr(self):
+        """The learning rates now, one for each group."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    _SAVED = ("best", "num_bad_epochs", "cooldown_counter")
+
+    def state_dict(self):
+        """What `load_state_dict` needs to go on from here."""
+        return {name: getattr(self, name) for name in self._SAVED}
+
+    def load_state_dict(self, state_dict):
+        """Go on from where another schedule was."""
+        for name in self._SAVED:
+            setattr(self, name, state_dict[name])

@@ -1,0 +1,148 @@
+"""Function: ops in PyTorch's manner, in both styles."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.errors import ArgumentError, GraphError, InplaceError
+
+
+class Cube(rg.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x * x
+
+
+class Scaled(rg.Function):
+    """Two results, an argument that is no tensor, forward and context apart."""
+
+    @staticmethod
+    def forward(x, y, factor):
+        return x * factor, x * y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.factor = inputs
+        ctx.save_for_backward(x, y)
+
+    @staticmethod
+    def backward(ctx, scaled, product):
+        x, y = ctx.saved_tensors
+        Scaled.seen = ctx.needs_input_grad
+        return scaled * ctx.factor + product * y, product * x, None
+
+
+class Exponential(rg.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = rg.exp(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_a_backward_written_in_ops_can_be_differentiated_to_any_order(order):
+    ours, plain, saved = Cube.apply, lambda x: x**3, Exponential.apply
+    for _ in range(order):
+        ours, plain, saved = rg.grad(ours), rg.grad(plain), rg.grad(saved)
+    assert ours(2.0) == pytest.approx(float(plain(2.0)))
+    assert saved(0.5) == pytest.approx(np.exp(0.5))
+
+
+def test_several_outputs_each_hand_back_their_gradient():
+    x, y = (rg.tensor(np.array(v), requires_grad=True) for v in ([1.0, 2.0], [3.0, 4.0]))
+    scaled, product = Scaled.apply(x, y, 10.0)
+    ((scaled * np.array([1.0, 2.0])).sum() + (product * np.array([5.0, 7.0])).sum()).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [10 + 15, 20 + 28])
+    np.testing.assert_array_equal(y.grad.numpy(), [5.0, 14.0])
+
+
+def test_an_output_that_received_nothing_hands_back_zeros_or_none():
+    x, y = (rg.tensor(np.array(v), requires_grad=True) for v in ([1.0, 2.0], [3.0, 4.0]))
+    Scaled.apply(x, y, 10.0)[0].sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [10.0, 10.0])
+    np.testing.assert_array_equal(y.grad.numpy(), [0.0, 0.0])
+
+
+def test_needs_input_grad_says_what_is_wanted():
+    x, y = rg.tensor([1.0], requires_grad=True), rg.tensor([2.0])
+    Scaled.apply(x, y, 2.0)[1].sum().backward()
+    assert Scaled.seen == (True, False, False)
+
+
+def test_without_tensors_that_need_gradients_nothing_is_recorded():
+    assert not Cube.apply(rg.tensor(2.0)).requires_grad
+    with rg.no_grad():
+        assert not Cube.apply(rg.tensor(2.0, requires_grad=True)).requires_grad
+
+
+def test_a_wrong_number_of_gradients_is_an_error():
+    class Short(Cube):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = rg.tensor(1.0, requires_grad=True)
+    with pytest.raises(GraphError, match="2"):
+        Short.apply(x, x).backward()
+
+
+def test_only_values_can_be_saved():
+    class Wrong(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(3)
+            return x
+
+    with pytest.raises(ArgumentError, match="int"):
+        Wrong.apply(rg.tensor(1.0, requires_grad=True))
+
+
+def test_a_saved_tensor_that_was_written_to_is_refused():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    z = Cube.apply(y)
+    y += 1
+    with pytest.raises(InplaceError, match="Cube"):
+        z.sum().backward()
+
+
+def test_outputs_can_be_marked_as_constants():
+    class Sorted(rg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            order = rg.tensor(np.argsort(x.data).astype(float))
+            ctx.mark_non_differentiable(order)
+            return x * 2, order
+
+        @staticmethod
+        def backward(ctx, g, _):
+            return g * 2
+
+    doubled, order = Sorted.apply(rg.tensor([2.0, 1.0], requires_grad=True))
+    assert doubled.requires_grad
+    assert not order.requires_grad
+
+
+def test_a_context_does_not_keep_its_graph_alive():
+    import weakref
+
+    x = rg.tensor([1.0], requires_grad=True)
+    y = Exponential.apply(x)
+    watched = weakref.ref(y)
+    del y
+    assert watched() is None
