@@ -18,8 +18,6 @@ SHAPES = {
     2: [((), ()), ((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((1, 3), (0, 3)), ((), (2, 3)), ((1,), ()), ((2, 1, 2), (3, 1))],
     3: [((), (), ()), ((2, 3), (2, 3), (2, 3)), ((2, 3), (3,), ()), ((2, 1), (1, 3), (3,)), ((0, 3), (1, 3), ()), ((), (2, 3), (2, 1))],
 }
-#: What is not exported because it is the inside of another op.
-PRIVATE = {"contract": "einsum is its public face", "getitem": "is x[index]", "set_at": "is x[index] = y"}
 
 
 class Case:

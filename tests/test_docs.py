@@ -69,7 +69,8 @@ class NearlyEqual(doctest.OutputChecker):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_docstring_examples_give_what_they_show(name):
+def test_docstring_examples_give_what_they_show(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     module, said = imported(name), []
     runner = doctest.DocTestRunner(NearlyEqual(), verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     for where, text in documented(module):

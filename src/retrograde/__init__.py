@@ -6,7 +6,9 @@
 tensor([ 0.5403023 , -0.41614684])
 """
 
-from . import dtypes, errors, nn, ops, optim, shapes, testing, tree
+import importlib
+
+from . import dtypes, errors, extras, nn, ops, optim, shapes, testing, tree
 from .core.function import Function
 from .core.gradient import backward
 from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -27,6 +29,7 @@ from .dtypes import (
     uint32,
     uint64,
 )
+from .io.weights import load, save
 from .nn.parameter import Parameter
 from .ops.activation import (
     elu,
@@ -74,6 +77,7 @@ from .ops.arithmetic import (
 )
 from .ops.classification import (
     cross_entropy,
+    cross_entropy_slopes,
     nll_loss,
 )
 from .ops.comparisons import (
@@ -311,3 +315,11 @@ from .transforms.checkpoint import checkpoint
 from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_grad, vjp
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name):
+    # The compiler needs an extra, so it is loaded by those who use it.
+    if name == "jit":
+        extras.optional("llvmlite", "jit")
+        return importlib.import_module("retrograde.transforms.jit").jit
+    raise AttributeError(f"retrograde has no attribute {name!r}")

@@ -39,7 +39,7 @@ def _cupy(device):
         count = cupy.cuda.runtime.getDeviceCount()
     except ImportError:
         raise DeviceError(f"device {device!r} needs CuPy; install it with: pip install 'retrograde[cuda]'") from None
-    except Exception as error:  # CuPy raises errors of its own where the driver is missing
+    except Exception as error:  # noqa: BLE001 - CuPy raises errors of its own where the driver is missing
         raise DeviceError(f"device {device!r} cannot be used: {error}") from None
     if _parsed(device)[1] >= count:
         raise DeviceError(f"device {device!r} does not exist; this machine has {count} CUDA devices")

@@ -22,6 +22,9 @@ RetrogradeError
 class RetrogradeError(Exception):
     """Base of all errors raised by retrograde on purpose."""
 
+    #: Whether the message says already which op it is about.
+    names_op = False
+
 
 class ShapeError(RetrogradeError, ValueError):
     """Shapes do not fit an operation."""

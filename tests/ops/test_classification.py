@@ -78,6 +78,19 @@ def test_cross_entropy_is_one_record_that_keeps_the_logits_alone():
     assert floats[0] is x.data
 
 
+@pytest.mark.parametrize("ignored", [-100, 1])
+def test_ignored_targets_count_for_nothing(ignored):
+    x, target = RNG.standard_normal((5, 3)), np.array([0, ignored, 2, ignored, 0])
+    kept = target != ignored
+    t, u = rg.tensor(x, requires_grad=True), rg.tensor(x[kept], requires_grad=True)
+    loss, other = cross_entropy(t, target, ignore_index=ignored), cross_entropy(u, target[kept])
+    loss.backward()
+    other.backward()
+    assert float(loss) == pytest.approx(float(other))
+    np.testing.assert_allclose(t.grad.data[kept], u.grad.data)
+    assert not t.grad.data[~kept].any()
+
+
 def test_an_infinite_log_probability_of_an_ignored_target_does_not_count():
     assert nll_loss(np.array([[-np.inf, 0.0], [-1.0, -2.0]]), np.array([-100, 0])) == 1
 

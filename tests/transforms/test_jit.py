@@ -7,6 +7,7 @@ import retrograde as rg
 from retrograde.compiler import threads
 from retrograde.errors import TraceError
 from retrograde.transforms.jit import jit
+from sweeping import cases, has_derivative
 
 RNG = np.random.default_rng(0)
 
@@ -15,55 +16,39 @@ def close(a, b, rtol=1e-6):
     np.testing.assert_allclose(np.asarray(rg.asarray(a).detach()), np.asarray(rg.asarray(b).detach()), rtol=rtol, atol=1e-6)
 
 
-def every_call():
+def every_case():
     for name in rg.ops.names():
         op = rg.ops.get(name)
-        if op.family == "random":
-            continue  # makes tensors from numbers; traced as state
-        if op.broadcasts:
-            for shape in ((), (5,), (3, 17)):
-                yield pytest.param(name, shape, id=f"{name}-{shape}")
-        else:
-            for i, call in enumerate(op.samples or ()):
-                yield pytest.param(name, call, id=f"{name}-{i}")
+        if op.family != "creation":  # those make arrays from numbers
+            yield from (pytest.param(case, id=f"{name}-{i}") for i, case in enumerate(cases(op)))
 
 
-def drawn(op, sample):
-    rng = np.random.default_rng(1)
-    if not op.broadcasts:
-        return sample.draw(rng, np.float64)
-    domains = op.samples if isinstance(op.samples, tuple) else (op.samples,) * len(op.operands)
-    # Every other operand is broadcast along the first axis.
-    arrays = [d.draw(rng, sample if i % 2 == 0 else sample[-1:], np.float64) for i, d in enumerate(domains)]
-    return [a > 0.5 for a in arrays] if op.name.startswith("bitwise") else arrays, {}
+def weighted(*found):
+    """One number that depends on every float of what an op returned, unevenly."""
+    total = 0.0
+    for z in rg.tree.leaves(found):
+        if z.dtype.kind == "f" and z.size:
+            total = total + (z * z * np.linspace(0.5, 1.0, z.size).reshape(z.shape)).sum()
+    return total
 
 
-@pytest.mark.parametrize(("name", "sample"), list(every_call()))
-def test_a_compiled_op_and_its_gradient_equal_the_eager_ones(name, sample):
-    op = rg.ops.get(name)
-    args, kwargs = drawn(op, sample)
-    floats = [i for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
-    lists = [i for i, a in enumerate(args) if isinstance(a, list) and a and isinstance(a[0], np.ndarray)]
+@pytest.mark.parametrize("case", list(every_case()))
+def test_a_compiled_op_and_its_gradient_equal_the_eager_ones(case):
+    args, kwargs = case.drawn(np.float64)
+    operands = case.operands(args)
 
-    def function(*args):
-        return op.call(*args, **kwargs)
-
-    def loss(*args):
-        total = 0.0
-        for z in rg.tree.leaves(function(*args)):
-            if z.dtype.kind == "f" and z.size:
-                total = total + (z * z * np.linspace(0.5, 1.0, z.size).reshape(z.shape)).sum()
-        return total
+    def function(*operands):
+        return case.op.call(*case.rebuilt(args, operands), **kwargs)
 
     with np.errstate(all="ignore"):
-        eager = rg.tree.leaves(function(*[[rg.asarray(b) for b in a] if i in lists else rg.asarray(a) if isinstance(a, np.ndarray) else a
-                                          for i, a in enumerate(args)]))
-        for a, b in zip(rg.tree.leaves(jit(function)(*args)), eager, strict=True):
+        eager = rg.tree.leaves(function(*[rg.asarray(x) for x in operands]))
+        compiled = rg.tree.leaves(jit(function)(*operands))
+        for a, b in zip(compiled, map(rg.asarray, eager), strict=True):
             assert (a.shape, a.dtype) == (b.shape, b.dtype)
-            np.testing.assert_allclose(np.asarray(a), np.asarray(rg.asarray(b).detach()), rtol=1e-9, atol=1e-12)
-        if op.is_differentiable and op.has_rule and floats + lists:
-            gradient = rg.grad(loss, tuple(floats + lists))
-            for a, b in zip(rg.tree.leaves(jit(gradient)(*args)), rg.tree.leaves(gradient(*args)), strict=True):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b.detach()), rtol=1e-9, atol=1e-12)
+        if has_derivative(case.op) and operands:
+            gradient = rg.grad(lambda *x: weighted(function(*x)), tuple(range(len(operands))))
+            for a, b in zip(jit(gradient)(*operands), gradient(*operands), strict=True):
                 np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-8, atol=1e-10)
 
 

@@ -10,14 +10,12 @@ class Algebra(ABC):
     has_shapes  whether data has a shape and a dtype, so that operands can differ in them
     kind    the subclass of Value that ops of this algebra return
     native  the type of data that needs no `wrap`
-    is_shaped  whether data of that type have a shape and a dtype
     narrow  a dtype that results must be brought back to, since the library beneath widens it; None if there is none
     """
 
-    has_shapes = False
+    has_shapes: bool = False
     kind: Any = None
     native: Any = None
-    is_shaped: bool = False
     narrow: Any = None
 
     @abstractmethod

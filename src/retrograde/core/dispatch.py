@@ -26,7 +26,7 @@ def dispatcher(op):
 def unary(op):
     """Dispatch of an op of one operand and nothing else."""
     kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
-    is_shaped, narrow = algebra.is_shaped, algebra.narrow
+    has_shapes, narrow = algebra.has_shapes, algebra.narrow
 
     def call(x, /):
         kind = algebra.kind
@@ -41,7 +41,7 @@ def unary(op):
             raise explained(op, error, (x,)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
-        if is_shaped and array.dtype is narrow:
+        if has_shapes and array.dtype is narrow:
             data = algebra.settled(data, (array,))
         parent = x.record
         if parent is None or not op.is_differentiable:
@@ -57,8 +57,7 @@ def unary(op):
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
-    is_shaped, narrow, broadcasts = algebra.is_shaped, algebra.narrow, op.broadcasts
-    has_shapes = algebra.has_shapes
+    has_shapes, narrow, broadcasts = algebra.has_shapes, algebra.narrow, op.broadcasts
 
     def call(x, y, /):
         kind = algebra.kind
@@ -81,7 +80,7 @@ def binary(op):
             raise explained(op, error, (x, y)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
-        if is_shaped and array.dtype is narrow:
+        if has_shapes and array.dtype is narrow:
             data = algebra.settled(data, (a, b))
         if (p is None and q is None) or not op.is_differentiable:
             return kind(data)
@@ -93,8 +92,8 @@ def binary(op):
             () if p is None or first is None else first(arrays, data),
             () if q is None or second is None else second(arrays, data),
         )
-        is_alike = not has_shapes or b.__class__ in _NUMBERS or a.__class__ in _NUMBERS or (
-            is_shaped and b.__class__ is native and a.__class__ is native and a.dtype is b.dtype
+        is_alike = b.__class__ in _NUMBERS or a.__class__ in _NUMBERS or (
+            has_shapes and b.__class__ is native and a.__class__ is native and a.dtype is b.dtype
             and (a.shape == b.shape or not broadcasts)
         )
         return kind(data, Record(op, (p, q), saved, None if is_alike else fitted(op, arrays, (p, q), data)))

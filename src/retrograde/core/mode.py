@@ -4,6 +4,7 @@ The mode is a context variable, so threads and asyncio tasks never see each othe
 ordinary mode: the one test that the fast path of every op makes.
 """
 
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ class Mode:
 _MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)
 _ORDINARY = Mode()
 
-current = _MODE.get
+current: Callable[[], Any] = _MODE.get
 
 
 def is_recording():

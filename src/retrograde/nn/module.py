@@ -1,6 +1,7 @@
 """Module, what layers and models are made of: parameters, buffers and other modules, found among its attributes."""
 
 from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
@@ -26,9 +27,12 @@ class Module:
 
     #: Whether the module is being trained; `train()` and `eval()` set it, dropout and the like read it.
     training = True
-    _hooks = None
+    _hooks: Any = None
     _buffers: tuple = ()
     _unsaved: tuple = ()
+
+    if TYPE_CHECKING:  # Parameters, buffers and modules are attributes that only running code knows.
+        __getattr__: Any
 
     def forward(self, *args, **kwargs):
         """The output of the module; called through `module(...)`, which also runs the hooks."""

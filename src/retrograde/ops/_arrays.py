@@ -16,7 +16,6 @@ class ArrayAlgebra(Algebra):
 
     has_shapes = True
     native = np.ndarray
-    is_shaped = True
     narrow = bfloat16
 
     def wrap(self, data):

@@ -7,6 +7,7 @@ that starts near the end of a row runs on into the next. The sums that come of s
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -172,7 +173,10 @@ class _Columns:
     """Patches of images (n, C, H, W) as matrices (groups, C / groups * kh * kw, n H' row), in memory that is used again."""
 
     def __init__(self, geometry, dtype):
-        self._geometry, self._dtype, self._image, self._memory = geometry, dtype, None, None
+        self._geometry: Any = geometry
+        self._dtype = dtype
+        self._image: Any = None
+        self._memory: Any = None
 
     def of(self, images):
         """The matrix of all patches of `images`."""

@@ -66,10 +66,17 @@ def complement(x):
 def error_function_float32(x):
     """erf of a flat float32 array."""
     size = np.minimum(np.abs(x), np.float32(4))
-    square = x * x
-    near = x + x * _polynomial(square, _SMALL_FLOAT32)
-    far = 1 - np.exp(-(size + size * _polynomial(size, _LARGE_FLOAT32)))
-    return np.where(size < np.float32(0.93), near, np.copysign(far, x))
+    near = _polynomial(x * x, _SMALL_FLOAT32)
+    near *= x
+    near += x
+    far = _polynomial(size, _LARGE_FLOAT32)
+    far *= size
+    far += size
+    np.negative(far, out=far)
+    np.exp(far, out=far)
+    np.subtract(1, far, out=far)
+    np.copysign(far, x, out=far)
+    return np.where(size < np.float32(0.93), near, far)
 
 
 def complement_float32(x):
@@ -144,8 +151,9 @@ def _ratio(x, coefficients):
 
 def _polynomial(x, coefficients):
     """Horner's scheme in place; the lowest coefficient comes first."""
-    total = np.full_like(x, coefficients[-1])
-    for c in coefficients[-2::-1]:
-        total *= x
+    total = x * x.dtype.type(coefficients[-1])
+    for c in coefficients[-2:0:-1]:
         total += x.dtype.type(c)
+        total *= x
+    total += x.dtype.type(coefficients[0])
     return total

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
+from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._samples import call, uniform
 from .comparisons import clip, where
 from .exponential import exp
 from .reductions import logsumexp, max, sum
-from .special import erf
+from .special import ERF, erf
 from .trigonometric import tanh
 
 _ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
@@ -175,7 +176,23 @@ def gelu_erf(x, /):
     $z = x\,\Phi(x)$ with $\Phi(x) = \tfrac12 (1 + \operatorname{erf} \tfrac{x}{\sqrt2}) \;\Rightarrow\;
     \bar x = \bar z\,(\Phi(x) + x\, e^{-x^2/2} / \sqrt{2\pi})$
     """
-    return x * (0.5 * erf(x * _ROOT_HALF) + 0.5)
+    return in_blocks(_GELU_ERF, x)
+
+
+def _times_chance(error_function):
+    """`gelu` of a block, from the error function of its dtype."""
+
+    def gelu_of(x):
+        chance = error_function(x * x.dtype.type(_ROOT_HALF))
+        chance += 1
+        chance *= x
+        chance *= 0.5
+        return chance
+
+    return gelu_of
+
+
+_GELU_ERF = {name: _times_chance(function) for name, function in ERF.items()}
 
 
 def _gelu_slope(x):

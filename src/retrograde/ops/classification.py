@@ -12,7 +12,7 @@ from ._families import loss
 from ._samples import call, of, uniform
 from .activation import log_softmax, softmax
 from .comparisons import where
-from .gathering import pick, take, unpick
+from .gathering import lines, pick, take, unpick
 from .loss import reduced
 from .movements import expand_dims
 
@@ -72,7 +72,23 @@ def _nll_rule(g, input_shape, target, weight, ignore_index, reduction):
 nll_loss.defvjp(_nll_rule, None)
 
 
-@loss(samples=(
+def _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_smoothing):
+    if is_float(target.dtype):
+        return _soft_loss(input, target, weight, reduction, label_smoothing)
+    axis = _class_axis(input)
+    is_valid, classes = _valid(target, ignore_index)
+    importance = _importance(is_valid, classes, weight, input.dtype)
+    shifted = input - input.max(axis=axis, keepdims=True)
+    total = np.log(np.exp(shifted).sum(axis=axis))
+    losses = where(is_valid, total - pick(shifted, classes, axis), 0) * importance
+    if label_smoothing:
+        even = expand_dims(total, axis) - shifted
+        even = (even if weight is None else even * _per_class(weight, input)).sum(axis=axis) * is_valid
+        losses = losses * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
+    return _reduced_by(losses, importance, reduction)
+
+
+@loss(is_composite=False, expansion=_cross_entropy_in_ops, samples=(
     call((4, 3), _CLASSES), call((4, 3), _CLASSES, weight=_WEIGHTS, reduction="none"), call((4, 3), _SHARES),
     call((2, 3, 2), _PIXELS, weight=_WEIGHTS, label_smoothing=0.1), call((3,), np.array(1), reduction="sum"),
     call((4, 3), _SHARES, weight=_WEIGHTS, label_smoothing=0.2, reduction="sum"), call((3,), of((3,), uniform(0.1, 0.6)))))
@@ -91,19 +107,23 @@ def cross_entropy(input, target, /, weight=None, ignore_index=-100, reduction="m
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"label_smoothing must lie between 0 and 1, got {label_smoothing}")
-    if is_float(target.dtype):
-        return _soft_loss(input, target, weight, reduction, label_smoothing)
     axis = _class_axis(input)
-    is_valid, classes = _valid(target, ignore_index)
-    importance = _importance(is_valid, classes, weight, input.dtype)
-    shifted = input - input.max(axis=axis, keepdims=True)
-    total = np.log(np.exp(shifted).sum(axis=axis))
-    losses = where(is_valid, total - pick(shifted, classes, axis), 0) * importance
-    if label_smoothing:
-        even = expand_dims(total, axis) - shifted
-        even = (even if weight is None else even * _per_class(weight, input)).sum(axis=axis) * is_valid
-        losses = losses * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
-    return _reduced_by(losses, importance, reduction)
+    if weight is not None or label_smoothing or not _is_plain(target, ignore_index, input.shape, axis):
+        return _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_smoothing)
+    shifted = input - np.maximum.reduce(input, axis, keepdims=True)
+    losses = np.log(np.add.reduce(np.exp(shifted), axis))
+    losses -= shifted[lines(input.shape, target, axis)]
+    return reduced(losses, reduction)
+
+
+def _is_plain(target, ignore_index, shape, axis):
+    """Whether `target` has class numbers only: none is ignored, and none is out of range."""
+    if target.dtype.kind not in "iu" or target.ndim == 0 or 0 <= ignore_index < shape[axis]:
+        return False
+    if target.shape != shape[:axis] + shape[axis + 1 :]:
+        return False
+    # As unsigned numbers, negative ones are too great.
+    return not (target.view(f"u{target.itemsize}") >= shape[axis]).any()
 
 
 def _per_class(weight, input):
@@ -131,19 +151,60 @@ def _smoothed(target, label_smoothing, axis):
 def _cross_entropy_rule(g, input, target, weight, ignore_index, reduction, label_smoothing):
     if is_float(target.dtype):
         return _soft_rule(g, input, target, weight, reduction, label_smoothing)
+    slopes = cross_entropy_slopes(input, target, weight, ignore_index, reduction, label_smoothing)
+    return slopes * (expand_dims(g, _class_axis(input)) if reduction == "none" else g)
+
+
+def _slopes_in_ops(input, target, weight, ignore_index, reduction, label_smoothing):
     axis = _class_axis(input)
+    factors, hard, even = _factors(input, target, weight, ignore_index, reduction, label_smoothing)
+    _, classes = _valid(target, ignore_index)
+    numbers = np.arange(input.shape[axis]).reshape((-1,) + (1,) * (input.ndim - axis - 1))
+    slopes = softmax(input, axis) * factors - (numbers == expand_dims(classes, axis)) * hard
+    return slopes - even * _per_class(weight, input) if label_smoothing else slopes
+
+
+def _factors(input, target, weight, ignore_index, reduction, label_smoothing):
+    """What multiplies the softmax, the target's class and all classes in the slopes of each loss."""
+    axis, count = _class_axis(input), input.shape[_class_axis(input)]
     is_valid, classes = _valid(target, ignore_index)
     importance = _importance(is_valid, classes, weight, input.dtype)
-    given = _share_by(g, importance, reduction)
-    chances = softmax(input, axis)
-    numbers = np.arange(input.shape[axis]).reshape((-1,) + (1,) * (input.ndim - axis - 1))
-    hard = (chances - (numbers == expand_dims(classes, axis))) * expand_dims(given * importance, axis)
+    portion = 1 / importance.sum() if reduction == "mean" else 1.0
+    hard = expand_dims(importance * ((1 - label_smoothing) * portion), axis)
     if not label_smoothing:
-        return hard
-    count = input.shape[axis]
-    weights, mass = _per_class(weight, input), count if weight is None else weight.sum()
-    even = (chances * mass - weights) * expand_dims(given * is_valid, axis)
-    return hard * (1 - label_smoothing) + even * (label_smoothing / count)
+        return hard, hard, None
+    even = expand_dims(is_valid.astype(input.dtype) * (label_smoothing / count * portion), axis)
+    return hard + even * (count if weight is None else weight.sum()), hard, even
+
+
+@loss(is_composite=False, expansion=_slopes_in_ops, skips={"exported": "the inside of cross_entropy"}, samples=(
+    call((4, 3), _CLASSES, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0),
+    call((2, 3, 2), _PIXELS, weight=_WEIGHTS, ignore_index=-100, reduction="sum", label_smoothing=0.1)))
+def cross_entropy_slopes(input, target, /, weight, ignore_index, reduction, label_smoothing):
+    r"""Derivatives of `cross_entropy` in the logits, for class numbers.
+
+    $z_{n c} = a_n p_{n c} - b_{n c}$ with the softmax $p \;\Rightarrow\;
+    \bar x_{n c} = a_n p_{n c}\,(\bar z_{n c} - \sum_k \bar z_{n k} p_{n k})$
+    """
+    axis = _class_axis(input)
+    if weight is not None or label_smoothing or not _is_plain(target, ignore_index, input.shape, axis):
+        return _slopes_in_ops(input, target, weight, ignore_index, reduction, label_smoothing)
+    slopes = np.exp(input - np.maximum.reduce(input, axis, keepdims=True))
+    slopes /= np.add.reduce(slopes, axis, keepdims=True)
+    slopes[lines(input.shape, target, axis)] -= 1
+    if reduction == "mean":
+        slopes *= 1 / target.size
+    return slopes
+
+
+def _slopes_rule(g, input, target, weight, ignore_index, reduction, label_smoothing):
+    axis = _class_axis(input)
+    factors, _, _ = _factors(input, target, weight, ignore_index, reduction, label_smoothing)
+    chances = softmax(input, axis)
+    return factors * chances * (g - (g * chances).sum(axis=axis, keepdims=True))
+
+
+cross_entropy_slopes.defvjp(_slopes_rule, None)
 
 
 def _soft_rule(g, input, target, weight, reduction, label_smoothing):

@@ -84,7 +84,7 @@ def pick(x, /, indices, axis=-1):
 
     $z_r = x_{r\, i_r} \;\Rightarrow\; \bar x_{r j} = \bar z_r\,[j = i_r]$
     """
-    return x[_lines(np.shape(x), indices, axis)]
+    return x[_checked(np.shape(x), indices, axis)]
 
 
 pick.defvjp(lambda g, x_shape, indices, axis: unpick(g, x_shape, indices, axis))
@@ -98,26 +98,28 @@ def unpick(x, /, shape, indices, axis=-1):
     The transpose of `pick`: $\bar x_r = \bar z_{r\, i_r}$.
     """
     result = np.zeros_like(x, shape=shape)
-    result[_lines(shape, indices, axis)] = x
+    result[_checked(shape, indices, axis)] = x
     return result
 
 
 unpick.defvjp(lambda g, indices, axis: pick(g, indices, axis))
 
 
-def _lines(shape, indices, axis):
+def _checked(shape, indices, axis):
+    """The index of `pick`, or an error where it does not fit."""
     indices, axis = np.asarray(indices), one_axis(axis, len(shape))
-    others = shape[:axis] + shape[axis + 1 :]
+    others = (*shape[:axis], *shape[axis + 1 :])
     if indices.shape != others:
         raise ShapeError(f"indices must have the shape {others}, got {indices.shape}")
     if indices.size and (indices.min() < 0 or indices.max() >= shape[axis]):
         low, high = indices.min(), indices.max()
         raise OutOfRangeError(f"indices must lie between 0 and {shape[axis] - 1}, got {low if low < 0 else high}")
-    if len(others) == 1:
-        return (_counting(others[0]), indices) if axis else (indices, _counting(others[0]))
-    grid = [_counting(n).reshape([-1 if j == i else 1 for j in range(len(others))]) for i, n in enumerate(others)]
+    return lines(shape, indices, axis)
+
+
+def lines(shape, indices, axis):
+    """The index of one element of each line along `axis`, which counts from the front: that at the position in `indices`."""
+    others = (*shape[:axis], *shape[axis + 1 :])
+    ndim = len(others)
+    grid = [np.arange(n).reshape([-1 if j == i else 1 for j in range(ndim)]) for i, n in enumerate(others)]
     return (*grid[:axis], indices, *grid[axis:])
-
-
-def _counting(n):
-    return np.arange(n)

@@ -11,7 +11,7 @@ _SAMPLES = (call((4, 3), index=1), call((4, 3), index=(slice(None, None, -2), No
             call((4, 3), index=np.array([True, False, True, True])), call((4, 3), index=([0, 0, 3], [1, 1, 2])))
 
 
-@indexing(samples=_SAMPLES)
+@indexing(samples=_SAMPLES, skips={"exported": "written as x[index]"})
 def getitem(x, /, index):
     r"""The elements `x[index]`; a view where NumPy gives a view. An index out of range raises an OutOfRangeError.
 
@@ -42,7 +42,8 @@ def scatter_add(x, /, shape, index):
 scatter_add.defvjp(lambda g, index: getitem(g, index))
 
 
-@indexing(samples=(call((4, 3), (3,), index=1), call((4, 3), (2, 1), index=([0, 3],)), call((4, 3), (), index=slice(1, 3))))
+@indexing(skips={"exported": "written as x[index] = y"},
+          samples=(call((4, 3), (3,), index=1), call((4, 3), (2, 1), index=([0, 3],)), call((4, 3), (), index=slice(1, 3))))
 def set_at(x, y, /, index):
     r"""A copy of `x` in which `y`, broadcast, stands at `index`; written twice, the last one counts.
 

@@ -21,7 +21,7 @@ def erf(x, /):
 
     $z = \operatorname{erf} x \;\Rightarrow\; \bar x = \bar z\, \tfrac{2}{\sqrt\pi}\, e^{-x^2}$
     """
-    return in_blocks(_ERF, x)
+    return in_blocks(ERF, x)
 
 
 erf.defvjp(lambda g, x: g * (_SLOPE * exp(-x * x)))
@@ -39,8 +39,8 @@ def erfc(x, /):
 erfc.defvjp(lambda g, x: g * (-_SLOPE * exp(-x * x)))
 
 # One function per dtype; a missing one is computed in float64.
-_ERF = {"float64": error_function, "float32": error_function_float32, "float16": error_function_float32,
-        "bfloat16": error_function_float32}
+ERF = {"float64": error_function, "float32": error_function_float32, "float16": error_function_float32,
+       "bfloat16": error_function_float32}
 _ERFC = {"float64": complement, "float32": complement_float32}
 
 

@@ -1,6 +1,7 @@
 """Random tensors. `generator` is the `Generator` to draw from; without one, the default generator, which `manual_seed` sets."""
 
 from math import prod
+from typing import Any
 
 from ..backend import move
 from ..core.value import Value
@@ -58,7 +59,7 @@ def normal(mean=0.0, std=1.0, size=(), generator=None, dtype=None, device=None, 
     return _placed(numbers * std + mean, device, requires_grad)
 
 
-def randint(low, high=None, size=None, generator=None, dtype=None, device=None):
+def randint(low: Any, high: Any = None, size=None, generator=None, dtype=None, device=None):
     """Integers from `low` up to but not including `high`, all equally likely; `randint(high, size)` starts from 0.
 
     >>> rg.randint(5, (2, 3)).shape

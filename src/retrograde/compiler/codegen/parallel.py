@@ -7,25 +7,23 @@ that a worker that comes late can never take a chunk of a region that it has not
 """
 
 #: Words of the pool's record, one cache line apart where different threads write them.
-TICKET, DONE, WAKE, SLEEPERS, IS_RUNNING, IS_CLOSED, FUNCTION, TABLE, WORKERS = 0, 8, 16, 24, 32, 40, 48, 49, 50
-WORDS = 64
+_PLACES = {"TICKET": 0, "DONE": 8, "WAKE": 16, "SLEEPERS": 24, "IS_RUNNING": 32, "IS_CLOSED": 40, "FUNCTION": 48, "TABLE": 49,
+           "WORKERS": 50}
+WORKERS, WORDS = _PLACES["WORKERS"], 64
 
 _WAIT, _AWAKEN = 128, 129  # FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 
 
-def pool_text(futex_number, idle, operand):
-    """The module of the pool, as LLVM text, for the number of a system call and an intrinsic that idles."""
-    pause = f"call void @{idle}({operand})"
-    word = {name: f"getelementptr i64, ptr %pool, i64 {at}" for name, at in globals().items() if isinstance(at, int)}
-    return f"""
+#: The pool where workers share: @@names@@ are filled in by `pool_text`.
+_SHARED = """
 declare i64 @syscall(i64, ...)
-declare void @{idle}({operand.partition(" ")[0]})
+declare void @@@idle@@(@@type@@)
 
 ; Take chunks until none is left.
-define internal void @take(ptr %pool) {{
+define internal void @take(ptr %pool) {
 entry:
-  %ticket = {word["TICKET"]}
-  %done = {word["DONE"]}
+  %ticket = @@TICKET@@
+  %done = @@DONE@@
   br label %look
 look:
   %seen = load atomic i64, ptr %ticket acquire, align 8
@@ -37,24 +35,24 @@ look:
 try:
   %following = add i64 %seen, 1
   %pair = cmpxchg ptr %ticket, i64 %seen, i64 %following acq_rel monotonic
-  %won = extractvalue {{ i64, i1 }} %pair, 1
+  %won = extractvalue { i64, i1 } %pair, 1
   br i1 %won, label %run, label %look
 run:
-  %function.place = {word["FUNCTION"]}
+  %function.place = @@FUNCTION@@
   %function = load ptr, ptr %function.place, align 8
-  %table.place = {word["TABLE"]}
+  %table.place = @@TABLE@@
   %table = load ptr, ptr %table.place, align 8
   call void %function(ptr %table, i64 %next)
   %before = atomicrmw add ptr %done, i64 1 acq_rel, align 8
   br label %look
 out:
   ret void
-}}
+}
 
 ; Run function(table, chunk) for all chunks below count, on all threads of the pool.
-define void @retrograde_parallel(ptr %pool, ptr %function, ptr %table, i64 %count) {{
+define void @retrograde_parallel(ptr %pool, ptr %function, ptr %table, i64 %count) {
 entry:
-  %workers.place = {word["WORKERS"]}
+  %workers.place = @@WORKERS@@
   %workers = load i64, ptr %workers.place, align 8
   %alone = icmp eq i64 %workers, 0
   br i1 %alone, label %serial, label %share
@@ -65,13 +63,13 @@ serial:
   %again = icmp ult i64 %i.next, %count
   br i1 %again, label %serial, label %out
 share:
-  %function.place = {word["FUNCTION"]}
+  %function.place = @@FUNCTION@@
   store ptr %function, ptr %function.place, align 8
-  %table.place = {word["TABLE"]}
+  %table.place = @@TABLE@@
   store ptr %table, ptr %table.place, align 8
-  %done = {word["DONE"]}
+  %done = @@DONE@@
   store atomic i64 0, ptr %done monotonic, align 8
-  %ticket = {word["TICKET"]}
+  %ticket = @@TICKET@@
   %old = load atomic i64, ptr %ticket monotonic, align 8
   %region = lshr i64 %old, 32
   %region.next = add i64 %region, 1
@@ -87,62 +85,62 @@ wait:
   %all = icmp eq i64 %finished, %count
   br i1 %all, label %out, label %idle
 idle:
-  {pause}
+  @@pause@@
   br label %wait
 out:
   ret void
-}}
+}
 
 ; Wake sleeping workers once a step.
-define internal void @wake(ptr %pool) {{
+define internal void @wake(ptr %pool) {
 entry:
-  %running = {word["IS_RUNNING"]}
+  %running = @@IS_RUNNING@@
   %is = load atomic i64, ptr %running monotonic, align 8
   %already = icmp ne i64 %is, 0
   br i1 %already, label %out, label %start
 start:
   store atomic i64 1, ptr %running seq_cst, align 8
-  %wake = {word["WAKE"]}
+  %wake = @@WAKE@@
   %before = atomicrmw add ptr %wake, i64 1 seq_cst, align 8
-  %sleepers.place = {word["SLEEPERS"]}
+  %sleepers.place = @@SLEEPERS@@
   %sleepers = load atomic i64, ptr %sleepers.place seq_cst, align 8
   %nobody = icmp eq i64 %sleepers, 0
   br i1 %nobody, label %out, label %call
 call:
-  %r = call i64 (i64, ...) @syscall(i64 {futex_number}, ptr %wake, i64 {_AWAKEN}, i64 2147483647, ptr null, ptr null, i64 0)
+  %r = call i64 (i64, ...) @syscall(i64 @@futex@@, ptr %wake, i64 @@awaken@@, i64 2147483647, ptr null, ptr null, i64 0)
   br label %out
 out:
   ret void
-}}
+}
 
 ; The end of a step: workers may sleep.
-define void @retrograde_rest(ptr %pool) {{
-  %running = {word["IS_RUNNING"]}
+define void @retrograde_rest(ptr %pool) {
+  %running = @@IS_RUNNING@@
   store atomic i64 0, ptr %running seq_cst, align 8
   ret void
-}}
+}
 
 ; Close the pool: every worker returns.
-define void @retrograde_close(ptr %pool) {{
-  %closed = {word["IS_CLOSED"]}
+define void @retrograde_close(ptr %pool) {
+  %closed = @@IS_CLOSED@@
   store atomic i64 1, ptr %closed seq_cst, align 8
-  %wake = {word["WAKE"]}
+  %wake = @@WAKE@@
   %before = atomicrmw add ptr %wake, i64 1 seq_cst, align 8
-  %r = call i64 (i64, ...) @syscall(i64 {futex_number}, ptr %wake, i64 {_AWAKEN}, i64 2147483647, ptr null, ptr null, i64 0)
+  %r = call i64 (i64, ...) @syscall(i64 @@futex@@, ptr %wake, i64 @@awaken@@, i64 2147483647, ptr null, ptr null, i64 0)
   ret void
-}}
+}
 
 ; The life of a worker.
-define void @retrograde_worker(ptr %pool) {{
+define void @retrograde_worker(ptr %pool) {
 entry:
-  %running = {word["IS_RUNNING"]}
-  %closed = {word["IS_CLOSED"]}
-  %wake = {word["WAKE"]}
-  %sleepers = {word["SLEEPERS"]}
+  %running = @@IS_RUNNING@@
+  %closed = @@IS_CLOSED@@
+  %wake = @@WAKE@@
+  %sleepers = @@SLEEPERS@@
   br label %work
 work:
   call void @take(ptr %pool)
-  {pause}
+  @@pause@@
   %is = load atomic i64, ptr %running monotonic, align 8
   %busy = icmp ne i64 %is, 0
   br i1 %busy, label %work, label %rest
@@ -158,15 +156,26 @@ check:
   br i1 %busy.now, label %woken, label %sleep
 sleep:
   %seen.wide = zext i32 %seen to i64
-  %r = call i64 (i64, ...) @syscall(i64 {futex_number}, ptr %wake, i64 {_WAIT}, i64 %seen.wide, ptr null, ptr null, i64 0)
+  %r = call i64 (i64, ...) @syscall(i64 @@futex@@, ptr %wake, i64 @@wait@@, i64 %seen.wide, ptr null, ptr null, i64 0)
   br label %woken
 woken:
   %one.less = atomicrmw sub ptr %sleepers, i64 1 seq_cst, align 8
   br label %work
 out:
   ret void
-}}
+}
 """
+
+
+def pool_text(futex_number, idle, operand):
+    """The module of the pool, as LLVM text, for the number of a system call and an intrinsic that idles."""
+    words = {name: f"getelementptr i64, ptr %pool, i64 {at}" for name, at in _PLACES.items()}
+    words |= {"idle": idle, "type": operand.partition(" ")[0], "pause": f"call void @{idle}({operand})"}
+    words |= {"futex": futex_number, "wait": _WAIT, "awaken": _AWAKEN}
+    text = _SHARED
+    for name, value in words.items():
+        text = text.replace(f"@@{name}@@", str(value))
+    return text
 
 #: The pool where threads cannot share: everything runs on the thread that calls.
 SERIAL = """
