@@ -44,11 +44,8 @@ def imports(path):
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
-        if node.level < depth:
-            target = package_of(path)
-        else:
-            target = node.module.split(".")[0] if node.module else None
-        names = [target] if target else [alias.name for alias in node.names]
+        stem = package_of(path) if node.level < depth else (node.module or "").split(".")[0]
+        names = [stem] if stem else [alias.name for alias in node.names]
         for name in names:
             yield name, node.lineno, id(node) in inner
 

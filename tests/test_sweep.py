@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
-import sweeping
-from sweeping import FLOATS, cases, gradients, has_derivative, plain, results
 
 import retrograde as rg
+import sweeping
 from retrograde.core.value import Value
 from retrograde.dtypes import is_float
 from retrograde.testing import check_gradients
+from sweeping import FLOATS, cases, gradients, has_derivative, plain, results
 
 NAMES = rg.ops.names()
 DIFFERENTIABLE = [name for name in NAMES if has_derivative(rg.ops.get(name))]

@@ -39,40 +39,62 @@ from .ops.activation import (
     hardswish,
     leaky_relu,
     log_sigmoid,
-    log_sigmoid as logsigmoid,
     log_softmax,
     mish,
     relu,
     selu,
     sigmoid,
     silu,
-    silu as swish,
     softmax,
     softplus,
 )
+from .ops.activation import (
+    log_sigmoid as logsigmoid,
+)
+from .ops.activation import (
+    silu as swish,
+)
 from .ops.arithmetic import (
     abs,
-    abs as absolute,
     add,
     divide,
-    divide as div,
-    divide as true_divide,
     floor_divide,
     multiply,
-    multiply as mul,
     negative,
-    negative as neg,
-    negative as negate,
     positive,
     power,
-    power as pow,
     reciprocal,
     remainder,
-    remainder as mod,
     sign,
     sqrt,
     square,
     subtract,
+)
+from .ops.arithmetic import (
+    abs as absolute,
+)
+from .ops.arithmetic import (
+    divide as div,
+)
+from .ops.arithmetic import (
+    divide as true_divide,
+)
+from .ops.arithmetic import (
+    multiply as mul,
+)
+from .ops.arithmetic import (
+    negative as neg,
+)
+from .ops.arithmetic import (
+    negative as negate,
+)
+from .ops.arithmetic import (
+    power as pow,
+)
+from .ops.arithmetic import (
+    remainder as mod,
+)
+from .ops.arithmetic import (
     subtract as sub,
 )
 from .ops.classification import (
@@ -83,7 +105,6 @@ from .ops.classification import (
 from .ops.comparisons import (
     bitwise_and,
     bitwise_invert,
-    bitwise_invert as bitwise_not,
     bitwise_or,
     bitwise_xor,
     clip,
@@ -104,6 +125,9 @@ from .ops.comparisons import (
     not_equal,
     where,
 )
+from .ops.comparisons import (
+    bitwise_invert as bitwise_not,
+)
 from .ops.contractions import (
     contract,
     einsum,
@@ -112,11 +136,15 @@ from .ops.contractions import (
 )
 from .ops.conversions import (
     astype,
-    astype as cast,
     bitcast,
     contiguous,
     contiguous_backward,
     copy_to_device,
+)
+from .ops.conversions import (
+    astype as cast,
+)
+from .ops.conversions import (
     copy_to_device as to_device,
 )
 from .ops.convolution import (
@@ -135,11 +163,13 @@ from .ops.exponential import (
     exp2,
     expm1,
     log,
-    log as ln,
-    log10,
     log1p,
     log2,
+    log10,
     logaddexp,
+)
+from .ops.exponential import (
+    log as ln,
 )
 from .ops.gathering import (
     add_along_axis,
@@ -150,18 +180,26 @@ from .ops.gathering import (
 )
 from .ops.hyperbolic import (
     acosh,
-    acosh as arccosh,
     asinh,
-    asinh as arcsinh,
     atanh,
-    atanh as arctanh,
     cosh,
     sinh,
 )
+from .ops.hyperbolic import (
+    acosh as arccosh,
+)
+from .ops.hyperbolic import (
+    asinh as arcsinh,
+)
+from .ops.hyperbolic import (
+    atanh as arctanh,
+)
 from .ops.joins import (
     concatenate,
-    concatenate as concat,
     stack,
+)
+from .ops.joins import (
+    concatenate as concat,
 )
 from .ops.linear import (
     linear,
@@ -171,9 +209,11 @@ from .ops.loss import (
     binary_cross_entropy_with_logits,
     huber_loss,
     l1_loss,
-    l1_loss as mae_loss,
     mse_loss,
     smooth_l1_loss,
+)
+from .ops.loss import (
+    l1_loss as mae_loss,
 )
 from .ops.matrices import (
     diag,
@@ -184,7 +224,6 @@ from .ops.matrices import (
 )
 from .ops.movements import (
     broadcast_to,
-    broadcast_to as expand,
     expand_dims,
     flatten,
     flip,
@@ -192,12 +231,19 @@ from .ops.movements import (
     moveaxis,
     pad,
     permute_dims,
-    permute_dims as permute,
     ravel,
     reshape,
     shrink,
     squeeze,
     transpose,
+)
+from .ops.movements import (
+    broadcast_to as expand,
+)
+from .ops.movements import (
+    permute_dims as permute,
+)
+from .ops.movements import (
     transpose as swapaxes,
 )
 from .ops.pooling import (
@@ -211,10 +257,14 @@ from .ops.pooling import (
 )
 from .ops.products import (
     cumprod,
-    cumprod as cumulative_prod,
     cumsum,
-    cumsum as cumulative_sum,
     prod,
+)
+from .ops.products import (
+    cumprod as cumulative_prod,
+)
+from .ops.products import (
+    cumsum as cumulative_sum,
 )
 from .ops.random import (
     Generator,
@@ -229,12 +279,16 @@ from .ops.random import (
 from .ops.reductions import (
     logsumexp,
     max,
-    max as amax,
     mean,
     min,
-    min as amin,
     norm,
     sum,
+)
+from .ops.reductions import (
+    max as amax,
+)
+from .ops.reductions import (
+    min as amin,
 )
 from .ops.repetition import (
     repeat,
@@ -250,8 +304,12 @@ from .ops.rounding import (
     ceil,
     floor,
     round,
-    round as rint,
     trunc,
+)
+from .ops.rounding import (
+    round as rint,
+)
+from .ops.rounding import (
     trunc as fix,
 )
 from .ops.searches import (
@@ -272,12 +330,14 @@ from .ops.sorting import (
 )
 from .ops.special import (
     atan2,
-    atan2 as arctan2,
     erf,
     erfc,
     hypot,
     sinc,
     xlogy,
+)
+from .ops.special import (
+    atan2 as arctan2,
 )
 from .ops.spreads import (
     std,
@@ -285,15 +345,21 @@ from .ops.spreads import (
 )
 from .ops.trigonometric import (
     acos,
-    acos as arccos,
     asin,
-    asin as arcsin,
     atan,
-    atan as arctan,
     cos,
     sin,
     tan,
     tanh,
+)
+from .ops.trigonometric import (
+    acos as arccos,
+)
+from .ops.trigonometric import (
+    asin as arcsin,
+)
+from .ops.trigonometric import (
+    atan as arctan,
 )
 from .tensor.creation import (
     arange,

@@ -50,7 +50,7 @@ def _plan(tree, leaves):
         return (lambda parts: kind(zip(tree, parts, strict=True))), [_plan(part, leaves) for part in tree.values()]
     if is_dataclass(tree) and not isinstance(tree, type):
         names = [f.name for f in fields(tree)]
-        make = lambda parts: kind(**dict(zip(names, parts, strict=True)))  # noqa: E731
+        make = lambda parts: kind(**dict(zip(names, parts, strict=True)))
         return make, [_plan(getattr(tree, name), leaves) for name in names]
     leaves.append(tree)
     return _LEAF, ()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import sweeping
 
 import retrograde as rg
+import sweeping
 from retrograde.dtypes import is_float
 
 torch = pytest.importorskip("torch")

@@ -37,7 +37,9 @@ def test_inner_and_outer_derivatives_are_not_confused():
 
 
 def test_argnums_chooses_arguments():
-    function = lambda x, y, z: x * y + z  # noqa: E731
+    def function(x, y, z):
+        return x * y + z
+
     assert rg.grad(function, argnums=1)(2.0, 3.0, 4.0) == 2.0
     assert rg.grad(function, argnums=(0, -1))(2.0, 3.0, 4.0) == (3.0, 1.0)
     with pytest.raises(ArgumentError, match="3"):

@@ -27,7 +27,8 @@ def infer(op, args):
 
 def stand_in(argument):
     """`argument` with symbols replaced by arrays that take no memory: ones, or zeros for integers, which are valid
-    indices and labels."""
+    indices and labels.
+    """
     if isinstance(argument, Symbol):
         fill = np.zeros((), argument.dtype) if argument.dtype.kind in "iub" else np.ones((), argument.dtype)
         return np.broadcast_to(fill, argument.shape)

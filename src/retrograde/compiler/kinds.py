@@ -21,7 +21,8 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "matmul", or "call" for all that has
-        no lowering and runs as a library call."""
+        no lowering and runs as a library call.
+        """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)
         return self._kinds[node]
@@ -51,11 +52,15 @@ def _kind(facts, node):
         return "elementwise"
     if op.name in REDUCTIONS and _is_plain_reduction(node):
         return "reduction"
-    if op.name == "matmul" and node.dtype.kind == "f" and all(isinstance(n, Symbol) and n.ndim >= 2 and n.dtype == node.dtype for n in node.args):
+    if op.name == "matmul" and node.dtype.kind == "f" and all(_is_matrix(a, node.dtype) for a in node.args):
         return "matmul"
     if is_movement(node) and isinstance(node.args[0], Symbol) and facts.index_map(node) is not None:
         return "view"
     return "call"
+
+
+def _is_matrix(argument, dtype):
+    return isinstance(argument, Symbol) and argument.ndim >= 2 and argument.dtype == dtype
 
 
 def is_emittable(op):

@@ -16,7 +16,7 @@ class Arena:
     def place(self, node, size, first, last):
         """Reserve `size` bytes for `node` from step `first` to step `last`."""
         size = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
-        busy = sorted((at, end) for at, end, f, l in self._taken if f <= last and first <= l)
+        busy = sorted((at, end) for at, end, since, until in self._taken if since <= last and first <= until)
         start = 0
         for at, end in busy:
             if start + size <= at:

@@ -114,7 +114,8 @@ class Program:
             pointers[place] = address_of(array)
         found = None
         if self._needs_arrays:
-            found = _Arrays(self, arrays, state, fresh)
+            known = {**fresh, **dict(zip(self._inputs, arrays, strict=True)), **dict(zip(self._state, state, strict=True))}
+            found = _Arrays(self.homes, self._fixed, known)
         for segment in self.segments:
             segment(self._table_address, found)
         return self._finished(found, fresh)
@@ -134,34 +135,29 @@ class Program:
 class _Arrays:
     """The array of each stored node during one call."""
 
-    def __init__(self, program, arrays, state, fresh):
-        self._program, self._arrays, self._state, self._fresh = program, arrays, state, fresh
-        self._others = {}
+    def __init__(self, homes, fixed, known):
+        self._homes, self._fixed, self._known = homes, fixed, known
 
     def __getitem__(self, node):
-        program = self._program
-        node = program.homes.get(node, node)
-        if node in self._fresh:
-            return self._fresh[node]
-        if id(node) in program._fixed:
-            return program._fixed[id(node)]
-        if node in self._others:
-            return self._others[node]
-        number = program.slot(node) - 1
-        return self._arrays[number] if number < len(self._arrays) else self._state[number - len(self._arrays)]
+        return self._found(self._homes.get(node, node))
+
+    def _found(self, node):
+        if node in self._known:
+            return self._known[node]
+        return self._fixed[id(node)]
 
     def __contains__(self, node):
-        program, home = self._program, self._program.homes.get(node, node)
-        return home in self._others or home in self._fresh or id(home) in program._fixed or id(home) in program._slots
+        node = self._homes.get(node, node)
+        return node in self._known or id(node) in self._fixed
 
     def __setitem__(self, node, value):
-        self._others[node] = value
+        self._known[node] = value
 
     def taken(self, node):
         """The array of a result, which the caller may keep."""
         if not isinstance(node, Symbol):
             return np.array(node)
-        return self._fresh[node] if node in self._fresh else self[node].copy()
+        return self[node].copy()
 
 
 def address_of(array):

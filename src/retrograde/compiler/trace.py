@@ -58,7 +58,7 @@ class Trace:
         symbolic = [self.symbolic(a) for a in args]
         try:
             spec = infer(op, symbolic)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
             raise explained(op, error, args) from None
         node = Symbol(op, tuple(symbolic), None, None) if op.is_multiple else Symbol(op, tuple(symbolic), *spec)
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])

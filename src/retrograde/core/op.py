@@ -10,7 +10,6 @@ from .dispatch import dispatcher
 from .rule import Rule
 from .value import Projection, Value
 
-
 Arguments = ParamSpec("Arguments")
 
 

@@ -5,10 +5,10 @@ import string
 import numpy as np
 
 from ..dtypes import bfloat16
-from ..errors import ShapeError
 from ._families import composite, contraction
 from ._samples import call
-from .movements import broadcast_to, expand_dims, permute_dims, reshape, transpose, unbroadcast
+from .movements import broadcast_to, expand_dims, reshape, transpose, unbroadcast
+
 
 @contraction(samples=(call((2, 3), (3, 4)), call((3,), (3,)), call((2, 3), (3,)), call((3,), (3, 2)), call((2, 1, 2, 3), (4, 3, 2)),
                       call((0, 3), (3, 2)), call((2, 0), (0, 3))))

@@ -4,9 +4,9 @@ import numpy as np
 
 from ..shapes import axis_tuple, one_axis
 from ._families import reduction
-from ._samples import call, distinct, of
-from .joins import concatenate, stack
-from .movements import broadcast_to, flip, moveaxis, pad, reshape, shrink
+from ._samples import call
+from .joins import stack
+from .movements import flip, moveaxis, pad, reshape
 from .reductions import spread
 
 _WITH_ZEROS = np.array([[0.0, 2.0, -1.5], [0.0, 0.0, 3.0], [1.0, 0.5, 2.0]])

@@ -1,5 +1,6 @@
 """Reductions: axes folded into one number each. `axis` is None for all, an integer, or a tuple; negative ones count
-from the end."""
+from the end.
+"""
 
 from typing import Any
 

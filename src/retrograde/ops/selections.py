@@ -1,5 +1,6 @@
 """Indexing: elements chosen or written by NumPy's indices: integers, slices, ellipsis, newaxis, integer and boolean
-arrays."""
+arrays.
+"""
 
 import numpy as np
 

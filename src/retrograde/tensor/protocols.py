@@ -1,6 +1,5 @@
 """NumPy's protocols: its functions, called on tensors, are ours, with gradients."""
 
-import inspect
 
 import numpy as np
 

@@ -6,9 +6,28 @@ from ..backend import device_of
 from ..core.gradient import backward
 from ..core.value import Value
 from ..errors import DTypeError, GraphError
-from ..ops import activation, arithmetic, comparisons, contractions, conversions, exponential, movements, products
-from ..ops import gathering, hyperbolic, matrices, reductions, repetition, rounding, searches, selections, sorting, special
-from ..ops import spreads, trigonometric
+from ..ops import (
+    activation,
+    arithmetic,
+    comparisons,
+    contractions,
+    conversions,
+    exponential,
+    gathering,
+    hyperbolic,
+    matrices,
+    movements,
+    products,
+    reductions,
+    repetition,
+    rounding,
+    searches,
+    selections,
+    sorting,
+    special,
+    spreads,
+    trigonometric,
+)
 from ..ops._arrays import arrays
 from . import inplace
 from .protocols import array_function, array_ufunc

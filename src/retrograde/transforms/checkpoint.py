@@ -53,7 +53,7 @@ def _outside(records, start):
         parent for record in sorted(inside, key=lambda r: r.order) for parent in record.parents
         if parent is not None and parent not in inside
     )
-    return tuple([*found, *(r for r in records if r not in inside and r not in found)])
+    return (*found, *(r for r in records if r not in inside and r not in found))
 
 
 class _Segment:

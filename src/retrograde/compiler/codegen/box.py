@@ -32,15 +32,16 @@ class Box:
 
     def merged(self):
         """The same work in fewer loops: those of length 1 gone, neighbours that every address crosses evenly made one."""
-        box, i = self._without_unit_loops(), 0
+        box, i = self.without_unit_loops(), 0
         while i + 1 < len(box.lengths):
-            if box._can_merge(i):
-                box = box._joined(i)
+            if box.can_join(i):
+                box = box.joined(i)
             else:
                 i += 1
         return box
 
-    def _without_unit_loops(self):
+    def without_unit_loops(self):
+        """The box without loops of length 1."""
         keep = [i for i, n in enumerate(self.lengths) if n != 1]
         return self._selected(lambda values: tuple(values[i] for i in keep))
 
@@ -51,14 +52,16 @@ class Box:
             tuple(replace(s, steps=pick(s.steps)) for s in self.stores),
         )
 
-    def _can_merge(self, i):
+    def can_join(self, i):
+        """Whether loop `i` and the next one can be one loop."""
         if self.is_reduced[i] != self.is_reduced[i + 1]:
             return False
         length = self.lengths[i + 1]
         moves = [e.steps for e in self.entries if isinstance(e, Load)] + [s.steps for s in self.stores]
         return all(steps[i] == steps[i + 1] * length for steps in moves)
 
-    def _joined(self, i):
+    def joined(self, i):
+        """The box with loop `i` and the next one made one."""
         lengths = (*self.lengths[:i], self.lengths[i] * self.lengths[i + 1], *self.lengths[i + 2 :])
         joined = self._selected(lambda values: values[:i] + values[i + 1 :])
         flags = tuple(

@@ -129,7 +129,7 @@ class _Writer:
         self.ir = ir.IRBuilder(function.append_basic_block("entry"))
         self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy else None)
         self.levels = [self._level(e.steps) for e in box.entries]
-        self.counters, self.values, self.mask = {}, {}, None
+        self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
         self.sums = {}
 
     def _level(self, steps):
@@ -142,6 +142,9 @@ class _Writer:
 
     def _enter(self, level):
         """Compute what is known inside `level` loops, then go on to the next loop."""
+        if level == self.masked_level:
+            left = self.ir.sub(_INDEX(self.box.lengths[self.vector]), self.counters[self.vector])
+            self.mask = self.k.first_lanes(left)
         for number, at in enumerate(self.levels):
             if at == level:
                 self.values[number] = self._value(self.box.entries[number])
@@ -194,7 +197,7 @@ class _Writer:
         lanes = self.lanes
         whole = length - length % lanes
         if self.is_heavy and whole != length:
-            self._masked_loop(level, start, stop, length)
+            self._masked_loop(level, start, stop)
             return
         if stop.constant == length if isinstance(stop, ir.Constant) else False:
             if whole:
@@ -216,18 +219,11 @@ class _Writer:
         self._loop(level, _INDEX(whole), _INDEX(length), self.lanes)
         self.mask = None
 
-    def _masked_loop(self, level, start, stop, length):
+    def _masked_loop(self, level, start, stop):
         """All of the loop with a computed mask, so that a long body is written once."""
-        enter = self._enter
-
-        def masked(inner):
-            if inner == level + 1:
-                self.mask = self.k.first_lanes(self.ir.sub(_INDEX(length), self.counters[self.vector]))
-            enter(inner)
-
-        self._enter = masked
+        self.masked_level = level + 1
         self._loop(level, start, stop, self.lanes)
-        self._enter, self.mask = enter, None
+        self.masked_level, self.mask = None, None
 
     # Values
 
