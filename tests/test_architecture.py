@@ -83,6 +83,11 @@ def test_every_op_is_exported_and_documented_with_its_aliases():
         assert getattr(rg, alias) is getattr(rg, name)
 
 
+def test_every_differentiable_op_has_a_rule_or_is_made_of_ops_that_do():
+    without = [n for n in rg.ops.names() if (op := rg.ops.get(n)).is_differentiable and not (op.has_rule or op.is_composite)]
+    assert not without
+
+
 def test_every_public_function_of_an_op_file_has_a_docstring():
     for path in FILES:
         for node in ast.parse(path.read_text()).body:

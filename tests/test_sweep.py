@@ -24,7 +24,8 @@ def sweep(check, names=NAMES):
     ])
 
 
-CHECKS = {"docs", "exported", "values", "dtypes", "integers", "layouts", "gradients", "gradient dtypes", "gradient memory", "single inputs"}
+CHECKS = {"docs", "exported", "values", "dtypes", "integers", "layouts", "gradients", "gradient dtypes", "gradient memory",
+          "single inputs"}
 
 
 def test_skips_name_checks_of_this_sweep():

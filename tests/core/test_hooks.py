@@ -50,7 +50,7 @@ def test_a_removed_hook_is_silent():
 def test_removing_one_of_two_equal_hooks_leaves_the_other():
     seen = []
     x = leaf(2.0)
-    hook = lambda g: seen.append(1)  # noqa: E731
+    hook = lambda g: seen.append(1)
     first, _ = x.register_hook(hook), x.register_hook(hook)
     first.remove()
     (x * 2).backward()

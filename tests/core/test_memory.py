@@ -157,7 +157,7 @@ def test_a_function_makes_no_reference_cycle():
 
         @staticmethod
         def backward(ctx, g):
-            x, z = ctx.saved_tensors
+            _x, _z = ctx.saved_tensors
             return g * 2
 
     with collector_off():

@@ -80,7 +80,8 @@ THEIRS = {
     "max": _reduced(lambda x, a, k, w: torch.amax(x, _axis(a), k)), "min": _reduced(lambda x, a, k, w: torch.amin(x, _axis(a), k)),
     "logsumexp": lambda x, axis=None, keepdims=False: torch.logsumexp(x, tuple(range(x.ndim)) if axis is None else axis, keepdims),
     "softmax": _softmax(torch.softmax), "log_softmax": _softmax(torch.log_softmax),
-    "norm": lambda x, ord=None, axis=None, keepdims=False: torch.linalg.vector_norm(x, 2 if ord in (None, "fro") else ord, axis, keepdims),
+    "norm": lambda x, ord=None, axis=None, keepdims=False:
+        torch.linalg.vector_norm(x, 2 if ord in (None, "fro") else ord, axis, keepdims),
     "cumsum": lambda x, axis=None, **_: torch.cumsum(x.reshape(-1) if axis is None else x, axis or 0),
     "cumprod": lambda x, axis=None, **_: torch.cumprod(x.reshape(-1) if axis is None else x, axis or 0),
     "reshape": lambda x, shape: x.reshape(shape) if not isinstance(shape, int) else x.reshape((shape,)),
@@ -106,7 +107,8 @@ THEIRS = {
     "huber_loss": _loss(F.huber_loss), "smooth_l1_loss": _loss(F.smooth_l1_loss), "nll_loss": _loss(F.nll_loss),
     "cross_entropy": _loss(F.cross_entropy),
     "conv2d": F.conv2d, "linear": F.linear,
-    "tril": lambda x, k=0: torch.tril(x, k), "triu": lambda x, k=0: torch.triu(x, k), "trace": lambda x, **axes: _diagonal(x, **axes).sum(-1), "diagonal": lambda x, **axes: _diagonal(x, **axes),
+    "tril": lambda x, k=0: torch.tril(x, k), "triu": lambda x, k=0: torch.triu(x, k),
+    "trace": lambda x, **axes: _diagonal(x, **axes).sum(-1), "diagonal": lambda x, **axes: _diagonal(x, **axes),
     "sort": lambda x, axis=-1, descending=False: _ordered(torch.sort, x, axis, descending)[0],
     "argsort": lambda x, axis=-1, descending=False: _ordered(torch.argsort, x, axis, descending),
     "var": lambda x, axis=None, keepdims=False, correction=0: torch.var(x, axis, correction=correction, keepdim=keepdims),
@@ -122,7 +124,8 @@ THEIRS = {
     "shrink": lambda x, ranges: x[tuple(slice(None) if r is None else slice(*r) for r in ranges)],
     "binary_cross_entropy": _loss(F.binary_cross_entropy),
     "binary_cross_entropy_with_logits": _loss(F.binary_cross_entropy_with_logits),
-    "max_pool2d_with_taps": lambda x, *a, **k: F.max_pool2d(x, *a, **k), "avg_pool2d": lambda x, *a, **k: F.avg_pool2d(x[None], *a, **k)[0] if x.ndim < 4 else F.avg_pool2d(x, *a, **k),
+    "max_pool2d_with_taps": lambda x, *a, **k: F.max_pool2d(x, *a, **k),
+    "avg_pool2d": lambda x, *a, **k: F.avg_pool2d(x[None], *a, **k)[0] if x.ndim < 4 else F.avg_pool2d(x, *a, **k),
     "adaptive_avg_pool2d": F.adaptive_avg_pool2d,
 }
 

@@ -1,6 +1,7 @@
 """Modules made of modules, and the two that only pass on."""
 
 from math import prod
+from typing import Any
 
 from ..errors import DTypeError, OutOfRangeError
 from ..ops.movements import reshape
@@ -51,7 +52,8 @@ class _Numbered(Module):
 
     def __getitem__(self, index):
         found = self._listed()[index]
-        return type(self)(*self._constructed(found)) if isinstance(index, slice) else found
+        kind: Any = type(self)
+        return kind(*self._constructed(found)) if isinstance(index, slice) else found
 
     def _constructed(self, modules):
         return (modules,)

@@ -22,10 +22,7 @@ class Hooks:
             answer = hook(module, args)
             if answer is not None:
                 args = answer if isinstance(answer, tuple) else (answer,)
-        if self._backward:
-            output = self._run_watched(module, args, kwargs)
-        else:
-            output = module.forward(*args, **kwargs)
+        output = self._run_watched(module, args, kwargs) if self._backward else module.forward(*args, **kwargs)
         for hook in tuple(self._after):
             answer = hook(module, args, output)
             output = output if answer is None else answer

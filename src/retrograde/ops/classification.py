@@ -4,6 +4,8 @@ The class axis is axis 1, or axis 0 of an input with one axis: (C,), (N, C), (N,
 of the input's shape without that axis.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..dtypes import is_float
@@ -164,7 +166,7 @@ def _slopes_in_ops(input, target, weight, ignore_index, reduction, label_smoothi
     return slopes - even * _per_class(weight, input) if label_smoothing else slopes
 
 
-def _factors(input, target, weight, ignore_index, reduction, label_smoothing):
+def _factors(input, target, weight, ignore_index, reduction, label_smoothing) -> tuple[Any, Any, Any]:
     """What multiplies the softmax, the target's class and all classes in the slopes of each loss."""
     axis, count = _class_axis(input), input.shape[_class_axis(input)]
     is_valid, classes = _valid(target, ignore_index)

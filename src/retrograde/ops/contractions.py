@@ -63,7 +63,8 @@ def einsum(subscripts, /, *operands):
 
 @contraction(is_variadic=True, skips={"exported": "einsum is its public face"}, samples=(
     call([(2, 3), (3, 4)], subscripts="ij,jk->ik"), call([(3, 3)], subscripts="ii"), call([(3, 3)], subscripts="ii->i"),
-    call([(2, 3), (2,)], subscripts="ij,i"), call([(2, 3)], subscripts="ij->j"), call([(2, 1, 3), (4, 3)], subscripts="...i,...i->..."),
+    call([(2, 3), (2,)], subscripts="ij,i"), call([(2, 3)], subscripts="ij->j"),
+    call([(2, 1, 3), (4, 3)], subscripts="...i,...i->..."),
     call([(2,), (3,), (2, 3)], subscripts="i,j,ij->")))
 def contract(operands, /, subscripts):
     r"""The forward pass of `einsum`: sum of products of `operands` over the axes that `subscripts` leaves out.

@@ -5,24 +5,32 @@ import numpy as np
 from ..shapes import axis_tuple, one_axis
 from ._families import reduction
 from ._samples import call
+from .comparisons import where as choose
 from .joins import stack
 from .movements import flip, moveaxis, pad, reshape
-from .reductions import spread
+from .reductions import selected, spread
 
-_WITH_ZEROS = np.array([[0.0, 2.0, -1.5], [0.0, 0.0, 3.0], [1.0, 0.5, 2.0]])
 
 
 @reduction(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3, 2), axis=(-1, 0), keepdims=True), call(()),
-                    call((0, 2), axis=0), call((5,), axis=-1)))
-def prod(x, /, axis=None, keepdims=False, dtype=None):
-    r"""Product of the elements of `x` over `axis`.
+                    call((0, 2), axis=0), call((5,), axis=-1),
+                    call((2, 3), where=np.array([[True, False, True], [False, True, True]]), axis=1)))
+def prod(x, /, axis=None, keepdims=False, dtype=None, where=None):
+    r"""Product of the elements of `x` over `axis`, of those that `where` selects if it is given.
 
     $z = \prod_i x_i \;\Rightarrow\; \bar x_i = \bar z \prod_{j \ne i} x_j$
     """
-    return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    if where is None:
+        return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
 
-prod.defvjp(lambda g, x, axis: spread(g, x.shape, axis) * _products_of_others(x, axis))
+def _prod_rule(g, x, axis, where):
+    factors = x if where is None else choose(where, x, 1)
+    return selected(spread(g, x.shape, axis) * _products_of_others(factors, axis), where)
+
+
+prod.defvjp(_prod_rule)
 
 
 def _products_of_others(x, axis):
@@ -88,6 +96,12 @@ def _cumprod_rule(g, x, axis):
         return moveaxis(g, -1, axis)
     before = cumprod(_shifted(x, 1, 1), -1)
     return moveaxis(before * _recurrence(_shifted(x, -1, 0), g), -1, axis)
+
+
+cumprod.defvjp(_cumprod_rule)
+
+
+cumprod.defvjp(_cumprod_rule)
 
 
 def _shifted(x, by, fill):

@@ -27,7 +27,8 @@ def spread(g, x_shape, axis):
     return broadcast_to(reshape(g, kept(x_shape, axis)), x_shape)
 
 
-def _selected(g, mask):
+def selected(g, mask):
+    """`g` where `mask` holds, else 0; all of it if there is no mask."""
     return g if mask is None else where(mask, g, 0)
 
 
@@ -42,7 +43,7 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
     return np.sum(x, axis, dtype, None, keepdims, where=where)
 
 
-sum.defvjp(lambda g, x_shape, axis, where: _selected(spread(g, x_shape, axis), where))
+sum.defvjp(lambda g, x_shape, axis, where: selected(spread(g, x_shape, axis), where))
 
 
 def _mean_in_ops(x, axis, keepdims, dtype, where):
@@ -65,7 +66,7 @@ def _mean_rule(g, x_shape, axis, where):
     if where is None:
         return spread(g / (count(x_shape, axis) or 1), x_shape, axis)
     taken = np.sum(np.broadcast_to(where, x_shape), axis=axis).reshape(g.shape)
-    return _selected(spread(g / taken, x_shape, axis), where)
+    return selected(spread(g / taken, x_shape, axis), where)
 
 
 mean.defvjp(_mean_rule)
@@ -124,7 +125,8 @@ def _dropped(shape, axis):
 logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * exp(x - spread(z, x.shape, axis)))
 
 
-@reduction(samples=(call((3,)), call((2, 3), axis=-1), call((2, 3), ord=1, axis=0), call(of((2, 3), distinct()), ord=np.inf, axis=1),
+@reduction(samples=(call((3,)), call((2, 3), axis=-1), call((2, 3), ord=1, axis=0),
+                    call(of((2, 3), distinct()), ord=np.inf, axis=1),
                     call((2, 3), ord=3, axis=(1,), keepdims=True)))
 def norm(x, /, ord=None, axis=None, keepdims=False):
     r"""Length of `x` over `axis`: $(\sum_i |x_i|^p)^{1/p}$ with $p$ = `ord`, by default 2; `inf` is the greatest

@@ -82,7 +82,7 @@ class Optimizer:
     #: The names of the tensors of a parameter's shape in its state; `_kept_in(group)` may choose among them.
     _kept: tuple = ()
 
-    def _kept_in(self, group):  # noqa: ARG002 - subclasses choose by it
+    def _kept_in(self, group):
         return self._kept
 
     def _advance(self, state):

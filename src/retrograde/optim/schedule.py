@@ -150,7 +150,8 @@ class ReduceLROnPlateau:
     def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
                  min_lr=0.0, eps=1e-8):
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise ArgumentError(f'mode must be "min" or "max" and threshold_mode "rel" or "abs", got {mode!r} and {threshold_mode!r}')
+            raise ArgumentError(f'mode must be "min" or "max" and threshold_mode "rel" or "abs", got {mode!r} and '
+                                f"{threshold_mode!r}")
         if factor >= 1:
             raise ArgumentError(f"factor must be below 1, got {factor}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience

@@ -75,10 +75,10 @@ def randint(low: Any, high: Any = None, size=None, generator=None, dtype=None, d
     return _placed(numbers if dtype is None else astype(numbers, dtype), device, False)
 
 
-def permutation(x, generator=None, device=None):
+def permutation(x: Any, generator=None, device=None):
     """The numbers below the integer `x`, or the entries of `x` along its first axis, in random order."""
     is_count = not isinstance(x, Value) and not hasattr(x, "shape")
-    size = x if is_count else x.shape[0]
+    size: Any = x if is_count else x.shape[0]
     order = random_permutation((generator or default_generator).take(2 * size), size)
     return _placed(order if is_count else take(asarray(x), order, 0), device, False)
 

@@ -47,7 +47,8 @@ def _difference(actual, expected, rtol, atol, check_dtype):
         gap = np.where(is_wrong, np.nan_to_num(np.abs(np.subtract(a, b, dtype=wide)), nan=np.inf), -1)
     worst = np.unravel_index(gap.argmax(), gap.shape)
     place = f" at index {tuple(map(int, worst))}" if a.ndim else ""
-    return f"expected {b[worst]}{place}, got {a[worst]}; {is_wrong.sum()} of {a.size} elements differ by more than rtol={rtol}, atol={atol}"
+    return (f"expected {b[worst]}{place}, got {a[worst]}; {is_wrong.sum()} of {a.size} elements differ by more "
+            f"than rtol={rtol}, atol={atol}")
 
 
 def _array(x):

@@ -25,7 +25,7 @@ def check_gradients(function, inputs, order=2, eps=1e-3, rtol=1e-6, atol=1e-8, s
     """Raise a GradientCheckError unless the derivatives of `function` up to `order` agree with finite differences.
 
     function  takes the `inputs`, returns a tensor or a tree of tensors
-    inputs    a tuple of arguments, or the only one; each may be a tree. Floats are tested, as float64; anything else is
+    inputs    a tuple or list of arguments, or the only one; each may be a tree. Floats are tested, as float64; anything else is
               handed through
     eps       the step of the differences: keep `inputs` at least three times as far from every kink
     rtol      how far they may lie apart, relative to the sum of the absolute terms of the directional derivative
@@ -37,7 +37,7 @@ def check_gradients(function, inputs, order=2, eps=1e-3, rtol=1e-6, atol=1e-8, s
     """
     if order < 1:
         raise ArgumentError(f"order must be at least 1, got {order}")
-    args = inputs if isinstance(inputs, tuple) else (inputs,)
+    args = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     leaves, build = tree.flatten(args)
     places = [i for i, leaf in enumerate(leaves) if _is_tested(leaf)]
     if not places:
@@ -132,7 +132,8 @@ def _as_tensor(g, x):
 
 def _check_form(found, point, where):
     if found.shape != point.shape or found.dtype != point.dtype:
-        raise GradientCheckError(f"{where} must have shape {point.shape} and dtype {point.dtype}, got {found.shape} and {found.dtype}")
+        raise GradientCheckError(f"{where} must have shape {point.shape} and dtype {point.dtype}, got {found.shape} "
+                                 f"and {found.dtype}")
 
 
 def _difference(function, points, seeds, i, direction, eps):
