@@ -60,6 +60,7 @@ CASES = {
     "sum with where": (lambda x: rg.sum(x, where=np.array([True, False])), ([1.0, 2.0],), ([1, 0],)),
     "mean with where": (lambda x: rg.mean(x, where=np.array([True, False, True])), ([1.0, 2.0, 3.0],), ([0.5, 0, 0.5],)),
     "var with where": (lambda x: rg.var(x, where=np.array([True, False, True])), ([1.0, 9.0, 3.0],), ([-1, 0, 1],)),
+    "prod with where, one zero": (lambda x: rg.prod(x, where=np.array([True, False, True])), ([0.0, 9.0, 3.0],), ([3, 0, 0],)),
     "logsumexp with -inf": (rg.logsumexp, ([-INF, 0.0, 0.0],), ([0, 0.5, 0.5],)),
     "softmax with -inf": (lambda x: rg.softmax(x) * np.array([1.0, 2.0, 4.0]), ([-INF, 0.0, 0.0],), ([0, -0.5, 0.5],)),
     "log_softmax with -inf": (lambda x: rg.log_softmax(x)[1:], ([-INF, 0.0, 0.0],), ([0, 0, 0],)),
@@ -227,11 +228,6 @@ def test_table_astype_to_an_integer_has_no_derivative():
 def test_table_index_out_of_range_is_an_index_error():
     with pytest.raises(IndexError):
         rg.tensor([1.0])[3]
-
-
-def test_table_prod_with_where_is_no_argument_and_says_so():
-    with pytest.raises(TypeError):
-        rg.prod(rg.tensor([1.0, 2.0]), where=np.array([True, False]))
 
 
 @BOTH

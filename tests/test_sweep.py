@@ -212,3 +212,37 @@ def test_op_without_a_derivative_needs_no_gradient(name):
 
 def _bound(op, args, kwargs):
     return rg.core.dispatch.binder(op)(*args, **kwargs)
+
+
+@sweep("gradients", [name for name in DIFFERENTIABLE if rg.ops.get(name).has_rule])
+def test_the_sweep_catches_a_rule_that_is_off_by_a_twentieth_of_a_percent(op, monkeypatch):
+    for number, rule in enumerate([op.joint] if op.joint else op.rules):
+        if rule is None:
+            continue
+        right, slopes = rule.function, []
+
+        def wrong(*saved, right=right, slopes=slopes):
+            found = right(*saved)
+            slopes.extend(np.abs(g.data if isinstance(g, Value) else g).max(initial=0) for g in _each(found) if g is not None)
+            return [g if g is None else g * 1.0005 for g in found] if isinstance(found, (tuple, list)) else found * 1.0005
+
+        with monkeypatch.context() as patch:
+            patch.setattr(rule, "function", wrong)
+            caught = not all(_passes(op, case) for case in cases(op))
+        assert caught or not slopes or max(slopes) == 0, f"rule {number} of {op.name}"
+
+
+def _each(found):
+    return found if isinstance(found, (tuple, list)) else [found]
+
+
+def _passes(op, case):
+    args, kwargs = case.drawn(np.float64)
+    operands = case.operands(args)
+    if not operands or kwargs.get("dtype") not in (None, np.float64):
+        return True
+    try:
+        check_gradients(lambda *x: op.call(*case.rebuilt(args, x), **kwargs), tuple(operands), order=1)
+    except rg.errors.GradientCheckError:
+        return False
+    return True

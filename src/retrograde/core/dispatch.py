@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import DTypeError, OutOfRangeError, RetrogradeError, ShapeError
 from . import anomaly
 from .mode import current
-from .value import Projection, Record, Value
+from .value import Projection, Record, Value, tick
 
 
 def dispatcher(op):
@@ -44,12 +44,12 @@ def unary(op):
         if has_shapes and array.dtype is narrow:
             data = algebra.settled(data, (array,))
         parent = x.record
-        if parent is None or not op.is_differentiable:
+        if parent is None:
             return kind(data)
         if op.packs is None:
-            return apply(op, (x,))
+            return apply(op, (x,)) if op.is_differentiable else kind(data)
         pack = op.packs[0]
-        return kind(data, Record(op, (parent,), (() if pack is None else pack((array,), data),)))
+        return _linked(kind, data, op, (parent,), ((),) if pack is None else (pack((array,), data),), None)
 
     return call
 
@@ -57,7 +57,7 @@ def unary(op):
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
-    has_shapes, narrow, broadcasts = algebra.has_shapes, algebra.narrow, op.broadcasts
+    has_shapes, narrow = algebra.has_shapes, algebra.narrow
 
     def call(x, y, /):
         kind = algebra.kind
@@ -69,8 +69,8 @@ def binary(op):
                 if y.__class__ is kind or isinstance(y, Value):
                     b, q = y.data, y.record
             elif isinstance(y, Value):
-                b, q = y.data, y.record
-                array = b
+                array = b = y.data
+                q = y.record
             else:
                 return kernel(x, y)
             if current() is not None:
@@ -80,29 +80,50 @@ def binary(op):
             raise explained(op, error, (x, y)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
-        if has_shapes and array.dtype is narrow:
+        dtype = array.dtype if has_shapes else None
+        if dtype is narrow and has_shapes:
             data = algebra.settled(data, (a, b))
-        if (p is None and q is None) or not op.is_differentiable:
+        if p is None and q is None:
             return kind(data)
         if op.packs is None:
-            return apply(op, (x, y))
+            return apply(op, (x, y)) if op.is_differentiable else kind(data)
         first, second = op.packs
         arrays = (a, b)
-        saved = (
-            () if p is None or first is None else first(arrays, data),
-            () if q is None or second is None else second(arrays, data),
-        )
-        is_alike = b.__class__ in _NUMBERS or a.__class__ in _NUMBERS or (
-            has_shapes and b.__class__ is native and a.__class__ is native and a.dtype is b.dtype
-            and (a.shape == b.shape or not broadcasts)
-        )
-        return kind(data, Record(op, (p, q), saved, None if is_alike else fitted(op, arrays, (p, q), data)))
+        if first is None and second is None:
+            saved = _NOTHING
+        else:
+            saved = (
+                () if first is None or p is None else first(arrays, data),
+                () if second is None or q is None else second(arrays, data),
+            )
+        if b.__class__ is native is a.__class__ and has_shapes:
+            is_alike = a.dtype is b.dtype and a.shape == b.shape
+        else:
+            is_alike = b.__class__ in _NUMBERS or a.__class__ in _NUMBERS
+        return _linked(kind, data, op, (p, q), saved, None if is_alike else fitted(op, arrays, (p, q), data))
 
     return call
 
 
 # Beside these an array keeps its shape and its dtype.
 _NUMBERS = frozenset([float, int])
+_NOTHING = ((), ())
+_new = object.__new__
+
+
+def _linked(kind, data, op, parents, saved, fits):
+    """`kind(data, Record(op, parents, saved, fits))` without the cost of calling two constructors."""
+    record = _new(Record)
+    record.op = op
+    record.parents = parents
+    record.saved = saved
+    record.fits = fits
+    record.order = tick()
+    record.hooks = None
+    value = _new(kind)
+    value.data = data
+    value.record = record
+    return value
 
 
 def general(op):

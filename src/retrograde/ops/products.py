@@ -11,7 +11,6 @@ from .movements import flip, moveaxis, pad, reshape
 from .reductions import selected, spread
 
 
-
 @reduction(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3, 2), axis=(-1, 0), keepdims=True), call(()),
                     call((0, 2), axis=0), call((5,), axis=-1),
                     call((2, 3), where=np.array([[True, False, True], [False, True, True]]), axis=1)))
@@ -96,9 +95,6 @@ def _cumprod_rule(g, x, axis):
         return moveaxis(g, -1, axis)
     before = cumprod(_shifted(x, 1, 1), -1)
     return moveaxis(before * _recurrence(_shifted(x, -1, 0), g), -1, axis)
-
-
-cumprod.defvjp(_cumprod_rule)
 
 
 cumprod.defvjp(_cumprod_rule)

@@ -1,0 +1,3 @@
+"""The command `retrograde`."""
+
+from .main import main
