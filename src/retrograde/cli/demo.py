@@ -27,7 +27,7 @@ def run(options):
     terminal.say(f"A {_NAMES[options.model]} learns from {len(digits.labels)} handwritten digits; "
                  f"{len(digits.held_out_labels)} are held out.")
     start = time.perf_counter()
-    with terminal.progress(options.passes) as told:
+    with _on_one_thread(), terminal.progress(options.passes) as told:
         model, history = train(options, digits, told)
     seconds = time.perf_counter() - start
     chances = predict(model, digits.held_out_images)
@@ -44,8 +44,15 @@ def run(options):
 
 def _require(options):
     """Find missing libraries before anything is trained."""
-    for module in ("rich.console", "sklearn.datasets", "safetensors", *(["matplotlib.figure"] if options.report else [])):
+    for module in ("rich.console", "sklearn.datasets", "safetensors", "threadpoolctl", *(["matplotlib.figure"] if options.report else [])):
         optional(module, "demo")
+
+
+def _on_one_thread():
+    """A context in which matrix products run on one thread: these are too small for more, and so they come out the same on
+    machines with any number of cores, and quickly on busy ones.
+    """
+    return optional("threadpoolctl", "demo").threadpool_limits(1, user_api="blas")
 
 
 def _show(terminal, digits, chances, seconds):

@@ -1,12 +1,11 @@
 """Anomalies: where the first NaN or infinity came from."""
 
 import sys
-from pathlib import Path
 
 from ..errors import AnomalyError
 from .value import Value
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = __name__.partition(".")[0]
 _HINT = ("; if rg.where selects another branch here, use where inside as well, so that the branch not taken stays "
          "finite: where(m, f(where(m, x, 1)), 0)")
 
@@ -14,7 +13,7 @@ _HINT = ("; if rg.where selects another branch here, use where inside as well, s
 def call_site():
     """The innermost line outside this package that led here, as `file:line in function`."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame = frame.f_back
     if frame is None:
         return "an unknown place"

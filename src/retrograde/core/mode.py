@@ -7,12 +7,10 @@ ordinary mode: the one test that the fast path of every op makes.
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(NamedTuple):
     """A mode other than the ordinary one."""
 
     records: bool = True
@@ -49,7 +47,7 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
 
     def __enter__(self):
         outer = current()
-        mode = replace(outer or _ORDINARY, **self._fields)
+        mode = (outer or _ORDINARY)._replace(**self._fields)
         self._outer.append(outer)
         _MODE.set(None if mode == _ORDINARY else mode)
 

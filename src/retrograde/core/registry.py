@@ -1,6 +1,6 @@
 """The registry: every op once, by name, by alias and by family."""
 
-from difflib import get_close_matches
+from importlib import import_module
 
 from ..errors import RegistryError
 
@@ -34,7 +34,7 @@ def get(name):
     """
     op = _OPS.get(_ALIASES.get(name, name))
     if op is None:
-        close = get_close_matches(name, [*_OPS, *_ALIASES], n=3)
+        close = import_module("difflib").get_close_matches(name, [*_OPS, *_ALIASES], n=3)  # only errors need it
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         raise RegistryError(f"no op is named {name!r}{hint}")
     return op

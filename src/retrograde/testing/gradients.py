@@ -47,7 +47,10 @@ def check_gradients(function, inputs, order=2, eps=1e-3, rtol=1e-6, atol=1e-8, s
         filled = list(leaves)
         for i, x in zip(places, floats, strict=True):
             filled[i] = x
-        return [x for x in tree.leaves(function(*build(filled))) if isinstance(x, Value) and is_float(x.data.dtype)]
+        found = [x for x in tree.leaves(function(*build(filled))) if isinstance(x, Value) and is_float(x.data.dtype)]
+        if not found:
+            raise GradientCheckError("the function returned no tensor of floats, so there is nothing to check")
+        return found
 
     names = [name for number, arg in enumerate(args) for name in _names(number, tree.leaves(arg))]
     points = [np.array(_data(leaves[i]), float64) for i in places]
