@@ -25,7 +25,7 @@ def shape_and_axes(draw, min_dims=1):
     signed = [a - len(shape) if draw(st.booleans()) else a for a in chosen]
     kind = draw(st.sampled_from([int, np.int64, np.int32]))
     signed = [kind(a) for a in signed]
-    forms = [None, tuple(signed)] + signed[:1]
+    forms = [None, tuple(signed), *signed[:1]]
     return shape, draw(st.sampled_from(forms))
 
 

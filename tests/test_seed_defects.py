@@ -1,4 +1,4 @@
-"""Defects found by running the five systems (SEED_OPS.md, section 4): ours must not have one. Each test names those it rules out."""
+"""Defects found by running the five systems: ours must not have one. Each test names those it rules out."""
 
 import threading
 
@@ -216,7 +216,7 @@ def test_truth_of_a_tensor_is_that_of_its_number(defect):
     with pytest.raises(ValueError, match=r"ambiguous|more than one"):
         bool(rg.tensor([0.0, 1.0]))
     loss = leaf(0.5).sum()
-    assert "big" == ("big" if loss else "small")
+    assert ("big" if loss else "small") == "big"
 
 
 @defect("S33")

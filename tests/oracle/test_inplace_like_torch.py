@@ -76,7 +76,8 @@ def test_random_programs_agree_or_are_refused(program, where):
         theirs = run(y, program, where)
         theirs.backward()
     except RuntimeError as error:
-        assert "inplace" in str(error) or "overlap" in str(error) or "single memory location" in str(error), error
+        if not any(reason in str(error) for reason in ("inplace", "overlap", "single memory location")):
+            raise
         theirs = None
     try:
         ours = run(x, program, where)

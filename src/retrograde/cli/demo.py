@@ -44,7 +44,8 @@ def run(options):
 
 def _require(options):
     """Find missing libraries before anything is trained."""
-    for module in ("rich.console", "sklearn.datasets", "safetensors", "threadpoolctl", *(["matplotlib.figure"] if options.report else [])):
+    pictures = ["matplotlib.figure"] if options.report else []
+    for module in ("rich.console", "sklearn.datasets", "safetensors", "threadpoolctl", *pictures):
         optional(module, "demo")
 
 

@@ -48,7 +48,8 @@ def _parser():
     _add_demo(commands.add_parser(
         "demo", help="train a network on handwritten digits and report on it", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter, description=demo.__doc__,
-        epilog="examples:\n  retrograde demo\n  retrograde demo --model cnn --epochs 12\n  retrograde demo --seed 7 --output runs/seven"))
+        epilog="examples:\n  retrograde demo\n  retrograde demo --model cnn --epochs 12\n"
+               "  retrograde demo --seed 7 --output runs/seven"))
     return parser
 
 

@@ -159,7 +159,7 @@ def binder(op):
 def apply(op, args):
     """Run `op` on `args`, all its arguments in order, and record it if an operand needs a gradient."""
     if op.is_composite and not op.has_rule:
-        return op.kernel(*args)
+        return composed(op, args)
     if op.is_variadic:
         args = (tuple(args[0]), *args[1:])
     mode = current()
@@ -189,6 +189,14 @@ def apply(op, args):
     if op.makes_views and (mode is None or mode.tracks_views) and op.algebra.is_view(data, operands[0].data):
         remember_view(value, operands[0], op, args)
     return value
+
+
+def composed(op, args):
+    """A composite without a rule of its own: the ops that it is made of are recorded instead."""
+    try:
+        return op.kernel(*args)
+    except Exception as error:
+        raise explained(op, error, args) from None
 
 
 _NESTED = frozenset([tuple, list])
@@ -262,16 +270,17 @@ _CONVERSIONS = ((IndexError, OutOfRangeError), (TypeError, DTypeError), (ValueEr
 
 
 def explained(op, error, args):
-    """`error` as an error of ours that names the op and what it was called with."""
-    if getattr(error, "names_op", False):
+    """`error` as an error of ours that names the op and what it was called with; of composites the outermost."""
+    bare = getattr(error, "bare", str(error))
+    if getattr(error, "names_op", False) and not (op.is_composite and hasattr(error, "bare")):
         return error
     described = ", ".join(_described(a) for a in args)
-    text = f"{op.name}({described}): {error}"
+    text = f"{op.name}({described}): {bare}"
     if isinstance(error, RetrogradeError):
         found: Any = type(error)(text)
     else:
         found = next((ours(text) for theirs, ours in _CONVERSIONS if isinstance(error, theirs)), error)
-    found.names_op = True
+    found.names_op, found.bare = True, bare
     return found
 
 

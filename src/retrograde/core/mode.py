@@ -47,7 +47,7 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
 
     def __enter__(self):
         outer = current()
-        mode = (outer or _ORDINARY)._replace(**self._fields)
+        mode = (outer or _ORDINARY)._replace(**self._fields)  # noqa: SLF001 - public, for all its underscore
         self._outer.append(outer)
         _MODE.set(None if mode == _ORDINARY else mode)
 
