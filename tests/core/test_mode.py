@@ -180,3 +180,9 @@ def test_a_task_inherits_the_mode_of_its_start_and_does_not_write_it_back(x):
             return inherited, is_recording()
 
     assert asyncio.run(parent()) == (False, False)
+
+
+def test_detach_and_stop_gradient_cut_the_graph(x):
+    (x * x.detach()).sum().backward()
+    np.testing.assert_array_equal(x.grad.data, [1.0, 2.0])
+    np.testing.assert_array_equal(rg.grad(lambda t: (rg.stop_gradient(t) * t).sum())(np.array([2.0, 3.0])), [2.0, 3.0])

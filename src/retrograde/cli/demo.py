@@ -22,12 +22,17 @@ _NAMES = {"mlp": "perceptron", "cnn": "convolutional network"}
 def run(options):
     """Train, report, save, load and predict again, as `options` say; returns the exit code."""
     _require(options)
+    with _on_one_thread():
+        return _run(options)
+
+
+def _run(options):
     terminal, digits = Terminal(options.quiet), load_digits()
     options.output.mkdir(parents=True, exist_ok=True)
     terminal.say(f"A {_NAMES[options.model]} learns from {len(digits.labels)} handwritten digits; "
                  f"{len(digits.held_out_labels)} are held out.")
     start = time.perf_counter()
-    with _on_one_thread(), terminal.progress(options.passes) as told:
+    with terminal.progress(options.passes) as told:
         model, history = train(options, digits, told)
     seconds = time.perf_counter() - start
     chances = predict(model, digits.held_out_images)

@@ -41,10 +41,20 @@ class _Parser(argparse.ArgumentParser):
         self.exit(_USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
+class _Command(_Parser):
+    """Complains of unknown arguments itself, so that the line names its own help."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+
 def _parser():
     parser = _Parser(prog="retrograde", description="Automatic differentiation for Python.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"retrograde {version('retrograde')}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Command)
     _add_demo(commands.add_parser(
         "demo", help="train a network on handwritten digits and report on it", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter, description=demo.__doc__,

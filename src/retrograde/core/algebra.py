@@ -77,3 +77,6 @@ class Algebra(ABC):
     @abstractmethod
     def find_anomaly(self, data):
         """The index of the first NaN or infinity in `data`, or None."""
+
+    def find_nan(self, data):
+        """The index of the first NaN in `data`, or None."""

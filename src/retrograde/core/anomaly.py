@@ -24,7 +24,11 @@ def check_forward(op, operands, data):
     """Raise an AnomalyError if `op` made the first NaN or infinity of `data`."""
     for result in data if op.is_multiple else (data,):
         index = op.algebra.find_anomaly(result)
-        if index is None or any(_is_anomalous(x) for x in operands):
+        if index is not None and any(_is_anomalous(x) for x in operands):
+            index = op.algebra.find_nan(result)  # from an infinity, which may be meant, to a NaN is a step of its own
+            if any(_has_nan(x) for x in operands):
+                continue
+        if index is None:
             continue
         inputs = "; ".join(f"input {i} {_shown(x, index)}" for i, x in enumerate(operands) if x is not None)
         error = AnomalyError(f"{op.name} made {_element(result, index)} at index {index}, called from {call_site()}: {inputs}")
@@ -48,6 +52,10 @@ def check_backward(record, position, cotangent):
 
 def _is_anomalous(x):
     return isinstance(x, Value) and x.algebra.find_anomaly(x.data) is not None
+
+
+def _has_nan(x):
+    return isinstance(x, Value) and x.algebra.find_nan(x.data) is not None
 
 
 def _element(data, index):

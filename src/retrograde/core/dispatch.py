@@ -49,7 +49,7 @@ def unary(op):
         if op.packs is None:
             return apply(op, (x,)) if op.is_differentiable else kind(data)
         pack = op.packs[0]
-        return _linked(kind, data, op, (parent,), ((),) if pack is None else (pack((array,), data),), None)
+        return kind(data, Record(op, (parent,), ((),) if pack is None else (pack((array,), data),)))
 
     return call
 
@@ -80,50 +80,61 @@ def binary(op):
             raise explained(op, error, (x, y)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
-        dtype = array.dtype if has_shapes else None
-        if dtype is narrow and has_shapes:
-            data = algebra.settled(data, (a, b))
+        if has_shapes:
+            dtype = array.dtype
+            if dtype is narrow:
+                data = algebra.settled(data, (a, b))
         if p is None and q is None:
             return kind(data)
-        if op.packs is None:
-            return apply(op, (x, y)) if op.is_differentiable else kind(data)
-        first, second = op.packs
-        arrays = (a, b)
-        if first is None and second is None:
-            saved = _NOTHING
+        picks = op.picks
+        if picks is None:
+            if op.packs is None:
+                return apply(op, (x, y)) if op.is_differentiable else kind(data)
+            saved = gathered(op, (a, b), (p, q), data)
+        elif picks is NOTHING:
+            saved = _EMPTY
+        elif picks is CROSSED:
+            saved = (() if p is None else (b,), () if q is None else (a,))
         else:
+            values = (a, b, data)
+            first, second = picks
             saved = (
-                () if first is None or p is None else first(arrays, data),
-                () if second is None or q is None else second(arrays, data),
+                () if first is None or p is None else (values[first],),
+                () if second is None or q is None else (values[second],),
             )
-        if b.__class__ is native is a.__class__ and has_shapes:
-            is_alike = a.dtype is b.dtype and a.shape == b.shape
+        if has_shapes and b.__class__ is native is a.__class__:
+            is_alike = dtype is b.dtype and a.shape == b.shape
         else:
             is_alike = b.__class__ in _NUMBERS or a.__class__ in _NUMBERS
-        return _linked(kind, data, op, (p, q), saved, None if is_alike else fitted(op, arrays, (p, q), data))
+        # As kind(data, Record(op, (p, q), saved, fits)), without the cost of calling two constructors.
+        record = _new(Record)
+        record.op = op
+        record.parents = (p, q)
+        record.saved = saved
+        record.fits = None if is_alike else fitted(op, (a, b), (p, q), data)
+        record.order = tick()
+        record.hooks = None
+        value = _new(kind)
+        value.data = data
+        value.record = record
+        return value
 
     return call
 
 
 # Beside these an array keeps its shape and its dtype.
 _NUMBERS = frozenset([float, int])
-_NOTHING = ((), ())
+# What the rules of the two commonest ops read: those of sums nothing, those of products the other operand.
+NOTHING, CROSSED = (None, None), (1, 0)
+_EMPTY = ((), ())
 _new = object.__new__
 
 
-def _linked(kind, data, op, parents, saved, fits):
-    """`kind(data, Record(op, parents, saved, fits))` without the cost of calling two constructors."""
-    record = _new(Record)
-    record.op = op
-    record.parents = parents
-    record.saved = saved
-    record.fits = fits
-    record.order = tick()
-    record.hooks = None
-    value = _new(kind)
-    value.data = data
-    value.record = record
-    return value
+def gathered(op, arrays, parents, data):
+    """What the rules of the parents will read, a tuple for each."""
+    return tuple([
+        () if parent is None or pack is None else pack(arrays, data) for parent, pack in zip(parents, op.packs, strict=True)
+    ])
 
 
 def general(op):
@@ -216,9 +227,7 @@ def recorded(op, arrays, parents, data, mode=None):
     if mode is not None and not mode.keeps_arrays:
         return Record(op, parents, None)
     if op.packs is not None:
-        saved = tuple([
-            () if parent is None or pack is None else pack(arrays, data) for parent, pack in zip(parents, op.packs, strict=True)
-        ])
+        saved = gathered(op, arrays, parents, data)
     else:
         saved = () if op.joint is None else op.joint.pack(arrays, data)
     operands = arrays[0] if op.is_variadic else [arrays[i] for i in op.operands]
@@ -289,5 +298,7 @@ def _described(argument):
         return argument.algebra.describe(argument.data)
     if hasattr(argument, "shape") and hasattr(argument, "dtype"):
         return f"{argument.dtype}{list(argument.shape)}"
+    if argument.__class__ in _NESTED and any(isinstance(a, Value) for a in argument):
+        return f"[{', '.join(map(_described, argument))}]"
     text = repr(argument)
     return text if len(text) <= 60 else text[:57] + "..."

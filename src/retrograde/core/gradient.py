@@ -37,16 +37,16 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
 
 
 def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=False, span=None,
-             calls_hooks_of_targets=True):
+             stops_at_targets=False):
     """The cotangents of `targets`, plain, or as values under `create_graph`; None where nothing flows.
 
     `outputs` and `targets` are lists of values with records; `seeds` has one cotangent per output, or None for 1;
-    `span` is the span between them if the caller has it already. A walk inside another one leaves the hooks of its
-    targets to that one.
+    `span` is the span between them if the caller has it already. A walk inside another one stops at its targets, even if
+    one leads to another, and leaves their hooks to that one.
     """
     span = span or span_of(outputs, targets)
     walk = _Walk(span.flows(), retain_graph or create_graph, create_graph)
-    walk.calls_hooks_of_targets = calls_hooks_of_targets
+    walk.stops_at_targets = stops_at_targets
     found = walk.run(span, [output.record for output in outputs], seeded(outputs, seeds))
     return [found.get(target.record) for target in targets]
 
@@ -75,7 +75,7 @@ def _leaf(value):
 class _Walk:
     """One walk over the graph: cotangents of inputs from cotangents of outputs, newest record first, no recursion."""
 
-    calls_hooks_of_targets = True
+    stops_at_targets = False
 
     def __init__(self, flows, retain_graph, create_graph):
         self.flows, self.retain_graph, self.create_graph = flows, retain_graph, create_graph
@@ -94,9 +94,13 @@ class _Walk:
                 g = cotangents.pop(record, None)
                 if g is None:
                     continue
-                if record.hooks is not None and (self.calls_hooks_of_targets or record not in targets):
+                is_target = record in targets
+                if is_target and self.stops_at_targets:
+                    found[record] = g
+                    continue
+                if record.hooks is not None:
                     g = self._hooked(record, g)
-                if record in targets:
+                if is_target:
                     found[record] = g
                 if record.op is not None:
                     self._pull(record, g)

@@ -6,8 +6,8 @@ from typing import Any, ParamSpec, Protocol, cast
 
 from ..errors import ArgumentError
 from . import registry
-from .dispatch import dispatcher
-from .rule import Rule
+from .dispatch import CROSSED, NOTHING, dispatcher
+from .rule import RESULT, Rule
 from .value import Projection, Value
 
 Arguments = ParamSpec("Arguments")
@@ -41,6 +41,7 @@ class Op:
     is_multiple       whether the kernel returns a tuple of results
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
+    picks             for two operands whose rules read one value at most: its place in (x, y, result)
     packs             how the arguments of each rule are gathered, None where it reads nothing
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
@@ -62,6 +63,7 @@ class Op:
         self.is_differentiable = is_differentiable
         self.rules: Any = None
         self.packs: Any = None
+        self.picks: Any = None
         self.joint: Any = None
         self.call: Any = None
         self._read_signature(optional)
@@ -98,6 +100,7 @@ class Op:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
         self.rules = tuple(None if rule is None else Rule(self, rule, 1) for rule in rules)
         self.packs = tuple(rule.pack if rule and rule.sources else None for rule in self.rules)
+        self.picks = _picks(self.rules)
 
     def defvjp_all(self, rule):
         """Give the derivative as one rule that returns a cotangent for each operand.
@@ -128,6 +131,18 @@ class Op:
             return () if self.joint is None else self.joint.revive(record.saved, argument, result)
         pairs = zip(self.rules, record.saved, strict=True)
         return [saved and rule.revive(saved, argument, result) for rule, saved in pairs]
+
+
+def _picks(rules):
+    """For each of two rules the place of the one value that it reads, None if it reads nothing; None if one reads more."""
+    read = [rule.sources if rule else () for rule in rules]
+    if len(rules) != 2 or any(len(sources) > 1 or not _PLACES.keys() >= set(sources) for sources in read):
+        return None
+    found = tuple(_PLACES[sources[0]] if sources else None for sources in read)
+    return next((known for known in (NOTHING, CROSSED) if known == found), found)
+
+
+_PLACES = {(0, None): 0, (1, None): 1, (RESULT, None): 2}
 
 
 def _linked(data, record):

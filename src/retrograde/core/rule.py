@@ -2,14 +2,14 @@
 
 from ..errors import ArgumentError
 
-_RESULT, _SHAPE = -1, -2
+RESULT, _SHAPE = -1, -2
 
 
 class Rule:
     """A function from a cotangent and what it names to the cotangent of an input.
 
     `sources` says for each argument after the leading ones where it comes from: the position of an argument of the op,
-    or `_RESULT`, or the position of an argument whose shape is meant. `pack(arrays, result)` gathers them.
+    or `RESULT`, or the position of an argument whose shape is meant. `pack(arrays, result)` gathers them.
     """
 
     __slots__ = ("function", "pack", "sources")
@@ -27,12 +27,12 @@ class Rule:
     def revive(self, saved, argument, result):
         """`saved` with operands and result as values of the graph, so that the rule's own ops are recorded."""
         return tuple([
-            x if kind == _SHAPE else result(x) if kind == _RESULT else argument(x, kind)
+            x if kind == _SHAPE else result(x) if kind == RESULT else argument(x, kind)
             for x, (kind, _) in zip(saved, self.sources, strict=True)
         ])
 
 
-_X, _Y, _Z = (0, None), (1, None), (_RESULT, None)
+_X, _Y, _Z = (0, None), (1, None), (RESULT, None)
 # The commonest rules, spelled out: packing is on the path of every recorded op.
 _PACKS = {
     (_X,): lambda arrays, z: (arrays[0],),
@@ -44,7 +44,7 @@ _PACKS = {
 
 def _source(op, name):
     if name == "z":
-        return _RESULT, None
+        return RESULT, None
     if name in op.arguments:
         return op.arguments.index(name), None
     stem = name.removesuffix("_shape")
@@ -56,7 +56,7 @@ def _source(op, name):
 
 def _pick(source, arrays, result):
     kind, i = source
-    if kind == _RESULT:
+    if kind == RESULT:
         return result
     if kind != _SHAPE:
         return arrays[kind]

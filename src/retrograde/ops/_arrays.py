@@ -88,10 +88,18 @@ class ArrayAlgebra(Algebra):
         return data
 
     def find_anomaly(self, data):
-        if not hasattr(data, "dtype") or not is_float(data.dtype):
-            return None
-        found = np.argwhere(~np.isfinite(data))
-        return tuple(map(int, found[0])) if len(found) else None
+        return _first(data, lambda x: ~np.isfinite(x))
+
+    def find_nan(self, data):
+        return _first(data, np.isnan)
+
+
+def _first(data, is_wanted):
+    """The index of the first float in `data` that is wanted, or None."""
+    if not hasattr(data, "dtype") or not is_float(data.dtype):
+        return None
+    found = np.argwhere(is_wanted(data))
+    return tuple(map(int, found[0])) if len(found) else None
 
 
 def _check_shape(value, cotangent):

@@ -39,8 +39,8 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
     $z = \sum_i x_i \;\Rightarrow\; \bar x_i = \bar z$
     """
     if where is None:
-        return np.sum(x, axis, dtype, None, keepdims)
-    return np.sum(x, axis, dtype, None, keepdims, where=where)
+        return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
 
 sum.defvjp(lambda g, x_shape, axis, where: selected(spread(g, x_shape, axis), where))
@@ -58,8 +58,8 @@ def mean(x, /, axis=None, keepdims=False, dtype=None, where=None):
     $z = \tfrac1n \sum_i x_i \;\Rightarrow\; \bar x_i = \tfrac1n \bar z$
     """
     if where is None:
-        return np.mean(x, axis, dtype, None, keepdims)
-    return np.mean(x, axis, dtype, None, keepdims, where=where)
+        return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
 
 def _mean_rule(g, x_shape, axis, where):

@@ -220,9 +220,9 @@ class Tensor(Value):
 
     def transpose(self, *axes):
         """Without arguments all axes reversed; with two integers those two exchanged; with more, or a tuple, permuted."""
-        axes = _unpacked(axes)
-        if len(axes) == 2 and self.ndim != 2:
+        if len(axes) == 2:
             return movements.transpose(self, *axes)
+        axes = _unpacked(axes)
         return movements.permute_dims(self, axes or tuple(range(self.ndim))[::-1])
 
     def fill_(self, value):

@@ -15,8 +15,8 @@ def checkpoint(function, *args, **kwargs):
     """`function(*args, **kwargs)`, of which only inputs and outputs are kept until the backward pass.
 
     Saves memory for the time of a second forward pass, in which random numbers are drawn as in the first. Parameters and
-    other tensors that `function` uses from outside
-    receive their gradients as well. Called with the function alone, it returns the checkpointed function.
+    other tensors that `function` uses from outside receive their gradients as well. Called with the function alone, it
+    returns the checkpointed function.
 
     >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
     >>> rg.checkpoint(lambda x: rg.sin(x) ** 2, x).sum().backward()
@@ -48,7 +48,7 @@ def _run(function, args, kwargs):
 
 def _outside(records, start):
     """The records made before `start` that `records` depend on directly: where the checkpointed part begins."""
-    inside = set(ancestors(records, start))
+    inside = {record for record in ancestors(records, start) if record.order >= start}
     found = dict.fromkeys(
         parent for record in sorted(inside, key=lambda r: r.order) for parent in record.parents
         if parent is not None and parent not in inside
@@ -87,5 +87,5 @@ class _Segment:
         pairs = [(outputs[i], c) for i, c in zip(self._places, g, strict=True) if c is not None]
         targets = [parent.algebra.kind(None, parent) for parent, needed in zip(self._parents, needs, strict=True) if needed]
         found = iter(gradient([o for o, _ in pairs], targets, [c for _, c in pairs], create_graph=is_differentiable_again,
-                              calls_hooks_of_targets=False))
+                              stops_at_targets=True))
         return tuple([next(found) if needed else None for needed in needs])

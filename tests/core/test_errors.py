@@ -1,0 +1,113 @@
+"""What goes wrong says which op, with what, and what to do; each error is also the builtin that users would catch."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde import errors
+from retrograde.errors import MissingRuleError
+
+
+@pytest.fixture
+def t():
+    return rg.ones(2, 3, requires_grad=True)
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda t: t + rg.ones(4), ValueError, ["add(float32[2, 3], float32[4])", "(2,3) (4,)"]),
+    (lambda t: t @ rg.ones(2, 3), ValueError, ["matmul(float32[2, 3], float32[2, 3])"]),
+    (lambda t: t.reshape(7), ValueError, ["reshape(float32[2, 3], (7,))"]),
+    (lambda t: t.sum(axis=5), IndexError, ["sum(float32[2, 3]", "axis 5"]),
+    (lambda t: t[9], IndexError, ["getitem(float32[2, 3], 9)"]),
+    (lambda t: t["a"], (IndexError, TypeError), ["getitem(float32[2, 3], 'a')"]),
+    (lambda t: rg.concatenate([t, rg.ones(4, 4)]), ValueError, ["concatenate(", "float32[2, 3]"]),
+    (lambda t: rg.sin("text"), TypeError, ["sin('text')"]),
+    (lambda t: t + "text", TypeError, ["add(float32[2, 3], 'text')"]),
+    (lambda t: rg.softmax(t, axis=4), IndexError, ["softmax(float32[2, 3], 4)"]),
+    (lambda t: rg.einsum("ij,jk->ik", t, t), ValueError, ["contract("]),
+    (lambda t: rg.shrink(t, ((0, 9), (0, 1))), ValueError, ["shrink(float32[2, 3]", "0 <= start <= stop"]),
+    (lambda t: rg.astype(t, "nonsense"), TypeError, ["nonsense", "data type"]),
+], ids=["add", "matmul", "reshape", "axis", "index", "text index", "concatenate", "text", "tensor and text", "composite", "einsum", "shrink", "dtype"])
+def test_an_error_in_an_op_names_it_and_what_it_was_called_with(t, call, error, words):
+    with pytest.raises(errors.RetrogradeError) as caught:
+        call(t)
+    assert isinstance(caught.value, error)
+    for word in words:
+        assert word in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_plain_arrays_raise_the_same_errors():
+    with pytest.raises(errors.ShapeError, match="add"):
+        rg.add(np.ones(2), np.ones(3))
+
+
+def test_a_missing_derivative_says_how_to_add_one():
+    @rg.ops.elementwise(name="underived")
+    def underived(x, /):
+        """Without a rule."""
+        return np.sin(x)
+
+    try:
+        with pytest.raises(MissingRuleError, match=r"underived\.defvjp"):
+            underived(rg.ones(2, requires_grad=True)).sum().backward()
+    finally:
+        rg.ops.unregister("underived")
+
+
+def test_a_rule_for_one_operand_alone_stops_the_gradient_of_the_other(t):
+    @rg.ops.elementwise(name="lopsided")
+    def lopsided(x, y, /):
+        """A rule for x alone."""
+        return x * y
+
+    lopsided.defvjp(lambda g, y: g * y, None)
+    try:
+        y = rg.ones(2, 3, requires_grad=True)
+        lopsided(t, y).sum().backward()
+        assert t.grad is not None
+        assert y.grad is None
+    finally:
+        rg.ops.unregister("lopsided")
+
+
+def test_rules_that_do_not_fit_the_op_are_refused_when_they_are_given():
+    @rg.ops.elementwise(name="strict")
+    def strict(x, y, /):
+        """Two operands."""
+        return x * y
+
+    try:
+        with pytest.raises(errors.ArgumentError, match="2 operands, and defvjp got 1"):
+            strict.defvjp(lambda g: g)
+        with pytest.raises(errors.ArgumentError, match=r"reads 'w'.*z, x, y, x_shape, y_shape"):
+            strict.defvjp(lambda g, w: g, None)
+    finally:
+        rg.ops.unregister("strict")
+
+
+def test_a_rule_that_returns_the_wrong_shape_is_an_error_and_not_a_wrong_gradient():
+    @rg.ops.elementwise(name="misshapen", broadcasts=False)
+    def misshapen(x, /):
+        """A rule of the wrong shape."""
+        return x * 2
+
+    misshapen.defvjp(lambda g: g.sum())
+    x = rg.ones(2, requires_grad=True)
+    try:
+        with pytest.raises(errors.ShapeError, match=r"shape \(\) for a value of shape \(2,\)"):
+            misshapen(x).sum().backward()
+    finally:
+        rg.ops.unregister("misshapen")
+
+
+@pytest.mark.parametrize("name", [n for n, e in vars(errors).items() if inspect.isclass(e) and e is not errors.RetrogradeError])
+def test_every_error_is_ours_and_a_builtin_and_stands_in_the_tree(name):
+    error = getattr(errors, name)
+    assert issubclass(error, errors.RetrogradeError)
+    assert any(base.__module__ == "builtins" and base not in (Exception, BaseException, object) for base in error.__mro__)
+    assert name in errors.__doc__
+    assert error.__doc__

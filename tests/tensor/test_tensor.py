@@ -1,0 +1,171 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.errors import DTypeError, GraphError
+from retrograde.testing import assert_close
+
+
+@pytest.mark.parametrize(("made", "dtype"), [
+    (lambda: rg.tensor(1.5), "float32"), (lambda: rg.tensor(3), "int64"), (lambda: rg.tensor(True), "bool"),
+    (lambda: rg.tensor([1.0, 2]), "float32"), (lambda: rg.tensor(np.ones(2)), "float64"), (lambda: rg.tensor([np.float64(1)]), "float64"),
+    (lambda: rg.tensor([rg.tensor(1.0), rg.tensor(2.0)]), "float32"), (lambda: rg.tensor(1.0, dtype=float), "float32"),
+    (lambda: rg.tensor([1, 2], dtype="bfloat16"), "bfloat16"), (lambda: rg.tensor(rg.ones(2), dtype=rg.float16), "float16"),
+    (lambda: rg.tensor(np.float16(1)), "float16"), (lambda: rg.tensor(1j), "complex128")])
+def test_the_dtype_of_a_new_tensor(made, dtype):
+    if dtype == "complex128":
+        assert made().dtype.kind == "c"
+    else:
+        assert made().dtype == dtype
+
+
+def test_tensor_copies_and_asarray_does_not():
+    a = np.ones(3)
+    assert not np.shares_memory(rg.tensor(a).data, a)
+    assert np.shares_memory(rg.asarray(a).data, a)
+    t = rg.ones(2)
+    assert rg.asarray(t) is t
+    assert rg.asarray(t, copy=True) is not t
+
+
+@pytest.mark.parametrize("nonsense", ["text", [1, "a"], object(), [[1, 2], [3]], None])
+def test_what_is_no_number_is_refused(nonsense):
+    with pytest.raises((TypeError, ValueError)):
+        rg.tensor(nonsense)
+
+
+def test_the_text_of_a_tensor_says_what_is_not_ordinary():
+    x = rg.tensor([1.0, 2.0], requires_grad=True)
+    assert repr(x) == "tensor([1., 2.], requires_grad=True)"
+    assert repr(x * 2) == "tensor([2., 4.], made by multiply)"
+    assert repr(rg.tensor(np.ones(1))) == "tensor([1.], dtype=float64)"
+    assert repr(rg.tensor([[1, 2], [3, 4]])) == "tensor([[1, 2],\n        [3, 4]])"
+    assert repr(rg.tensor(2.0)) == "tensor(2.)"
+    assert repr(rg.zeros(0, 3)).startswith("tensor([]")
+    assert repr(rg.ones(2, dtype="bfloat16")) == "tensor([1, 1], dtype=bfloat16)"
+    assert f"{rg.tensor(3.14159):.2f}" == "3.14"
+    assert len(repr(rg.zeros(100, 100))) < 1000
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64", "bool"])
+def test_pickles_and_deep_copies_keep_data_and_requires_grad(dtype):
+    x = rg.ones(2, 3, dtype=dtype)
+    if dtype in ("float32", "float64", "bfloat16"):
+        x.requires_grad = True
+    for made in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.deepcopy([x])[0]):
+        assert made.requires_grad == x.requires_grad
+        assert_close(made.detach(), x.detach())
+        assert made.dtype == x.dtype
+        assert not np.shares_memory(made.data, x.data)
+
+
+def test_a_deep_copy_has_its_own_gradient():
+    x = rg.ones(2, requires_grad=True)
+    (x * 2).sum().backward()
+    y = copy.deepcopy(x)
+    y.grad.zero_()
+    assert x.grad.tolist() == [2.0, 2.0]
+    (y * 3).sum().backward()
+    assert (x.grad.tolist(), y.grad.tolist()) == ([2.0, 2.0], [3.0, 3.0])
+
+
+def test_deep_copies_share_what_was_shared():
+    x = rg.ones(2, requires_grad=True)
+    a, b = copy.deepcopy([x, x])
+    assert a is b
+
+
+def test_inner_values_are_neither_pickled_nor_deep_copied():
+    y = rg.ones(2, requires_grad=True) * 2
+    with pytest.raises(GraphError, match="detach"):
+        copy.deepcopy(y)
+    with pytest.raises(GraphError, match="detach"):
+        pickle.dumps(y)
+
+
+def test_numpy_refuses_to_lose_a_gradient():
+    x = rg.ones(2, requires_grad=True)
+    with pytest.raises(GraphError, match="detach"):
+        x.numpy()
+    assert x.detach().numpy().tolist() == [1.0, 1.0]
+
+
+def test_tensors_become_arrays():
+    x = rg.tensor([1.0, 2.0])
+    assert np.shares_memory(np.asarray(x), x.data)
+    assert np.asarray(x, np.float64).dtype == np.float64
+    assert not np.shares_memory(np.array(x), x.data)
+    assert x.tolist() == [1.0, 2.0]
+    assert rg.tensor(2.5).item() == 2.5
+    with pytest.raises(ValueError, match="size 1"):
+        x.item()
+
+
+def test_tensors_are_sequences():
+    x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert len(x) == 2
+    assert [row.tolist() for row in x] == [[1.0, 2.0], [3.0, 4.0]]
+    assert 3.0 in x
+    assert 7.0 not in x
+    _, b = x
+    assert b.tolist() == [3.0, 4.0]
+    with pytest.raises(TypeError):
+        len(rg.tensor(1.0))
+    with pytest.raises(TypeError):
+        iter(rg.tensor(1.0)).__next__()
+
+
+def test_tensors_are_keys_by_identity_and_compare_by_element():
+    x, y = rg.ones(2), rg.ones(2)
+    assert len({x, y, x}) == 2
+    assert (x == y).tolist() == [True, True]
+    assert (x != y).tolist() == [False, False]
+
+
+def test_logic_and_bits():
+    a, b = rg.tensor([True, False, True]), rg.tensor([True, True, False])
+    assert (a & b).tolist() == [True, False, False]
+    assert (a | b).tolist() == [True, True, True]
+    assert (a ^ b).tolist() == [False, True, True]
+    assert (~a).tolist() == [False, True, False]
+    assert (6 & rg.tensor([3, 4])).tolist() == [2, 4]
+
+
+def test_methods_are_the_ops():
+    x = rg.tensor(np.random.default_rng(0).uniform(0.5, 2, (2, 3)))
+    for name in ["exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "sum", "mean", "max", "min", "std", "var", "prod", "relu", "sigmoid", "square",
+                 "argmax", "softmax", "cumsum", "ravel", "flatten", "floor", "sort", "erf"]:
+        assert_close(getattr(x, name)(), getattr(rg, name)(x))
+    assert x.transpose().shape == (3, 2)
+    assert x.permute(1, 0).shape == x.transpose(0, 1).shape == (3, 2)
+    assert x.expand(4, -1, -1).shape == (4, 2, 3)
+    assert x.view(3, 2).shape == x.reshape((3, 2)).shape == (3, 2)
+    assert rg.ones(2, 3, 4).transpose(0, 2).shape == (4, 3, 2)
+
+
+def test_to_takes_dtypes_and_devices():
+    x = rg.ones(2)
+    assert x.to(rg.float64).dtype == np.float64
+    assert x.to("float16").dtype == np.float16
+    assert x.to("cpu").device == x.cpu().device == "cpu"
+
+
+def test_numpy_functions_that_we_lack_say_so():
+    x = rg.ones(3)
+    for call in (lambda: np.fft.fft(x), lambda: np.heaviside(x, 0.5), lambda: np.add.outer(x, x), lambda: np.add.at(x, 0, 1)):
+        with pytest.raises(DTypeError, match="np"):
+            call()
+
+
+def test_a_number_to_any_power_of_arrays_on_the_left_stays_a_tensor():
+    for found in (np.float32(2) ** rg.ones(2), np.ones(2, np.float32) // rg.ones(2), np.ones((2, 2)) @ rg.ones(2), np.ones(2) == rg.ones(2)):
+        assert isinstance(found, rg.Tensor)
+
+
+def test_in_place_operators_on_an_array_take_a_tensor_without_a_graph_only():
+    a = np.ones(2)
+    with pytest.raises(TypeError):
+        a += rg.ones(2, dtype=rg.float64, requires_grad=True)

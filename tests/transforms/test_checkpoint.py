@@ -1,0 +1,153 @@
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.testing import assert_close, check_gradients
+
+X, W = np.linspace(-1, 1, 6).reshape(2, 3), np.linspace(0.5, 2, 6).reshape(3, 2)
+
+
+def block(x, w, scale=1.0):
+    return rg.tanh(x @ w * scale) * 2
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivatives_of_any_order_are_those_of_the_function_itself(order):
+    def checkpointed(x, w):
+        return rg.checkpoint(block, x, w, scale=0.5)
+
+    assert_close(checkpointed(rg.tensor(X), rg.tensor(W)), block(rg.tensor(X), rg.tensor(W), 0.5))
+    check_gradients(checkpointed, (X, W), order=order)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_tensors_used_from_outside_receive_their_gradients(order):
+    def f(x, w):
+        inner = w * 2
+        return rg.checkpoint(lambda v: block(v, inner) + rg.checkpoint(lambda u: rg.sin(u) @ w, v), x)
+
+    check_gradients(f, (X, W), order=order)
+
+
+def test_checkpoints_nest():
+    def f(x):
+        return rg.checkpoint(lambda v: rg.sin(rg.checkpoint(lambda u: rg.exp(rg.checkpoint(rg.tanh, u)), v)), x)
+
+    check_gradients(f, X, order=3)
+
+
+def test_the_function_runs_once_more_per_backward_and_not_before():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return rg.sin(x) * x
+
+    x = rg.tensor(X, requires_grad=True)
+    y = rg.checkpoint(f, x)
+    assert len(calls) == 1
+    y.sum().backward()
+    assert len(calls) == 2
+    with rg.no_grad():
+        rg.checkpoint(f, x)
+    assert len(calls) == 3
+
+
+def test_what_is_inside_is_not_kept():
+    alive = []
+
+    def f(x):
+        inner = rg.exp(x)
+        alive.append(weakref.ref(inner.data))
+        return rg.exp(inner)
+
+    x = rg.tensor(X, requires_grad=True)
+    y = rg.checkpoint(f, x)
+    assert alive[0]() is None
+    y.sum().backward()
+    assert_close(x.grad, np.exp(np.exp(X)) * np.exp(X))
+
+
+def test_a_checkpointed_function_is_made_without_arguments():
+    f = rg.checkpoint(block)
+    assert f.__name__ == "block"
+    check_gradients(f, (X, W))
+
+
+@dataclass
+class Pair:
+    a: object
+    b: object
+
+
+def test_trees_go_in_and_out():
+    def f(pair, extra):
+        return {"sum": pair.a + pair.b, "rest": (extra["k"] * pair.a, "text", 3)}
+
+    check_gradients(lambda x, y: rg.checkpoint(f, Pair(x, y), {"k": 2.0}), (X, X + 1))
+    found = rg.checkpoint(f, Pair(rg.tensor(X, requires_grad=True), rg.tensor(X)), {"k": 2.0})
+    assert found["rest"][1:] == ("text", 3)
+
+
+def test_outputs_that_need_no_gradient_and_unused_outputs_are_fine():
+    x = rg.tensor(X, requires_grad=True)
+    used, unused, constant = rg.checkpoint(lambda v: (v * 2, v * 3, rg.argmax(v)), x)
+    assert not constant.requires_grad
+    assert unused.requires_grad
+    used.sum().backward()
+    assert_close(x.grad, np.full((2, 3), 2.0))
+
+
+def test_an_output_that_is_an_input_passes_the_gradient_on():
+    x = rg.tensor(X, requires_grad=True)
+    same, doubled = rg.checkpoint(lambda v: (v, v * 2), x)
+    (same + doubled).sum().backward()
+    assert_close(x.grad, np.full((2, 3), 3.0))
+
+
+def test_a_leaf_from_outside_alone_is_enough():
+    w = rg.tensor(W, requires_grad=True)
+    rg.checkpoint(lambda v: block(v, w), rg.tensor(X)).sum().backward()
+    expected = rg.grad(lambda w: block(rg.tensor(X), w).sum())(rg.tensor(W))
+    assert_close(w.grad, expected)
+
+
+def test_hooks_of_outer_values_are_called_once():
+    seen = []
+    x = rg.tensor(X, requires_grad=True)
+    y = x * 1.0
+    y.register_hook(lambda g: seen.append(1))
+    rg.checkpoint(rg.sin, y).sum().backward()
+    assert seen == [1]
+
+
+def test_a_chain_of_checkpoints_accumulates_like_the_chain():
+    def layer(x):
+        return rg.sin(x) + x
+
+    def f(x):
+        for _ in range(6):
+            x = rg.checkpoint(layer, x)
+        return x
+
+    check_gradients(f, X)
+
+
+def test_random_numbers_are_drawn_again_as_they_were():
+    x = rg.tensor(np.ones(1000), requires_grad=True)
+    rg.manual_seed(3)
+    y = rg.checkpoint(lambda v: rg.nn.functional.dropout(v * 1.0, 0.5), x)
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.data, y.data)
+
+
+def test_writing_to_an_input_afterwards_is_refused():
+    x = rg.tensor(X, requires_grad=True)
+    v = x * 1.0
+    y = rg.checkpoint(rg.sin, v)
+    v += 1
+    with pytest.raises(rg.errors.InplaceError):
+        y.sum().backward()
