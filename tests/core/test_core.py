@@ -40,6 +40,7 @@ class Texts(Algebra):
     def is_view(self, data, source): return False
     def owner(self, data): return data
     def find_anomaly(self, data): return None
+    def find_nan(self, data): return None
 
 class Text(Value):
     __slots__ = ()

@@ -31,7 +31,8 @@ def _mean(x, axis, keepdims, where):
     return _sum(x, axis, keepdims, where) / _sum(torch.ones_like(x), axis, keepdims, where)
 
 
-def _prod(x, axis=None, keepdims=False, **_):
+def _prod(x, axis=None, keepdims=False, where=None, **_):
+    x = x if where is None else torch.where(torch.as_tensor(where), x, 1)
     axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     for a in sorted((a % max(x.ndim, 1) for a in axes), reverse=True):
         x = x.prod(a, keepdims)

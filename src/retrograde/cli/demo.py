@@ -83,7 +83,8 @@ def _caption(chances, label):
 def _saved_and_loaded(terminal, options, model, digits, chances):
     """Write the weights, read them into a new network, and see whether it answers the same."""
     path = options.output / "weights.safetensors"
-    save(model, path, {"model": options.model, "hidden": str(options.hidden)})
+    # One entry: safetensors writes several in any order, and the file is to be the same each time.
+    save(model, path, {"network": f"{options.model}, {options.hidden} hidden units"})
     fresh = build(options.model, options.hidden)
     fresh.load_state_dict(load(path))
     is_same = np.array_equal(predict(fresh, digits.held_out_images), chances)

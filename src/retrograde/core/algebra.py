@@ -78,5 +78,7 @@ class Algebra(ABC):
     def find_anomaly(self, data):
         """The index of the first NaN or infinity in `data`, or None."""
 
+    @abstractmethod
     def find_nan(self, data):
-        """The index of the first NaN in `data`, or None."""
+        """The index of the first NaN in `data`, or None; of the first anomaly where kinds do not differ."""
+        return self.find_anomaly(data)

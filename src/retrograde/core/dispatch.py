@@ -226,10 +226,11 @@ def recorded(op, arrays, parents, data, mode=None):
     """The record of `op`, called on `arrays` with `data` as its result, in `mode`."""
     if mode is not None and not mode.keeps_arrays:
         return Record(op, parents, None)
+    saved = ()
     if op.packs is not None:
         saved = gathered(op, arrays, parents, data)
-    else:
-        saved = () if op.joint is None else op.joint.pack(arrays, data)
+    elif op.joint is not None:
+        saved = op.joint.pack(arrays, data)
     operands = arrays[0] if op.is_variadic else [arrays[i] for i in op.operands]
     record = Record(op, parents, saved, fitted(op, operands, parents, data))
     if mode is not None and mode.finds_anomalies:

@@ -70,7 +70,7 @@ class Adam(Optimizer):
             np.multiply(t, 1 - beta2, t)
             np.add(square, t, square)
             if greatest:
-                square = np.maximum(greatest[0], square, greatest[0])
+                square = np.maximum(greatest[0], square, out=greatest[0])
             np.sqrt(square, t)
             np.add(t, epsilon, t)
             np.divide(mean, t, t)

@@ -6,9 +6,9 @@ from copy import deepcopy
 import numpy as np
 
 from ..core import writes
-from ..core.mode import enable_grad
+from ..core.mode import current, enable_grad
 from ..core.value import Value
-from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError, ShapeError
+from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError, ShapeError, TraceError
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .update import Packs, Scratch, update_flat
@@ -70,6 +70,9 @@ class Optimizer:
 
     def step(self, closure=None):
         """Update every parameter that has a gradient. `closure`, if given, computes the loss first, which is returned."""
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            raise TraceError("an optimizer's step cannot be traced by jit yet; call it outside the jitted function")
         loss = None
         if closure is not None:
             with enable_grad():

@@ -175,8 +175,9 @@ class ReduceLROnPlateau:
 
     def _is_better(self, metric):
         sign = -1 if self.mode == "min" else 1
-        margin = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1)
-        return metric > self.best + margin if sign > 0 else metric < self.best - margin
+        is_relative = self.threshold_mode == "rel"
+        bar = self.best * (1 + sign * self.threshold) if is_relative else self.best + sign * self.threshold
+        return metric * sign > bar * sign
 
     def _reduce(self):
         for group in self.optimizer.param_groups:

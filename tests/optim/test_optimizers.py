@@ -1,0 +1,246 @@
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde import nn, optim
+
+#: Large enough for several runs, small enough to be packed, one number, none at all.
+SHAPES = [(300, 400), (7, 5), (3,), (), (0, 2)]
+CASES = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "maximize": True}),
+    ("SGD", {"lr": 0.05, "weight_decay": 0.1, "maximize": True}),
+    ("Adam", {}),
+    ("Adam", {"lr": 0.01, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 0.1}),
+    ("Adam", {"lr": 0.01, "amsgrad": True, "maximize": True, "weight_decay": 0.1}),
+    ("AdamW", {"lr": 0.01}),
+    ("AdamW", {"lr": 0.01, "amsgrad": True, "weight_decay": 0.2}),
+]
+
+
+def sgd(p, gradients, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False):
+    buffer = None
+    for g in gradients:
+        d = (-g if maximize else g) + weight_decay * p
+        if momentum:
+            buffer = d if buffer is None else momentum * buffer + (1 - dampening) * d
+            d = d + momentum * buffer if nesterov else buffer
+        p = p - lr * d
+    return p
+
+
+def adam(p, gradients, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, maximize=False, decoupled=False):
+    m = v = largest = 0.0
+    for t, g in enumerate(gradients, 1):
+        d = -g if maximize else g
+        if decoupled:
+            p = p * (1 - lr * weight_decay)
+        else:
+            d = d + weight_decay * p
+        m, v = betas[0] * m + (1 - betas[0]) * d, betas[1] * v + (1 - betas[1]) * d * d
+        largest = np.maximum(largest, v)
+        size = np.sqrt((largest if amsgrad else v) / (1 - betas[1] ** t)) + eps
+        p = p - lr * m / (1 - betas[0] ** t) / size
+    return p
+
+
+FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": lambda p, g, **o: adam(p, g, **{"weight_decay": 0.01, **o}, decoupled=True)}
+
+
+def runs(dtype, steps=50):
+    rng = np.random.default_rng(0)
+    starts = [rng.standard_normal(shape).astype(dtype) for shape in SHAPES]
+    gradients = [[rng.standard_normal(shape).astype(dtype) for shape in SHAPES] for _ in range(steps)]
+    return starts, gradients
+
+
+def stepped(optimizer, parameters, gradients, make=rg.tensor):
+    for row in gradients:
+        for parameter, g in zip(parameters, row, strict=True):
+            parameter.grad = make(g)
+        optimizer.step()
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_fifty_steps_follow_the_formula(name, options):
+    starts, gradients = runs(np.float64)
+    parameters = [nn.Parameter(p.copy()) for p in starts]
+    stepped(getattr(optim, name)(parameters, **{"lr": 1e-3, **options}), parameters, gradients)
+    for i, parameter in enumerate(parameters):
+        expected = FORMULAS[name](starts[i], [row[i] for row in gradients], **options)
+        np.testing.assert_allclose(parameter.detach(), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_fifty_steps_in_float32_agree_with_torch(name, options):
+    torch = pytest.importorskip("torch", reason="the oracle comes with the extra `oracle`")
+    starts, gradients = runs(np.float32)
+    ours = [nn.Parameter(p.copy()) for p in starts]
+    theirs = [torch.nn.Parameter(torch.tensor(p)) for p in starts]
+    stepped(getattr(optim, name)(ours, **options), ours, gradients)
+    stepped(getattr(torch.optim, name)(theirs, **options), theirs, gradients, torch.tensor)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", ["transposed", "strided", "reversed"])
+def test_parameters_in_any_layout_are_updated_in_their_own_memory(layout):
+    base = np.ones((200, 300))
+    array = {"transposed": base.T, "strided": base[::2], "reversed": base[:, ::-1]}[layout]
+    p = nn.Parameter(array)
+    assert np.shares_memory(p.data, base)
+    optimizer = optim.Adam([p], lr=0.1)
+    p.grad = rg.ones(p.shape, dtype=rg.float64)
+    optimizer.step()
+    np.testing.assert_allclose(array, 0.9)
+    assert np.shares_memory(p.data, base)
+
+
+def test_a_parameter_without_a_gradient_stays_and_ages_by_itself():
+    starts, gradients = runs(np.float64, steps=3)
+    parameters = [nn.Parameter(p.copy()) for p in starts]
+    optimizer = optim.Adam(parameters, lr=0.1)
+    for i, row in enumerate(gradients):
+        for parameter, g in zip(parameters, row, strict=True):
+            parameter.grad = rg.tensor(g)
+        if i == 1:
+            parameters[1].grad = None
+        optimizer.step()
+    for i, parameter in enumerate(parameters):
+        seen = [row[i] for n, row in enumerate(gradients) if (n, i) != (1, 1)]
+        np.testing.assert_allclose(parameter.detach(), adam(starts[i], seen, lr=0.1), rtol=1e-10, atol=1e-12)
+        assert optimizer.state[parameter]["step"].item() == len(seen)
+
+
+@pytest.mark.parametrize(("name", "options"), [("SGD", {"lr": 0.1, "momentum": 0.9}), ("Adam", {"amsgrad": True}), ("AdamW", {})])
+def test_a_run_resumed_from_its_state_is_the_same_run(name, options):
+    starts, gradients = runs(np.float32, steps=10)
+    whole, first, second = ([nn.Parameter(p.copy()) for p in starts] for _ in range(3))
+    stepped(getattr(optim, name)(whole, **options), whole, gradients)
+    optimizer = getattr(optim, name)(first, **options)
+    stepped(optimizer, first, gradients[:5])
+    state = optimizer.state_dict()
+    for a, b in zip(second, first, strict=True):
+        a.detach()[...] = b.detach()
+    resumed = getattr(optim, name)(second, lr=123.0)
+    resumed.load_state_dict(state)
+    stepped(resumed, second, gradients[5:])
+    for a, b in zip(second, whole, strict=True):
+        np.testing.assert_array_equal(a.detach(), b.detach())
+
+
+def test_the_state_has_the_form_of_pytorch():
+    p = nn.Parameter(rg.ones(2))
+    optimizer = optim.Adam([p])
+    p.grad = rg.ones(2)
+    optimizer.step()
+    state = optimizer.state_dict()
+    assert list(state["state"][0]) == ["step", "exp_avg", "exp_avg_sq"]
+    assert state["param_groups"][0]["params"] == [0]
+    assert state["param_groups"][0]["betas"] == (0.9, 0.999)
+
+
+def test_a_state_of_other_shapes_is_refused_and_changes_nothing():
+    p, q = nn.Parameter(rg.ones(2)), nn.Parameter(rg.ones(3))
+    one, other = optim.Adam([p]), optim.Adam([q], lr=7.0)
+    p.grad, q.grad = rg.ones(2), rg.ones(3)
+    one.step()
+    with pytest.raises(rg.errors.CheckpointError, match="exp_avg has shape"):
+        other.load_state_dict(one.state_dict())
+    with pytest.raises(rg.errors.CheckpointError, match="groups of"):
+        optim.Adam([p, q]).load_state_dict(one.state_dict())
+    assert other.param_groups[0]["lr"] == 7.0
+    assert not other.state
+
+
+def test_groups_have_options_of_their_own():
+    p, q = nn.Parameter(rg.ones(1)), nn.Parameter(rg.ones(1))
+    optimizer = optim.SGD([{"params": [p]}, {"params": q, "lr": 0.5}], lr=0.1)
+    p.grad, q.grad = rg.ones(1), rg.ones(1)
+    optimizer.step()
+    np.testing.assert_allclose([p.item(), q.item()], [0.9, 0.5], rtol=1e-6)
+
+
+def test_a_step_records_nothing_and_momentum_grows_no_graph():
+    p = nn.Parameter(rg.ones(3))
+    optimizer = optim.SGD([p], lr=0.1, momentum=0.9)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (p * p).sum().backward(create_graph=True)
+        optimizer.step()
+    assert p.is_leaf
+    assert not optimizer.state[p]["momentum_buffer"].requires_grad
+
+
+def test_a_graph_from_before_a_step_refuses_to_be_walked():
+    p = nn.Parameter(rg.ones(3))
+    y = (p * p).sum()
+    p.grad = rg.ones(3)
+    optim.SGD([p], lr=0.1).step()
+    with pytest.raises(rg.errors.InplaceError):
+        y.backward()
+
+
+def test_a_step_does_not_change_the_gradient():
+    p = nn.Parameter(rg.ones(3))
+    p.grad = rg.ones(3)
+    optim.Adam([p], weight_decay=0.1, maximize=True).step()
+    assert p.grad.tolist() == [1, 1, 1]
+
+
+def test_a_closure_computes_the_loss_even_without_recording():
+    p = nn.Parameter(rg.ones(1))
+    optimizer = optim.SGD([p], lr=0.25)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with rg.no_grad():
+        assert optimizer.step(closure).item() == 1
+    assert p.item() == 0.5
+
+
+def test_half_precision_parameters_are_updated():
+    for dtype in (rg.float16, rg.bfloat16):
+        p = nn.Parameter(rg.ones(4, dtype=dtype))
+        p.grad = rg.ones(4, dtype=dtype)
+        optim.SGD([p], lr=0.5, momentum=0.9).step()
+        assert p.dtype == dtype
+        assert p.tolist() == [0.5] * 4
+
+
+@pytest.mark.parametrize(("make", "error", "told"), [
+    (lambda p: optim.SGD([]), ValueError, "at least one"),
+    (lambda p: optim.SGD(p), TypeError, "list"),
+    (lambda p: optim.SGD([p, p]), ValueError, "twice"),
+    (lambda p: optim.SGD([p * 2]), RuntimeError, "leaves"),
+    (lambda p: optim.SGD([1.0]), TypeError, "tensors"),
+    (lambda p: optim.SGD([p], lr=-1), ValueError, "lr must be"),
+    (lambda p: optim.SGD([p], nesterov=True), ValueError, "nesterov"),
+    (lambda p: optim.Adam([p], betas=(1.0, 0.9)), ValueError, "betas"),
+    (lambda p: optim.Adam([{"params": [p], "momentun": 1}]), ValueError, "momentun"),
+])
+def test_mistakes_are_told(make, error, told):
+    with pytest.raises(error, match=told):
+        make(nn.Parameter(rg.ones(2)))
+
+
+def test_a_step_inside_jit_is_refused_and_changes_nothing():
+    pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    p = nn.Parameter(rg.ones(2))
+    optimizer = optim.Adam([p])
+
+    @rg.jit
+    def step(x):
+        (p * x).sum().backward()
+        optimizer.step()
+
+    with pytest.raises(rg.errors.TraceError, match="optimizer's step"):
+        step(rg.ones(2))
+    assert p.tolist() == [1, 1]
+    assert not optimizer.state
