@@ -388,4 +388,7 @@ def __getattr__(name):
     if name == "jit":
         extras.optional("llvmlite", "jit")
         return importlib.import_module("retrograde.transforms.jit").jit
+    # An op that was added after this list, by us or by a user.
+    if name in ops.names() or name in ops.aliases():
+        return ops.get(name).call
     raise AttributeError(f"retrograde has no attribute {name!r}")

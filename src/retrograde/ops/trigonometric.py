@@ -89,3 +89,15 @@ def atan(x, /):
 
 
 atan.defvjp(lambda g, x: g / (1 + x * x))
+
+
+@elementwise(aliases=("radians",), emit=lambda k, x: k.multiply(x, np.pi / 180))
+def deg2rad(x, /):
+    r"""Degrees as radians.
+
+    $z = \pi x / 180 \;\Rightarrow\; \bar x = \pi \bar z / 180$
+    """
+    return np.deg2rad(x)
+
+
+deg2rad.defvjp(lambda g: g * (np.pi / 180))
