@@ -47,6 +47,15 @@ def count(shape, axis):
     return prod(shape[a] for a in axis_tuple(axis, len(shape)))
 
 
+def row_major(shape):
+    """How many elements apart neighbours along each axis lie in an array in row-major order.
+
+    >>> rg.shapes.row_major((2, 3, 4))
+    (12, 4, 1)
+    """
+    return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
 def summed_axes(wide, narrow):
     """The axes over which to sum `wide` to undo broadcasting from `narrow`.
 

@@ -2,11 +2,11 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
-from math import prod
 
 import numpy as np
 from llvmlite import ir
 
+from ..shapes import row_major
 from . import threads
 from .codegen.box import Box, Store
 from .codegen.loops import write_kernel
@@ -176,7 +176,7 @@ def _problem(node, operands):
     """The matrix product `node` of laid out operands, with its batch dimensions."""
     (_, _, a), (_, _, b) = operands
     shape, rank = node.shape, node.ndim
-    c = [prod(shape[i + 1 :]) for i in range(rank)]
+    c = row_major(shape)
     x, y = node.args
 
     def step(steps, argument, axis):
@@ -184,7 +184,7 @@ def _problem(node, operands):
         return 0 if at < 0 or argument.shape[at] == 1 else steps[at]
 
     batch = tuple((shape[i], step(a, x, i), step(b, y, i), c[i]) for i in range(rank - 2))
-    return Problem(node.dtype.name, shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], tuple(c[-2:]), batch)
+    return Problem(node.dtype.name, shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
 
 
 class NativeRun:
@@ -218,4 +218,4 @@ class LibraryCall:
 
 
 def _strides(shape):
-    return tuple(0 if n == 1 else prod(shape[i + 1 :]) for i, n in enumerate(shape))
+    return tuple(0 if n == 1 else step for n, step in zip(shape, row_major(shape), strict=True))

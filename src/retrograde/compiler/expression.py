@@ -5,11 +5,11 @@ broadcasting turn into arithmetic on them, and a load knows how far its address 
 """
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
 from ..core.symbol import Symbol
+from ..shapes import row_major
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Expression:
         return self._load(value, value.shape, value.dtype, place)
 
     def _load(self, buffer, shape, dtype, place):
-        strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
+        strides = row_major(shape)
         start = sum(s * at for s, (at, _) in zip(strides, place, strict=True))
         steps = tuple(
             sum(s * along[j] for s, (_, along) in zip(strides, place, strict=True)) for j in range(len(self.domain))

@@ -1,5 +1,6 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
+from .fuse import ordered
 from .lower import symbols_in
 
 _ALIGNMENT = 64
@@ -90,18 +91,7 @@ def _reads_in_place(schedule, step, leaf):
         if node in seen or node is leaf or (node not in step.roots and schedule.is_loaded(node, step.stage)):
             continue
         seen.add(node)
-        if schedule.facts.kind(node) == "view" and leaf in _under(node):
+        if schedule.facts.kind(node) == "view" and leaf in ordered([node]):
             return False
         stack.extend(symbols_in(node.args))
     return True
-
-
-def _under(node):
-    """The nodes that a view is computed from."""
-    found, stack = set(), [node]
-    while stack:
-        n = stack.pop()
-        if n not in found:
-            found.add(n)
-            stack.extend(symbols_in(n.args) if n.op else ())
-    return found

@@ -57,19 +57,18 @@ class Program:
             if node.shape is not None and node not in self.homes and node not in self._fresh:
                 arena.place(node, node.size * node.dtype.itemsize, first, last)
         self.arena_bytes = arena.size
-        block = np.empty(arena.size + 64, np.uint8)
-        start = -address_of(block) % 64
+        block = _aligned(arena.size)
         for leaf in self._inputs:
             if leaf.size * leaf.dtype.itemsize <= _SMALL:
                 self._fixed[id(leaf)] = np.zeros(leaf.shape, leaf.dtype)
         for node, at in arena.places.items():
-            part = block[start + at : start + at + node.size * node.dtype.itemsize]
+            part = block[at : at + node.size * node.dtype.itemsize]
             self._fixed[id(node)] = part.view(node.dtype).reshape(node.shape)
 
     def _scratch(self, buffer, nbytes):
         """Memory for something of the generated code's own."""
         self.slot(buffer)
-        self._fixed[id(buffer)] = np.empty(nbytes + 64, np.uint8)
+        self._fixed[id(buffer)] = _aligned(nbytes)
 
     def _bind(self):
         """Fill in the pointers that stay."""
@@ -78,7 +77,7 @@ class Program:
         for buffer, number in zip(self._buffers, self._slots.values(), strict=True):
             array = self._fixed.get(id(buffer), buffer)
             if isinstance(array, np.ndarray):
-                self._table[number] = -(-address_of(array) // 64) * 64 if array.dtype == np.uint8 else address_of(array)
+                self._table[number] = address_of(array)
         self._pool = None
         self._bound = [None] * len(self._state)
         self._input_places = [self.slot(leaf) for leaf in self._inputs]
@@ -139,12 +138,8 @@ class _Arrays:
         self._homes, self._fixed, self._known = homes, fixed, known
 
     def __getitem__(self, node):
-        return self._found(self._homes.get(node, node))
-
-    def _found(self, node):
-        if node in self._known:
-            return self._known[node]
-        return self._fixed[id(node)]
+        node = self._homes.get(node, node)
+        return self._known[node] if node in self._known else self._fixed[id(node)]
 
     def __contains__(self, node):
         node = self._homes.get(node, node)
@@ -158,6 +153,13 @@ class _Arrays:
         if not isinstance(node, Symbol):
             return np.array(node)
         return self[node].copy()
+
+
+def _aligned(nbytes):
+    """Memory of `nbytes` that starts where a cache line does."""
+    block = np.empty(nbytes + 64, np.uint8)
+    start = -address_of(block) % 64
+    return block[start : start + nbytes]
 
 
 def address_of(array):

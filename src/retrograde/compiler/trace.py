@@ -1,7 +1,5 @@
 """Trace: what records ops without running them while a function is compiled."""
 
-import numpy as np
-
 from ..core.dispatch import explained, recorded
 from ..core.mode import current
 from ..core.symbol import Symbol
@@ -145,8 +143,3 @@ def _has_values(argument):
     if isinstance(argument, (tuple, list)):
         return any([_has_values(a) for a in argument])
     return isinstance(argument, Value)
-
-
-def is_constant(argument):
-    """Whether a symbolic argument is an array known at compile time."""
-    return isinstance(argument, (np.ndarray, np.generic))

@@ -59,28 +59,26 @@ class _Watch:
         return grad_input
 
 
-class _Entrance(Function):
-    """The arguments of a module as they are; on the way back, its hooks are called."""
+class _Passing(Function):
+    """Values as they are, seen by a watch on the way back."""
 
     @staticmethod
     def forward(ctx, watch, *values):
         ctx.watch = watch
         ctx.set_materialize_grads(False)
         return tuple(values)
+
+
+class _Entrance(_Passing):
+    """The arguments of a module as they are; on the way back, its hooks are called."""
 
     @staticmethod
     def backward(ctx, *gradients):
         return None, *ctx.watch.called(gradients)
 
 
-class _Exit(Function):
+class _Exit(_Passing):
     """The outputs of a module as they are; on the way back, their gradients are noted for the entrance."""
-
-    @staticmethod
-    def forward(ctx, watch, *values):
-        ctx.watch = watch
-        ctx.set_materialize_grads(False)
-        return tuple(values)
 
     @staticmethod
     def backward(ctx, *gradients):
