@@ -228,19 +228,3 @@ def test_half_precision_parameters_are_updated():
 def test_mistakes_are_told(make, error, told):
     with pytest.raises(error, match=told):
         make(nn.Parameter(rg.ones(2)))
-
-
-def test_a_step_inside_jit_is_refused_and_changes_nothing():
-    pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-    p = nn.Parameter(rg.ones(2))
-    optimizer = optim.Adam([p])
-
-    @rg.jit
-    def step(x):
-        (p * x).sum().backward()
-        optimizer.step()
-
-    with pytest.raises(rg.errors.TraceError, match="optimizer's step"):
-        step(rg.ones(2))
-    assert p.tolist() == [1, 1]
-    assert not optimizer.state

@@ -22,13 +22,15 @@ class Program:
     state    the leaves whose arrays stay bound from call to call
     results  nodes whose values are returned
     updates  (leaf of state, node): what the leaf's memory holds after the call
+    held     nodes whose values stay in the program's memory until the next call, for whoever asks
     """
 
-    def __init__(self, inputs, state, results, updates):
-        lowered = lower([*results, *[node for _, node in updates]])
+    def __init__(self, inputs, state, results, updates, held=()):
+        lowered = lower([*results, *[node for _, node in updates], *held])
         self._inputs, self._state = inputs, state
         self._results = lowered[: len(results)]
-        self._updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=True))
+        self._held = lowered[len(results) + len(updates) :]
+        self._updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
         self.homes = homes(self.schedule, self._updates, self._results)
         self._slots, self._buffers, self._fixed = {}, [], {}
@@ -51,7 +53,7 @@ class Program:
             self.slot(buffer)
         nodes = {o for o in self._results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
         self._fresh = {o: self.slot(o) for o in nodes if o.size * o.dtype.itemsize > _SMALL}
-        kept = [*nodes, *[n for _, n in self._updates if isinstance(n, Symbol)]]
+        kept = [*nodes, *[n for n in (*self._held, *[n for _, n in self._updates]) if isinstance(n, Symbol)]]
         arena = Arena()
         for node, (first, last) in lifetimes(self.schedule, kept).items():
             if node.shape is not None and node not in self.homes and node not in self._fresh:
@@ -89,7 +91,10 @@ class Program:
         self._late = [(leaf, n) for leaf, n in self._updates if self.homes.get(n) is not leaf]
         has_calls = any(isinstance(segment, LibraryCall) for segment in self.segments)
         is_elsewhere = [o is None and n not in self._fresh for o, n in zip(self._outlets, self._results, strict=True)]
-        self._needs_arrays = has_calls or bool(self._late) or any(is_elsewhere)
+        is_kept = [isinstance(n, Symbol) and id(n) in self._fixed and n not in self.homes for n in self._held]
+        self._moving = [i for i, kept in enumerate(is_kept) if not kept]
+        self._latest = {}
+        self._needs_arrays = has_calls or bool(self._late or self._moving) or any(is_elsewhere)
 
     def __call__(self, arrays, state):
         """The results, as new arrays. `arrays` and `state` are contiguous and have the leaves' shapes and dtypes."""
@@ -119,11 +124,17 @@ class Program:
             segment(self._table_address, found)
         return self._finished(found, fresh)
 
+    def held(self, number):
+        """The value of a held node after the latest call, as a new array."""
+        found = self._latest.get(number)
+        return self._fixed[id(self._held[number])].copy() if found is None else found.copy()
+
     def _finished(self, found, fresh):
         results = [
             outlet.copy() if outlet is not None else fresh[node] if node in fresh else found.taken(node)
             for outlet, node in zip(self._outlets, self._results, strict=True)
         ]
+        self._latest = {i: found.taken(self._held[i]) for i in self._moving}
         if self._late:
             late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self._late]
             for target, value in late:

@@ -1,10 +1,13 @@
 """Trace: what records ops without running them while a function is compiled."""
 
+import numpy as np
+
 from ..core.dispatch import explained, recorded
-from ..core.mode import current
+from ..core.mode import changed, current
 from ..core.symbol import Symbol
 from ..core.value import Projection, Value
 from ..dtypes import is_float
+from ..ops._arrays import arrays
 from .infer import infer
 
 
@@ -34,7 +37,8 @@ class Gradient:
 
     def __init__(self, value, is_read):
         self.value, self.is_read = value, is_read
-        self.start = self.now = value._grad  # noqa: SLF001 - past the property, which leads here
+        with changed(tracer=None):
+            self.start = self.now = value.grad
 
 
 class Trace:
@@ -46,6 +50,7 @@ class Trace:
 
     def __init__(self):
         self.captures, self.gradients = {}, {}
+        self.numbers, self.watched, self._undo = [], [], []
 
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
@@ -128,6 +133,26 @@ class Trace:
         if id(value) not in self.gradients:
             self.gradients[id(value)] = Gradient(value, is_read=False)
         self.gradients[id(value)].now = gradient
+
+    def number(self, read):
+        """A number that `read()` gives anew at each call of what is compiled: a value of float64."""
+        value = arrays.kind(np.array(float(read()), np.float64))
+        self.numbers.append((value, read))
+        self.symbol(value)
+        return value
+
+    def watch(self, read):
+        """Let what is compiled serve only as long as `read()` gives what it gives now."""
+        self.watched.append((read, read()))
+
+    def on_failure(self, undo):
+        """Call `undo` if the trace fails."""
+        self._undo.append(undo)
+
+    def fail(self):
+        """Take back what was changed outside the trace."""
+        for undo in reversed(self._undo):
+            undo()
 
     def changed(self):
         """The captures that hold something else at the end than at the start."""

@@ -56,6 +56,15 @@ class Leaf(Record):
         return self._algebra
 
 
+class Deferred:
+    """A gradient that compiled code holds until somebody asks for it: `take()` gives it."""
+
+    __slots__ = ("take",)
+
+    def __init__(self, take):
+        self.take = take
+
+
 class Cotangents(tuple):
     """The cotangents of an op with several results; None for a result that received nothing."""
 
@@ -132,7 +141,10 @@ class Value:
         mode = current()
         if mode is not None and mode.tracer is not None:
             return mode.tracer.read_gradient(self)
-        return self._grad
+        gradient = self._grad
+        if gradient.__class__ is Deferred:
+            gradient = self._grad = gradient.take()
+        return gradient
 
     @grad.setter
     def grad(self, gradient):

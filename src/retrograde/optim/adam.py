@@ -1,11 +1,8 @@
 """Adam, and Adam with decoupled weight decay."""
 
-from math import sqrt
-
-import numpy as np
-
 from ..errors import ArgumentError
-from ..tensor.tensor import Tensor
+from ..ops.arithmetic import sqrt
+from ..ops.comparisons import maximum
 from .optimizer import Optimizer
 
 
@@ -24,6 +21,7 @@ class Adam(Optimizer):
     tensor([0.9, 0.9])
     """
 
+    _counts_steps = True
     _decouples_decay = False
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, maximize=False):
@@ -38,46 +36,27 @@ class Adam(Optimizer):
     def _kept_in(self, group):
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
-    def _advance(self, state):
-        step = state.get("step")
-        if step is None:
-            step = state["step"] = Tensor(np.zeros((), np.float32))
-        step.data += 1
-        return int(step.data)
-
-    def _rule(self, group, age):
-        beta1, beta2 = group["betas"]
-        decay, is_coupled = group["weight_decay"], not self._decouples_decay
-        shrunk = 1 - group["lr"] * decay
+    def _rates(self, group, age):
         # The correction of v is moved out of the root, to the rate and epsilon: two passes less.
+        beta1, beta2 = group["betas"]
         root = sqrt(1 - beta2**age)
-        rate, epsilon = group["lr"] * root / (1 - beta1**age), group["eps"] * root
-        maximizes = group["maximize"]
+        return group["lr"] * root / (1 - beta1**age), group["eps"] * root, 1 - group["lr"] * group["weight_decay"]
 
-        def rule(p, g, mean, square, *rest):
-            *greatest, t, u = rest
-            if maximizes:
-                g = np.negative(g, u)
-            if decay and is_coupled:
-                g = np.add(g, np.multiply(p, decay, t), u)
-            elif decay:
-                np.multiply(p, shrunk, p)
-            np.subtract(g, mean, t)
-            np.multiply(t, 1 - beta1, t)
-            np.add(mean, t, mean)
-            np.multiply(square, beta2, square)
-            np.multiply(g, g, t)
-            np.multiply(t, 1 - beta2, t)
-            np.add(square, t, square)
-            if greatest:
-                square = np.maximum(greatest[0], square, out=greatest[0])
-            np.sqrt(square, t)
-            np.add(t, epsilon, t)
-            np.divide(mean, t, t)
-            np.multiply(t, rate, t)
-            np.subtract(p, t, p)
-
-        return rule
+    def _update(self, group, rates, p, g, mean, square, greatest=None):
+        (beta1, beta2), decay = group["betas"], group["weight_decay"]
+        rate, epsilon, shrunk = rates
+        if group["maximize"]:
+            g = -g
+        if decay and self._decouples_decay:
+            p = p * shrunk
+        elif decay:
+            g = g + p * decay
+        mean = mean + (g - mean) * (1 - beta1)
+        square = square * beta2 + g * g * (1 - beta2)
+        if greatest is None:
+            return p - mean * rate / (sqrt(square) + epsilon), mean, square
+        greatest = maximum(greatest, square)
+        return p - mean * rate / (sqrt(greatest) + epsilon), mean, square, greatest
 
 
 class AdamW(Adam):

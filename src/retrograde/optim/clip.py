@@ -1,12 +1,15 @@
 """Clipping gradients, in place, between `backward` and `step`."""
 
-from math import inf, isfinite
+from math import isfinite
 
 import numpy as np
 
-from ..core import writes
+from ..core.mode import no_grad
 from ..core.value import Value
 from ..errors import AnomalyError
+from ..ops.comparisons import clip, minimum
+from ..ops.joins import stack
+from ..ops.reductions import norm
 from ..tensor.tensor import Tensor
 
 
@@ -19,20 +22,22 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     (tensor(5.), tensor(True))
     """
     gradients = _gradients(parameters)
-    total = _norm([_norm(g.data, norm_type) for g in gradients], norm_type)
-    if error_if_nonfinite and not isfinite(total):
-        raise AnomalyError(f"the norm of the gradients is {total}, so they cannot be clipped")
-    scale = max_norm / (total + 1e-6)
-    if not scale >= 1:
+    with no_grad():
+        norms = [norm(g.reshape(-1), norm_type) for g in gradients]
+        total = norm(stack(norms), norm_type) if norms else Tensor(np.zeros((), np.float32))
+        if error_if_nonfinite and not isfinite(float(total)):
+            raise AnomalyError(f"the norm of the gradients is {float(total)}, so they cannot be clipped")
+        scale = minimum(max_norm / (total + 1e-6), 1.0)
         for g in gradients:
-            _write(g, g.data * scale if not g.data.flags.writeable else np.multiply(g.data, scale, g.data))
-    return Tensor(np.asarray(total, gradients[0].dtype if gradients else np.float32))
+            _write(g, g * scale.astype(g.dtype))
+    return total
 
 
 def clip_grad_value_(parameters, clip_value):
     """Bring every element of every gradient between -`clip_value` and `clip_value`."""
-    for g in _gradients(parameters):
-        _write(g, np.clip(g.data, -clip_value, clip_value, out=g.data if g.data.flags.writeable else None))
+    with no_grad():
+        for g in _gradients(parameters):
+            _write(g, clip(g, -clip_value, clip_value))
 
 
 def _gradients(parameters):
@@ -40,18 +45,8 @@ def _gradients(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
-def _norm(numbers, order):
-    flat = np.asarray(numbers, np.float64 if isinstance(numbers, list) else None).reshape(-1)
-    if not flat.size:
-        return 0.0
-    if order == inf:
-        return float(np.abs(flat).max())
-    if order == 2:
-        return float(np.sqrt(np.dot(flat, flat).astype(np.float64)))
-    return float((np.abs(flat).astype(np.float64) ** order).sum() ** (1 / order))
-
-
-def _write(g, data):
-    if data is not g.data:
-        g.data = data
-    writes.stamp(g.algebra, g.data)
+def _write(g, new):
+    if g.is_traced or g.data.flags.writeable:
+        g[...] = new
+    else:
+        g.data = new.data

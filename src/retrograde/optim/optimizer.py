@@ -2,30 +2,32 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
+from functools import partial
 
 import numpy as np
 
 from ..core import writes
 from ..core.mode import current, enable_grad
 from ..core.value import Value
-from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError, ShapeError, TraceError
+from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .update import Packs, Scratch, update_flat
+from .traced import check_gradient, trace_step
+from .update import Packs, update_flat
 
 
 class Optimizer:
     """Base of optimizers. `param_groups`, `state`, `state_dict` and the arguments are shaped as in PyTorch.
 
     `params` are tensors, or dictionaries with "params" and values that differ from `defaults` for these. A subclass names
-    the tensors it keeps for each parameter (`_kept`) and gives the update of a run of numbers (`_rule`). Steps write the
-    memory of parameters and record nothing; a graph that still needs the old numbers refuses to be walked.
+    the tensors it keeps for each parameter (`_kept`) and gives the update as a formula (`_update`), which serves eager steps
+    and traced ones. Steps write the memory of parameters and record nothing; a graph that still needs the old numbers refuses to be walked.
     """
 
     def __init__(self, params, defaults):
         self.defaults = defaults
         self.param_groups, self.state = [], {}
-        self._scratch, self._packs = Scratch(), Packs()
+        self._packs = Packs()
         if isinstance(params, Value) or not isinstance(params, Iterable):
             raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}")
         groups = list(params)
@@ -70,13 +72,14 @@ class Optimizer:
 
     def step(self, closure=None):
         """Update every parameter that has a gradient. `closure`, if given, computes the loss first, which is returned."""
-        mode = current()
-        if mode is not None and mode.tracer is not None:
-            raise TraceError("an optimizer's step cannot be traced by jit yet; call it outside the jitted function")
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            trace_step(self, mode.tracer)
+            return loss
         with np.errstate(all="ignore"):
             for group in self.param_groups:
                 self._step(group)
@@ -84,42 +87,56 @@ class Optimizer:
 
     #: The names of the tensors of a parameter's shape in its state; `_kept_in(group)` may choose among them.
     _kept: tuple = ()
+    #: Whether the state counts the steps, as PyTorch has it: in a number called "step".
+    _counts_steps = False
 
     def _kept_in(self, group):
         return self._kept
 
-    def _advance(self, state):
-        """Note in `state` that another step is made; returns what the rule must know of its age."""
+    def _age(self, group, state):
+        """What `_rates` must know of the history of a parameter; the number of steps where they are counted."""
 
-    def _rule(self, group, age):
-        """The update, a function of runs of numbers: parameter, gradient, what is kept, and two scratch arrays."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method _rule")
+    def _rates(self, group, age):
+        """The numbers of the update that are the same for all parameters of one group and one age."""
+        return (group["lr"],)
+
+    def _update(self, group, rates, p, g, *kept):
+        """What parameters `p` with gradient `g` and what is kept of them become, as a tuple: a formula in ops."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method _update")
+
+    def _state_of(self, parameter, group):
+        """The state of a parameter, with zeros for what is not there yet."""
+        state = self.state.setdefault(parameter, {})
+        if self._counts_steps and state.get("step") is None:
+            state["step"] = Tensor(np.zeros((), np.float32))
+        for name in self._kept_in(group):
+            if state.get(name) is None:
+                state[name] = Tensor(np.zeros_like(parameter.data))
+        return state
 
     def _step(self, group):
         """Update one group: large parameters in runs that stay in cache, small ones packed together."""
-        kept, small, rules = self._kept_in(group), {}, {}
+        kept, small, updates = self._kept_in(group), {}, {}
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
                 continue
-            if gradient.shape != parameter.shape:
-                raise ShapeError(f"a gradient has shape {gradient.shape} and its parameter {parameter.shape}")
-            state = self.state.setdefault(parameter, {})
-            age = self._advance(state)
-            if age not in rules:
-                rules[age] = self._rule(group, age)
-            for name in kept:
-                if state.get(name) is None:
-                    state[name] = Tensor(np.zeros_like(parameter.data))
+            check_gradient(parameter, gradient)
+            age = self._age(group, self.state.get(parameter, {}))
+            state = self._state_of(parameter, group)
+            if self._counts_steps:
+                state["step"].data += 1
+                age = int(state["step"].data)
+            if age not in updates:
+                updates[age] = partial(self._update, group, [float(rate) for rate in self._rates(group, age)])
             if self._packs.takes(parameter, gradient):
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:
-                arrays = [parameter.data, gradient.data, *[state[name].data for name in kept]]
-                update_flat(rules[age], arrays, self._scratch)
+                update_flat(updates[age], [parameter.data, gradient.data, *[state[name].data for name in kept]])
             writes.stamp(parameter.algebra, parameter.data)
         for (_, age), members in small.items():
             states = [[self.state[p][name] for name in kept] for p in members]
-            self._packs.update(rules[age], members, states, self._scratch)
+            self._packs.update(updates[age], members, states)
 
     # Saving and loading.
     def state_dict(self):

@@ -1,7 +1,5 @@
 """Stochastic gradient descent."""
 
-import numpy as np
-
 from ..errors import ArgumentError
 from .optimizer import Optimizer
 
@@ -34,35 +32,21 @@ class SGD(Optimizer):
     def _kept_in(self, group):
         return ("momentum_buffer",) if group["momentum"] else ()
 
-    def _advance(self, state):
-        return state.get("momentum_buffer") is None
+    def _age(self, group, state):
+        # The first gradient starts the buffer whole, without dampening.
+        return state.get("momentum_buffer") is not None or group["dampening"] == 0
 
-    def _rule(self, group, age):
-        is_first = age
-        rate, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
-        share, sign = 1 - group["dampening"], -1 if group["maximize"] else 1
+    def _rates(self, group, age):
+        return group["lr"], 1 - group["dampening"] if age else 1
 
-        def momentous(p, g, buffer, t, u):
-            g = _decayed(p, g, sign, decay, t, u)
-            if is_first:
-                buffer[...] = g
-            else:
-                np.multiply(buffer, momentum, buffer)
-                np.add(buffer, g if share == 1 else np.multiply(g, share, t), buffer)
-            step = buffer
-            if group["nesterov"]:
-                np.multiply(buffer, momentum, t)
-                step = np.add(g, t, t)
-            np.subtract(p, np.multiply(step, rate, t), p)
-
-        def plain(p, g, t, u):
-            np.subtract(p, np.multiply(_decayed(p, g, sign, decay, t, u), rate, t), p)
-
-        return momentous if momentum else plain
-
-
-def _decayed(p, g, sign, decay, t, u):
-    """The gradient with its sign and with weight decay, in the scratch `u` where it differs from `g`."""
-    if sign < 0:
-        g = np.negative(g, u)
-    return np.add(g, np.multiply(p, decay, t), u) if decay else g
+    def _update(self, group, rates, p, g, buffer=None):
+        rate, share = rates
+        if group["maximize"]:
+            g = -g
+        if group["weight_decay"]:
+            g = g + p * group["weight_decay"]
+        if buffer is None:
+            return (p - g * rate,)
+        buffer = buffer * group["momentum"] + (g if share == 1 else g * share)
+        step = g + buffer * group["momentum"] if group["nesterov"] else buffer
+        return p - step * rate, buffer

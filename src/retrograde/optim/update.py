@@ -3,35 +3,26 @@
 import numpy as np
 
 # Elements of a run: five arrays of them stay in the second-level cache.
-_RUN = 1 << 15
+_RUN = 1 << 14
 # Parameters up to this size are packed: below it the cost of a call outweighs that of its elements.
 _SMALL = 1 << 12
 
 
-class Scratch:
-    """Two arrays of the same length for each dtype, made once."""
-
-    def __init__(self):
-        self._arrays = {}
-
-    def like(self, array):
-        """Two arrays of the length, dtype and place of `array`, which has one axis."""
-        key = type(array), array.dtype
-        found = self._arrays.get(key)
-        if found is None or found[0].size < array.size:
-            found = self._arrays[key] = [np.empty_like(array, shape=(array.size,)) for _ in range(2)]
-        return [scratch[: array.size] for scratch in found]
-
-
-def update_flat(rule, arrays, scratch):
-    """Call `rule` on all runs of `arrays`, which have one shape, and on scratch of the same length."""
-    if not all([a.flags.c_contiguous for a in (arrays[0], *arrays[2:])]):
-        rule(*arrays, *[np.empty_like(arrays[0]) for _ in range(2)])
+def update_flat(update, arrays):
+    """Replace `arrays`, which have one shape, by what `update` makes of them, in runs; the second, the gradient, stays."""
+    written = (arrays[0], *arrays[2:])
+    if not all([a.flags.c_contiguous for a in written]):
+        _replace(written, update(*arrays))
         return
     flat = [a.reshape(-1) for a in arrays]
     for i in range(0, flat[0].size, _RUN):
         run = [a[i : i + _RUN] for a in flat]
-        rule(*run, *scratch.like(run[0]))
+        _replace((run[0], *run[2:]), update(*run))
+
+
+def _replace(arrays, made):
+    for array, new in zip(arrays, made, strict=True):
+        array[...] = new
 
 
 class Packs:
@@ -45,13 +36,13 @@ class Packs:
         """Whether a parameter is worth packing."""
         return parameter.size <= _SMALL and type(parameter.data) is type(gradient.data) is np.ndarray
 
-    def update(self, rule, members, states, scratch):
+    def update(self, update, members, states):
         """Update `members`, whose state tensors are the rows of `states`."""
         key = tuple([id(p) for p in members])
         pack = self._packs.get(key)
         if pack is None or not pack.holds(states):
             pack = self._packs[key] = _Pack(members, states)
-        pack.update(rule, members, scratch)
+        pack.update(update, members)
 
 
 class _Pack:
@@ -79,10 +70,10 @@ class _Pack:
         return all([t.data is view for row, views in zip(zip(*states, strict=True), self._views, strict=True)
                     for t, view in zip(row, views, strict=True)])
 
-    def update(self, rule, members, scratch):
+    def update(self, update, members):
         """Update `members`."""
         np.concatenate([p.data.reshape(-1) for p in members], out=self._numbers)
         np.concatenate([p.grad.data.reshape(-1) for p in members], out=self._gradients)
-        update_flat(rule, [self._numbers, self._gradients, *self._kept], scratch)
+        update_flat(update, [self._numbers, self._gradients, *self._kept])
         for parameter, part in zip(members, self._parts, strict=True):
             parameter.data[...] = part

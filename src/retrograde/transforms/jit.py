@@ -1,6 +1,6 @@
 """jit: a function, traced once per spec of its arguments, as machine code."""
 
-from functools import update_wrapper
+from functools import partial, update_wrapper
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ..compiler.program import Program
 from ..compiler.trace import Trace
 from ..core.mode import changed, current
 from ..core.symbol import Symbol
-from ..core.value import Value
+from ..core.value import Deferred, Value
 from ..tensor.tensor import Tensor
 
 
@@ -36,6 +36,11 @@ class Compiled:
         update_wrapper(self, function)
         self._function = function
         self._programs, self._latest = {}, None
+
+    @property
+    def traces(self):
+        """How often the function was traced."""
+        return sum(map(len, self._programs.values()))
 
     def __get__(self, instance, owner=None):
         return self if instance is None else Compiled(self._function.__get__(instance, owner))
@@ -91,6 +96,9 @@ def _traced(function, leaves, build):
         with changed(tracer=trace):
             results, rebuild = tree.flatten(function(*args, **kwargs))
             results = [trace.symbol(r) if isinstance(r, Value) else r for r in results]
+    except BaseException:
+        trace.fail()
+        raise
     finally:
         trace.restore()
     return _Step(trace, [s for s in arguments if s is not None], results, rebuild)
@@ -108,28 +116,36 @@ class _Step:
 
     def __init__(self, trace, arguments, results, rebuild):
         self._captures = list(trace.captures.values())
+        self._numbers, self._watched = trace.numbers, trace.watched
         self._rebuild, self._results = rebuild, results
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
         self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
         self._cleared = [g.value for g in gradients if g.now is None]
         made = [g for g in gradients if g.now is not None and g.now is not g.start]
-        self._with_gradient = [g.value for g in made]
-        outputs = [r for r in results if isinstance(r, Symbol)] + [trace.symbol(g.now) for g in made]
+        outputs, held = [r for r in results if isinstance(r, Symbol)], [trace.symbol(g.now) for g in made]
         updates = [(c.start, c.now) for c in trace.changed()]
-        self.program = Program(arguments, [c.start for c in self._captures], outputs, updates)
+        self.program = Program(arguments, [c.start for c in self._captures], outputs, updates, held)
+        self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
+
+    def _taken(self, number):
+        return Tensor(self.program.held(number))
 
     def fits(self):
-        """Whether gradients that matter to this trace are there, or not there, as they were when it was made."""
-        return all([(value.grad is None) == was_none for value, was_none in self._guards])
+        """Whether all that the trace took for granted is still so."""
+        return all([(value.grad is None) == was_none for value, was_none in self._guards]) and all(
+            [read() == seen for read, seen in self._watched]
+        )
 
     def __call__(self, arrays):
+        for value, read in self._numbers:
+            value.data[()] = read()
         state = [c.value.data if c.owner is None else c.owner.grad.data for c in self._captures]
         outputs = iter(self.program(arrays, state))
         results = [Tensor(next(outputs)) if isinstance(r, Symbol) else r for r in self._results]
         for value in self._cleared:
             value.grad = None
-        for value in self._with_gradient:
-            value.grad = Tensor(next(outputs))
+        for value, gradient in self._made:
+            value.grad = gradient
         return self._rebuild(results)
 
 

@@ -1,0 +1,62 @@
+"""A step of an optimizer inside `jit`: the same formula, recorded."""
+
+from operator import itemgetter
+
+from ..core.mode import no_grad
+from ..core.value import Value
+from ..errors import ShapeError
+
+
+def trace_step(optimizer, tracer):
+    """Record the update of every parameter that has a gradient.
+
+    The learning rate is read anew at each call of what is compiled; any other option that changes is traced anew.
+    """
+    with no_grad():
+        for number, group in enumerate(optimizer.param_groups):
+            rate = group["lr"]
+            if not isinstance(rate, Value):
+                rate = tracer.number(_reader(optimizer, number, itemgetter("lr")))
+            names = sorted(group.keys() - {"params", "lr", "initial_lr"})
+            if names:
+                tracer.watch(_reader(optimizer, number, itemgetter(*names)))
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                if gradient is not None:
+                    check_gradient(parameter, gradient)
+                    _trace_update(optimizer, {**group, "lr": rate}, parameter, gradient, tracer)
+
+
+def _reader(optimizer, number, get):
+    return lambda: get(optimizer.param_groups[number])
+
+
+def _trace_update(optimizer, group, parameter, gradient, tracer):
+    known = dict(optimizer.state.get(parameter, {}))
+    age = optimizer._age(group, known)
+    if age is False:  # the next step is another
+        tracer.watch(lambda: optimizer._age(group, optimizer.state.get(parameter, {})))
+    tracer.on_failure(lambda: _forget(optimizer, parameter, known))
+    state = optimizer._state_of(parameter, group)
+    if optimizer._counts_steps:
+        state["step"] += 1
+        age = state["step"].astype("float64")
+    rates = [r.astype(parameter.dtype) if isinstance(r, Value) else r for r in optimizer._rates(group, age)]
+    kept = [state[name] for name in optimizer._kept_in(group)]
+    made = optimizer._update(group, rates, parameter, gradient, *kept)
+    for target, value in zip((parameter, *kept), made, strict=True):
+        target[...] = value
+
+
+def _forget(optimizer, parameter, known):
+    """Take back what a failed trace has put in the state of a parameter."""
+    if known:
+        optimizer.state[parameter] = known
+    else:
+        optimizer.state.pop(parameter, None)
+
+
+def check_gradient(parameter, gradient):
+    """Raise a ShapeError unless a gradient has the shape of its parameter."""
+    if gradient.shape != parameter.shape:
+        raise ShapeError(f"a gradient has shape {gradient.shape} and its parameter {parameter.shape}")

@@ -1,0 +1,143 @@
+"""Optimizers inside jit: the same steps as outside."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde import nn, optim
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+CASES = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "maximize": True}),
+    ("Adam", {}),
+    ("Adam", {"lr": 0.01, "amsgrad": True, "maximize": True, "weight_decay": 0.1}),
+    ("AdamW", {"lr": 0.01, "weight_decay": 0.2}),
+]
+
+
+def trainer(name, options, compiles):
+    rng = np.random.default_rng(1)
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    for p in model.parameters():
+        p.data[...] = rng.standard_normal(p.shape) * 0.4
+    optimizer = getattr(optim, name)(model.parameters(), **{"lr": 1e-3, **options})
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return model, optimizer, rg.jit(step) if compiles else step
+
+
+def batches(count):
+    rng = np.random.default_rng(2)
+    return [(rg.tensor(rng.standard_normal((8, 5), np.float32)), rg.tensor(rng.standard_normal((8, 3), np.float32)))
+            for _ in range(count)]
+
+
+def both(name, options):
+    return trainer(name, options, compiles=False), trainer(name, options, compiles=True)
+
+
+def assert_alike(a, b, rtol=2e-5):
+    for p, q in zip(a.parameters(), b.parameters(), strict=True):
+        np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=rtol, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_compiled_steps_are_the_eager_ones(name, options):
+    (model, _, step), (other, _, compiled) = both(name, options)
+    for x, y in batches(12):
+        assert compiled(x, y).item() == pytest.approx(step(x, y).item(), rel=1e-5)
+    assert_alike(model, other)
+
+
+def test_a_schedule_changes_the_rate_without_tracing_anew():
+    (model, optimizer, step), (other, optimizer_inside, compiled) = both("Adam", {"lr": 0.02})
+    schedules = [optim.ExponentialLR(o, 0.7) for o in (optimizer, optimizer_inside)]
+    for x, y in batches(6):
+        step(x, y)
+        compiled(x, y)
+        for schedule in schedules:
+            schedule.step()
+    assert_alike(model, other)
+    assert compiled.traces == 1
+
+
+def test_an_option_that_changes_is_traced_anew():
+    (model, optimizer, step), (other, optimizer_inside, compiled) = both("Adam", {"lr": 0.02})
+    for i, (x, y) in enumerate(batches(4)):
+        for o in (optimizer, optimizer_inside):
+            o.param_groups[0]["betas"] = (0.9, 0.999) if i < 2 else (0.5, 0.9)
+        step(x, y)
+        compiled(x, y)
+    assert_alike(model, other)
+    assert compiled.traces == 2
+
+
+def test_eager_and_compiled_steps_can_follow_each_other():
+    (model, optimizer, step), (other, optimizer_inside, compiled) = both("Adam", {"lr": 0.02})
+    for i, (x, y) in enumerate(batches(6)):
+        step(x, y)
+        (compiled if i % 2 else compiled.__wrapped__)(x, y)
+    assert_alike(model, other)
+    assert [s["step"].item() for s in optimizer_inside.state.values()] == [6] * 4
+    for a, b in zip(optimizer.state.values(), optimizer_inside.state.values(), strict=True):
+        np.testing.assert_allclose(a["exp_avg_sq"].numpy(), b["exp_avg_sq"].numpy(), rtol=2e-5)
+
+
+def test_gradients_can_be_read_after_a_compiled_step():
+    (model, _, step), (other, _, compiled) = both("SGD", {"lr": 0.1})
+    for x, y in batches(3):
+        step(x, y)
+        compiled(x, y)
+        for p, q in zip(model.parameters(), other.parameters(), strict=True):
+            np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-6)
+    kept = other[0].weight.grad
+    before = kept.numpy().copy()
+    compiled(*batches(1)[0])
+    np.testing.assert_array_equal(kept.numpy(), before)
+
+
+def test_clipping_inside_jit_is_clipping_outside():
+    models = []
+    for compiles in (False, True):
+        model, optimizer, _ = trainer("SGD", {"lr": 0.5}, compiles=False)
+
+        def step(x, y, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            norm = optim.clip_grad_norm_(model.parameters(), 0.1)
+            optim.clip_grad_value_(model.parameters(), 0.05)
+            optimizer.step()
+            return norm
+
+        run = rg.jit(step) if compiles else step
+        models.append((model, [run(x, y).item() for x, y in batches(3)]))
+    assert_alike(models[0][0], models[1][0])
+    np.testing.assert_allclose(models[0][1], models[1][1], rtol=1e-5)
+
+
+def test_a_trace_that_fails_leaves_parameters_and_state_as_they_were():
+    p = nn.Parameter(rg.ones(2))
+    optimizer = optim.Adam([p])
+
+    @rg.jit
+    def step(x):
+        loss = (p * x).sum()
+        loss.backward()
+        optimizer.step()
+        return float(loss)
+
+    with pytest.raises(rg.errors.TraceError):
+        step(rg.ones(2))
+    assert p.tolist() == [1, 1]
+    assert p.grad is None
+    assert not optimizer.state
