@@ -9,7 +9,7 @@ from llvmlite import ir
 from ..shapes import row_major
 from . import threads
 from .codegen.box import Box, Store
-from .codegen.loops import write_kernel
+from .codegen.loops import FLAG, write_kernel
 from .codegen.matmul import Problem, choose, generate
 from .codegen.target import host
 from .codegen.vecmath.elements import ELEMENTS
@@ -40,7 +40,7 @@ class _Assembler:
         self._schedule, self._homes, self._slot, self._scratch = schedule, homes, slot, scratch
         self._number = engine().number()
         self._module = ir.Module(f"retrograde{self._number}")
-        self._is_parallel, self._products = False, {}
+        self._is_parallel, self.has_checks, self._products = False, False, {}
 
     def assembled(self):
         """All steps: runs of native ones as one function each."""
@@ -66,18 +66,32 @@ class _Assembler:
         function = ir.Function(self._module, ir.FunctionType(ir.VoidType(), [_POINTER]), name)
         b = ir.IRBuilder(function.append_basic_block("entry"))
         was_parallel, self._is_parallel = self._is_parallel, False
+        end = function.append_basic_block("end")
         for i, step in enumerate(steps):
+            if self.has_checks and any(root in self._homes for root in step.roots):
+                self._stop_if_flagged(b, function.args[0], end)
             write = self._loop if step.kind == "loop" else self._product
             write(b, function.args[0], step, f"kernel_{place}_{i}")
+        b.branch(end)
+        b.position_at_end(end)
         if self._is_parallel:
             b.call(self._declared("retrograde_rest", [_POINTER]), [self._pointer(b, function.args[0], POOL)])
         self._is_parallel = self._is_parallel or was_parallel
         b.ret_void()
         return name
 
+    def _stop_if_flagged(self, b, table, end):
+        """Write nothing that lasts once a check has failed."""
+        flag = b.load(self._pointer(b, table, FLAG), typ=_INDEX)
+        following = b.append_basic_block("following")
+        b.cbranch(b.icmp_signed("==", flag, _INDEX(0)), following, end)
+        b.position_at_end(following)
+
     def _loop(self, b, table, step, name):
         """Call the kernel of a step: at once, or chunk by chunk on all threads."""
-        kernel = write_kernel(self._module, name, self._box(step), host())
+        box = self._box(step)
+        self.has_checks = self.has_checks or box.has_checks
+        kernel = write_kernel(self._module, name, box, host())
         for partial in kernel.partials:
             self._scratch(partial, partial.nbytes)
         if kernel.chunks == 1:

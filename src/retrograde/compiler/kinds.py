@@ -12,6 +12,9 @@ REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", "-i
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
+#: Ops that hand their argument on and stop the program where it is not what it must be.
+CHECKS = frozenset(["checked_positions"])
+
 
 class Facts:
     """What is known about each node of one graph, found once."""

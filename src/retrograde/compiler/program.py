@@ -6,7 +6,9 @@ import numpy as np
 
 from ..core.symbol import Symbol
 from . import threads
+from ..errors import OutOfRangeError
 from .assemble import POOL, LibraryCall, assemble
+from .codegen.loops import FLAG
 from .fuse import Schedule
 from .lower import lower
 from .plan import Arena, homes, lifetimes
@@ -49,8 +51,9 @@ class Program:
 
     def _reserve(self):
         """Places in memory for all that is stored and not handed in."""
-        for buffer in (POOL, *self._inputs, *self._state):
+        for buffer in (POOL, FLAG, *self._inputs, *self._state):
             self.slot(buffer)
+        self._flag = self._fixed[id(FLAG)] = np.zeros(1, np.int64)
         nodes = {o for o in self._results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
         self._fresh = {o: self.slot(o) for o in nodes if o.size * o.dtype.itemsize > _SMALL}
         kept = [*nodes, *[n for n in (*self._held, *[n for _, n in self._updates]) if isinstance(n, Symbol)]]
@@ -122,6 +125,10 @@ class Program:
             found = _Arrays(self.homes, self._fixed, known)
         for segment in self.segments:
             segment(self._table_address, found)
+        if self._flag[0]:
+            self._flag[0] = 0
+            raise OutOfRangeError("an index was negative or too great; nothing was written. Call the function without jit to "
+                                  "see which op and which index")
         return self._finished(found, fresh)
 
     def held(self, number):

@@ -14,7 +14,7 @@ from ._families import loss
 from ._samples import call, of, uniform
 from .activation import log_softmax, softmax
 from .comparisons import where
-from .gathering import lines, pick, take, unpick
+from .gathering import checked_positions, lines, pick, take, unpick
 from .loss import reduced
 from .movements import expand_dims
 
@@ -162,6 +162,7 @@ def _slopes_in_ops(input, target, weight, ignore_index, reduction, label_smoothi
     factors, hard, even = _factors(input, target, weight, ignore_index, reduction, label_smoothing)
     _, classes = _valid(target, ignore_index)
     numbers = np.arange(input.shape[axis]).reshape((-1,) + (1,) * (input.ndim - axis - 1))
+    classes = checked_positions(classes, input.shape[axis])
     slopes = softmax(input, axis) * factors - (numbers == expand_dims(classes, axis)) * hard
     return slopes - even * _per_class(weight, input) if label_smoothing else slopes
 

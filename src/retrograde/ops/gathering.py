@@ -4,8 +4,10 @@ import numpy as np
 
 from ..errors import OutOfRangeError, ShapeError
 from ..shapes import one_axis
-from ._families import indexing
+from ._families import elementwise, indexing
 from ._samples import call
+from .comparisons import equal, where
+from .movements import expand_dims
 from .selections import scatter_add
 
 _ROWS = np.array([[2, 0], [1, 1]])
@@ -74,7 +76,37 @@ def _grid(shape, indices, axis):
     ])
 
 
-@indexing(makes_views=False, samples=(
+@elementwise(is_differentiable=False, samples=(call(np.array([0, 2]), size=3),), emit=lambda k, i, size: k.in_range(i, size),
+             skips={"exported": "the inside of pick"})
+def checked_positions(indices, /, size):
+    """The `indices` themselves; one that is negative or not below `size` raises an OutOfRangeError."""
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        low, high = indices.min(), indices.max()
+        raise OutOfRangeError(positions_error(size, low if low < 0 else high))
+    return indices
+
+
+def positions_error(size, found):
+    """The message for a position that is `found`."""
+    return f"indices must lie between 0 and {size - 1}, got {found}"
+
+
+def _pick_in_ops(x, indices, axis):
+    return where(_one_hot(x.shape, indices, axis), x, 0).sum(axis=axis)
+
+
+def _unpick_in_ops(x, shape, indices, axis):
+    return where(_one_hot(shape, indices, axis), expand_dims(x, one_axis(axis, len(shape))), 0)
+
+
+def _one_hot(shape, indices, axis):
+    """Where along `axis` the positions are."""
+    axis = one_axis(axis, len(shape))
+    places = np.arange(shape[axis]).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    return equal(places, expand_dims(checked_positions(indices, shape[axis]), axis))
+
+
+@indexing(makes_views=False, expansion=_pick_in_ops, samples=(
     call((2, 3), indices=np.array([2, 0]), axis=1), call((2, 3, 2), indices=np.array([[2, 0], [1, 1]]), axis=1),
     call((4,), indices=np.array(3), axis=0)))
 def pick(x, /, indices, axis=-1):
@@ -90,7 +122,7 @@ def pick(x, /, indices, axis=-1):
 pick.defvjp(lambda g, x_shape, indices, axis: unpick(g, x_shape, indices, axis))
 
 
-@indexing(makes_views=False, samples=(
+@indexing(makes_views=False, expansion=_unpick_in_ops, samples=(
     call((2,), shape=(2, 3), indices=np.array([2, 0]), axis=1), call((), shape=(4,), indices=np.array(3), axis=0)))
 def unpick(x, /, shape, indices, axis=-1):
     r"""Zeros of `shape` with one element of `x` in each line along `axis`, at the position in `indices`.
@@ -111,10 +143,7 @@ def _checked(shape, indices, axis):
     others = (*shape[:axis], *shape[axis + 1 :])
     if indices.shape != others:
         raise ShapeError(f"indices must have the shape {others}, got {indices.shape}")
-    if indices.size and (indices.min() < 0 or indices.max() >= shape[axis]):
-        low, high = indices.min(), indices.max()
-        raise OutOfRangeError(f"indices must lie between 0 and {shape[axis] - 1}, got {low if low < 0 else high}")
-    return lines(shape, indices, axis)
+    return lines(shape, checked_positions(indices, shape[axis]), axis)
 
 
 def lines(shape, indices, axis):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..expression import Apply, Load
+from ..kinds import CHECKS
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,11 @@ class Box:
     def order(self, vector):
         """The loops from the outside in: kept ones before reduced ones, the vector loop last of its kind."""
         return tuple(sorted(range(len(self.lengths)), key=lambda i: (self.is_reduced[i], i == vector, i)))
+
+    @property
+    def has_checks(self):
+        """Whether a value is checked on the way."""
+        return any(isinstance(e, Apply) and e.node.op.name in CHECKS for e in self.entries)
 
     @property
     def size(self):

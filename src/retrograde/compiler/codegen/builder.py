@@ -43,6 +43,7 @@ class Builder:
         self.inline = inline
         self.contract = contract
         self.calls, self._flags = 0, ("contract",) if contract else ()
+        self.on_check = None
 
     def __getattr__(self, name):
         if name not in NAMES:
@@ -229,6 +230,12 @@ class Builder:
     def less_unsigned(self, x, y):
         """Mask of `x < y` for integers without sign."""
         return self.ir.icmp_unsigned("<", *self.lift(x, y))
+
+    def in_range(self, x, size):
+        """`x`; whoever set `on_check` is handed the mask of lanes that lie between 0 and `size` - 1."""
+        if self.on_check is not None:
+            self.on_check(self.less_unsigned(x, size))
+        return x
 
     def _compare(self, symbol, x, y):
         x, y = self.lift(x, y)

@@ -14,6 +14,8 @@ _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
 _LIGHT, _WIDTH = 24, 4
 #: A body with more entries than this is written once, with a mask, and calls the math library out of line.
 _HEAVY = 200
+#: The buffer, one int64, that a kernel sets to 1 where a check fails.
+FLAG = "flag"
 #: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
 _CHUNK_WORK, _MOST_CHUNKS = 65536, 64
 
@@ -48,7 +50,7 @@ def write_kernel(module, name, box, target):
     is_split = chunks > 1 and all(box.is_reduced)
     folds = [store for store in box.stores if store.combine is not None]
     partials = tuple([Partials(chunks, store.dtype) for store in folds]) if is_split else ()
-    buffers = (*_buffers(box), *partials)
+    buffers = (*_buffers(box), *partials, *([FLAG] if box.has_checks else []))
     function = _function(module, name, len(buffers), 1)
     _Writer(function, box, buffers, lanes, length, partials).write()
     finish = _finish(module, f"{name}_finish", box, buffers, partials, chunks) if partials else None
@@ -131,6 +133,7 @@ class _Writer:
         self.levels = [self._level(e.steps) for e in box.entries]
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
         self.sums = {}
+        self.k.on_check = self._check
 
     def _level(self, steps):
         return max([place + 1 for place, loop in enumerate(self.loops) if steps and steps[loop]], default=0)
@@ -275,6 +278,14 @@ class _Writer:
 
     def _typed(self, x, dtype):
         return x if x is None or isinstance(x, ir.Value) else self.k.constant(x, dtype, 1)
+
+    def _check(self, holds):
+        """Set the flag where a check fails in a lane that counts."""
+        fails = self.k.bitwise_not(holds)
+        if self.mask is not None and lanes_of(holds) > 1:
+            fails = self.k.bitwise_and(fails, self.mask)
+        with self.ir.if_then(self.k.any(fails), likely=False):
+            self.ir.store(_INDEX(1), self.pointers[id(FLAG)])
 
     # Results
 
