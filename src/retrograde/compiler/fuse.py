@@ -112,7 +112,7 @@ class Schedule:
         uses = {}
         for step in self.steps:
             if step.kind == "loop":
-                for node in self._computed_by(step):
+                for node in self.computed_by(step):
                     uses.setdefault(node, set()).add(step)
         return {
             node for node, steps in uses.items()
@@ -120,7 +120,7 @@ class Schedule:
             and self.facts.kind(node) == "elementwise" and self._cost(node) > _CHEAP
         }
 
-    def _computed_by(self, step):
+    def computed_by(self, step):
         """The nodes whose values the kernel of `step` computes itself."""
         seen, stack = set(), list(step.roots)
         while stack:

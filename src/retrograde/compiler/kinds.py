@@ -71,6 +71,14 @@ def is_emittable(op):
     return op.emit is not None or hasattr(Builder, op.name) or op.name in NAMES
 
 
+def operation_key(op):
+    """What the code of an op on one element depends on: its name, and for ops of users their `emit` itself."""
+    code = getattr(op.emit, "__code__", None)
+    if code is None or op.emit.__module__.startswith("retrograde."):
+        return op.name
+    return op.name, code.co_code.hex(), repr(code.co_consts), code.co_names
+
+
 def _dtypes(node):
     yield node.dtype
     for a in node.args:

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Symbol
 from ..core.value import Value
+from .simplify import simplified
 from .trace import PICK, Trace
 
 _SMALL = 1024
@@ -55,10 +56,16 @@ class _Lowering:
         is_known = node.shape is not None and node.op is not PICK and not any(True for _ in symbols_in(args))
         if is_known and node.size <= _SMALL:
             return np.asarray(node.op.kernel(*args))
-        key = _key(node.op, args)
+        op = node.op
+        if node.shape is not None and op is not PICK:
+            simple = simplified(op, args, node.shape, node.dtype)
+            if isinstance(simple, Symbol):
+                return simple
+            op, args = simple
+        key = _key(op, args)
         found = self._equal.get(key)
         if found is None:
-            found = Symbol(node.op, args, node.shape, node.dtype)
+            found = Symbol(op, args, node.shape, node.dtype)
             self._equal[key] = found
         return found
 

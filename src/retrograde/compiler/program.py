@@ -7,12 +7,16 @@ import numpy as np
 from ..core.symbol import Symbol
 from . import threads
 from ..errors import OutOfRangeError
-from .assemble import POOL, LibraryCall, assemble
-from .codegen.loops import FLAG
+from .assemble import Launch, LibraryCall, Scratch, assemble
+from .codegen.loop_plan import FLAG
 from .fuse import Schedule
 from .lower import lower
 from .plan import Arena, homes, lifetimes
+from .report import explained_program, measured
+from .units import library
 
+#: The first place of every table of pointers: the record of the threads that share parallel regions.
+POOL = "pool"
 #: Inputs and results up to this many bytes are copied in and out; larger ones are read and written where they are.
 _SMALL = 4096
 
@@ -35,13 +39,15 @@ class Program:
         self._updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
         self.homes = homes(self.schedule, self._updates, self._results)
+        self.parts = assemble(self.schedule, self.homes)
+        self.launches = [part for part in self.parts if isinstance(part, Launch)]
+        library().load([launch.unit for launch in self.launches])
         self._slots, self._buffers, self._fixed = {}, [], {}
         self._reserve()
-        code = assemble(self.schedule, self.homes, self.slot, self._scratch)
-        self.segments, self.is_parallel, self.module = code
+        self._lay_out()
         self._bind()
 
-    def slot(self, buffer):
+    def _slot(self, buffer):
         """The place of a buffer in the table of pointers."""
         buffer = self.homes.get(buffer, buffer) if isinstance(buffer, Symbol) else buffer
         if id(buffer) not in self._slots:
@@ -52,28 +58,52 @@ class Program:
     def _reserve(self):
         """Places in memory for all that is stored and not handed in."""
         for buffer in (POOL, FLAG, *self._inputs, *self._state):
-            self.slot(buffer)
+            self._slot(buffer)
         self._flag = self._fixed[id(FLAG)] = np.zeros(1, np.int64)
         nodes = {o for o in self._results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
-        self._fresh = {o: self.slot(o) for o in nodes if o.size * o.dtype.itemsize > _SMALL}
+        self._fresh = {o: self._slot(o) for o in nodes if o.size * o.dtype.itemsize > _SMALL}
         kept = [*nodes, *[n for n in (*self._held, *[n for _, n in self._updates]) if isinstance(n, Symbol)]]
         arena = Arena()
         for node, (first, last) in lifetimes(self.schedule, kept).items():
             if node.shape is not None and node not in self.homes and node not in self._fresh:
                 arena.place(node, node.size * node.dtype.itemsize, first, last)
+        numbers = {id(step): i for i, step in enumerate(self.schedule.steps)}
+        for launch in self.launches:
+            for buffer in launch.buffers:
+                if isinstance(buffer, Scratch):
+                    arena.place(buffer, buffer.nbytes, numbers[id(launch.step)], numbers[id(launch.step)])
         self.arena_bytes = arena.size
         block = _aligned(arena.size)
         for leaf in self._inputs:
             if leaf.size * leaf.dtype.itemsize <= _SMALL:
                 self._fixed[id(leaf)] = np.zeros(leaf.shape, leaf.dtype)
-        for node, at in arena.places.items():
-            part = block[at : at + node.size * node.dtype.itemsize]
-            self._fixed[id(node)] = part.view(node.dtype).reshape(node.shape)
+        for buffer, at in arena.places.items():
+            if isinstance(buffer, Scratch):
+                self._fixed[id(buffer)] = block[at : at + max(buffer.nbytes, 1)]
+            else:
+                part = block[at : at + buffer.size * buffer.dtype.itemsize]
+                self._fixed[id(buffer)] = part.view(buffer.dtype).reshape(buffer.shape)
 
-    def _scratch(self, buffer, nbytes):
-        """Memory for something of the generated code's own."""
-        self.slot(buffer)
-        self._fixed[id(buffer)] = _aligned(nbytes)
+    def _lay_out(self):
+        """The launches as the words that the runner reads; runs of them between library calls are segments."""
+        slots = [[*[self._slot(b) for b in launch.buffers], *launch.words] for launch in self.launches]
+        self._words = np.array([word for words in slots for word in words], np.int64)
+        address, at = address_of(self._words), 0
+        self._steps = np.zeros((len(slots), 4), np.int64)
+        for i, (launch, words) in enumerate(zip(self.launches, slots, strict=True)):
+            self._steps[i] = library().address(launch.entry), address + 8 * at, launch.chunks, launch.lasts
+            at += len(words)
+        self.is_parallel = any(launch.chunks > 1 for launch in self.launches)
+        self.segments, first, place = [], 0, 0
+        for part in (*self.parts, None):
+            if isinstance(part, Launch):
+                place += 1
+                continue
+            if place > first:
+                self.segments.append((address_of(self._steps) + 32 * first, place - first))
+            if part is not None:
+                self.segments.append(part)
+            first = place
 
     def _bind(self):
         """Fill in the pointers that stay."""
@@ -83,20 +113,20 @@ class Program:
             array = self._fixed.get(id(buffer), buffer)
             if isinstance(array, np.ndarray):
                 self._table[number] = address_of(array)
-        self._pool = None
+        self._run, self._pool = threads.runner(), None
         self._bound = [None] * len(self._state)
-        self._input_places = [self.slot(leaf) for leaf in self._inputs]
-        self._state_places = [self.slot(leaf) for leaf in self._state]
+        self._input_places = [self._slot(leaf) for leaf in self._inputs]
+        self._state_places = [self._slot(leaf) for leaf in self._state]
         self._inboxes = [self._fixed.get(id(leaf)) for leaf in self._inputs]
         self._outlets = [
             self._fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.homes else None for node in self._results
         ]
         self._late = [(leaf, n) for leaf, n in self._updates if self.homes.get(n) is not leaf]
-        has_calls = any(isinstance(segment, LibraryCall) for segment in self.segments)
-        is_elsewhere = [o is None and n not in self._fresh for o, n in zip(self._outlets, self._results, strict=True)]
         is_kept = [isinstance(n, Symbol) and id(n) in self._fixed and n not in self.homes for n in self._held]
         self._moving = [i for i, kept in enumerate(is_kept) if not kept]
         self._latest = {}
+        has_calls = any(isinstance(segment, LibraryCall) for segment in self.segments)
+        is_elsewhere = [o is None and n not in self._fresh for o, n in zip(self._outlets, self._results, strict=True)]
         self._needs_arrays = has_calls or bool(self._late or self._moving) or any(is_elsewhere)
 
     def __call__(self, arrays, state):
@@ -124,12 +154,43 @@ class Program:
             known = {**fresh, **dict(zip(self._inputs, arrays, strict=True)), **dict(zip(self._state, state, strict=True))}
             found = _Arrays(self.homes, self._fixed, known)
         for segment in self.segments:
-            segment(self._table_address, found)
+            if segment.__class__ is tuple:
+                self._run(self._table_address, *segment)
+            else:
+                segment.run(found)
         if self._flag[0]:
             self._flag[0] = 0
             raise OutOfRangeError("an index was negative or too great; nothing was written. Call the function without jit to "
                                   "see which op and which index")
         return self._finished(found, fresh)
+
+    def explain(self):
+        """A report of the kernels."""
+        return explained_program(self)
+
+    def profile(self, arrays, state, repeats=20):
+        """The report of the kernels with the time of each, one after the other, on copies of `state`."""
+        state = [array.copy() for array in state]
+        self(arrays, state)
+        known = {**dict(zip(self._inputs, arrays, strict=True)), **dict(zip(self._state, state, strict=True))}
+        fresh = {node: np.empty(node.shape, node.dtype) for node in self._fresh}
+        for node, array in fresh.items():
+            self._pointers[self._fresh[node]] = address_of(array)
+        found = _Arrays(self.homes, self._fixed, {**known, **fresh})
+        places, count = {}, 0
+        for i, part in enumerate(self.parts):
+            if isinstance(part, Launch):
+                places[i], count = address_of(self._steps) + 32 * count, count + 1
+
+        def run(i):
+            if i in places:
+                self._run(self._table_address, places[i], 1)
+            else:
+                self.parts[i].run(found)
+
+        seconds = measured(run, len(self.parts), repeats)
+        self._bound = [None] * len(self._state)
+        return explained_program(self, seconds)
 
     def held(self, number):
         """The value of a held node after the latest call, as a new array."""

@@ -39,14 +39,24 @@ class Pool:
 
 _with_pool = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _LOCK = threading.Lock()
-_state = {"pool": None, "threads": None, "functions": None}
+_state = {"pool": None, "threads": None, "functions": None, "runner": None}
 
 
 def _pool_functions():
     if _state["functions"] is None:
         text = parallel.pool_text(_FUTEXES[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
-        _state["functions"] = engine().compile(text)
+        _state["functions"] = engine().compile(parallel.RUNNER + text)
     return _state["functions"]
+
+
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def runner():
+    """The native function that runs steps: a table of pointers, the address of the first step, and how many there are."""
+    if _state["runner"] is None:
+        _state["runner"] = _RUN(_pool_functions()("retrograde_run"))
+    return _state["runner"]
 
 
 def _can_share():

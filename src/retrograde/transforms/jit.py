@@ -10,6 +10,7 @@ from ..compiler.trace import Trace
 from ..core.mode import changed, current
 from ..core.symbol import Symbol
 from ..core.value import Deferred, Value
+from ..errors import TraceError
 from ..tensor.tensor import Tensor
 
 
@@ -35,7 +36,7 @@ class Compiled:
     def __init__(self, function):
         update_wrapper(self, function)
         self._function = function
-        self._programs, self._latest = {}, None
+        self._programs, self._latest, self._last = {}, None, None
 
     @property
     def traces(self):
@@ -44,6 +45,26 @@ class Compiled:
 
     def __get__(self, instance, owner=None):
         return self if instance is None else Compiled(self._function.__get__(instance, owner))
+
+    def explain(self):
+        """The kernels of the program that ran last: what was fused into each, its loops, bytes and operations, and as
+        attributes of `kernels` its LLVM code and assembly. Print it.
+        """
+        return self._last_step().program.explain()
+
+    def profile(self, *args, repeats=20, **kwargs):
+        """What `explain` gives for these arguments, with the shortest of `repeats` times of each kernel.
+
+        The function is called once; after that kernels run on copies of the tensors that it writes.
+        """
+        self(*args, **kwargs)
+        leaves, _ = tree.flatten((args, kwargs))
+        return self._last_step().profile([_contiguous(leaf) for leaf in leaves if _is_array(leaf)], repeats)
+
+    def _last_step(self):
+        if self._last is None:
+            raise TraceError("nothing is compiled yet; call the function once, then ask")
+        return self._last
 
     def __call__(self, *args, **kwargs):
         mode = current()
@@ -60,6 +81,7 @@ class Compiled:
         if step is None:
             step = _traced(self._function, leaves, build)
             steps.append(step)
+        self._last = step
         is_flat = not kwargs and all([_is_array(a) for a in args])
         self._latest = ([(a.shape, a.dtype) for a in args], step) if is_flat else None
         return step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
@@ -130,6 +152,13 @@ class _Step:
     def _taken(self, number):
         return Tensor(self.program.held(number))
 
+    def profile(self, arrays, repeats):
+        """The program's profile on these arguments."""
+        return self.program.profile(arrays, self._state(), repeats)
+
+    def _state(self):
+        return [c.value.data if c.owner is None else c.owner.grad.data for c in self._captures]
+
     def fits(self):
         """Whether all that the trace took for granted is still so."""
         return all([(value.grad is None) == was_none for value, was_none in self._guards]) and all(
@@ -139,8 +168,7 @@ class _Step:
     def __call__(self, arrays):
         for value, read in self._numbers:
             value.data[()] = read()
-        state = [c.value.data if c.owner is None else c.owner.grad.data for c in self._captures]
-        outputs = iter(self.program(arrays, state))
+        outputs = iter(self.program(arrays, self._state()))
         results = [Tensor(next(outputs)) if isinstance(r, Symbol) else r for r in self._results]
         for value in self._cleared:
             value.grad = None

@@ -1,139 +1,81 @@
-"""Loop kernels: a box of loops as LLVM code, vectors along one loop, reductions folded on the way."""
+"""Loop kernels: a box of loops as LLVM code, vectors along one loop, reductions folded on the way.
 
-from dataclasses import dataclass
+The entry of a kernel is `void(ptr table, ptr slots, i64 chunk)`: `slots` holds the places of its buffers in the table of
+pointers, then its run-time numbers.
+"""
 
 from llvmlite import ir
 
 from ..expression import Apply, Constant, Load
 from ..kinds import IDENTITIES, REDUCTIONS
 from .builder import Builder
-from .vecmath.elements import BYTES, dtype_of, is_float, lanes_of, type_of
+from .loop_plan import FLAG
+from .vecmath.elements import dtype_of, lanes_of, type_of
 
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
-#: A body with fewer entries than this is cheap, and runs on several vectors at once to keep the processor busy.
-_LIGHT, _WIDTH = 24, 4
 #: A body with more entries than this is written once, with a mask, and calls the math library out of line.
 _HEAVY = 200
-#: The buffer, one int64, that a kernel sets to 1 where a check fails.
-FLAG = "flag"
-#: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
-_CHUNK_WORK, _MOST_CHUNKS = 65536, 64
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """A function that runs a part of a box: it takes the pointers of `buffers` and the number of a chunk.
-
-    A box without a kept loop leaves one partial result of each reduction per chunk in `partials`, which `finish`, a
-    function of the same buffers, combines in order.
-    """
-
-    function: ir.Function
-    buffers: tuple
-    chunks: int
-    finish: ir.Function | None = None
-    partials: tuple = ()
+def write_loops(module, name, plan):
+    """Add the entry of a kernel to `module`, and `name`_finish, which combines partial results, if there are any."""
+    _Writer(_Entry(module, name, plan), plan).write()
+    if plan.partials:
+        _write_finish(_Entry(module, f"{name}_finish", plan), plan)
 
 
-class Partials:
-    """Memory for the partial results of one reduction."""
+class _Entry:
+    """The function of a kernel with what it is handed, loaded at its start."""
 
-    def __init__(self, count, dtype):
-        self.nbytes, self.dtype = count * BYTES[dtype], dtype
+    def __init__(self, module, name, plan):
+        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _INDEX]), name)
+        table, self._slots, self.chunk = self.function.args
+        self.ir = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.pointers = {}
+        for place, buffer in enumerate(plan.buffers):
+            where = self.ir.gep(table, [self._word(place)], source_etype=_POINTER)
+            self.pointers[id(buffer)] = self.ir.load(where, typ=_POINTER)
+        #: The run-time numbers by name.
+        self.numbers = {name: self._word(len(plan.buffers) + i) for i, name in enumerate(plan.numbers)}
 
-
-def write_kernel(module, name, box, target):
-    """The kernel of a box, added to `module`. Chunks depend on the box alone, so results never depend on threads."""
-    box = box.merged()
-    lanes = _lanes(box, target)
-    length, chunks = _chunks(box, lanes)
-    is_split = chunks > 1 and all(box.is_reduced)
-    folds = [store for store in box.stores if store.combine is not None]
-    partials = tuple([Partials(chunks, store.dtype) for store in folds]) if is_split else ()
-    buffers = (*_buffers(box), *partials, *([FLAG] if box.has_checks else []))
-    function = _function(module, name, len(buffers), 1)
-    _Writer(function, box, buffers, lanes, length, partials).write()
-    finish = _finish(module, f"{name}_finish", box, buffers, partials, chunks) if partials else None
-    return Kernel(function, buffers, chunks, finish, partials)
+    def _word(self, place):
+        return self.ir.load(self.ir.gep(self._slots, [_INDEX(place)], source_etype=_INDEX), typ=_INDEX)
 
 
-def _function(module, name, pointers, numbers):
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_POINTER] * pointers + [_INDEX] * numbers), name)
-    function.linkage = "internal"
-    for argument in function.args[:pointers]:
-        argument.add_attribute("noalias")
-    return function
-
-
-def _chunks(box, lanes):
-    """How much of the outermost loop one chunk takes, and how many chunks there are."""
-    if not box.lengths:
-        return 1, 1
-    outermost = box.order(box.vector_loop())[0]
-    length = box.lengths[outermost]
-    wanted = min(_MOST_CHUNKS, box.size * max(len(box.entries), 1) // _CHUNK_WORK, length)
-    if wanted < 2:
-        return length, 1
-    step = -(-length // wanted)
-    if outermost == box.vector_loop():
-        step = -(-step // lanes) * lanes
-    return step, -(-length // step)
-
-
-def _lanes(box, target):
-    """How many elements one value of the body holds."""
-    vector = box.vector_loop()
-    if vector is None:
-        return 1
-    sizes = [BYTES[_dtype(e)] for e in box.entries if _dtype(e) and is_float(_dtype(e))]
-    lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
-    if len(box.entries) < _LIGHT and length >= 4 * _WIDTH * lanes:
-        return lanes * _WIDTH
-    while lanes > 1 and lanes >= 2 * length:
-        lanes //= 2
-    return lanes
-
-
-def _finish(module, name, box, buffers, partials, chunks):
+def _write_finish(entry, plan):
     """A function that combines partial results, always in the same order."""
-    function = _function(module, name, len(buffers), 0)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    k = Builder(builder, lanes=1)
-    pointers = {id(buffer): argument for buffer, argument in zip(buffers, function.args, strict=True)}
-    for store, partial in zip([s for s in box.stores if s.combine is not None], partials, strict=True):
-        parts = [k.load(k.offset(pointers[id(partial)], i, store.dtype), store.dtype, 1) for i in range(chunks)]
+    k, partials = Builder(entry.ir, lanes=1), iter(plan.partials)
+    for number, store in enumerate(plan.box.stores):
+        if store.combine is None:
+            continue
+        source = entry.pointers[id(next(partials))]
+        parts = [k.load(k.offset(source, i, store.dtype), store.dtype, 1) for i in range(plan.chunks)]
         combine = getattr(k, REDUCTIONS[store.combine][0])
         while len(parts) > 1:
             parts = [combine(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
-        k.store(parts[0], k.offset(pointers[id(store.buffer)], store.start, store.dtype))
-    builder.ret_void()
-    return function
-
-
-def _buffers(box):
-    found = {}
-    for part in (*[e for e in box.entries if isinstance(e, Load)], *box.stores):
-        found.setdefault(id(part.buffer), part.buffer)
-    return list(found.values())
+        start = entry.numbers.get(("store", number), 0)
+        k.store(parts[0], k.offset(entry.pointers[id(store.buffer)], start, store.dtype))
+    entry.ir.ret_void()
 
 
 class _Writer:
     """Writes one kernel, from the outermost loop in."""
 
-    def __init__(self, function, box, buffers, lanes, chunk, partials):
-        self.box, self.lanes = box, lanes
-        self.pointers = {id(buffer): argument for buffer, argument in zip(buffers, function.args, strict=False)}
-        self.vector = box.vector_loop()
-        self.loops = box.order(self.vector)
-        self.kept = sum(not r for r in box.is_reduced)
-        self.is_heavy = len(box.entries) > _HEAVY
-        self.chunk, self.chunk_length, self.partials = function.args[-1], chunk, partials
-        self.ir = ir.IRBuilder(function.append_basic_block("entry"))
+    def __init__(self, entry, plan):
+        self.entry, self.plan, self.box, self.lanes = entry, plan, plan.box, plan.lanes
+        self.pointers, self.ir = entry.pointers, entry.ir
+        self.vector = self.box.vector_loop()
+        self.loops = self.box.order(self.vector)
+        self.kept = sum(not r for r in self.box.is_reduced)
+        self.is_heavy = len(self.box.entries) > _HEAVY
         self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy else None)
-        self.levels = [self._level(e.steps) for e in box.entries]
+        self.k.on_check = self._check
+        self.levels = [self._level(e.steps) for e in self.box.entries]
+        self.lengths = [
+            entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
+        ]
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
         self.sums = {}
-        self.k.on_check = self._check
 
     def _level(self, steps):
         return max([place + 1 for place, loop in enumerate(self.loops) if steps and steps[loop]], default=0)
@@ -146,11 +88,11 @@ class _Writer:
     def _enter(self, level):
         """Compute what is known inside `level` loops, then go on to the next loop."""
         if level == self.masked_level:
-            left = self.ir.sub(_INDEX(self.box.lengths[self.vector]), self.counters[self.vector])
+            left = self.ir.sub(self.lengths[self.vector], self.counters[self.vector])
             self.mask = self.k.first_lanes(left)
         for number, at in enumerate(self.levels):
             if at == level:
-                self.values[number] = self._value(self.box.entries[number])
+                self.values[number] = self._value(number, self.box.entries[number])
         if level == self.kept:
             self._clear_sums()
         if level == len(self.loops):
@@ -163,12 +105,13 @@ class _Writer:
 
     def _run_loop(self, level):
         """The loop at `level`, or this chunk's part of it if it is the outermost."""
-        length = self.box.lengths[self.loops[level]]
-        start, stop = _INDEX(0), _INDEX(length)
-        if level == 0 and self.chunk_length < length:
-            start = self.ir.mul(self.chunk, _INDEX(self.chunk_length))
-            end = self.ir.add(start, _INDEX(self.chunk_length))
-            stop = self.ir.select(self.ir.icmp_signed("<", end, _INDEX(length)), end, _INDEX(length))
+        length = self.lengths[self.loops[level]]
+        start, stop = _INDEX(0), length
+        if level == 0 and self.plan.chunks > 1:
+            step = self.entry.numbers["chunk_length"]
+            start = self.ir.mul(self.entry.chunk, step)
+            end = self.ir.add(start, step)
+            stop = self.ir.select(self.ir.icmp_signed("<", end, length), end, length)
         if self.loops[level] == self.vector and self.lanes > 1:
             self._vector_loop(level, start, stop, length)
         else:
@@ -197,30 +140,33 @@ class _Writer:
 
     def _vector_loop(self, level, start, stop, length):
         """The loop in vectors, and a last masked one for what is left."""
-        lanes = self.lanes
-        whole = length - length % lanes
-        if self.is_heavy and whole != length:
+        lanes, known = self.lanes, self.box.lengths[self.vector]
+        rest = known % lanes
+        if self.is_heavy and rest:
             self._masked_loop(level, start, stop)
             return
-        if stop.constant == length if isinstance(stop, ir.Constant) else False:
-            if whole:
-                self._loop(level, start, _INDEX(whole), lanes)
-            if whole != length:
-                self._tail(level, whole, length)
+        whole = _INDEX(known - rest) if isinstance(length, ir.Constant) else self.ir.sub(length, _INDEX(rest))
+        if level > 0 or self.plan.chunks == 1:
+            if known >= lanes:
+                self._loop(level, start, whole, lanes)
+            if rest:
+                self._tail(level, whole, rest)
             return
-        is_last = self.ir.icmp_signed("==", stop, _INDEX(length))
-        end = self.ir.select(is_last, _INDEX(whole), stop)
+        is_last = self.ir.icmp_signed("==", stop, length)
+        end = self.ir.select(is_last, whole, stop)
         with self.ir.if_then(self.ir.icmp_signed("<", start, end)):
             self._loop(level, start, end, lanes)
-        if whole != length:
+        if rest:
             with self.ir.if_then(is_last):
-                self._tail(level, whole, length)
+                self._tail(level, whole, rest)
 
-    def _tail(self, level, whole, length):
-        ones = [int(i < length - whole) for i in range(self.lanes)]
-        self.mask = ir.Constant(ir.VectorType(ir.IntType(1), self.lanes), ones)
-        self._loop(level, _INDEX(whole), _INDEX(length), self.lanes)
-        self.mask = None
+    def _tail(self, level, whole, rest):
+        """The last vector, of which `rest` lanes count."""
+        self.mask = ir.Constant(ir.VectorType(ir.IntType(1), self.lanes), [int(i < rest) for i in range(self.lanes)])
+        outer = dict(self.values)
+        self.counters[self.vector] = whole
+        self._enter(level + 1)
+        self.values, self.mask = outer, None
 
     def _masked_loop(self, level, start, stop):
         """All of the loop with a computed mask, so that a long body is written once."""
@@ -230,23 +176,29 @@ class _Writer:
 
     # Values
 
-    def _value(self, entry):
+    def _value(self, number, entry):
+        word = self.entry.numbers.get(("constant", number))
+        if word is not None:
+            value = self.ir.bitcast(word, ir.DoubleType())
+            return self.k.convert(value, entry.dtype) if entry.dtype else value
         if isinstance(entry, Constant):
             return self.k.constant(entry.value, entry.dtype, 1) if entry.dtype else entry.value
         if isinstance(entry, Load):
-            return self._load(entry)
+            return self._load(number, entry)
         return self._apply(entry)
 
-    def _address(self, buffer, start, steps, dtype):
-        place = _INDEX(start)
+    def _address(self, name, part):
+        """Where an entry or store `part` is, whose start goes by `name`."""
+        place = self.entry.numbers.get(name, _INDEX(0))
+        steps, buffer, dtype = part.steps, part.buffer, part.dtype
         for loop, step in enumerate(steps):
             if step:
                 move = self.counters[loop] if step == 1 else self.ir.mul(self.counters[loop], _INDEX(step))
                 place = self.ir.add(place, move)
         return self.k.offset(self.pointers[id(buffer)], place, dtype)
 
-    def _load(self, entry):
-        where = self._address(entry.buffer, entry.start, entry.steps, entry.dtype)
+    def _load(self, number, entry):
+        where = self._address(("start", number), entry)
         step = entry.steps[self.vector] if self.vector is not None else 0
         if self.lanes == 1 or step == 0:
             return self.k.load(where, entry.dtype, 1)
@@ -290,14 +242,14 @@ class _Writer:
     # Results
 
     def _store_plain(self):
-        for store in self.box.stores:
+        for number, store in enumerate(self.box.stores):
             if store.combine is None:
-                self._write(store, self.values[store.value])
+                self._write(number, store, self.values[store.value])
 
-    def _write(self, store, value):
+    def _write(self, number, store, value):
         value = self.k.convert(self._typed(value, store.dtype), store.dtype)
         step = store.steps[self.vector] if self.vector is not None else 0
-        where = self._address(store.buffer, store.start, store.steps, store.dtype)
+        where = self._address(("store", number), store)
         if self.lanes == 1 or step == 0:
             self.k.store(value, where)
             return
@@ -350,15 +302,11 @@ class _Writer:
             value = self.ir.load(slot, typ=type_of(store.dtype, self.lanes))
             if is_across and self.lanes > 1:
                 value = self.k.reduce(getattr(self.k, REDUCTIONS[store.combine][0]), value)
-            if self.partials:
-                partial = self.pointers[id(self.partials[list(self.sums).index(number)])]
-                self.k.store(value, self.k.offset(partial, self.chunk, store.dtype))
+            if self.plan.partials:
+                partial = self.pointers[id(self.plan.partials[list(self.sums).index(number)])]
+                self.k.store(value, self.k.offset(partial, self.entry.chunk, store.dtype))
             else:
-                self._write(store, value)
-
-
-def _dtype(entry):
-    return entry.node.dtype.name if isinstance(entry, Apply) else entry.dtype
+                self._write(number, store, value)
 
 
 def _library(name):

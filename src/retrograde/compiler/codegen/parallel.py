@@ -8,11 +8,75 @@ that a worker that comes late can never take a chunk of a region that it has not
 
 #: Words of the pool's record, one cache line apart where different threads write them.
 _PLACES = {"TICKET": 0, "DONE": 8, "WAKE": 16, "SLEEPERS": 24, "IS_RUNNING": 32, "IS_CLOSED": 40, "FUNCTION": 48, "TABLE": 49,
-           "WORKERS": 50}
+           "WORKERS": 50, "SLOTS": 51}
 WORKERS, WORDS = _PLACES["WORKERS"], 64
 
 _WAIT, _AWAKEN = 128, 129  # FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 
+
+#: Running the steps of a program. A step is four words: its function, its slots, how many chunks it has, and whether it
+#: writes what lasts, so that it must not run once a check has failed.
+RUNNER = """
+define internal void @serial(ptr %function, ptr %table, ptr %slots, i64 %count) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %loop ]
+  call void %function(ptr %table, ptr %slots, i64 %i)
+  %i.next = add i64 %i, 1
+  %again = icmp ult i64 %i.next, %count
+  br i1 %again, label %loop, label %out
+out:
+  ret void
+}
+
+define void @retrograde_run(ptr %table, ptr %steps, i64 %count) {
+entry:
+  %pool = load ptr, ptr %table, align 8
+  %flag.place = getelementptr ptr, ptr %table, i64 1
+  %flag = load ptr, ptr %flag.place, align 8
+  br label %look
+look:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %next ]
+  %was.shared = phi i1 [ false, %entry ], [ %is.shared, %next ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %step, label %end
+step:
+  %at = shl i64 %i, 2
+  %function.place = getelementptr i64, ptr %steps, i64 %at
+  %slots.place = getelementptr i64, ptr %function.place, i64 1
+  %chunks.place = getelementptr i64, ptr %function.place, i64 2
+  %lasts.place = getelementptr i64, ptr %function.place, i64 3
+  %function = load ptr, ptr %function.place, align 8
+  %slots = load ptr, ptr %slots.place, align 8
+  %chunks = load i64, ptr %chunks.place, align 8
+  %lasts = load i64, ptr %lasts.place, align 8
+  %failed = load i64, ptr %flag, align 8
+  %must.stop = and i64 %failed, %lasts
+  %stops = icmp ne i64 %must.stop, 0
+  br i1 %stops, label %end, label %run
+run:
+  %is.one = icmp eq i64 %chunks, 1
+  br i1 %is.one, label %one, label %many
+one:
+  call void %function(ptr %table, ptr %slots, i64 0)
+  br label %next
+many:
+  call void @parallel(ptr %pool, ptr %function, ptr %table, ptr %slots, i64 %chunks)
+  br label %next
+next:
+  %is.shared = phi i1 [ %was.shared, %one ], [ true, %many ]
+  %i.next = add i64 %i, 1
+  br label %look
+end:
+  br i1 %was.shared, label %rest, label %out
+rest:
+  call void @rest(ptr %pool)
+  br label %out
+out:
+  ret void
+}
+"""
 
 #: The pool where workers share: @@names@@ are filled in by `pool_text`.
 _SHARED = """
@@ -42,31 +106,32 @@ run:
   %function = load ptr, ptr %function.place, align 8
   %table.place = @@TABLE@@
   %table = load ptr, ptr %table.place, align 8
-  call void %function(ptr %table, i64 %next)
+  %slots.place = @@SLOTS@@
+  %slots = load ptr, ptr %slots.place, align 8
+  call void %function(ptr %table, ptr %slots, i64 %next)
   %before = atomicrmw add ptr %done, i64 1 acq_rel, align 8
   br label %look
 out:
   ret void
 }
 
-; Run function(table, chunk) for all chunks below count, on all threads of the pool.
-define void @retrograde_parallel(ptr %pool, ptr %function, ptr %table, i64 %count) {
+; Run function(table, slots, chunk) for all chunks below count, on all threads of the pool.
+define internal void @parallel(ptr %pool, ptr %function, ptr %table, ptr %slots, i64 %count) {
 entry:
   %workers.place = @@WORKERS@@
   %workers = load i64, ptr %workers.place, align 8
   %alone = icmp eq i64 %workers, 0
   br i1 %alone, label %serial, label %share
 serial:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %serial ]
-  call void %function(ptr %table, i64 %i)
-  %i.next = add i64 %i, 1
-  %again = icmp ult i64 %i.next, %count
-  br i1 %again, label %serial, label %out
+  call void @serial(ptr %function, ptr %table, ptr %slots, i64 %count)
+  br label %out
 share:
   %function.place = @@FUNCTION@@
   store ptr %function, ptr %function.place, align 8
   %table.place = @@TABLE@@
   store ptr %table, ptr %table.place, align 8
+  %slots.place = @@SLOTS@@
+  store ptr %slots, ptr %slots.place, align 8
   %done = @@DONE@@
   store atomic i64 0, ptr %done monotonic, align 8
   %ticket = @@TICKET@@
@@ -114,7 +179,7 @@ out:
 }
 
 ; The end of a step: workers may sleep.
-define void @retrograde_rest(ptr %pool) {
+define internal void @rest(ptr %pool) {
   %running = @@IS_RUNNING@@
   store atomic i64 0, ptr %running seq_cst, align 8
   ret void
@@ -177,21 +242,14 @@ def pool_text(futex_number, idle, operand):
         text = text.replace(f"@@{name}@@", str(value))
     return text
 
+
 #: The pool where threads cannot share: everything runs on the thread that calls.
 SERIAL = """
-define void @retrograde_parallel(ptr %pool, ptr %function, ptr %table, i64 %count) {
-entry:
-  br label %serial
-serial:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %serial ]
-  call void %function(ptr %table, i64 %i)
-  %i.next = add i64 %i, 1
-  %again = icmp ult i64 %i.next, %count
-  br i1 %again, label %serial, label %out
-out:
+define internal void @parallel(ptr %pool, ptr %function, ptr %table, ptr %slots, i64 %count) {
+  call void @serial(ptr %function, ptr %table, ptr %slots, i64 %count)
   ret void
 }
-define void @retrograde_rest(ptr %pool) {
+define internal void @rest(ptr %pool) {
   ret void
 }
 define void @retrograde_close(ptr %pool) {

@@ -1,0 +1,119 @@
+"""The cache of machine code on disk: a second process starts warm.
+
+One file a piece of code, under the hash of all that the code depends on. An entry begins with the checksum of what follows;
+one that does not match is ignored and written anew. The folder belongs to its user alone, or it is not used, since what is
+in it is executed.
+"""
+
+import hashlib
+import os
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+#: The variable that names another folder; empty, it switches the cache off.
+VARIABLE = "RETROGRADE_CACHE_DIR"
+_MAGIC, _CHECKSUM = b"retrograde code 1\n", 32
+#: Bytes above which the entries that were not used for longest are removed, down to three quarters.
+_LIMIT = 256 * 1024 * 1024
+_DAY = 86400
+
+
+class Cache:
+    """Machine code in the files of one folder; None as the folder keeps nothing."""
+
+    def __init__(self, folder, limit=_LIMIT):
+        self._folder, self._limit = folder, limit
+        self._is_usable, self._writes = None, 0
+
+    def get(self, name):
+        """The code kept under `name`, or None."""
+        if not self._usable():
+            return None
+        path = self._folder / name
+        with suppress(OSError):
+            data = _read(path)
+            if data is not None:
+                return data
+        return None
+
+    def put(self, name, code):
+        """Keep `code` under `name`; a folder that cannot be written to is left alone."""
+        if not self._usable():
+            return
+        with suppress(OSError):
+            handle, temporary = tempfile.mkstemp(prefix=".", dir=self._folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+                Path(temporary).replace(self._folder / name)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+            if self._writes % 256 == 0:
+                self._prune()
+            self._writes += 1
+
+    def _usable(self):
+        if self._is_usable is None:
+            self._is_usable = self._folder is not None and _is_private(self._folder)
+        return self._is_usable
+
+    def _prune(self):
+        """Remove what was not used for longest, and what a writer that died has left."""
+        entries = []
+        for path in self._folder.iterdir():
+            found = path.stat()
+            if path.name.startswith(".") and time.time() - found.st_mtime > _DAY:
+                path.unlink(missing_ok=True)
+            entries.append((found.st_mtime, found.st_size, path))
+        total = sum(size for _, size, _ in entries)
+        if total > self._limit:
+            for _, size, path in sorted(entries):
+                path.unlink(missing_ok=True)
+                total -= size
+                if total <= self._limit * 3 // 4:
+                    break
+
+
+def _read(path):
+    """The code in a file, or None if the file is not as it was written."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not _is_ours(found):
+            return None
+        data = file.read()
+    start = len(_MAGIC) + _CHECKSUM
+    if not data.startswith(_MAGIC) or hashlib.sha256(data[start:]).digest() != data[len(_MAGIC) : start]:
+        return None
+    if time.time() - found.st_mtime > _DAY:
+        os.utime(path)  # so that it is not the next to be removed
+    return data[start:]
+
+
+def _is_private(folder):
+    """Whether a folder is there, or can be made, that nobody else can write to."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _is_ours(folder.stat()) and os.access(folder, os.W_OK)
+    except OSError:
+        return False
+
+
+def _is_ours(found):
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def default_cache():
+    """The cache in the user's folder for caches, or where the environment says."""
+    named = os.environ.get(VARIABLE)
+    if named is None:
+        return Cache(user_cache_path("retrograde", appauthor=False) / "code")
+    return Cache(Path(named) if named else None)

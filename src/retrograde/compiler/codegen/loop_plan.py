@@ -1,0 +1,165 @@
+"""Planning a loop kernel: its vectors, its chunks, and which numbers it is handed at run time.
+
+Kernels that differ in nothing but run-time numbers share their code: the lengths of long loops, where buffers start,
+and constants that only scale.
+"""
+
+import struct
+from dataclasses import dataclass, field
+
+from ..expression import Apply, Constant, Load
+from ..kinds import operation_key
+from .box import Box
+from .vecmath.elements import BYTES, is_float
+
+#: A body with fewer entries than this is cheap, and runs on several vectors at once to keep the processor busy.
+_LIGHT, _WIDTH = 24, 4
+#: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
+_CHUNK_WORK, _MOST_CHUNKS = 65536, 64
+#: Loops up to this length are compiled for their length.
+_SHORT = 16
+#: Factors that the processor or the writer treats in a way of their own.
+_PLAIN_FACTORS = frozenset([0, 0.5, 1, 2, -1, -2, -0.5])
+#: The buffer, one int64, that a kernel sets to 1 where a check fails.
+FLAG = "flag"
+
+
+class Partials:
+    """Memory for the partial results of one reduction."""
+
+    def __init__(self, count, dtype):
+        self.nbytes, self.dtype = count * BYTES[dtype], dtype
+
+
+@dataclass
+class LoopPlan:
+    """A box with all decisions made.
+
+    lanes         elements that one value of the body holds
+    chunk_length  how much of the outermost loop one chunk takes; `chunks` depend on the box alone, so that results never
+                  depend on threads
+    buffers       what the kernel reads and writes, in the order of its slots
+    partials      for a box without a kept loop the partial results of each reduction, one per chunk, which `finish`
+                  combines in order
+    numbers       what is known at run time only: int64 words, by name
+    """
+
+    box: Box
+    lanes: int
+    chunk_length: int
+    chunks: int
+    buffers: tuple
+    partials: tuple
+    numbers: dict = field(default_factory=dict)
+
+    @property
+    def words(self):
+        """The run-time numbers in order."""
+        return list(self.numbers.values())
+
+    def key(self):
+        """What the code depends on, and nothing else."""
+        place = {id(buffer): i for i, buffer in enumerate(self.buffers)}
+        box, vector = self.box, self.box.vector_loop()
+        rest = None if vector is None else (box.lengths[vector] % self.lanes, box.lengths[vector] >= self.lanes)
+        lengths = tuple("n" if ("length", i) in self.numbers else n for i, n in enumerate(box.lengths))
+        split = self.chunks if self.partials else self.chunks > 1
+        entries = tuple(self._entry_key(i, e, place) for i, e in enumerate(box.entries))
+        stores = tuple(
+            (place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores
+        )
+        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores)
+
+    def _entry_key(self, number, entry, place):
+        if isinstance(entry, Load):
+            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype
+        if isinstance(entry, Constant):
+            return ("n" if ("constant", number) in self.numbers else repr(entry.value)), entry.dtype
+        return operation_key(entry.node.op), entry.node.dtype.name, entry.arguments, entry.steps
+
+
+def plan_loops(box, target):
+    """The plan of a box."""
+    box = box.merged()
+    lanes = _lanes(box, target)
+    length, chunks = _chunks(box, lanes)
+    folds = [store for store in box.stores if store.combine is not None]
+    is_split = chunks > 1 and all(box.is_reduced)
+    partials = tuple([Partials(chunks, store.dtype) for store in folds]) if is_split else ()
+    buffers = (*_buffers(box), *partials, *([FLAG] if box.has_checks else []))
+    plan = LoopPlan(box, lanes, length, chunks, buffers, partials)
+    plan.numbers.update(_numbers(plan))
+    return plan
+
+
+def _numbers(plan):
+    box = plan.box
+    if plan.chunks > 1:
+        yield "chunk_length", plan.chunk_length
+    yield from ((("length", i), n) for i, n in enumerate(box.lengths) if n > _SHORT)
+    starts = [("start", i, e.start) for i, e in enumerate(box.entries) if isinstance(e, Load)]
+    starts += [("store", i, s.start) for i, s in enumerate(box.stores)]
+    yield from (((kind, i), start) for kind, i, start in starts if start)
+    yield from ((("constant", i), _bits(box.entries[i].value)) for i in _scales(box))
+
+
+def _scales(box):
+    """The numbers of constants that are nothing but factors and divisors."""
+    users = {}
+    for entry in box.entries:
+        if isinstance(entry, Apply):
+            is_scaling = entry.node.op.name in ("multiply", "divide") and entry.node.dtype.kind == "f"
+            for n in entry.arguments:
+                users.setdefault(n, []).append(is_scaling)
+    stored = {store.value for store in box.stores}
+    return [
+        i for i, e in enumerate(box.entries)
+        if isinstance(e, Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
+        and e.value not in _PLAIN_FACTORS and i not in stored and all(users.get(i, [False]))
+    ]
+
+
+def _bits(number):
+    return struct.unpack("<q", struct.pack("<d", float(number)))[0]
+
+
+def _chunks(box, lanes):
+    """How much of the outermost loop one chunk takes, and how many chunks there are."""
+    if not box.lengths:
+        return 1, 1
+    outermost = box.order(box.vector_loop())[0]
+    length = box.lengths[outermost]
+    wanted = min(_MOST_CHUNKS, box.size * max(len(box.entries), 1) // _CHUNK_WORK, length)
+    if wanted < 2:
+        return length, 1
+    step = -(-length // wanted)
+    if outermost == box.vector_loop():
+        step = -(-step // lanes) * lanes
+    return step, -(-length // step)
+
+
+def _lanes(box, target):
+    """How many elements one value of the body holds."""
+    vector = box.vector_loop()
+    if vector is None:
+        return 1
+    moving = [e for e in box.entries if dtype_of_entry(e) and (not e.steps or e.steps[vector])]
+    sizes = [BYTES[dtype_of_entry(e)] for e in moving if is_float(dtype_of_entry(e))]
+    lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
+    if len(box.entries) < _LIGHT and length >= 4 * _WIDTH * lanes:
+        return lanes * _WIDTH
+    while lanes > 1 and lanes >= 2 * length:
+        lanes //= 2
+    return lanes
+
+
+def _buffers(box):
+    found = {}
+    for part in (*[e for e in box.entries if isinstance(e, Load)], *box.stores):
+        found.setdefault(id(part.buffer), part.buffer)
+    return list(found.values())
+
+
+def dtype_of_entry(entry):
+    """The dtype of an entry's value, None for a number that takes it from what it meets."""
+    return entry.node.dtype.name if isinstance(entry, Apply) else entry.dtype

@@ -1,0 +1,149 @@
+"""Looking at compiled code: which kernels there are, what was fused into each, what each moves, computes and takes."""
+
+import time
+from dataclasses import dataclass
+
+from ..core.symbol import Symbol
+from .assemble import Launch
+from .engine import assembly
+from .fuse import reduced_axes
+from .lower import symbols_in
+from .units import text_of
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a program: a loop nest, a matrix product, or a library call.
+
+    ops      what is computed in it, in order
+    domain   the lengths of its loops
+    results  (op, shape, dtype) of what it writes
+    nbytes   bytes that it reads and writes at least
+    flops    floating point operations; an elementwise function counts as one
+    chunks   how many pieces may run at the same time
+    seconds  the shortest time that was seen, None if it was not measured
+    """
+
+    number: int
+    kind: str
+    ops: tuple
+    domain: tuple
+    results: tuple
+    nbytes: int
+    flops: int
+    chunks: int
+    launch: object
+    seconds: float | None = None
+
+    @property
+    def llvm(self):
+        """The LLVM code."""
+        return text_of(self.launch.unit) if isinstance(self.launch, Launch) else ""
+
+    @property
+    def assembly(self):
+        """The machine code, as text."""
+        return assembly(self.llvm) if self.llvm else ""
+
+    def __str__(self):
+        made = ", ".join(f"{op} {dtype}{list(shape)}" for op, shape, dtype in self.results)
+        counts = {}
+        for op in self.ops:
+            counts[op] = counts.get(op, 0) + 1
+        fused = " ".join(f"{op}×{n}" if n > 1 else op for op, n in counts.items())
+        line = f"{self.number:3} {self.kind:7} {'×'.join(map(str, self.domain)) or '1':14} {_short(self.nbytes):>7}B {_short(self.flops):>7}flop"
+        if self.seconds is not None:
+            rate = f"{self.flops / self.seconds / 1e9:7.1f} Gflop/s {self.nbytes / self.seconds / 1e9:6.1f} GB/s" if self.seconds else ""
+            line += f" {self.seconds * 1e6:9.1f} µs {rate}"
+        return f"{line}  {fused}  → {made}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The kernels of a program in order, and the bytes of memory that it keeps for itself."""
+
+    kernels: tuple
+    arena_bytes: int
+
+    def __str__(self):
+        total = sum(k.seconds for k in self.kernels if k.seconds is not None)
+        end = f"{len(self.kernels)} kernels, {_short(self.arena_bytes)}B of memory between them"
+        return "\n".join([*map(str, self.kernels), end + (f", {total * 1e6:.1f} µs" if total else "")])
+
+
+def explained_program(program, seconds=None):
+    """The report of a program; `seconds` holds a time for each of its parts."""
+    kernels = []
+    for i, part in enumerate(program.parts):
+        kernels.append(_kernel(i, part, program.schedule, None if seconds is None else seconds[i]))
+    return Report(tuple(kernels), program.arena_bytes)
+
+
+def measured(run, count, repeats):
+    """The shortest time of each of `count` parts, where `run(i)` runs part i, over `repeats` runs of all."""
+    best = [float("inf")] * count
+    for _ in range(repeats):
+        for i in range(count):
+            start = time.perf_counter()
+            run(i)
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def _kernel(number, part, schedule, seconds):
+    step = part.step if isinstance(part, Launch) else None
+    roots = step.roots if step else [part.node]
+    results = tuple((r.op.name, r.shape, str(r.dtype)) for r in roots)
+    if step is None:
+        read = [a for a in symbols_in(part.node.args) if a.shape is not None]
+        return Kernel(number, "library", (part.node.op.name,), (), results, _bytes([*read, *roots]), 0, 1, part, seconds)
+    computed = _computed(schedule, step)
+    ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
+    domain = step.domain if step.kind == "loop" else (*roots[0].shape, roots[0].args[0].shape[-1])
+    flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
+    return Kernel(number, step.kind, ops, domain, results, _bytes([*_read(schedule, step), *roots]), flops, part.chunks, part, seconds)
+
+
+def _computed(schedule, step):
+    if step.kind != "loop":
+        return step.roots
+    inside = schedule.computed_by(step)
+    return [n for n in schedule.nodes if n in inside]
+
+
+def _read(schedule, step):
+    found = set()
+    for node in _computed(schedule, step):
+        for a in symbols_in(node.args):
+            found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
+    inside = set(_computed(schedule, step))
+    return [n for n in found if n not in inside and n.shape is not None]
+
+
+def _flops(schedule, nodes):
+    total = 0
+    for node in nodes:
+        kind = schedule.facts.kind(node)
+        if kind == "elementwise":
+            total += node.size
+        elif kind == "reduction":
+            total += node.args[0].size if reduced_axes(node) else node.size
+    return total
+
+
+def _bytes(nodes):
+    return sum(n.size * n.dtype.itemsize for n in nodes if isinstance(n, Symbol) and n.shape is not None)
+
+
+def _product(lengths):
+    size = 1
+    for n in lengths:
+        size *= n
+    return size
+
+
+def _short(number):
+    for scale, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= scale:
+            return f"{number / scale:.3g} {unit}"
+    return f"{number} "

@@ -1,0 +1,89 @@
+"""Units: pieces of machine code that programs share. Each is compiled once, in this process or in an earlier one."""
+
+import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
+
+from .cache import default_cache
+from .engine import engine, object_code
+
+_PACKAGE = Path(__file__).parents[1]
+#: A text longer than this takes long to compile well.
+_LONG = 2_000_000
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Code by its name, which stands for all that it depends on; `write(module, name)` writes it."""
+
+    name: str
+    write: object
+
+
+def unit_of(key, write):
+    """The unit that `write(module, name)` writes and that depends on `key`, a tuple of plain data, alone."""
+    return Unit(f"retrograde_{hashlib.sha256(repr((key, fingerprint())).encode()).hexdigest()[:32]}", write)
+
+
+@cache
+def fingerprint():
+    """What all code depends on: the processor, the compiler beneath and our own files."""
+    sources = sorted([*_PACKAGE.glob("compiler/**/*.py"), *_PACKAGE.glob("ops/*.py")])
+    files = [(str(path.relative_to(_PACKAGE)), path.stat().st_size, path.stat().st_mtime_ns) for path in sources]
+    return llvmlite.__version__, get_host_cpu_name(), get_host_cpu_features().flatten(), files
+
+
+class Library:
+    """The units that are loaded in this process."""
+
+    def __init__(self, store):
+        self.store, self._loaded, self._lock = store, set(), threading.Lock()
+
+    def load(self, units):
+        """Load all `units`: from disk where they are known, compiled where not."""
+        with self._lock:
+            wanted = {unit.name: unit for unit in units if unit.name not in self._loaded}
+            found = {name: code for name in wanted if (code := self.store.get(name)) is not None}
+            made = _compiled([unit for name, unit in wanted.items() if name not in found])
+            for name, code in made.items():
+                self.store.put(name, code)
+            if wanted:
+                engine().load([*found.values(), *made.values()])
+            self._loaded.update(wanted)
+
+    def address(self, name):
+        """The address of a function of a unit that is loaded."""
+        return engine().address(name)
+
+
+def text_of(unit):
+    """The LLVM text of a unit."""
+    module = ir.Module(unit.name)
+    unit.write(module, unit.name)
+    return str(module)
+
+
+def _compiled(units):
+    """The object code of each unit by its name. While LLVM works on one, the next is written."""
+    if not units:
+        return {}
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        waiting = {unit.name: worker.submit(_object_code, text_of(unit)) for unit in units}
+        return {name: future.result() for name, future in waiting.items()}
+
+
+def _object_code(text):
+    return object_code(text, opt=1 if len(text) > _LONG else 2)
+
+
+@cache
+def library():
+    """The units of this process."""
+    return Library(default_cache())
