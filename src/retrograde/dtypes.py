@@ -1,5 +1,7 @@
 """Data types: the names that users write, and which of them can carry a gradient."""
 
+from functools import cache
+
 import ml_dtypes
 import numpy as np
 
@@ -13,6 +15,12 @@ bfloat16 = np.dtype(ml_dtypes.bfloat16)
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
 default_float = float32
+
+
+@cache
+def name_of(dtype):
+    """The name of a NumPy dtype, which NumPy itself builds anew each time that it is asked."""
+    return dtype.name
 
 
 def is_float(dtype):

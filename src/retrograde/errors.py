@@ -10,6 +10,7 @@ RetrogradeError
 │   ├── FreedGraphError                 a graph was used again after `backward` freed it
 │   └── InplaceError                    writing in place would make a gradient wrong
 ├── TraceError (TypeError)             a value was read, or leaked, while it was being traced
+├── CompilerError (RuntimeError)        the compiler made code that cannot be used
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
@@ -60,6 +61,10 @@ class InplaceError(GraphError):
 
 class TraceError(RetrogradeError, TypeError):
     """A value was read, or leaked, while it was being traced."""
+
+
+class CompilerError(RetrogradeError, RuntimeError):
+    """The compiler made code that LLVM refuses: a fault of ours, worth a report."""
 
 
 class MissingRuleError(RetrogradeError, NotImplementedError):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from llvmlite import ir
 
+from ..dtypes import name_of
 from ..shapes import row_major
 from . import threads
 from .codegen.box import Box, Store
@@ -104,7 +105,7 @@ class _Assembler:
             value = expression.add(root.args[0] if is_reduction else root)
             shape = tuple(1 if i in step.reduced else n for i, n in enumerate(step.domain)) if is_reduction else root.shape
             combine = root.op.name if is_reduction else None
-            stores.append(Store(self._home(root), value, 0, _strides(shape), root.dtype.name, combine))
+            stores.append(Store(self._home(root), value, 0, _strides(shape), name_of(root.dtype), combine))
         entries = [replace(e, buffer=self._home(e.buffer)) if isinstance(e, Load) else e for e in expression.entries]
         is_reduced = tuple(i in step.reduced for i in range(len(step.domain)))
         return Box(step.domain, is_reduced, tuple(entries), tuple(stores))
@@ -143,7 +144,7 @@ def _problem(node, a, b):
         return 0 if at < 0 or argument.shape[at] == 1 else steps[at]
 
     batch = tuple((shape[i], step(a, x, i), step(b, y, i), c[i]) for i in range(rank - 2))
-    return Problem(node.dtype.name, shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
+    return Problem(name_of(node.dtype), shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
 
 
 class LibraryCall:

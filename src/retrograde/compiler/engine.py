@@ -1,28 +1,56 @@
 """The engine: LLVM modules to machine code, and machine code into this process."""
 
+import ctypes
 import threading
 from functools import cache
 
 import llvmlite.binding as llvm
 
+from ..errors import CompilerError
+
 _LOCK = threading.Lock()
 
 
 def object_code(module, opt=2):
-    """The machine code of a module (llvmlite's IR or LLVM text) for this processor, as the bytes of an object file."""
-    return _machine(opt).emit_object(_optimised(module, opt))
+    """The machine code of a module (llvmlite's IR or LLVM text) for this processor, as the bytes of an object file.
+
+    Several threads may compile at the same time.
+    """
+    machine = _machine(opt)
+    return _emitted(machine, _optimised(module, machine, opt))
 
 
 def assembly(module):
     """The machine code of a module as text."""
-    return _machine(2).emit_assembly(_optimised(module, 2))
+    machine = _machine(2)
+    return machine.emit_assembly(_optimised(module, machine, 2))
 
 
-def _optimised(module, opt):
+def _emitted(machine, parsed):
+    """The object file of a module in a context of its own.
+
+    llvmlite lets one thread at a time into LLVM, for the sake of modules that share a context. Modules with a context and a
+    machine of their own need no such care, so the longest call goes past its lock.
+    """
+    emit = getattr(llvm.ffi.lib.LLVMPY_TargetMachineEmitToMemory, "_cfn", None)
+    if emit is None:
+        return machine.emit_object(parsed)
+    lib = llvm.ffi.lib
+    with llvm.ffi.OutputString() as message:
+        buffer = emit(machine, parsed, 1, message)
+        if not buffer:
+            raise CompilerError(f"LLVM refused a module: {message}")
+    try:
+        return ctypes.string_at(lib.LLVMPY_GetBufferStart(buffer), lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _optimised(module, machine, opt):
     """A module after the few passes that matter: loops are vectors already, and what does not change in them is hoisted."""
-    parsed = llvm.parse_assembly(str(module))
+    parsed = llvm.parse_assembly(str(module), llvm.create_context())
     parsed.verify()  # a wrong signature would crash the passes
-    builder = llvm.create_pass_builder(_machine(opt), llvm.create_pipeline_tuning_options(speed_level=opt))
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=opt))
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_sroa_pass()
@@ -32,8 +60,19 @@ def _optimised(module, opt):
     return parsed
 
 
-@cache
+_MACHINES = threading.local()
+
+
 def _machine(opt):
+    """The target machine of this thread."""
+    found = getattr(_MACHINES, f"machine{opt}", None)
+    if found is None:
+        found = _new_machine(opt)
+        setattr(_MACHINES, f"machine{opt}", found)
+    return found
+
+
+def _new_machine(opt):
     _initialise()
     features = llvm.get_host_cpu_features().flatten()
     return llvm.Target.from_default_triple().create_target_machine(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..dtypes import name_of
 from ..core.symbol import Symbol
 from ..shapes import row_major
 
@@ -94,7 +95,7 @@ class Expression:
         if not hasattr(value, "shape"):
             return Constant(value, None)
         if value.size == 1 or not any(value.strides):
-            return Constant(value.flat[0].item(), value.dtype.name)
+            return Constant(value.flat[0].item(), name_of(value.dtype))
         return self._load(value, value.shape, value.dtype, place)
 
     def _load(self, buffer, shape, dtype, place):
@@ -103,7 +104,7 @@ class Expression:
         steps = tuple(
             sum(s * along[j] for s, (_, along) in zip(strides, place, strict=True)) for j in range(len(self.domain))
         )
-        return Load(buffer, start, steps, dtype.name)
+        return Load(buffer, start, steps, name_of(dtype))
 
 
 def _is_dtype(argument):

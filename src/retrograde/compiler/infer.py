@@ -11,14 +11,15 @@ def infer(op, args):
     """(shape, dtype) of `op` on `args`, in which symbols stand for arrays; a list of such pairs for several results.
 
     The kernel itself is asked, on arrays that take no memory: of shape () where operands are broadcast, of zero strides
-    elsewhere. The matrix product, whose kernel would take long, has a rule.
+    elsewhere. An op whose kernel would take long has a rule.
     """
     with np.errstate(all="ignore"):
         if op.broadcasts:
             shape = np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
             return shape, _scalar_dtype(op, tuple([_scalar_key(a) for a in args]))
-        if op.name == "matmul":
-            return _matmul_shape(*[a.shape for a in args]), np.result_type(*[a.dtype for a in args])
+        if op.result_shape is not None:
+            operands = [a for a in args if hasattr(a, "dtype")]
+            return op.result_shape(*args), np.result_type(*[a.dtype for a in operands])
         result = op.kernel(*[stand_in(a) for a in args])
     if op.is_multiple:
         return [(np.shape(r), np.asarray(r).dtype) for r in result]
@@ -46,11 +47,3 @@ def _scalar_key(argument):
 def _scalar_dtype(op, keys):
     arrays = [np.ones((), k) if isinstance(k, np.dtype) else k[1] for k in keys]
     return np.asarray(op.kernel(*arrays)).dtype
-
-
-def _matmul_shape(x, y):
-    rows, columns = x[-2:-1] if len(x) > 1 else (), y[-1:] if len(y) > 1 else ()
-    inner = (x[-1], y[-2] if len(y) > 1 else y[-1])
-    if inner[0] != inner[1]:
-        raise ValueError(f"the inner sizes must agree, got {inner[0]} and {inner[1]}")
-    return (*np.broadcast_shapes(x[:-2], y[:-2]), *rows, *columns)

@@ -1,5 +1,6 @@
 """Kinds: what the compiler can do with a node."""
 
+from ..dtypes import name_of
 from ..core.symbol import Symbol
 from .codegen.builder import Builder
 from .codegen.vecmath import NAMES
@@ -49,7 +50,7 @@ def _kind(facts, node):
         return "leaf"
     if op is PICK or node.shape is None or not node.size:
         return "call"
-    if not all(dtype.name in ELEMENTS and dtype.name != "float16" for dtype in _dtypes(node)):
+    if not all(name_of(dtype) in ELEMENTS and name_of(dtype) != "float16" for dtype in _dtypes(node)):
         return "call"
     if op.name == "astype" or op.name in IDENTITIES or (op.broadcasts and is_emittable(op)):
         return "elementwise"

@@ -51,8 +51,8 @@ class _Lowering:
         if node.op is None:
             return node
         args = replaced(node.args, lambda a: self._done[id(a)][1])
-        if node.op.expansion is not None:
-            return self.lowered(self._expanded(node.op, args))
+        if node.op.expansion is not None and (expanded := self._expanded(node.op, args)) is not NotImplemented:
+            return self.lowered(expanded)
         is_known = node.shape is not None and node.op is not PICK and not any(True for _ in symbols_in(args))
         if is_known and node.size <= _SMALL:
             return np.asarray(node.op.kernel(*args))

@@ -8,7 +8,6 @@ from .assemble import Launch
 from .engine import assembly
 from .fuse import reduced_axes
 from .lower import symbols_in
-from .units import text_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Kernel:
     @property
     def llvm(self):
         """The LLVM code."""
-        return text_of(self.launch.unit) if isinstance(self.launch, Launch) else ""
+        return self.launch.unit.text if isinstance(self.launch, Launch) else ""
 
     @property
     def assembly(self):

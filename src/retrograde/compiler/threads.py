@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .codegen import parallel
-from .engine import engine
+from .codegen.target import available_cores
+from .units import TextUnit, library
 
 _PAUSES = {"x86_64": ("llvm.x86.sse2.pause", ""), "aarch64": ("llvm.aarch64.hint", "i32 1")}
 _FUTEXES = {"x86_64": 202, "aarch64": 98}
@@ -45,7 +46,8 @@ _state = {"pool": None, "threads": None, "functions": None, "runner": None}
 def _pool_functions():
     if _state["functions"] is None:
         text = parallel.pool_text(_FUTEXES[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
-        _state["functions"] = engine().compile(parallel.RUNNER + text)
+        library().load([TextUnit(parallel.RUNNER + text)])
+        _state["functions"] = library().address
     return _state["functions"]
 
 
@@ -71,16 +73,11 @@ def pool():
         return _state["pool"]
 
 
-def available():
-    """How many cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def get_num_threads():
     """How many threads compiled code uses: by default one per core that this process may run on."""
     if not _can_share():
         return 1
-    return _state["threads"] or available()
+    return _state["threads"] or available_cores()
 
 
 def set_num_threads(count):

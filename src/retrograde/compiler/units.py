@@ -12,6 +12,7 @@ from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
 from .cache import default_cache
+from .codegen.target import available_cores
 from .engine import engine, object_code
 
 _PACKAGE = Path(__file__).parents[1]
@@ -26,18 +27,42 @@ class Unit:
     name: str
     write: object
 
+    @property
+    def text(self):
+        """The LLVM code."""
+        module = ir.Module(self.name)
+        self.write(module, self.name)
+        return str(module)
+
 
 def unit_of(key, write):
     """The unit that `write(module, name)` writes and that depends on `key`, a tuple of plain data, alone."""
-    return Unit(f"retrograde_{hashlib.sha256(repr((key, fingerprint())).encode()).hexdigest()[:32]}", write)
+    return Unit(_name(key), write)
+
+
+@dataclass(frozen=True)
+class TextUnit:
+    """A unit written as LLVM text."""
+
+    text: str
+
+    @property
+    def name(self):
+        """What stands for the text."""
+        return _name(self.text)
+
+
+def _name(key):
+    return f"retrograde_{hashlib.sha256(f'{key!r}{fingerprint()}'.encode()).hexdigest()[:32]}"
 
 
 @cache
 def fingerprint():
-    """What all code depends on: the processor, the compiler beneath and our own files."""
+    """What all code depends on, in short: the processor, the compiler beneath and our own files."""
     sources = sorted([*_PACKAGE.glob("compiler/**/*.py"), *_PACKAGE.glob("ops/*.py")])
     files = [(str(path.relative_to(_PACKAGE)), path.stat().st_size, path.stat().st_mtime_ns) for path in sources]
-    return llvmlite.__version__, get_host_cpu_name(), get_host_cpu_features().flatten(), files
+    found = repr((llvmlite.__version__, get_host_cpu_name(), get_host_cpu_features().flatten(), files))
+    return hashlib.sha256(found.encode()).hexdigest()
 
 
 class Library:
@@ -63,19 +88,12 @@ class Library:
         return engine().address(name)
 
 
-def text_of(unit):
-    """The LLVM text of a unit."""
-    module = ir.Module(unit.name)
-    unit.write(module, unit.name)
-    return str(module)
-
-
 def _compiled(units):
-    """The object code of each unit by its name. While LLVM works on one, the next is written."""
+    """The object code of each unit by its name. While LLVM works on some, the next are written."""
     if not units:
         return {}
-    with ThreadPoolExecutor(max_workers=1) as worker:
-        waiting = {unit.name: worker.submit(_object_code, text_of(unit)) for unit in units}
+    with ThreadPoolExecutor(available_cores()) as worker:
+        waiting = {unit.name: worker.submit(_object_code, unit.text) for unit in units}
         return {name: future.result() for name, future in waiting.items()}
 
 

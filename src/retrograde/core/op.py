@@ -44,6 +44,7 @@ class Op:
     picks             for two operands whose rules read one value at most: its place in (x, y, result)
     packs             how the arguments of each rule are gathered, None where it reads nothing
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
+    result_shape      the shape of the result from the arguments, for a kernel that would take long to ask
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
     samples           where tests may evaluate it
     skips             checks of the sweep that do not apply, each with its reason
@@ -51,12 +52,12 @@ class Op:
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=(), emit=None, expansion=None):
+                 optional=(), emit=None, expansion=None, result_shape=None):
         self.name = name or kernel.__name__
         self.kernel = kernel
         self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
         self.samples, self.skips = samples, dict(skips or {})
-        self.emit = emit
+        self.emit, self.result_shape = emit, result_shape
         self.expansion = kernel if is_composite else expansion
         self.broadcasts, self.makes_views = broadcasts, makes_views
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite

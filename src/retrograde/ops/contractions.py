@@ -5,13 +5,32 @@ import string
 import numpy as np
 
 from ..dtypes import bfloat16
+from ..errors import ShapeError
 from ._families import composite, contraction
 from ._samples import call
 from .movements import broadcast_to, expand_dims, reshape, transpose, unbroadcast
 
 
-@contraction(samples=(call((2, 3), (3, 4)), call((3,), (3,)), call((2, 3), (3,)), call((3,), (3, 2)), call((2, 1, 2, 3), (4, 3, 2)),
-                      call((0, 3), (3, 2)), call((2, 0), (0, 3))))
+def product_shape(x, y):
+    """The shape of the matrix product of `x` and `y`; a ShapeError if there is none."""
+    if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-2 if y.ndim > 1 else -1]:
+        raise ShapeError(f"matmul needs x.shape[-1] == y.shape[-2], got {x.shape} and {y.shape}")
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    return (*batch, *(x.shape[-2:-1] if x.ndim > 1 else ()), *(y.shape[-1:] if y.ndim > 1 else ()))
+
+
+def _in_matrices(x, y):
+    """The product of vectors as one of matrices."""
+    if x.ndim > 1 and y.ndim > 1:
+        return NotImplemented
+    left = expand_dims(x, 0) if x.ndim == 1 else x
+    right = expand_dims(y, -1) if y.ndim == 1 else y
+    return matmul(left, right).reshape(product_shape(x, y))
+
+
+@contraction(result_shape=product_shape, expansion=_in_matrices, samples=(
+    call((2, 3), (3, 4)), call((3,), (3,)), call((2, 3), (3,)), call((3,), (3, 2)), call((2, 1, 2, 3), (4, 3, 2)),
+    call((0, 3), (3, 2)), call((2, 0), (0, 3))))
 def matmul(x, y, /):
     r"""Matrix product over the last two axes; leading axes are batches and broadcast. Vectors work as in NumPy.
 

@@ -17,7 +17,13 @@ def _linear_in_ops(x, weight, bias=None):
     return product if bias is None else product + bias
 
 
-@contraction(optional=("bias",), expansion=_linear_in_ops, samples=(
+def _result_shape(x, weight, bias=None):
+    if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise ShapeError(f"linear needs x (..., inputs) and weight (outputs, inputs), got {x.shape} and {weight.shape}")
+    return np.broadcast_shapes((*x.shape[:-1], weight.shape[0]), () if bias is None else bias.shape)
+
+
+@contraction(optional=("bias",), expansion=_linear_in_ops, result_shape=_result_shape, samples=(
     call((2, 3), (4, 3)), call((2, 3), (4, 3), (4,)), call((3,), (4, 3), (4,)), call((2, 2, 3), (4, 3), (4,)),
     call((0, 3), (4, 3), (4,)), call((2, 0), (4, 0), (4,))))
 def linear(x, weight, /, bias=None):
@@ -29,12 +35,11 @@ def linear(x, weight, /, bias=None):
     >>> rg.ops.linear.linear(rg.tensor([1.0, 2.0]), rg.tensor([[3.0, 4.0]]), rg.tensor([0.5]))
     tensor([11.5])
     """
-    if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
-        raise ShapeError(f"linear needs x (..., inputs) and weight (outputs, inputs), got {x.shape} and {weight.shape}")
+    shape = _result_shape(x, weight)
     product = np.matmul(_rows(x), weight.T)
     if bias is not None:
         product = np.add(product, bias, out=product if product.dtype == np.result_type(product, bias) else None)
-    return product.reshape(*x.shape[:-1], weight.shape[0])
+    return product.reshape(shape)
 
 
 def _rows(x):

@@ -7,6 +7,7 @@ and constants that only scale.
 import struct
 from dataclasses import dataclass, field
 
+from ...dtypes import name_of
 from ..expression import Apply, Constant, Load
 from ..kinds import operation_key
 from .box import Box
@@ -75,7 +76,7 @@ class LoopPlan:
             return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype
         if isinstance(entry, Constant):
             return ("n" if ("constant", number) in self.numbers else repr(entry.value)), entry.dtype
-        return operation_key(entry.node.op), entry.node.dtype.name, entry.arguments, entry.steps
+        return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
 
 
 def plan_loops(box, target):
@@ -162,4 +163,4 @@ def _buffers(box):
 
 def dtype_of_entry(entry):
     """The dtype of an entry's value, None for a number that takes it from what it meets."""
-    return entry.node.dtype.name if isinstance(entry, Apply) else entry.dtype
+    return name_of(entry.node.dtype) if isinstance(entry, Apply) else entry.dtype

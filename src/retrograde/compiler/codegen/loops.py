@@ -6,6 +6,7 @@ pointers, then its run-time numbers.
 
 from llvmlite import ir
 
+from ...dtypes import name_of
 from ..expression import Apply, Constant, Load
 from ..kinds import IDENTITIES, REDUCTIONS
 from .builder import Builder
@@ -220,7 +221,7 @@ class _Writer:
         node, op = entry.node, entry.node.op
         operands = [self.values[n] for n in entry.arguments]
         if op.name == "astype" or op.name in IDENTITIES:
-            return self.k.convert(self._typed(operands[0], node.dtype.name), node.dtype.name)
+            return self.k.convert(self._typed(operands[0], name_of(node.dtype)), name_of(node.dtype))
         wanted = _operand_dtypes(node, operands)
         operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
@@ -319,8 +320,8 @@ def _operand_dtypes(node, operands):
     if name.startswith("logical_") or (name.startswith("bitwise_") and node.dtype.kind == "b"):
         return ["bool"] * len(operands)
     if name == "where":
-        return ["bool", node.dtype.name, node.dtype.name]
-    common = node.dtype.name
+        return ["bool", name_of(node.dtype), name_of(node.dtype)]
+    common = name_of(node.dtype)
     if common == "bool":
         known = [x for x in operands if isinstance(x, ir.Value)]
         order = ("bool", "int8", "int16", "int32", "int64", "float32", "float64")

@@ -1,5 +1,6 @@
 """A matrix product to be computed: sizes and strides, as numbers of elements."""
 
+from ....dtypes import name_of
 from dataclasses import dataclass, replace
 
 
@@ -56,7 +57,7 @@ def problem_of(a, b, c):
     batch = tuple(
         (length, *(_batch_stride(x, c.ndim - 2 - axis, size) for x in arrays)) for axis, length in enumerate(c.shape[:-2])
     )
-    return Problem(c.dtype.name, c.shape[-2], c.shape[-1], a.shape[-1], strides[0], strides[1], strides[2], batch)
+    return Problem(name_of(c.dtype), c.shape[-2], c.shape[-1], a.shape[-1], strides[0], strides[1], strides[2], batch)
 
 
 def _batch_stride(x, from_matrix, size):
