@@ -63,6 +63,10 @@ class TraceError(RetrogradeError, TypeError):
     """A value was read, or leaked, while it was being traced."""
 
 
+class RetraceWarning(UserWarning):
+    """A compiled function is traced anew at every call, which costs far more than it saves."""
+
+
 class CompilerError(RetrogradeError, RuntimeError):
     """The compiler made code that LLVM refuses: a fault of ours, worth a report."""
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from .errors import DTypeError
 
+_LEAF = object()
+
 
 def flatten(tree) -> tuple[list, Callable[[Iterable], Any]]:
     """The leaves of `tree` in order, and a function that builds the same tree from other leaves.
@@ -17,6 +19,24 @@ def flatten(tree) -> tuple[list, Callable[[Iterable], Any]]:
     leaves = []
     plan = _plan(tree, leaves)
     return leaves, lambda new: _build(plan, iter(new))
+
+
+def structure(tree):
+    """What two trees have in common that differ in nothing but their leaves; hashable.
+
+    >>> rg.tree.structure([1, (2, None)]) == rg.tree.structure(["a", ("b", None)])
+    True
+    """
+    if tree is None:
+        return None
+    kind = type(tree)
+    if kind in (list, tuple) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return kind, *[structure(part) for part in tree]
+    if isinstance(tree, dict):
+        return kind, *[(key, structure(part)) for key, part in tree.items()]
+    if is_dataclass(tree) and not isinstance(tree, type):
+        return kind, *[structure(getattr(tree, f.name)) for f in fields(tree)]
+    return _LEAF
 
 
 def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
@@ -32,9 +52,6 @@ def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
 def leaves(tree):
     """The leaves of `tree`, in order."""
     return flatten(tree)[0]
-
-
-_LEAF = object()
 
 
 def _plan(tree, leaves):

@@ -79,15 +79,15 @@ class _Assembler:
 
     def _product(self, step):
         node = step.roots[0]
-        (a, a_start, a_steps), (b, b_start, b_steps) = operands = [self._layout(x) for x in node.args]
-        problem = _problem(node, a_steps, b_steps)
+        buffers, starts, steps = zip(*[self._layout(x) for x in node.args], strict=True)
+        problem = _problem(node, *steps)
         plan = choose(host(), problem)
         chunks = threads.get_num_threads() if 2 * node.size * problem.k > _SHARED_FLOPS else 1
         size = -(-plan.workspace_bytes // 64) * 64
         unit = unit_of(("product", repr(plan.spec)), lambda module, name: _write_product(module, name, plan.spec))
-        words = (a_start, b_start, 0, size, *plan.descriptor(chunks))
-        buffers = (*[buffer for buffer, _, _ in operands], self._home(node), Scratch(chunks * size))
-        return Launch(step, unit, unit.name, buffers, words, chunks, self._lasts(step))
+        words = (*starts, 0, size, *plan.descriptor(chunks))
+        slots = (*buffers, self._home(node), Scratch(chunks * size))
+        return Launch(step, unit, unit.name, slots, words, chunks, self._lasts(step))
 
     def _layout(self, node):
         """(buffer, first element, steps per axis) of a node that is a view of memory."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dtypes import name_of
 from ..core.symbol import Symbol
+from ..dtypes import name_of
 from ..shapes import row_major
 
 

@@ -1,7 +1,7 @@
 """Kinds: what the compiler can do with a node."""
 
-from ..dtypes import name_of
 from ..core.symbol import Symbol
+from ..dtypes import name_of
 from .codegen.builder import Builder
 from .codegen.vecmath import NAMES
 from .codegen.vecmath.elements import ELEMENTS

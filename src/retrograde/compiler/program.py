@@ -1,12 +1,13 @@
 """Program: a compiled graph, ready to be called."""
 
 import ctypes
+from functools import partial
 
 import numpy as np
 
 from ..core.symbol import Symbol
-from . import threads
 from ..errors import OutOfRangeError
+from . import threads
 from .assemble import Launch, LibraryCall, Scratch, assemble
 from .codegen.loop_plan import FLAG
 from .fuse import Schedule
@@ -114,10 +115,12 @@ class Program:
             if isinstance(array, np.ndarray):
                 self._table[number] = address_of(array)
         self._run, self._pool = threads.runner(), None
-        self._bound = [None] * len(self._state)
-        self._input_places = [self._slot(leaf) for leaf in self._inputs]
+        self._flag_word = memoryview(self._flag)
         self._state_places = [self._slot(leaf) for leaf in self._state]
-        self._inboxes = [self._fixed.get(id(leaf)) for leaf in self._inputs]
+        self._state_arrays = [None] * len(self._state)
+        inputs = [(i, self._slot(leaf), self._fixed.get(id(leaf))) for i, leaf in enumerate(self._inputs)]
+        self._small_inputs = [(i, inbox) for i, _, inbox in inputs if inbox is not None]
+        self._large_inputs = [(i, place) for i, place, inbox in inputs if inbox is None]
         self._outlets = [
             self._fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.homes else None for node in self._results
         ]
@@ -125,72 +128,88 @@ class Program:
         is_kept = [isinstance(n, Symbol) and id(n) in self._fixed and n not in self.homes for n in self._held]
         self._moving = [i for i, kept in enumerate(is_kept) if not kept]
         self._latest = {}
-        has_calls = any(isinstance(segment, LibraryCall) for segment in self.segments)
-        is_elsewhere = [o is None and n not in self._fresh for o, n in zip(self._outlets, self._results, strict=True)]
-        self._needs_arrays = has_calls or bool(self._late or self._moving) or any(is_elsewhere)
+        self._is_simple = not self._late and not self._moving and len(self.segments) == 1 and all(
+            o is not None for o in self._outlets
+        ) and not isinstance(self.segments[0], LibraryCall)
 
-    def __call__(self, arrays, state):
-        """The results, as new arrays. `arrays` and `state` are contiguous and have the leaves' shapes and dtypes."""
+    def bind(self, number, array):
+        """Let leaf `number` of the state be `array`, which is contiguous, from here on; returns it."""
+        self._state_arrays[number] = array
+        self._pointers[self._state_places[number]] = address_of(array)
+        return array
+
+    def __call__(self, arrays):
+        """The results, as new arrays. `arrays` are contiguous and have the inputs' shapes and dtypes."""
         pointers = self._pointers
         if self.is_parallel and (pool := threads.pool()) is not self._pool:
             self._pool = pool
             pointers[0] = pool.address
-        for inbox, place, array in zip(self._inboxes, self._input_places, arrays, strict=True):
-            if inbox is not None:
-                inbox[...] = array
-            else:
-                pointers[place] = address_of(array)
-        bound = self._bound
-        for number, array in enumerate(state):
-            if array is not bound[number]:
-                bound[number] = array
-                pointers[self._state_places[number]] = address_of(array)
+        for i, inbox in self._small_inputs:
+            inbox[...] = arrays[i]
+        for i, place in self._large_inputs:
+            pointers[place] = address_of(arrays[i])
+        if self._is_simple:
+            self._run(self._table_address, *self.segments[0])
+            if self._flag_word[0]:
+                self._fail()
+            return [outlet.copy() for outlet in self._outlets]
+        return self._called(arrays)
+
+    def _called(self, arrays):
+        """The results of a program that has library calls, or results and updates that lie elsewhere."""
         fresh = {}
         for node, place in self._fresh.items():
             fresh[node] = array = np.empty(node.shape, node.dtype)
-            pointers[place] = address_of(array)
-        found = None
-        if self._needs_arrays:
-            known = {**fresh, **dict(zip(self._inputs, arrays, strict=True)), **dict(zip(self._state, state, strict=True))}
-            found = _Arrays(self.homes, self._fixed, known)
+            self._pointers[place] = address_of(array)
+        found = self._arrays(arrays, fresh)
         for segment in self.segments:
             if segment.__class__ is tuple:
                 self._run(self._table_address, *segment)
             else:
                 segment.run(found)
-        if self._flag[0]:
-            self._flag[0] = 0
-            raise OutOfRangeError("an index was negative or too great; nothing was written. Call the function without jit to "
-                                  "see which op and which index")
+        if self._flag_word[0]:
+            self._fail()
         return self._finished(found, fresh)
+
+    def _arrays(self, arrays, fresh):
+        inputs, state = zip(self._inputs, arrays, strict=True), zip(self._state, self._state_arrays, strict=True)
+        return _Arrays(self.homes, self._fixed, {**fresh, **dict(inputs), **dict(state)})
+
+    def _fail(self):
+        self._flag_word[0] = 0
+        raise OutOfRangeError("an index was negative or too great; nothing was written. Call the function without jit to see "
+                              "which op and which index")
 
     def explain(self):
         """A report of the kernels."""
         return explained_program(self)
 
-    def profile(self, arrays, state, repeats=20):
-        """The report of the kernels with the time of each, one after the other, on copies of `state`."""
-        state = [array.copy() for array in state]
-        self(arrays, state)
-        known = {**dict(zip(self._inputs, arrays, strict=True)), **dict(zip(self._state, state, strict=True))}
+    def profile(self, arrays, repeats=20):
+        """The report of the kernels with the time of each, one after the other, on copies of the state."""
+        state = list(self._state_arrays)
+        for i, array in enumerate(state):
+            self.bind(i, array.copy())
+        try:
+            self(arrays)
+            seconds = measured(self._single_runs(arrays), repeats)
+        finally:
+            for i, array in enumerate(state):
+                self.bind(i, array)
+        return explained_program(self, seconds)
+
+    def _single_runs(self, arrays):
+        """For each part a function that runs it alone."""
         fresh = {node: np.empty(node.shape, node.dtype) for node in self._fresh}
         for node, array in fresh.items():
             self._pointers[self._fresh[node]] = address_of(array)
-        found = _Arrays(self.homes, self._fixed, {**known, **fresh})
-        places, count = {}, 0
-        for i, part in enumerate(self.parts):
+        found, place, runs = self._arrays(arrays, fresh), address_of(self._steps), []
+        for part in self.parts:
             if isinstance(part, Launch):
-                places[i], count = address_of(self._steps) + 32 * count, count + 1
-
-        def run(i):
-            if i in places:
-                self._run(self._table_address, places[i], 1)
+                runs.append(partial(self._run, self._table_address, place, 1))
+                place += 32
             else:
-                self.parts[i].run(found)
-
-        seconds = measured(run, len(self.parts), repeats)
-        self._bound = [None] * len(self._state)
-        return explained_program(self, seconds)
+                runs.append(partial(part.run, found))
+        return runs
 
     def held(self, number):
         """The value of a held node after the latest call, as a new array."""

@@ -50,10 +50,11 @@ class Kernel:
         for op in self.ops:
             counts[op] = counts.get(op, 0) + 1
         fused = " ".join(f"{op}×{n}" if n > 1 else op for op, n in counts.items())
-        line = f"{self.number:3} {self.kind:7} {'×'.join(map(str, self.domain)) or '1':14} {_short(self.nbytes):>7}B {_short(self.flops):>7}flop"
-        if self.seconds is not None:
-            rate = f"{self.flops / self.seconds / 1e9:7.1f} Gflop/s {self.nbytes / self.seconds / 1e9:6.1f} GB/s" if self.seconds else ""
-            line += f" {self.seconds * 1e6:9.1f} µs {rate}"
+        loops = "×".join(map(str, self.domain)) or "1"
+        line = f"{self.number:3} {self.kind:7} {loops:14} {_short(self.nbytes):>7}B {_short(self.flops):>7}flop"
+        if self.seconds:
+            speed, flow = self.flops / self.seconds / 1e9, self.nbytes / self.seconds / 1e9
+            line += f" {self.seconds * 1e6:9.1f} µs {speed:7.1f} Gflop/s {flow:6.1f} GB/s"
         return f"{line}  {fused}  → {made}"
 
 
@@ -78,13 +79,13 @@ def explained_program(program, seconds=None):
     return Report(tuple(kernels), program.arena_bytes)
 
 
-def measured(run, count, repeats):
-    """The shortest time of each of `count` parts, where `run(i)` runs part i, over `repeats` runs of all."""
-    best = [float("inf")] * count
+def measured(runs, repeats):
+    """The shortest time of each of the functions `runs` over `repeats` runs of all."""
+    best = [float("inf")] * len(runs)
     for _ in range(repeats):
-        for i in range(count):
+        for i, run in enumerate(runs):
             start = time.perf_counter()
-            run(i)
+            run()
             best[i] = min(best[i], time.perf_counter() - start)
     return best
 
@@ -100,7 +101,8 @@ def _kernel(number, part, schedule, seconds):
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
     domain = step.domain if step.kind == "loop" else (*roots[0].shape, roots[0].args[0].shape[-1])
     flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
-    return Kernel(number, step.kind, ops, domain, results, _bytes([*_read(schedule, step), *roots]), flops, part.chunks, part, seconds)
+    nbytes = _bytes([*_read(schedule, step), *roots])
+    return Kernel(number, step.kind, ops, domain, results, nbytes, flops, part.chunks, part, seconds)
 
 
 def _computed(schedule, step):

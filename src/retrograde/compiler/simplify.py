@@ -25,7 +25,7 @@ def _keeps_order(op, shape):
     return op.name in ("reshape", "broadcast_to") or sum(n != 1 for n in shape) < 2
 
 
-def _power(op, args, shape, dtype):
+def _power(op, args, _, dtype):
     base, exponent = args
     if _is_number(exponent, 1) and base.dtype == dtype:
         return base
@@ -34,7 +34,7 @@ def _power(op, args, shape, dtype):
     return op, args
 
 
-def _multiply(op, args, shape, dtype):
+def _multiply(op, args, _, dtype):
     x, y = args
     if _is_number(y, 1) and x.dtype == dtype:
         return x

@@ -21,7 +21,7 @@ class Adam(Optimizer):
     tensor([0.9, 0.9])
     """
 
-    _counts_steps = True
+    counts_steps = True
     _decouples_decay = False
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, maximize=False):
@@ -33,16 +33,16 @@ class Adam(Optimizer):
         if not all(0 <= beta < 1 for beta in options["betas"]):
             raise ArgumentError(f"betas must lie in [0, 1), got {options['betas']}")
 
-    def _kept_in(self, group):
+    def kept_in(self, group):
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
-    def _rates(self, group, age):
+    def rates(self, group, age):
         # The correction of v is moved out of the root, to the rate and epsilon: two passes less.
         beta1, beta2 = group["betas"]
         root = sqrt(1 - beta2**age)
         return group["lr"] * root / (1 - beta1**age), group["eps"] * root, 1 - group["lr"] * group["weight_decay"]
 
-    def _update(self, group, rates, p, g, mean, square, greatest=None):
+    def update(self, group, rates, p, g, mean, square, greatest=None):
         (beta1, beta2), decay = group["betas"], group["weight_decay"]
         rate, epsilon, shrunk = rates
         if group["maximize"]:

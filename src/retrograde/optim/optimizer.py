@@ -20,8 +20,9 @@ class Optimizer:
     """Base of optimizers. `param_groups`, `state`, `state_dict` and the arguments are shaped as in PyTorch.
 
     `params` are tensors, or dictionaries with "params" and values that differ from `defaults` for these. A subclass names
-    the tensors it keeps for each parameter (`_kept`) and gives the update as a formula (`_update`), which serves eager steps
-    and traced ones. Steps write the memory of parameters and record nothing; a graph that still needs the old numbers refuses to be walked.
+    the tensors it keeps for each parameter (`kept`) and gives the update as a formula (`update`), which serves eager steps
+    and those inside `jit`. Steps write the memory of parameters and record nothing; a graph that still needs the old numbers
+    refuses to be walked.
     """
 
     def __init__(self, params, defaults):
@@ -85,50 +86,50 @@ class Optimizer:
                 self._step(group)
         return loss
 
-    #: The names of the tensors of a parameter's shape in its state; `_kept_in(group)` may choose among them.
-    _kept: tuple = ()
+    #: The names of the tensors of a parameter's shape in its state; `kept_in(group)` may choose among them.
+    kept: tuple = ()
     #: Whether the state counts the steps, as PyTorch has it: in a number called "step".
-    _counts_steps = False
+    counts_steps = False
 
-    def _kept_in(self, group):
-        return self._kept
+    def kept_in(self, group):
+        return self.kept
 
-    def _age(self, group, state):
-        """What `_rates` must know of the history of a parameter; the number of steps where they are counted."""
+    def age_of(self, group, state):
+        """What `rates` must know of the history of a parameter; the number of steps where they are counted."""
 
-    def _rates(self, group, age):
+    def rates(self, group, age):
         """The numbers of the update that are the same for all parameters of one group and one age."""
         return (group["lr"],)
 
-    def _update(self, group, rates, p, g, *kept):
+    def update(self, group, rates, p, g, *kept):
         """What parameters `p` with gradient `g` and what is kept of them become, as a tuple: a formula in ops."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method _update")
+        raise NotImplementedError(f"{type(self).__name__} needs a method update")
 
-    def _state_of(self, parameter, group):
+    def state_of(self, parameter, group):
         """The state of a parameter, with zeros for what is not there yet."""
         state = self.state.setdefault(parameter, {})
-        if self._counts_steps and state.get("step") is None:
+        if self.counts_steps and state.get("step") is None:
             state["step"] = Tensor(np.zeros((), np.float32))
-        for name in self._kept_in(group):
+        for name in self.kept_in(group):
             if state.get(name) is None:
                 state[name] = Tensor(np.zeros_like(parameter.data))
         return state
 
     def _step(self, group):
         """Update one group: large parameters in runs that stay in cache, small ones packed together."""
-        kept, small, updates = self._kept_in(group), {}, {}
+        kept, small, updates = self.kept_in(group), {}, {}
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
                 continue
             check_gradient(parameter, gradient)
-            age = self._age(group, self.state.get(parameter, {}))
-            state = self._state_of(parameter, group)
-            if self._counts_steps:
+            age = self.age_of(group, self.state.get(parameter, {}))
+            state = self.state_of(parameter, group)
+            if self.counts_steps:
                 state["step"].data += 1
                 age = int(state["step"].data)
             if age not in updates:
-                updates[age] = partial(self._update, group, [float(rate) for rate in self._rates(group, age)])
+                updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
             if self._packs.takes(parameter, gradient):
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:

@@ -29,17 +29,17 @@ class SGD(Optimizer):
             raise ArgumentError("nesterov needs momentum above 0 and dampening 0, got "
                                 f"{options['momentum']} and {options['dampening']}")
 
-    def _kept_in(self, group):
+    def kept_in(self, group):
         return ("momentum_buffer",) if group["momentum"] else ()
 
-    def _age(self, group, state):
+    def age_of(self, group, state):
         # The first gradient starts the buffer whole, without dampening.
         return state.get("momentum_buffer") is not None or group["dampening"] == 0
 
-    def _rates(self, group, age):
+    def rates(self, group, age):
         return group["lr"], 1 - group["dampening"] if age else 1
 
-    def _update(self, group, rates, p, g, buffer=None):
+    def update(self, group, rates, p, g, buffer=None):
         rate, share = rates
         if group["maximize"]:
             g = -g

@@ -33,17 +33,17 @@ def _reader(optimizer, number, get):
 
 def _trace_update(optimizer, group, parameter, gradient, tracer):
     known = dict(optimizer.state.get(parameter, {}))
-    age = optimizer._age(group, known)
+    age = optimizer.age_of(group, known)
     if age is False:  # the next step is another
-        tracer.watch(lambda: optimizer._age(group, optimizer.state.get(parameter, {})))
+        tracer.watch(lambda: optimizer.age_of(group, optimizer.state.get(parameter, {})))
     tracer.on_failure(lambda: _forget(optimizer, parameter, known))
-    state = optimizer._state_of(parameter, group)
-    if optimizer._counts_steps:
+    state = optimizer.state_of(parameter, group)
+    if optimizer.counts_steps:
         state["step"] += 1
         age = state["step"].astype("float64")
-    rates = [r.astype(parameter.dtype) if isinstance(r, Value) else r for r in optimizer._rates(group, age)]
-    kept = [state[name] for name in optimizer._kept_in(group)]
-    made = optimizer._update(group, rates, parameter, gradient, *kept)
+    rates = [r.astype(parameter.dtype) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
+    kept = [state[name] for name in optimizer.kept_in(group)]
+    made = optimizer.update(group, rates, parameter, gradient, *kept)
     for target, value in zip((parameter, *kept), made, strict=True):
         target[...] = value
 

@@ -7,7 +7,7 @@ pointers, then its run-time numbers.
 from llvmlite import ir
 
 from ...dtypes import name_of
-from ..expression import Apply, Constant, Load
+from ..expression import Constant, Load
 from ..kinds import IDENTITIES, REDUCTIONS
 from .builder import Builder
 from .loop_plan import FLAG

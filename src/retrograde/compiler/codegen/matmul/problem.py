@@ -1,7 +1,8 @@
 """A matrix product to be computed: sizes and strides, as numbers of elements."""
 
-from ....dtypes import name_of
 from dataclasses import dataclass, replace
+
+from ....dtypes import name_of
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""Memory: how a kernel builder reads and writes elements."""
+
+from llvmlite import ir
+
+from .vecmath.elements import BYTES, constant, dtype_of, lanes_of, stored_type_of, suffix_of
+
+_INDEX = ir.IntType(64)
+
+
+class Memory:
+    """The part of the kernel builder that loads and stores; masks are kept in memory as bytes."""
+
+    def offset(self, pointer, index, dtype=None):
+        """The address of element `index` (a value of dtype int64, or a Python number)."""
+        index = index if isinstance(index, ir.Value) else ir.Constant(_INDEX, index)
+        return self.ir.gep(pointer, [index], source_etype=stored_type_of(dtype or self.dtype))
+
+    def load(self, pointer, dtype=None, lanes=None, align=None):
+        """Consecutive elements from memory; aligned to one element unless `align` says more bytes."""
+        dtype, lanes = dtype or self.dtype, lanes or self.lanes
+        found = self.ir.load(pointer, typ=stored_type_of(dtype, lanes), align=align or BYTES[dtype])
+        return self.not_equal(found, 0) if dtype == "bool" else found
+
+    def store(self, x, pointer, align=None):
+        """Write the lanes of `x` to consecutive elements; aligned to one element unless `align` says more bytes."""
+        align = align or BYTES[dtype_of(x)]
+        self.ir.store(self._as_stored(x), pointer, align=align)
+
+    def load_masked(self, pointer, mask, dtype=None):
+        """As `load`, for the lanes of the mask; the others are zero and their memory is not touched."""
+        dtype = dtype or self.dtype
+        vector = stored_type_of(dtype, lanes_of(mask))
+        name, align = f"llvm.masked.load.{suffix_of(vector)}.p0", constant(BYTES[dtype], ir.IntType(32))
+        found = self.call_external(name, vector, pointer, align, mask, constant(0, vector))
+        return self.not_equal(found, 0) if dtype == "bool" else found
+
+    def store_masked(self, x, pointer, mask):
+        """As `store`, for the lanes of the mask."""
+        align = constant(BYTES[dtype_of(x)], ir.IntType(32))
+        x = self._as_stored(x)
+        self.call_external(f"llvm.masked.store.{suffix_of(x.type)}.p0", ir.VoidType(), x, pointer, align, mask)
+
+    def first_lanes(self, count):
+        """The mask of the first `count` lanes (a scalar int64), for the tail of a loop."""
+        vector = ir.VectorType(_INDEX, self.lanes)
+        return self.ir.icmp_unsigned("<", ir.Constant(vector, list(range(self.lanes))), self.broadcast(count))
+
+    def _as_stored(self, x):
+        return self.ir.zext(x, stored_type_of("bool", lanes_of(x))) if dtype_of(x) == "bool" else x

@@ -1,0 +1,108 @@
+"""Step: one compiled trace, bound to the tensors that it uses from outside."""
+
+from functools import partial
+
+import numpy as np
+
+from ..core.symbol import Symbol
+from ..core.value import Deferred
+from ..ops._arrays import arrays as algebra
+from .program import Program
+
+
+class Step:
+    """One compiled trace: its program, the tensors that it reads from outside and what it writes to them.
+
+    arguments  the symbols of the arrays that are handed in at each call
+    results    symbols, or plain data that is returned as it is
+    holders    for captured tensors, by identity, the dictionary and the name under which the function finds them, so that
+               another tensor in that place is noticed
+    """
+
+    def __init__(self, trace, arguments, results, rebuild, holders):
+        self._captures = list(trace.captures.values())
+        self._numbers, self._watched = trace.numbers, trace.watched
+        gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
+        self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
+        self._cleared = [g.value for g in gradients if g.now is None]
+        made = [g for g in gradients if g.now is not None and g.now is not g.start]
+        outputs, held = [r for r in results if isinstance(r, Symbol)], [trace.symbol(g.now) for g in made]
+        updates = [(c.start, c.now) for c in trace.changed()]
+        self.program = Program(arguments, [c.start for c in self._captures], outputs, updates, held)
+        self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
+        self._written = {id(leaf) for leaf, _ in updates}
+        self._results, self._rebuild = results, rebuild
+        self._holders = [holders.get(id(c.value), ({0: c.value}, 0)) for c in self._captures]
+        self._bound, self._moving, self._loose = [], [], []
+
+    def _taken(self, number):
+        return algebra.kind(self.program.held(number))
+
+    def fits(self):
+        """Whether all that the trace took for granted is still so."""
+        for holder, name, array in self._bound:
+            if holder[name].data is not array:
+                return self._rebound() and self._holds()
+        return self._holds()
+
+    def _holds(self):
+        for value, was_none in self._guards:
+            if (value.grad is None) != was_none:
+                return False
+        return all([read() == seen for read, seen in self._watched])
+
+    def bind(self):
+        """Take the memory that captured tensors have now; before the first call."""
+        return self._rebound()
+
+    def _rebound(self):
+        """Point the program at the memory that captured tensors have now; False if one is another than was traced."""
+        bound, self._moving, self._loose = [], [], []
+        for place, (capture, (holder, name)) in enumerate(zip(self._captures, self._holders, strict=True)):
+            if capture.owner is not None:
+                self._moving.append((place, capture))
+                continue
+            value, spec = holder.get(name), capture.start
+            if value is not capture.value or (value.data.shape, value.data.dtype) != (spec.shape, spec.dtype):
+                return False
+            if value.data.flags.c_contiguous:
+                self.program.bind(place, value.data)
+            else:
+                self._loose.append((value, self.program.bind(place, np.ascontiguousarray(value.data)), id(spec) in self._written))
+            bound.append((holder, name, value.data))
+        self._bound = bound
+        return True
+
+    def __call__(self, arrays):
+        """Run on `arrays`, one for each argument; what the function returned."""
+        for value, read in self._numbers:
+            value.data[()] = read()
+        if self._moving or self._loose:
+            self._bring_in()
+        found = self.program(arrays)
+        for value, array, is_written in self._loose:
+            if is_written:
+                value.data[...] = array
+        for value in self._cleared:
+            value.grad = None
+        for value, gradient in self._made:
+            value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
+        return self._returned(found)
+
+    def _bring_in(self):
+        """Hand in what has no memory of its own that stays: old gradients, and tensors whose elements lie apart."""
+        for place, capture in self._moving:
+            self.program.bind(place, np.ascontiguousarray(capture.owner.grad.data))
+        for value, array, _ in self._loose:
+            array[...] = value.data
+
+    def _returned(self, found):
+        kind = algebra.kind
+        if self._rebuild is None:
+            return kind(found[0])
+        outputs = iter(found)
+        return self._rebuild([kind(next(outputs)) if isinstance(r, Symbol) else r for r in self._results])
+
+    def profile(self, arrays, repeats):
+        """The program's profile on these arguments."""
+        return self.program.profile(arrays, repeats)
