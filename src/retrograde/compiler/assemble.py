@@ -73,6 +73,8 @@ class _Assembler:
         plan = plan_loops(self._box(step), host())
         unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
+        if plan.tape is not None:
+            scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step))
         return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1)] if plan.partials else [launch]

@@ -11,12 +11,17 @@ from ...dtypes import name_of
 from ..expression import Apply, Constant, Load
 from ..kinds import operation_key
 from .box import Box
+from .rolling import find_runs, taped
 from .vecmath.elements import BYTES, is_float
 
 #: A body with fewer entries than this is cheap, and runs on several vectors at once to keep the processor busy.
 _LIGHT, _WIDTH = 24, 4
 #: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
 _CHUNK_WORK, _MOST_CHUNKS = 65536, 64
+#: A body with at least this many entries is searched for repetitions.
+_LONG = 64
+#: Room for one number of any dtype on a tape.
+_TAPE_BYTES = 8
 #: Loops up to this length are compiled for their length.
 _SHORT = 16
 #: Factors that the processor or the writer treats in a way of their own.
@@ -32,6 +37,13 @@ class Partials:
         self.nbytes, self.dtype = count * BYTES[dtype], dtype
 
 
+class Tape:
+    """Memory for the values of all rounds of runs, for one chunk."""
+
+    def __init__(self, nbytes):
+        self.nbytes = nbytes
+
+
 @dataclass
 class LoopPlan:
     """A box with all decisions made.
@@ -42,6 +54,9 @@ class LoopPlan:
     buffers       what the kernel reads and writes, in the order of its slots
     partials      for a box without a kept loop the partial results of each reduction, one per chunk, which `finish`
                   combines in order
+    runs          repetitions among the entries, `tapes` their slots that are kept for every round, and `levels` of how many
+                  loops each entry is inside
+    tape          memory for the tapes, the same amount for each chunk
     numbers       what is known at run time only: int64 words, by name
     """
 
@@ -51,7 +66,26 @@ class LoopPlan:
     chunks: int
     buffers: tuple
     partials: tuple
+    levels: list
+    runs: list
+    tapes: list
+    tape: object = None
     numbers: dict = field(default_factory=dict)
+
+    @property
+    def items(self):
+        """What the body consists of, in order: numbers of entries, and runs."""
+        at = 0
+        for run in self.runs:
+            yield from range(at, run.start)
+            yield run
+            at = run.stop
+        yield from range(at, len(self.box.entries))
+
+    @property
+    def size(self):
+        """How many entries are written."""
+        return len(self.box.entries) - sum((run.count - 1) * run.period for run in self.runs)
 
     @property
     def words(self):
@@ -65,13 +99,20 @@ class LoopPlan:
         rest = None if vector is None else (box.lengths[vector] % self.lanes, box.lengths[vector] >= self.lanes)
         lengths = tuple("n" if ("length", i) in self.numbers else n for i, n in enumerate(box.lengths))
         split = self.chunks if self.partials else self.chunks > 1
-        entries = tuple(self._entry_key(i, e, place) for i, e in enumerate(box.entries))
+        entries = tuple(
+            self._entry_key(item, place) if isinstance(item, int) else self._run_key(item, place) for item in self.items
+        )
         stores = tuple(
             (place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores
         )
-        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores)
+        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes)
 
-    def _entry_key(self, number, entry, place):
+    def _run_key(self, run, place):
+        inside = tuple(self._entry_key(run.start + k, place) for k in range(run.period))
+        return run, inside
+
+    def _entry_key(self, number, place):
+        entry = self.box.entries[number]
         if isinstance(entry, Load):
             return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype
         if isinstance(entry, Constant):
@@ -87,16 +128,39 @@ def plan_loops(box, target):
     folds = [store for store in box.stores if store.combine is not None]
     is_split = chunks > 1 and all(box.is_reduced)
     partials = tuple([Partials(chunks, store.dtype) for store in folds]) if is_split else ()
-    buffers = (*_buffers(box), *partials, *([FLAG] if box.has_checks else []))
-    plan = LoopPlan(box, lanes, length, chunks, buffers, partials)
+    levels = _levels(box)
+    runs = find_runs(box.entries, levels) if len(box.entries) >= _LONG else []
+    tapes = taped(box.entries, runs, box.stores)
+    if runs:
+        lanes = _wide_lanes(box, lanes, target)
+    nbytes = sum(run.count * lanes * _TAPE_BYTES for run, slots in zip(runs, tapes, strict=True) for _ in slots)
+    tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
+    extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
+    plan = LoopPlan(box, lanes, length, chunks, (*_buffers(box), *partials, *extra), partials, levels, runs, tapes, tape)
     plan.numbers.update(_numbers(plan))
     return plan
+
+
+def _levels(box):
+    """For each entry how many loops, from the outside in, it depends on."""
+    loops = box.order(box.vector_loop())
+    return [max([at + 1 for at, loop in enumerate(loops) if e.steps and e.steps[loop]], default=0) for e in box.entries]
+
+
+def _wide_lanes(box, lanes, target):
+    """Enough lanes for all of a short vector loop: long chains wait for each other, not for the processor."""
+    length = box.lengths[box.vector_loop()] if box.lengths else 1
+    while lanes < length <= _WIDTH * lanes and lanes * BYTES["float32"] < _WIDTH * target.vector_bytes:
+        lanes *= 2
+    return lanes
 
 
 def _numbers(plan):
     box = plan.box
     if plan.chunks > 1:
         yield "chunk_length", plan.chunk_length
+    if plan.tape is not None:
+        yield "tape_bytes", plan.tape.nbytes
     yield from ((("length", i), n) for i, n in enumerate(box.lengths) if n > _SHORT)
     starts = [("start", i, e.start) for i, e in enumerate(box.entries) if isinstance(e, Load)]
     starts += [("store", i, s.start) for i, s in enumerate(box.stores)]

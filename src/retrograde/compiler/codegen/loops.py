@@ -7,10 +7,11 @@ pointers, then its run-time numbers.
 from llvmlite import ir
 
 from ...dtypes import name_of
-from ..expression import Constant, Load
+from ..expression import Apply, Constant, Load
 from ..kinds import IDENTITIES, REDUCTIONS
 from .builder import Builder
-from .loop_plan import FLAG
+from .loop_plan import FLAG, dtype_of_entry
+from .tapes import Tapes
 from .vecmath.elements import dtype_of, lanes_of, type_of
 
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
@@ -68,18 +69,15 @@ class _Writer:
         self.vector = self.box.vector_loop()
         self.loops = self.box.order(self.vector)
         self.kept = sum(not r for r in self.box.is_reduced)
-        self.is_heavy = len(self.box.entries) > _HEAVY
+        self.is_heavy = plan.size > _HEAVY
         self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy else None)
         self.k.on_check = self._check
-        self.levels = [self._level(e.steps) for e in self.box.entries]
         self.lengths = [
             entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
         ]
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
         self.sums = {}
-
-    def _level(self, steps):
-        return max([place + 1 for place, loop in enumerate(self.loops) if steps and steps[loop]], default=0)
+        self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
 
     def write(self):
         self._start_sums()
@@ -91,9 +89,7 @@ class _Writer:
         if level == self.masked_level:
             left = self.ir.sub(self.lengths[self.vector], self.counters[self.vector])
             self.mask = self.k.first_lanes(left)
-        for number, at in enumerate(self.levels):
-            if at == level:
-                self.values[number] = self._value(number, self.box.entries[number])
+        self._compute(level)
         if level == self.kept:
             self._clear_sums()
         if level == len(self.loops):
@@ -103,6 +99,74 @@ class _Writer:
             self._run_loop(level)
         if level == self.kept:
             self._store_sums()
+
+    def _compute(self, level):
+        """The values of all entries inside `level` loops and no more."""
+        for item in self.plan.items:
+            if isinstance(item, int):
+                if self.plan.levels[item] == level:
+                    self._recall(item)
+                    self.values[item] = self._value(item, self.box.entries[item])
+            elif self.plan.levels[item.start] == level:
+                self._repeat(item)
+
+    def _recall(self, number):
+        """Bring arguments back that were computed in an early round of a run."""
+        entry = self.box.entries[number]
+        for n in entry.arguments if isinstance(entry, Apply) and self.tapes else ():
+            if n not in self.values:
+                self.values[n] = self.tapes.recalled(n)
+
+    def _repeat(self, run):
+        """The rounds of a run as a loop."""
+        firsts = {a.slot: a.first for arguments in run.arguments for a in arguments if a.kind == "carried"}
+        for n in (a.first for arguments in run.arguments for a in arguments if a.kind in ("carried", "outer")):
+            if n not in self.values:
+                self.values[n] = self.tapes.recalled(n)
+        starts = {slot: self._widened(run.start + slot, self.values[first]) for slot, first in firsts.items()}
+        before, head, after = self.ir.block, self.ir.append_basic_block("round"), self.ir.append_basic_block("rounds.end")
+        self.ir.branch(head)
+        self.ir.position_at_end(head)
+        counter = self.ir.phi(_INDEX)
+        counter.add_incoming(_INDEX(0), before)
+        carried = {slot: self.ir.phi(start.type) for slot, start in starts.items()}
+        made = self._round(run, counter, carried)
+        following = self.ir.add(counter, _INDEX(1), flags=("nsw", "nuw"))
+        counter.add_incoming(following, self.ir.block)
+        for slot, phi in carried.items():
+            phi.add_incoming(starts[slot], before)
+            phi.add_incoming(self.k.broadcast(made[slot], lanes_of(phi)), self.ir.block)
+        self.ir.cbranch(self.ir.icmp_signed("<", following, _INDEX(run.count)), head, after)
+        self.ir.position_at_end(after)
+        self.values.update({run.stop - run.period + slot: value for slot, value in made.items()})
+
+    def _widened(self, number, value):
+        """What is carried into a run, in the type that the entry of the run has."""
+        entry = self.box.entries[number]
+        dtype = dtype_of_entry(entry)
+        is_moving = self.vector is not None and entry.steps and entry.steps[self.vector]
+        return self.k.broadcast(self.k.convert(self._typed(value, dtype), dtype), self.lanes if is_moving else 1)
+
+    def _round(self, run, counter, carried):
+        """One round; the value of each of its entries."""
+        made = {}
+        for slot, arguments in enumerate(run.arguments):
+            number = run.start + slot
+            entry = self.box.entries[number]
+            if isinstance(entry, Load):
+                made[slot] = self._load(number, entry, self.ir.mul(counter, _INDEX(run.moves[slot])))
+            else:
+                operands = [self._operand(a, counter, carried, made) for a in arguments]
+                made[slot] = self._apply(entry, operands)
+            self.tapes.keep(run, slot, counter, made[slot])
+        return made
+
+    def _operand(self, argument, counter, carried, made):
+        if argument.kind == "inner":
+            return made[argument.slot]
+        if argument.kind == "carried":
+            return carried[argument.slot]
+        return self.values[argument.first] if argument.kind == "outer" else self.tapes.read(argument, counter)
 
     def _run_loop(self, level):
         """The loop at `level`, or this chunk's part of it if it is the outermost."""
@@ -186,11 +250,12 @@ class _Writer:
             return self.k.constant(entry.value, entry.dtype, 1) if entry.dtype else entry.value
         if isinstance(entry, Load):
             return self._load(number, entry)
-        return self._apply(entry)
+        return self._apply(entry, [self.values[n] for n in entry.arguments])
 
-    def _address(self, name, part):
-        """Where an entry or store `part` is, whose start goes by `name`."""
+    def _address(self, name, part, moved=None):
+        """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""
         place = self.entry.numbers.get(name, _INDEX(0))
+        place = place if moved is None else self.ir.add(place, moved)
         steps, buffer, dtype = part.steps, part.buffer, part.dtype
         for loop, step in enumerate(steps):
             if step:
@@ -198,8 +263,8 @@ class _Writer:
                 place = self.ir.add(place, move)
         return self.k.offset(self.pointers[id(buffer)], place, dtype)
 
-    def _load(self, number, entry):
-        where = self._address(("start", number), entry)
+    def _load(self, number, entry, moved=None):
+        where = self._address(("start", number), entry, moved)
         step = entry.steps[self.vector] if self.vector is not None else 0
         if self.lanes == 1 or step == 0:
             return self.k.load(where, entry.dtype, 1)
@@ -217,9 +282,8 @@ class _Writer:
             found = self.ir.insert_element(found, self.k.load(self.k.offset(where, place, dtype), dtype, 1), ir.IntType(32)(lane))
         return found
 
-    def _apply(self, entry):
+    def _apply(self, entry, operands):
         node, op = entry.node, entry.node.op
-        operands = [self.values[n] for n in entry.arguments]
         if op.name == "astype" or op.name in IDENTITIES:
             return self.k.convert(self._typed(operands[0], name_of(node.dtype)), name_of(node.dtype))
         wanted = _operand_dtypes(node, operands)
@@ -245,7 +309,12 @@ class _Writer:
     def _store_plain(self):
         for number, store in enumerate(self.box.stores):
             if store.combine is None:
-                self._write(number, store, self.values[store.value])
+                self._write(number, store, self._stored(store))
+
+    def _stored(self, store):
+        if store.value not in self.values:
+            self.values[store.value] = self.tapes.recalled(store.value)
+        return self.values[store.value]
 
     def _write(self, number, store, value):
         value = self.k.convert(self._typed(value, store.dtype), store.dtype)
@@ -290,7 +359,7 @@ class _Writer:
         for number, slot in self.sums.items():
             store = self.box.stores[number]
             combine, start = REDUCTIONS[store.combine]
-            value = self.k.broadcast(self._typed(self.values[store.value], store.dtype), self.lanes)
+            value = self.k.broadcast(self._typed(self._stored(store), store.dtype), self.lanes)
             if self.mask is not None and self.box.is_reduced[self.vector]:
                 value = self.k.where(self.mask, value, float(start))
             folded = getattr(self.k, combine)(self.ir.load(slot, typ=type_of(store.dtype, self.lanes)), value)

@@ -75,24 +75,62 @@ def _is_huge(k, x):
 def _reduce_lanes(k, x, n, r, excess):
     is_huge = _is_huge(k, x)
     wide = k.convert(k.where(is_huge, x, _LIMIT[k.dtype]), "float64")
-    exact = [n, k.convert(r, "float64"), k.convert(r, "float64")]
-    for i in range(k.lanes):
-        found = call_cold(k, "payne_hanek_lane", _reduce_one, (k.lane(wide, i),), [_WORD, _DOUBLE, _DOUBLE])
-        exact = [_put(k, vector, value, i) for vector, value in zip(exact, found, strict=True)]
-    return tuple(k.where(is_huge, new, old) for new, old in zip(_narrow(k, *exact), (n, r, excess), strict=True))
+    lanes = [_Lanes(k, v) for v in (wide, k.convert(n, "int64"), wide, wide)]
+    _each_lane(k, lambda i: _reduce_lane(k, lanes, i))
+    exact = _narrow(k, *[lane.vector() for lane in lanes[1:]])
+    return tuple(k.where(is_huge, new, old) for new, old in zip(exact, (n, r, excess), strict=True))
+
+
+def _reduce_lane(k, lanes, i):
+    scalar = type(k)(k.ir, "float64", 1, contract=False)
+    found = call_cold(scalar, "payne_hanek_lane", _reduce_one, (lanes[0].read(i),), [_WORD, _DOUBLE, _DOUBLE])
+    for lane, value in zip(lanes[1:], found, strict=True):
+        lane.write(value, i)
+
+
+class _Lanes:
+    """A vector in memory, so that a loop can go through its lanes: code for each lane would be long."""
+
+    def __init__(self, k, value):
+        self._ir, self._kind = k.ir, value.type
+        self._item = getattr(value.type, "element", value.type)
+        self._memory = k.ir.alloca(value.type)
+        self._memory.type = ir.PointerType()  # llvmlite types it still, while loads and stores here say their own types
+        k.ir.store(value, self._memory)
+
+    def _place(self, i):
+        return self._ir.gep(self._memory, [i], source_etype=self._item)
+
+    def read(self, i):
+        return self._ir.load(self._place(i), typ=self._item)
+
+    def write(self, value, i):
+        self._ir.store(value, self._place(i))
+
+    def vector(self):
+        return self._ir.load(self._memory, typ=self._kind)
+
+
+def _each_lane(k, do):
+    """Run `do` for the number of each lane, in a loop."""
+    b = k.ir
+    before, body, after = b.block, b.append_basic_block("lane"), b.append_basic_block("lanes.end")
+    b.branch(body)
+    b.position_at_end(body)
+    i = b.phi(_WORD)
+    i.add_incoming(_WORD(0), before)
+    do(i)
+    following = b.add(i, _WORD(1))
+    i.add_incoming(following, b.block)
+    b.cbranch(b.icmp_unsigned("<", following, _WORD(k.lanes)), body, after)
+    b.position_at_end(after)
 
 
 def _narrow(k, n, r, excess):
     if k.dtype == "float64":
         return n, r, excess
     narrow = k.convert(r, "float32")
-    return n, narrow, k.convert(k.subtract(k.convert(narrow, "float64"), r), "float32")
-
-
-def _put(k, vector, value, lane):
-    if value.type == _WORD and k.dtype == "float32":
-        value = k.ir.trunc(value, ir.IntType(32))
-    return value if k.lanes == 1 else k.ir.insert_element(vector, value, ir.Constant(ir.IntType(32), lane))
+    return k.convert(n, "int32"), narrow, k.convert(k.subtract(k.convert(narrow, "float64"), r), "float32")
 
 
 def _reduce_one(k, x):

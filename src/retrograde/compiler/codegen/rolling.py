@@ -1,0 +1,182 @@
+"""Rolling: repetitions in a kernel's entries become loops, so that an unrolled Python loop costs no more code than its body.
+
+Entries repeat if the same operations follow each other with the same shape of arguments: values of the same round, of the
+round before, of outside, or of an earlier repetition at places that move by whole rounds (the rounds of a backward pass
+read those of the forward pass from the last to the first). What is read so is kept on a tape, one value a round.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from ...dtypes import name_of
+from ..expression import Apply, Load
+from ..kinds import operation_key
+
+#: A repetition has at least this many rounds, and a round at most this many entries.
+_LEAST, _LONGEST = 4, 256
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Where an argument comes from: "inner" or "carried" from entry `slot` of a round, `first` being what it is in the first
+    round; "outer", the entry `first`; or "tape", slot `slot` of run `run` at round `first`, moving by `stride`.
+    """
+
+    kind: str
+    first: int
+    slot: int = 0
+    run: int = 0
+    stride: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """`count` rounds of `period` entries from entry `start` on; `arguments` of each entry of a round, and by how much the
+    address of each load moves.
+    """
+
+    start: int
+    period: int
+    count: int
+    arguments: tuple
+    moves: tuple
+
+    @property
+    def stop(self):
+        """The first entry after the run."""
+        return self.start + self.period * self.count
+
+    def place(self, number):
+        """(round, slot) of an entry."""
+        return divmod(number - self.start, self.period)
+
+
+def find_runs(entries, levels):
+    """The runs of a list of entries; `levels` of one run are equal."""
+    return _Search(entries, levels).runs()
+
+
+def taped(entries, runs, stores):
+    """For each run the slots that are read in other rounds than the last, from outside, in order."""
+    found = [set() for _ in runs]
+    starts = [run.start for run in runs]
+
+    def note(number):
+        at = bisect_right(starts, number) - 1
+        if at >= 0 and number < runs[at].stop:
+            index, slot = runs[at].place(number)
+            if index != runs[at].count - 1:
+                found[at].add(slot)
+
+    for run in runs:
+        for argument in (a for arguments in run.arguments for a in arguments):
+            if argument.kind == "tape":
+                found[argument.run].add(argument.slot)
+            elif argument.kind in ("outer", "carried"):
+                note(argument.first)
+    inside = [range(run.start, run.stop) for run in runs]
+    for number, entry in enumerate(entries):
+        if isinstance(entry, Apply) and not any(number in r for r in inside):
+            for a in entry.arguments:
+                note(a)
+    for store in stores:
+        note(store.value)
+    return [sorted(slots) for slots in found]
+
+
+class _Search:
+    def __init__(self, entries, levels):
+        self._entries, self._levels = entries, levels
+        self._signs = [self._sign(i, e) for i, e in enumerate(entries)]
+        self._next, latest = [None] * len(entries), {}
+        for i in range(len(entries) - 1, -1, -1):
+            self._next[i] = latest.get(self._signs[i])
+            latest[self._signs[i]] = i
+        self._runs = []
+
+    def _sign(self, number, entry):
+        """What entries of the same place in two rounds have in common."""
+        if isinstance(entry, Apply):
+            return operation_key(entry.node.op), name_of(entry.node.dtype), len(entry.arguments), self._levels[number]
+        if isinstance(entry, Load):
+            return "load", id(entry.buffer), entry.steps, entry.dtype, self._levels[number]
+        return "constant", number
+
+    def runs(self):
+        """All runs, from the front."""
+        i = 0
+        while i < len(self._entries):
+            run = self._run_at(i)
+            if run is None:
+                i += 1
+            else:
+                self._runs.append(run)
+                i = run.stop
+        return self._runs
+
+    def _run_at(self, i):
+        other, best = self._next[i], None
+        while other is not None and other - i <= _LONGEST:
+            run = self._repeated(i, other - i)
+            if run is not None and (best is None or run.stop > best.stop):
+                best = run
+            if run is not None and run.stop > i + 8 * run.period:
+                break
+            other = self._next[other]
+        return best
+
+    def _repeated(self, start, period):
+        """The run of this period at `start`, or None."""
+        if start + _LEAST * period > len(self._entries) or not self._is_alike(start, start + period, period):
+            return None
+        moves = [self._move(start + k, start + period + k) for k in range(period)]
+        count = 2
+        while start + (count + 1) * period <= len(self._entries):
+            before, now = start + (count - 1) * period, start + count * period
+            if not self._is_alike(before, now, period) or any(
+                self._move(before + k, now + k) != moves[k] for k in range(period)
+            ):
+                break
+            count += 1
+        arguments = self._arguments(start, period, count, moves)
+        if count < _LEAST or arguments is None:
+            return None
+        addresses = tuple(m if isinstance(m, int) else 0 for m in moves)
+        return Run(start, period, count, arguments, addresses)
+
+    def _is_alike(self, a, b, period):
+        return self._signs[a : a + period] == self._signs[b : b + period]
+
+    def _move(self, a, b):
+        """How arguments, or the address, move from one round to the next."""
+        a, b = self._entries[a], self._entries[b]
+        if isinstance(a, Load):
+            return b.start - a.start
+        return tuple([y - x for x, y in zip(a.arguments, b.arguments, strict=True)])
+
+    def _arguments(self, start, period, count, moves):
+        """The sources of all arguments of a round, or None if one cannot be had in a loop."""
+        found = []
+        for k, move in enumerate(moves):
+            entry = self._entries[start + k]
+            sources = [] if isinstance(move, int) else [
+                self._source(a, m, start, period, count) for a, m in zip(entry.arguments, move, strict=True)
+            ]
+            if None in sources:
+                return None
+            found.append(tuple(sources))
+        return tuple(found)
+
+    def _source(self, first, move, start, period, count):
+        if move == 0 and first < start:
+            return Argument("outer", first)
+        if move == period and first >= start:
+            return Argument("inner", first, first - start)
+        if move == period and first >= start - period:
+            return Argument("carried", first, first + period - start)
+        for number, run in enumerate(self._runs):
+            last = first + move * (count - 1)
+            if run.start <= min(first, last) and max(first, last) < run.stop and move % run.period == 0:
+                index, slot = run.place(first)
+                return Argument("tape", index, slot, number, move // run.period)
+        return None
