@@ -58,7 +58,7 @@ def assemble(schedule, homes):
 
 class _Assembler:
     def __init__(self, schedule, homes):
-        self._schedule, self._homes = schedule, homes
+        self._schedule, self._homes, self._constants = schedule, homes, {}
 
     def parts(self, step):
         """What a step becomes."""
@@ -93,6 +93,9 @@ class _Assembler:
 
     def _layout(self, node):
         """(buffer, first element, steps per axis) of a node that is a view of memory."""
+        if isinstance(node, np.ndarray):
+            array = self._constants.setdefault(id(node), np.ascontiguousarray(node))
+            return array, 0, row_major(array.shape)
         expression = Expression(node.shape, self._schedule.facts, lambda n: n in self._schedule.stored)
         load = expression.entries[expression.add(node)]
         return self._home(load.buffer), load.start, load.steps

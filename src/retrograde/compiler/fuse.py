@@ -54,7 +54,9 @@ class Schedule:
             if kind == "call":
                 found.update(symbols_in(node.args))
             if kind == "matmul":
-                found.update(self.facts.base(a) for a in node.args)
+                found.update(self.facts.base(a) for a in symbols_in(node.args))
+            if kind in ("gather", "reshaped"):
+                found.add(node.args[0])
         return found
 
     def _staged(self):
@@ -66,7 +68,9 @@ class Schedule:
             if kind == "call":
                 read = [self._in_memory(a, stages) for a in symbols_in(node.args)]
             if kind == "matmul":
-                read = [self._in_memory(self.facts.base(a), stages) for a in node.args]
+                read = [self._in_memory(self.facts.base(a), stages) for a in symbols_in(node.args)]
+            if kind in ("gather", "reshaped"):
+                read.append(self._in_memory(node.args[0], stages))
             stages[node] = max(read, default=0)
         return stages
 

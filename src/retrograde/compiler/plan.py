@@ -91,7 +91,7 @@ def _reads_in_place(schedule, step, leaf):
         if node in seen or node is leaf or (node not in step.roots and schedule.is_loaded(node, step.stage)):
             continue
         seen.add(node)
-        if schedule.facts.kind(node) == "view" and leaf in ordered([node]):
+        if schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather") and leaf in ordered([node]):
             return False
         stack.extend(symbols_in(node.args))
     return True

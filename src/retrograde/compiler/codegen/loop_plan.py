@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass, field
 
 from ...dtypes import name_of
-from ..expression import Apply, Constant, Load
+from ..expression import Apply, Constant, Inside, Load, Select, depends_of
 from ..kinds import operation_key
 from .box import Box
 from .rolling import find_runs, taped
@@ -114,7 +114,9 @@ class LoopPlan:
     def _entry_key(self, number, place):
         entry = self.box.entries[number]
         if isinstance(entry, Load):
-            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype
+            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype, entry.guard, entry.chosen
+        if isinstance(entry, (Inside, Select)):
+            return entry
         if isinstance(entry, Constant):
             return ("n" if ("constant", number) in self.numbers else repr(entry.value)), entry.dtype
         return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
@@ -144,7 +146,8 @@ def plan_loops(box, target):
 def _levels(box):
     """For each entry how many loops, from the outside in, it depends on."""
     loops = box.order(box.vector_loop())
-    return [max([at + 1 for at, loop in enumerate(loops) if e.steps and e.steps[loop]], default=0) for e in box.entries]
+    flags = [depends_of(e) for e in box.entries]
+    return [max([at + 1 for at, loop in enumerate(loops) if f and f[loop]], default=0) for f in flags]
 
 
 def _wide_lanes(box, lanes, target):
@@ -208,7 +211,7 @@ def _lanes(box, target):
     vector = box.vector_loop()
     if vector is None:
         return 1
-    moving = [e for e in box.entries if dtype_of_entry(e) and (not e.steps or e.steps[vector])]
+    moving = [e for e in box.entries if dtype_of_entry(e) and (not e.steps or depends_of(e)[vector])]
     sizes = [BYTES[dtype_of_entry(e)] for e in moving if is_float(dtype_of_entry(e))]
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
     if len(box.entries) < _LIGHT and length >= 4 * _WIDTH * lanes:
