@@ -189,7 +189,9 @@ class Expression:
         steps = tuple([
             sum([s * along[j] for s, (_, along) in zip(strides, place, strict=True)]) for j in range(len(self.domain))
         ])
-        depends = None if guard is None else tuple([int(bool(a or b)) for a, b in zip(steps, self.entries[guard].steps, strict=True)])
+        depends = None
+        if guard is not None:
+            depends = tuple([int(bool(a or b)) for a, b in zip(steps, self.entries[guard].steps, strict=True)])
         return Load(buffer, start, steps, name_of(dtype), guard, depends=depends)
 
     def _aligned(self, argument, place):

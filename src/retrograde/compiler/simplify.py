@@ -77,7 +77,7 @@ def _divide(op, args, shape, dtype):
     return x if isinstance(x, Symbol) and _is_number(y, 1) and (x.shape, x.dtype) == (shape, dtype) else (op, args)
 
 
-def _matmul(op, args, shape, dtype):
+def _matmul(op, args, shape, _):
     """An outer product is elementwise, and a product with a matrix of equal numbers a sum."""
     x, y = args
     if x.shape[-1] == 1 and x.ndim > 1 < y.ndim:
@@ -122,4 +122,5 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "sum": _sum, "max": _sum, "min": _sum, "prod": _sum}
+_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
+            "sum": _sum, "max": _sum, "min": _sum, "prod": _sum}

@@ -6,6 +6,9 @@ from math import prod
 from ..expression import Apply, Load
 from ..kinds import CHECKS
 
+#: Rows of at most this many elements are folded into one that stays in cache.
+_WIDEST = 8192
+
 
 @dataclass(frozen=True)
 class Store:
@@ -79,8 +82,23 @@ class Box:
                 best, choice = score, i
         return choice
 
+    def keeps_rows(self, vector):
+        """Whether whole rows are folded into one: memory is then read in its order, and the sums of all columns are kept."""
+        last = len(self.lengths) - 1
+        is_tall = vector == last and last > 0 and not self.is_reduced[last] and any(self.is_reduced)
+        return is_tall and self.width <= _WIDEST
+
+    @property
+    def width(self):
+        """The number of results of each reduction."""
+        return prod([n for n, r in zip(self.lengths, self.is_reduced, strict=True) if not r])
+
     def order(self, vector):
-        """The loops from the outside in: kept ones before reduced ones, the vector loop last of its kind."""
+        """The loops from the outside in: kept ones before reduced ones, the vector loop last of its kind; as they are where
+        rows are folded.
+        """
+        if self.keeps_rows(vector):
+            return tuple(range(len(self.lengths)))
         return tuple(sorted(range(len(self.lengths)), key=lambda i: (self.is_reduced[i], i == vector, i)))
 
     @property

@@ -52,8 +52,9 @@ class LoopPlan:
     chunk_length  how much of the outermost loop one chunk takes; `chunks` depend on the box alone, so that results never
                   depend on threads
     buffers       what the kernel reads and writes, in the order of its slots
-    partials      for a box without a kept loop the partial results of each reduction, one per chunk, which `finish`
-                  combines in order
+    partials      where the outermost loop is reduced the partial results of each reduction, those of all chunks, which
+                  `finish` combines in order
+    keeps_rows    whether the results of reductions are folded in memory, row after row
     runs          repetitions among the entries, `tapes` their slots that are kept for every round, and `levels` of how many
                   loops each entry is inside
     tape          memory for the tapes, the same amount for each chunk
@@ -66,6 +67,7 @@ class LoopPlan:
     chunks: int
     buffers: tuple
     partials: tuple
+    keeps_rows: bool
     levels: list
     runs: list
     tapes: list
@@ -105,7 +107,10 @@ class LoopPlan:
         stores = tuple(
             (place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores
         )
-        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes)
+        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes, self._width())
+
+    def _width(self):
+        return self.box.width if self.keeps_rows else None
 
     def _run_key(self, run, place):
         inside = tuple(self._entry_key(run.start + k, place) for k in range(run.period))
@@ -128,8 +133,9 @@ def plan_loops(box, target):
     lanes = _lanes(box, target)
     length, chunks = _chunks(box, lanes)
     folds = [store for store in box.stores if store.combine is not None]
-    is_split = chunks > 1 and all(box.is_reduced)
-    partials = tuple([Partials(chunks, store.dtype) for store in folds]) if is_split else ()
+    keeps_rows = bool(folds) and box.keeps_rows(box.vector_loop())
+    is_split = chunks > 1 and bool(folds) and (keeps_rows or all(box.is_reduced))
+    partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
     levels = _levels(box)
     runs = find_runs(box.entries, levels) if len(box.entries) >= _LONG else []
     tapes = taped(box.entries, runs, box.stores)
@@ -138,7 +144,8 @@ def plan_loops(box, target):
     nbytes = sum(run.count * lanes * _TAPE_BYTES for run, slots in zip(runs, tapes, strict=True) for _ in slots)
     tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
     extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
-    plan = LoopPlan(box, lanes, length, chunks, (*_buffers(box), *partials, *extra), partials, levels, runs, tapes, tape)
+    buffers = (*_buffers(box), *partials, *extra)
+    plan = LoopPlan(box, lanes, length, chunks, buffers, partials, keeps_rows, levels, runs, tapes, tape)
     plan.numbers.update(_numbers(plan))
     return plan
 
