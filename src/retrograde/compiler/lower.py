@@ -7,7 +7,7 @@ is computed here.
 import numpy as np
 
 from ..core.mode import changed
-from ..core.symbol import Symbol
+from ..core.symbol import Symbol, symbols_in
 from ..core.value import Value
 from .simplify import SMALL, folded, simplified
 from .trace import PICK, Trace
@@ -34,7 +34,7 @@ class _Lowering:
             if id(node) in self._done:
                 stack.pop()
                 continue
-            waiting = [a for a in symbols_in(node.args) if id(a) not in self._done]
+            waiting = [a for a in node.inputs if id(a) not in self._done]
             if waiting:
                 stack.extend(waiting)
                 continue
@@ -51,7 +51,7 @@ class _Lowering:
         args = replaced(node.args, lambda a: self._done[id(a)][1])
         if node.op.expansion is not None and (expanded := self._expanded(node.op, args)) is not NotImplemented:
             return self.lowered(expanded)
-        if node.shape is not None and node.op is not PICK and not any(True for _ in symbols_in(args)):
+        if node.shape is not None and node.op is not PICK and not symbols_in(args):
             known = folded(node.op, args, node.shape)
             if known is not None:
                 return known
@@ -74,15 +74,6 @@ class _Lowering:
         with changed(tracer=self._trace, records=False):
             result = op.expansion(*replaced(args, kind))
         return result.data if isinstance(result, Value) else result
-
-
-def symbols_in(args):
-    """The symbols among arguments, also inside tuples and lists."""
-    for a in args:
-        if isinstance(a, Symbol):
-            yield a
-        elif isinstance(a, (tuple, list)):
-            yield from symbols_in(a)
 
 
 def replaced(args, change):

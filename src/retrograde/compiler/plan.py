@@ -1,7 +1,6 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
 from .fuse import ordered
-from .lower import symbols_in
 
 _ALIGNMENT = 64
 
@@ -46,7 +45,7 @@ def lifetimes(schedule, kept):
 
 def read_by(schedule, step):
     """The stored nodes that a step reads."""
-    found, stack, seen = [], [a for root in step.roots for a in symbols_in(root.args)], set()
+    found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
     while stack:
         node = stack.pop()
         if node in seen:
@@ -55,7 +54,7 @@ def read_by(schedule, step):
         if schedule.is_loaded(node, step.stage) or (step.kind != "loop" and node in schedule.stored):
             found.append(node)
         elif node.op is not None:
-            stack.extend(symbols_in(node.args))
+            stack.extend(node.inputs)
     return found
 
 
@@ -93,5 +92,5 @@ def _reads_in_place(schedule, step, leaf):
         seen.add(node)
         if schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather") and leaf in ordered([node]):
             return False
-        stack.extend(symbols_in(node.args))
+        stack.extend(node.inputs)
     return True

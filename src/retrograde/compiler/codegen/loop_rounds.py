@@ -31,7 +31,9 @@ class Rounds:
         counter = self.ir.phi(_INDEX)
         counter.add_incoming(_INDEX(0), before)
         carried = {slot: self.ir.phi(start.type) for slot, start in starts.items()}
+        outside, self.k.inline = self.k.inline, None
         made = self._round(run, counter, carried)
+        self.k.inline = outside
         following = self.ir.add(counter, _INDEX(1), flags=("nsw", "nuw"))
         counter.add_incoming(following, self.ir.block)
         for slot, phi in carried.items():

@@ -53,7 +53,7 @@ class _Writer(Values, Rounds, Folds):
         self.loops = self.box.order(self.vector)
         self.kept = sum(not r for r in self.box.is_reduced)
         self.is_heavy = plan.size > _HEAVY
-        self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy else None)
+        self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy or plan.runs else None)
         self.k.on_check = self._check
         self.lengths = [
             entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
