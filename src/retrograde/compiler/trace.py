@@ -49,8 +49,8 @@ class Trace:
     """
 
     def __init__(self):
-        self.captures, self.gradients = {}, {}
-        self.numbers, self.watched, self._undo = [], [], []
+        self.captures, self.gradients, self._by_array = {}, {}, {}
+        self.numbers, self.watched, self._undo, self._kept = [], [], [], []
 
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
@@ -99,7 +99,10 @@ class Trace:
             return value.data
         capture = self.captures.get(id(value))
         if capture is None:
-            capture = self.captures[id(value)] = Capture(value)
+            # A detached tensor is another object that holds the same array.
+            capture = self._by_array.get(id(value.data)) or Capture(value)
+            self.captures[id(value)] = self._by_array[id(value.data)] = capture
+            self._kept.append(value)
         return capture.now
 
     def detached(self, argument):
@@ -156,7 +159,11 @@ class Trace:
 
     def changed(self):
         """The captures that hold something else at the end than at the start."""
-        return [capture for capture in self.captures.values() if capture.now is not capture.start]
+        return [capture for capture in self.captured() if capture.now is not capture.start]
+
+    def captured(self):
+        """All captures, each once."""
+        return list({id(capture): capture for capture in self.captures.values()}.values())
 
     def restore(self):
         """Give captured tensors the history back that they had before the trace."""

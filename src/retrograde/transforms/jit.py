@@ -219,7 +219,7 @@ def _traced(function, leaves, build):
             results, rebuild = tree.flatten(returned)
             results = [trace.symbol(r) if isinstance(r, Value) else r for r in results]
         is_plain = isinstance(returned, Value)
-        step = Step(trace, [s for s in arguments if s is not None], results, None if is_plain else rebuild, _holders(function))
+        step = Step(trace, [s for s in arguments if s is not None], results, None if is_plain else rebuild, _owners(function))
     except BaseException:
         trace.fail()
         raise
@@ -239,8 +239,8 @@ def _argument(leaf, symbol):
     return value
 
 
-def _holders(function):
-    """Where a function finds the tensors of its modules: by identity, the dictionary of the module and the name in it."""
+def _owners(function):
+    """The attributes, as dictionaries, of the modules and other objects that a function finds tensors on."""
     function = inspect.unwrap(function)
     found = [getattr(function, "__self__", None)]
     code = getattr(function, "__code__", None)
@@ -251,8 +251,8 @@ def _holders(function):
             found.append(cell.cell_contents)
         except ValueError:  # a variable that is not assigned yet
             continue
-    return {id(v): (vars(m), name) for holder in found for m in _parts(holder)
-            for name, v in vars(m).items() if isinstance(v, Tensor)}
+    parts = {id(part): part for holder in found for part in _parts(holder)}
+    return [vars(part) for part in parts.values()]
 
 
 def _parts(holder):

@@ -6,6 +6,7 @@ and constants that only scale.
 
 import struct
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...dtypes import name_of
 from ..expression import Apply, Constant, Inside, Load, Select, depends_of
@@ -14,8 +15,9 @@ from .box import Box
 from .rolling import find_runs, taped
 from .vecmath.elements import BYTES, is_float
 
-#: A body with fewer entries than this is cheap, and runs on several vectors at once to keep the processor busy.
-_LIGHT, _WIDTH = 24, 4
+#: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
+#: constant once for all of them.
+_WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
 #: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
 _CHUNK_WORK, _MOST_CHUNKS = 65536, 64
 #: A body with at least this many entries is searched for repetitions.
@@ -24,6 +26,7 @@ _LONG = 64
 _TAPE_BYTES = 8
 #: Loops up to this length are compiled for their length.
 _SHORT = 16
+_TURNS = {"sin": "cos", "cos": "sin"}
 #: Factors that the processor or the writer treats in a way of their own.
 _PLAIN_FACTORS = frozenset([0, 0.5, 1, 2, -1, -2, -0.5])
 #: The buffer, one int64, that a kernel sets to 1 where a check fails.
@@ -73,6 +76,19 @@ class LoopPlan:
     tapes: list
     tape: object = None
     numbers: dict = field(default_factory=dict)
+
+    @cached_property
+    def partners(self):
+        """For each sine of an angle whose cosine is an entry too, that one's number, and the other way round."""
+        found, angles, inside = {}, {}, [range(run.start, run.stop) for run in self.runs]
+        for i, e in enumerate(self.box.entries):
+            if not isinstance(e, Apply) or e.node.op.name not in _TURNS or any(i in r for r in inside):
+                continue
+            other = angles.setdefault((e.arguments, name_of(e.node.dtype)), {}).get(_TURNS[e.node.op.name])
+            angles[e.arguments, name_of(e.node.dtype)][e.node.op.name] = i
+            if other is not None:
+                found.update({i: other, other: i})
+        return found
 
     @property
     def items(self):
@@ -221,8 +237,9 @@ def _lanes(box, target):
     moving = [e for e in box.entries if dtype_of_entry(e) and (not e.steps or depends_of(e)[vector])]
     sizes = [BYTES[dtype_of_entry(e)] for e in moving if is_float(dtype_of_entry(e))]
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
-    if len(box.entries) < _LIGHT and length >= 4 * _WIDTH * lanes:
-        return lanes * _WIDTH
+    for most, width in _WIDTHS:
+        if len(box.entries) < most and length >= 4 * width * lanes:
+            return lanes * width
     while lanes > 1 and lanes >= 2 * length:
         lanes //= 2
     return lanes

@@ -29,7 +29,18 @@ class Values:
             inside, outside = (self.k.convert(self._typed(self.values[n], entry.dtype), entry.dtype)
                                for n in (entry.inside, entry.outside))
             return self.k.where(self.values[entry.guard], inside, outside)
-        return self._apply(entry, [self.values[n] for n in entry.arguments])
+        return self._paired(number, entry) or self._apply(entry, [self.values[n] for n in entry.arguments])
+
+    def _paired(self, number, entry):
+        """The value of a sine or cosine whose counterpart is wanted too: both are found together."""
+        partner = self.plan.partners.get(number)
+        if partner is None:
+            return None
+        dtype = name_of(entry.node.dtype)
+        pair = self.k.sincos(self.k.convert(self._typed(self.values[entry.arguments[0]], dtype), dtype))
+        sine, cosine = pair if entry.node.op.name == "sin" else pair[::-1]
+        self.values[partner] = cosine
+        return sine
 
     def _address(self, name, part, moved=None):
         """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""

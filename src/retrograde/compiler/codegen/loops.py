@@ -87,7 +87,7 @@ class _Writer(Values, Rounds, Folds):
         """The values of all entries inside `level` loops and no more."""
         for item in self.plan.items:
             if isinstance(item, int):
-                if self.plan.levels[item] == level:
+                if self.plan.levels[item] == level and item not in self.values:
                     self._recall(item)
                     self.values[item] = self._value(item, self.box.entries[item])
             elif self.plan.levels[item.start] == level:
@@ -155,8 +155,9 @@ class _Writer(Values, Rounds, Folds):
         self.mask = ir.Constant(ir.VectorType(ir.IntType(1), self.lanes), [int(i < rest) for i in range(self.lanes)])
         outer = dict(self.values)
         self.counters[self.vector] = whole
+        inline, self.k.inline = self.k.inline, "noinline"  # it runs once: its code had better be short
         self._enter(level + 1)
-        self.values, self.mask = outer, None
+        self.values, self.mask, self.k.inline = outer, None, inline
 
     def _masked_loop(self, level, start, stop):
         """All of the loop with a computed mask, so that a long body is written once."""
