@@ -65,7 +65,7 @@ def _kind(facts, node):
         return "call"
     if not all(name_of(dtype) in ELEMENTS and name_of(dtype) != "float16" for dtype in _dtypes(node)):
         return "call"
-    if op.name == "astype" or op.name in IDENTITIES or (op.broadcasts and is_emittable(op)):
+    if _is_elementwise(node):
         return "elementwise"
     if op.name in REDUCTIONS and _is_plain_reduction(node):
         return "reduction"
@@ -94,6 +94,14 @@ def _is_matrix(argument, dtype):
 def is_emittable(op):
     """Whether the code generator knows the op: by its own `emit`, or by the builder's operation of the same name."""
     return op.emit is not None or hasattr(Builder, op.name) or op.name in NAMES
+
+
+def _is_elementwise(node):
+    """Whether a loop can compute the node; the library of functions knows floats only."""
+    op = node.op
+    if op.name == "astype" or op.name in IDENTITIES:
+        return True
+    return op.broadcasts and is_emittable(op) and (op.name not in NAMES or node.dtype.kind == "f")
 
 
 def operation_key(op):
