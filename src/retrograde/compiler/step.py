@@ -19,7 +19,9 @@ class Step:
                a module that is being trained and was not, is noticed
     """
 
-    def __init__(self, trace, arguments, results, rebuild, owners):
+    def __init__(self, trace, arguments, results, rebuild, owners, is_plain=False):
+        # Plain arrays in and nothing else used: plain arrays out, as from every op.
+        self._kind = _unwrapped if is_plain and not trace.captures else algebra.kind
         self._captures = trace.captured()
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
@@ -102,7 +104,7 @@ class Step:
             array[...] = value.data
 
     def _returned(self, found):
-        kind = algebra.kind
+        kind = self._kind
         if self._rebuild is None:
             return kind(found[0])
         outputs = iter(found)
@@ -111,3 +113,8 @@ class Step:
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""
         return self.program.profile(arrays, repeats)
+
+
+def _unwrapped(array):
+    """An array as NumPy returns it: a number if it has no axes."""
+    return array[()]
