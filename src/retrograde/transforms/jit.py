@@ -4,6 +4,7 @@ import inspect
 import warnings
 from functools import update_wrapper
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,9 @@ class Compiled:
         update_wrapper(self, function)
         self._function, self._statics = function, (static_names, static_places)
         self._programs, self._methods = {}, {}
-        self._latest = self._last = self._last_key = None
+        self._latest: Any = None
+        self._last: Any = None
+        self._last_key: Any = None
         self._new_in_a_row = 0
 
     def __get__(self, instance, owner=None):
