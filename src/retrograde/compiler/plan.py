@@ -1,5 +1,6 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
+from ..core.symbol import Symbol
 from .fuse import ordered
 
 _ALIGNMENT = 64
@@ -58,12 +59,13 @@ def read_by(schedule, step):
     return found
 
 
-def homes(schedule, updates, results):
+def homes(schedule, updates, kept):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
     It can if nothing reads the leaf after the node is computed, and the node's own kernel reads it only at the element
-    that it writes.
+    that it writes. What is among the nodes `kept` is read after the last step.
     """
+    kept = {node for node in kept if isinstance(node, Symbol)}
     last_read = {}
     for number, step in enumerate(schedule.steps):
         for node in read_by(schedule, step):
@@ -71,7 +73,7 @@ def homes(schedule, updates, results):
     made = {node: (number, step) for number, step in enumerate(schedule.steps) for node in step.roots}
     found = {}
     for leaf, node in updates:
-        if node not in made or leaf in results or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
+        if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
         last = last_read.get(leaf, -1)

@@ -43,7 +43,7 @@ class Program:
         self._held = lowered[len(results) + len(updates) :]
         self._updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
-        self.homes = homes(self.schedule, self._updates, self._results)
+        self.homes = homes(self.schedule, self._updates, lowered)
         self.parts = assemble(self.schedule, self.homes)
         self.launches = [part for part in self.parts if isinstance(part, Launch)]
         library().load([launch.unit for launch in self.launches])

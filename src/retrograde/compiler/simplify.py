@@ -33,7 +33,8 @@ def is_uniform(array):
     """Whether all elements of a constant are known to be equal."""
     if array.size <= 1 or not any(array.strides):
         return array.size > 0
-    return array.size <= SMALL and bool((array == array.reshape(-1)[0]).all())
+    # Bytes tell zeros of different sign apart.
+    return array.size <= SMALL and array.tobytes() == array.reshape(-1)[:1].tobytes() * array.size
 
 
 def simplified(op, args, shape, dtype):
@@ -56,11 +57,13 @@ def _keeps_order(op, shape):
     return op.name in ("reshape", "broadcast_to") or sum(n != 1 for n in shape) < 2
 
 
-def _power(op, args, _, dtype):
+def _power(op, args, shape, dtype):
     base, exponent = args
-    if getattr(base, "dtype", None) == dtype and _is_number(exponent, 1):
-        return base
-    if getattr(base, "dtype", None) == dtype and _is_number(exponent, 2):
+    if getattr(base, "dtype", None) != dtype:
+        return op, args
+    if _is_number(exponent, 1) and isinstance(base, Symbol):
+        return base if base.shape == shape else (registry.get("broadcast_to"), (base, shape))
+    if _is_number(exponent, 2) and base.shape == shape:
         return registry.get("multiply"), (base, base)
     return op, args
 
@@ -77,12 +80,12 @@ def _divide(op, args, shape, dtype):
     return x if isinstance(x, Symbol) and _is_number(y, 1) and (x.shape, x.dtype) == (shape, dtype) else (op, args)
 
 
-def _matmul(op, args, shape, _):
+def _matmul(op, args, shape, dtype):
     """An outer product is elementwise, and a product with a matrix of equal numbers a sum."""
     x, y = args
     if x.shape[-1] == 1 and x.ndim > 1 < y.ndim:
         return registry.get("multiply"), args
-    for known, other, axis in ((x, y, -2), (y, x, -1)):
+    for known, other, axis in ((x, y, -2), (y, x, -1)) if dtype.kind == "f" and x.dtype == y.dtype else ():
         if isinstance(known, np.ndarray) and isinstance(other, Symbol) and known.ndim > 1 and is_uniform(known):
             total = _called("sum", other, axis=axis, keepdims=True)
             scaled = total if _is_number(known, 1) else _called("multiply", total, float(known.reshape(-1)[0]))
