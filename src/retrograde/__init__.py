@@ -383,13 +383,14 @@ from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_g
 __version__ = "0.1.0"
 
 
+#: The compiler is loaded by those who use it; its threads need an extra.
 _COMPILED = {"jit": "transforms.jit", "set_num_threads": "compiler.threads", "get_num_threads": "compiler.threads"}
 
 
 def __getattr__(name):
-    # The compiler needs an extra, so it is loaded by those who use it.
     if name in _COMPILED:
-        extras.optional("llvmlite", "jit")
+        if _COMPILED[name] == "compiler.threads":
+            extras.optional("llvmlite", "jit")
         return getattr(importlib.import_module(f"retrograde.{_COMPILED[name]}"), name)
     # An op that was added after this list, by us or by a user.
     if name in ops.names() or name in ops.aliases():

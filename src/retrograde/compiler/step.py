@@ -7,7 +7,7 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
-from .program import Program
+from .ways import new_program
 
 
 class Step:
@@ -28,7 +28,7 @@ class Step:
         made = [g for g in gradients if g.now is not None and g.now is not g.start]
         outputs, held = [r for r in results if isinstance(r, Symbol)], [trace.symbol(g.now) for g in made]
         updates = [(c.start, c.now) for c in trace.changed()]
-        self.program = Program(arguments, [c.start for c in self._captures], outputs, updates, held)
+        self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, held)
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         self._results, self._rebuild = results, rebuild
