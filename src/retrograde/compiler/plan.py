@@ -1,6 +1,7 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
 from .fuse import ordered
+from .kinds import CHECKS
 from .lower import symbols_in
 
 _ALIGNMENT = 64
@@ -62,10 +63,10 @@ def read_by(schedule, step):
 def homes(schedule, updates, results):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
-    It can if nothing reads the leaf after the node is computed, and the node's own kernel reads it only at the element
-    that it writes.
+    It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it
+    writes, and no check can fail by then.
     """
-    last_read = {}
+    last_read, last_check = {}, _last_check(schedule)
     for number, step in enumerate(schedule.steps):
         for node in read_by(schedule, step):
             last_read[node] = number
@@ -75,10 +76,18 @@ def homes(schedule, updates, results):
         if node not in made or leaf in results or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
+        if number <= last_check:
+            continue
         last = last_read.get(leaf, -1)
         if last < number or (last == number and step.kind == "loop" and _reads_in_place(schedule, step, leaf)):
             found[node] = leaf
     return found
+
+
+def _last_check(schedule):
+    """The number of the last step that may stop the program; -1 if none may."""
+    checking = [i for i, s in enumerate(schedule.steps) if any(n.op.name in CHECKS for n in schedule.computed_by(s) if n.op)]
+    return max(checking, default=-1)
 
 
 def _reads_in_place(schedule, step, leaf):
