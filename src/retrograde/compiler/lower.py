@@ -7,10 +7,12 @@ is computed here.
 import numpy as np
 
 from ..core.mode import changed
-from ..core.symbol import Symbol
+from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
 from .simplify import simplified
 from .trace import PICK, Trace
+
+__all__ = ["lower", "replaced", "symbols_in"]
 
 _SMALL = 1024
 
@@ -75,23 +77,6 @@ class _Lowering:
         with changed(tracer=self._trace, records=False):
             result = op.expansion(*replaced(args, kind))
         return result.data if isinstance(result, Value) else result
-
-
-def symbols_in(args):
-    """The symbols among arguments, also inside tuples and lists."""
-    for a in args:
-        if isinstance(a, Symbol):
-            yield a
-        elif isinstance(a, (tuple, list)):
-            yield from symbols_in(a)
-
-
-def replaced(args, change):
-    """`args` with `change` applied to each symbol."""
-    return tuple([
-        change(a) if isinstance(a, Symbol) else type(a)(replaced(a, change)) if isinstance(a, (tuple, list)) else a
-        for a in args
-    ])
 
 
 def _key(op, args):

@@ -32,3 +32,20 @@ class Symbol:
                          "ops (rg.where instead of `if`), or move the reading of the value out of the jitted function")
 
     __array__ = __bool__ = __float__ = __int__ = __index__ = __complex__ = item = tolist = _refuse
+
+
+def symbols_in(args):
+    """The symbols among arguments, also inside tuples and lists."""
+    for a in args:
+        if isinstance(a, Symbol):
+            yield a
+        elif isinstance(a, (tuple, list)):
+            yield from symbols_in(a)
+
+
+def replaced(args, change):
+    """`args` with `change` applied to each symbol."""
+    return tuple([
+        change(a) if isinstance(a, Symbol) else type(a)(replaced(a, change)) if isinstance(a, (tuple, list)) else a
+        for a in args
+    ])
