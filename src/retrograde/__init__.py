@@ -383,8 +383,15 @@ from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_g
 __version__ = "0.1.0"
 
 
-#: The compiler is loaded by those who use it; its threads need an extra.
-_COMPILED = {"jit": "transforms.jit", "set_num_threads": "compiler.threads", "get_num_threads": "compiler.threads"}
+#: Where to find what needs the compiler, which is loaded by those who use it.
+_COMPILED = {
+    "debug": None,
+    "get_num_threads": "compiler.threads",
+    "jit": "transforms.jit",
+    "lazy": "transforms.lazy",
+    "realize": "transforms.lazy",
+    "set_num_threads": "compiler.threads",
+}
 
 
 def __getattr__(name):

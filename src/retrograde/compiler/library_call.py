@@ -22,7 +22,7 @@ class LibraryCall:
         if node.shape is None:
             arrays[node] = result
         else:
-            np.copyto(arrays[node], result)
+            np.copyto(arrays[node], result, casting="unsafe")
 
     def _array(self, node, arrays):
         """The array of a node: in memory, or a view of what is."""

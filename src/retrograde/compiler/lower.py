@@ -53,11 +53,11 @@ class _Lowering:
         if node.op is None:
             return node
         args = replaced(node.args, lambda a: self._done[id(a)][1])
-        if node.op.expansion is not None and (expanded := self._expanded(node.op, args)) is not NotImplemented:
+        if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
             return self.lowered(expanded)
         is_known = node.shape is not None and node.op is not PICK and not any(True for _ in symbols_in(args))
         if is_known and node.size <= _SMALL:
-            return np.asarray(node.op.kernel(*args))
+            return np.asarray(node.op.kernel(*args)).astype(node.dtype, copy=False)
         op = node.op
         if node.shape is not None and op is not PICK:
             simple = simplified(op, args, node.shape, node.dtype)
@@ -71,11 +71,13 @@ class _Lowering:
             self._equal[key] = found
         return found
 
-    def _expanded(self, op, args):
+    def _expanded(self, node, args):
         """The graph of a composite's body on `args`."""
-        kind = op.algebra.kind
+        kind = node.op.algebra.kind
         with changed(tracer=self._trace, records=False):
-            result = op.expansion(*replaced(args, kind))
+            result = node.op.expansion(*replaced(args, kind))
+            if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
+                result = result.astype(node.dtype)
         return result.data if isinstance(result, Value) else result
 
 

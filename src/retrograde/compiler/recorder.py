@@ -42,6 +42,10 @@ class Recorder:
         """A node as the rules will read it."""
         return algebra.kind(node)
 
+    def defers_writes(self, value):
+        """Whether a write to `value` is put down as well, rather than done at once."""
+        return True
+
     def refused(self, op, args):
         """What becomes of a call whose shape depends on data."""
         raise explained(op, TraceError("the shape of the result depends on data, which has no numbers while it is traced; use "
@@ -54,18 +58,23 @@ class Recorder:
         if not values and not _has_values(args):
             return op.kernel(*args)
         symbolic = self.symbolics(op, args)
+        if _chooses_by_mask(op, symbolic):
+            return self.refused(op, args)
         try:
             spec = infer(op, symbolic)
         except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
             raise explained(op, error, args) from None
-        if _shape_depends_on_data(op, symbolic, spec):
+        if _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
         records = op.is_differentiable and any(parents) and current().records
         if op.is_multiple:
             node = self.node(op, tuple(symbolic), None, None)
             return self._several(op, args, parents if records else None, node, spec)
-        node = self.node(op, tuple(symbolic), *spec)
+        shape, dtype = spec
+        if "dtype" not in op.arguments:
+            dtype = op.algebra.settled_dtype(dtype, operands)
+        node = self.node(op, tuple(symbolic), shape, dtype)
         if records and is_float(node.dtype):
             return self.value(op.algebra, node, self._recorded(op, args, parents, self.kept(op.algebra, node)))
         return self.value(op.algebra, node)
@@ -114,21 +123,29 @@ def _has_values(argument):
 SIZED = frozenset(["movement", "joining", "reduction", "creation", "composite"])
 
 
-def _shape_depends_on_data(op, args, spec):
-    """Whether `op` gives another shape where the booleans, or sizes, among its parameters are others; `spec` is for zeros."""
-    operands = () if op.is_variadic else op.operands
-    kinds = "biu" if op.family in SIZED else "b"
-    others = [a for i, a in enumerate(args) if i not in operands and not (op.is_variadic and i == 0)]
-    if op.broadcasts or op.result_shape is not None or not any([s.dtype.kind in kinds for s in symbols_in(others)]):
+def _chooses_by_mask(op, args):
+    """Whether booleans choose elements, so that their number depends on data."""
+    return op.family == "indexing" and any([s.dtype.kind == "b" for s in symbols_in(_parameters(op, args))])
+
+
+def _depends_on_sizes(op, args, spec):
+    """Whether `op` gives another shape where the integers among its parameters are others; `spec` is for zeros."""
+    if op.family not in SIZED or op.result_shape is not None:
+        return False
+    if not any([s.dtype.kind in "biu" for s in symbols_in(_parameters(op, args))]):
         return False
     try:
         with np.errstate(all="ignore"):
-            result = op.kernel(*[stand_in(a) if i in operands else _ones_like(a) for i, a in enumerate(args)])
+            result = op.kernel(*[stand_in(a) if i in op.operands else _ones_like(a) for i, a in enumerate(args)])
     except IndexError:  # a position
         return False
     except Exception:  # noqa: BLE001 - whatever the kernel raises, it did not for zeros
         return True
     return [np.shape(r) for r in result] != [s for s, _ in spec] if op.is_multiple else np.shape(result) != spec[0]
+
+
+def _parameters(op, args):
+    return args[1:] if op.is_variadic else [a for i, a in enumerate(args) if i not in op.operands]
 
 
 def _ones_like(argument):

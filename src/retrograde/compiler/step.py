@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from ..core import writes
 from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
@@ -77,6 +78,8 @@ class Step:
         """Run on `arrays`, one for each argument; what the function returned."""
         for value, read in self._numbers:
             value.data[()] = read()
+        if writes.READERS:
+            self._warn_readers()
         if self._moving or self._loose:
             self._bring_in()
         found = self.program(arrays)
@@ -88,6 +91,11 @@ class Step:
         for value, gradient in self._made:
             value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
         return self._returned(found)
+
+    def _warn_readers(self):
+        for capture in self._captures:
+            if id(capture.start) in self._written:
+                writes.before(algebra, capture.value.data)
 
     def _bring_in(self):
         """Hand in what has no memory of its own that stays: old gradients, and tensors whose elements lie apart."""
