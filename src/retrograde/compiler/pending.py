@@ -3,6 +3,7 @@
 import weakref
 from collections import OrderedDict
 from threading import RLock
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,8 @@ class Pending(Symbol):
 
     def __init__(self, op, args, shape, dtype):
         super().__init__(op, args, shape, dtype)
-        self.array = self.holder = None
+        self.array: Any = None
+        self.holder: Any = None
         self.is_taken = False
         self.place = None if op is None else call_place()
 

@@ -1,6 +1,7 @@
 """Recording lazily: ops on tensors put down as nodes, whatever their operands are, to be computed when they are read."""
 
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from .lazy import Holder, Lazy, lazy_tensor, settle
 
 
 class Lazily(Recorder):
-    """Records ops on tensors as pending nodes. `group`, if given, receives the holders of the gradients that are found."""
+    """Records ops on tensors as pending nodes. `group`, if given, receives the gradients that are found."""
 
     is_lazy = True
 
@@ -25,7 +26,7 @@ class Lazily(Recorder):
         self.group = group
 
     def collecting(self, group):
-        """One that adds the holders of gradients to `group`."""
+        """One that adds references to the holders of gradients to `group`."""
         return type(self)(group)
 
     def node(self, op, args, shape, dtype):
@@ -50,7 +51,7 @@ class Lazily(Recorder):
         is_view = op.makes_views and moves(op, args[1:])
         if not _can_wait(op, values) or (is_view and args[0].__class__ is not Lazy):
             return self.refused(op, args)  # a view of what is there costs nothing
-        found = super().apply(op, args)
+        found: Any = super().apply(op, args)
         if is_view and current().tracks_views:
             dispatch.remember_view(found, args[0], op, args)
             found.base.holder.has_views = True
@@ -102,7 +103,7 @@ class Lazily(Recorder):
             gradient = self.value(gradient.algebra, gradient.holder.symbol, gradient.record)
             if self.group is not None:
                 gradient.holder.group = self.group
-                self.group.add(gradient.holder)
+                self.group.append(weakref.ref(gradient.holder))
         with changed(tracer=None):
             value.grad = gradient
 

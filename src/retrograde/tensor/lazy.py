@@ -1,9 +1,10 @@
 """Lazy tensors: a place in a graph instead of numbers, until somebody reads them. Then they are ordinary tensors."""
 
 import weakref
+from typing import Any
 
 from ..compiler.pending import LOCK, compute
-from ..core.mode import changed, current
+from ..core.mode import changed, current, is_lazy
 from ..core.symbol import Symbol
 from ..core.value import Projection, Unsettled, Value
 from ..ops._arrays import arrays
@@ -15,7 +16,7 @@ class Holder:
 
     symbol     the node of the graph
     recorder   what made it
-    group      the holders that are computed together with this one
+    group      weak references to the holders that are computed together with this one, in order
     has_views  whether other tensors show a part of the same memory
     """
 
@@ -30,12 +31,6 @@ class Holder:
         if self.array is None:
             self.array = self.symbol.take()
         return self.array
-
-
-def is_lazy():
-    """Whether ops are put down lazily now."""
-    mode = current()
-    return mode is not None and mode.tracer is not None and mode.tracer.is_lazy
 
 
 def _reading(name):
@@ -109,8 +104,9 @@ class Lazy(Tensor):
         self._become(data)
 
     def _become(self, array):
-        self.__class__ = Tensor
-        _slot.__set__(self, array)
+        plain: Any = self
+        plain.__class__ = Tensor
+        _slot.__set__(plain, array)
 
     def linked(self, record):
         made = lazy_tensor(self.holder, record)
@@ -126,7 +122,7 @@ class Lazy(Tensor):
         if mode is not None and mode.tracer is not None and not mode.tracer.is_lazy:
             super().backward(gradient, retain_graph, create_graph, inputs)
             return
-        self.holder.group = weakref.WeakSet([self.holder])
+        self.holder.group = [weakref.ref(self.holder)]
         with changed(tracer=self.holder.recorder.collecting(self.holder.group)):
             super().backward(gradient, retain_graph, create_graph, inputs)
         if not is_lazy():
@@ -167,7 +163,9 @@ def _company(value):
         yield holder
     elif value.base.__class__ is Lazy:
         yield value.base.holder
-    yield from tuple(holder.group)
+    for reference in holder.group:
+        if (other := reference()) is not None:
+            yield other
 
 
 def _unsettled(records):

@@ -51,7 +51,8 @@ class Compiled:
         update_wrapper(self, function)
         self._function, self._statics = function, (static_names, static_places)
         self._programs, self._methods = {}, {}
-        self._latest = self._last = self._last_key = None
+        self._latest = self._last = None
+        self._last_key = ()
         self._new_in_a_row = 0
 
     def __get__(self, instance, owner=None):
