@@ -390,6 +390,8 @@ _THREADS = ("set_num_threads", "get_num_threads")
 def __getattr__(name):
     if name in _COMPILED:
         return getattr(importlib.import_module(f"retrograde.{_COMPILED[name]}"), name)
+    if name == "debug":
+        return importlib.import_module("retrograde.debug")
     if name in _THREADS:
         extras.optional("llvmlite", "jit")
         return getattr(importlib.import_module("retrograde.compiler.threads"), name)

@@ -109,6 +109,12 @@ def test_results_belong_to_the_caller_in_both_ways(way):
         assert x[0] == 0.0
 
 
+def test_a_result_that_is_asked_for_twice_is_two_arrays(way):
+    a, b = rg.jit(lambda x: (x * 2, x * 2))(np.ones(3000))
+    assert not np.shares_memory(a.data, b.data)
+    np.testing.assert_array_equal(a.data, b.data)
+
+
 def test_a_position_out_of_range_is_found_before_anything_lasting_is_written(way):
     count, table = rg.zeros(3), rg.tensor(np.eye(4))
 

@@ -70,10 +70,10 @@ class Program:
 
     def finished(self, found, fresh):
         """The results of a call that has run, and the updates that could not be made on the way."""
-        results = [
-            outlet.copy() if outlet is not None else fresh[node] if node in fresh else found.taken(node)
-            for outlet, node in zip(self.outlets, self.results, strict=True)
-        ]
+        results, unused = [], dict(fresh)  # what is asked for twice is given out as two arrays
+        for outlet, node in zip(self.outlets, self.results, strict=True):
+            array = None if outlet is not None else unused.pop(node, None)
+            results.append(outlet.copy() if outlet is not None else found.taken(node) if array is None else array)
         self.latest = {i: found.taken(self.held_nodes[i]) for i in self.moving}
         if self.late:
             late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self.late]

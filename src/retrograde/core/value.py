@@ -48,8 +48,9 @@ class Unsettled(Record):
 
     def settle(self, settled):
         """Keep arrays from here on: `settled(value)` is the array of a value."""
-        self.saved = _settled(self.saved, settled)
-        self.__class__ = Record
+        record: Any = self
+        record.saved = _settled(record.saved, settled)
+        record.__class__ = Record
 
 
 def _settled(saved, settled):
