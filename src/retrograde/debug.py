@@ -1,6 +1,7 @@
 """Looking at graphs: `rg.debug.show(value)`."""
 
 import inspect
+from typing import Any
 
 from . import tree
 from .compiler.fuse import ordered
@@ -161,9 +162,10 @@ def _of_parent(record, i, shapes, own):
 def _kept_shapes(record):
     """(shape, dtype) of inputs by their number, and of the result as "z", from what the rules of a record keep."""
     op, found = record.op, {}
-    rules, saved = ((op.joint,), (record.saved,)) if op.rules is None else (op.rules, record.saved)
-    for rule, group in zip(rules, saved or (), strict=False):
-        for (kind, i), kept in zip(getattr(rule, "sources", ()), group or (), strict=False):
+    rules, saved = ([op.joint], [record.saved]) if op.rules is None else (op.rules, record.saved or ())
+    for rule, group in zip(rules, saved, strict=False):
+        sources: Any = getattr(rule, "sources", ())
+        for (kind, i), kept in zip(sources, group or (), strict=False):
             position = kind if kind >= 0 else i
             if kind == RESULT:
                 found["z"] = _shape_of(kept)

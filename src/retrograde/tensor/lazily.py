@@ -47,7 +47,9 @@ class Lazily(Recorder):
 
     def apply(self, op, args):
         values = list(_values(args))
-        settle([value for value in values if value.__class__ is Lazy and value.is_stale])
+        stale = [value for value in values if value.__class__ is Lazy and value.is_stale]
+        if stale:
+            settle(stale)
         is_view = op.makes_views and moves(op, args[1:])
         if not _can_wait(op, values) or (is_view and args[0].__class__ is not Lazy):
             return self.refused(op, args)  # a view of what is there costs nothing
@@ -72,6 +74,8 @@ class Lazily(Recorder):
 
     def symbol(self, value):
         """The node of a lazy tensor, or the leaf that reads the memory of one that is there."""
+        if value.__class__ is Lazy:
+            return value.holder.symbol
         data = value.data
         if isinstance(data, Pending):
             return data
@@ -120,7 +124,9 @@ def _can_wait(op, values):
     """Whether the compiler can compute `op` later: its numbers are NumPy's, and nobody wants to look at each result."""
     if op.algebra is not arrays or op.name == "copy_to_device" or current().finds_anomalies:
         return False
-    return all([value.data.__class__ is np.ndarray or isinstance(value.data, Symbol) for value in values])
+    return all([
+        value.__class__ is Lazy or value.data.__class__ is np.ndarray or isinstance(value.data, Symbol) for value in values
+    ])
 
 
 def _with_leaves(argument):
