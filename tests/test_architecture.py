@@ -19,7 +19,7 @@ LAYERS = (
     {"tensor"},
     {"transforms"},
     {"nn", "optim", "text"},
-    {"data", "io", "distributed", "viz", "testing", "interop", "cli"},
+    {"data", "debug", "io", "distributed", "viz", "testing", "interop", "cli"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: A package of the top layers is imported by none of its neighbours, but for these.
