@@ -382,16 +382,15 @@ from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_g
 
 __version__ = "0.1.0"
 
-#: The compiler is loaded by those who use it.
-_COMPILED = {"jit": "transforms.jit", "lazy": "transforms.lazy", "realize": "transforms.lazy"}
+#: Where to find what needs the compiler, which is loaded by those who use it.
+_COMPILED = {"debug": "debug", "jit": "transforms.jit", "lazy": "transforms.lazy", "realize": "transforms.lazy"}
 _THREADS = ("set_num_threads", "get_num_threads")
 
 
 def __getattr__(name):
     if name in _COMPILED:
-        return getattr(importlib.import_module(f"retrograde.{_COMPILED[name]}"), name)
-    if name == "debug":
-        return importlib.import_module("retrograde.debug")
+        module = importlib.import_module(f"retrograde.{_COMPILED[name]}")
+        return getattr(module, name, module)
     if name in _THREADS:
         extras.optional("llvmlite", "jit")
         return getattr(importlib.import_module("retrograde.compiler.threads"), name)
