@@ -382,15 +382,18 @@ from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_g
 
 __version__ = "0.1.0"
 
-
-_COMPILED = {"jit": "transforms.jit", "set_num_threads": "compiler.threads", "get_num_threads": "compiler.threads"}
+#: Where to find what needs the compiler, which is loaded by those who use it.
+_COMPILED = {"debug": "debug", "jit": "transforms.jit", "lazy": "transforms.lazy", "realize": "transforms.lazy"}
+_THREADS = ("set_num_threads", "get_num_threads")
 
 
 def __getattr__(name):
-    # The compiler needs an extra, so it is loaded by those who use it.
     if name in _COMPILED:
+        module = importlib.import_module(f"retrograde.{_COMPILED[name]}")
+        return getattr(module, name, module)
+    if name in _THREADS:
         extras.optional("llvmlite", "jit")
-        return getattr(importlib.import_module(f"retrograde.{_COMPILED[name]}"), name)
+        return getattr(importlib.import_module("retrograde.compiler.threads"), name)
     # An op that was added after this list, by us or by a user.
     if name in ops.names() or name in ops.aliases():
         return ops.get(name).call

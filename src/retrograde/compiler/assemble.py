@@ -15,8 +15,7 @@ from .codegen.matmul import Problem, choose, generate
 from .codegen.target import host
 from .codegen.vecmath.elements import ELEMENTS
 from .expression import Expression, Load
-from .lower import replaced
-from .trace import PICK
+from .library_call import LibraryCall
 from .units import Unit, unit_of
 
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
@@ -156,27 +155,6 @@ def _problem(node, a, b):
 
     batch = tuple((shape[i], step(a, x, i), step(b, y, i), c[i]) for i in range(rank - 2))
     return Problem(name_of(node.dtype), shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
-
-
-class LibraryCall:
-    """A step that has no lowering: the op's own kernel, on arrays."""
-
-    def __init__(self, node):
-        self.node = node
-
-    def run(self, arrays):
-        """Compute the node into its place in `arrays`."""
-        node = self.node
-        args = replaced(node.args, lambda a: self._array(a, arrays))
-        result = args[0][args[1]] if node.op is PICK else node.op.kernel(*args)
-        if node.shape is None:
-            arrays[node] = result
-        else:
-            np.copyto(arrays[node], result)
-
-    def _array(self, node, arrays):
-        """The array of a node: in memory, or a view of what is."""
-        return arrays[node] if node in arrays else node.op.kernel(self._array(node.args[0], arrays), *node.args[1:])
 
 
 def _strides(shape):

@@ -2,9 +2,7 @@
 
 from ..core.symbol import Symbol
 from ..dtypes import name_of
-from .codegen.builder import Builder
-from .codegen.vecmath import NAMES
-from .codegen.vecmath.elements import ELEMENTS
+from .emitted import ELEMENTS, EMITTED
 from .pieces import PIECES
 from .trace import PICK
 from .views import index_map, is_movement
@@ -63,7 +61,7 @@ def _kind(facts, node):
         return "leaf"
     if op is PICK or node.shape is None or not node.size:
         return "call"
-    if not all(name_of(dtype) in ELEMENTS and name_of(dtype) != "float16" for dtype in _dtypes(node)):
+    if not all(name_of(dtype) in ELEMENTS for dtype in _dtypes(node)):
         return "call"
     if _is_elementwise(node):
         return "elementwise"
@@ -92,8 +90,8 @@ def _is_matrix(argument, dtype):
 
 
 def is_emittable(op):
-    """Whether the code generator knows the op: by its own `emit`, or by the builder's operation of the same name."""
-    return op.emit is not None or hasattr(Builder, op.name) or op.name in NAMES
+    """Whether the code generator knows the op: by its own `emit`, or by the operation of the same name."""
+    return op.emit is not None or op.name in EMITTED
 
 
 def _is_elementwise(node):

@@ -7,7 +7,7 @@ is computed here.
 import numpy as np
 
 from ..core.mode import changed
-from ..core.symbol import Symbol, symbols_in
+from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
 from .simplify import SMALL, folded, simplified
 from .trace import PICK, Trace
@@ -49,10 +49,10 @@ class _Lowering:
         if node.op is None:
             return node
         args = replaced(node.args, lambda a: self._done[id(a)][1])
-        if node.op.expansion is not None and (expanded := self._expanded(node.op, args)) is not NotImplemented:
+        if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
             return self.lowered(expanded)
         if node.shape is not None and node.op is not PICK and not symbols_in(args):
-            known = folded(node.op, args, node.shape)
+            known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
                 return known
         op = node.op
@@ -68,20 +68,14 @@ class _Lowering:
             self._equal[key] = found
         return found
 
-    def _expanded(self, op, args):
+    def _expanded(self, node, args):
         """The graph of a composite's body on `args`."""
-        kind = op.algebra.kind
+        kind = node.op.algebra.kind
         with changed(tracer=self._trace, records=False):
-            result = op.expansion(*replaced(args, kind))
+            result = node.op.expansion(*replaced(args, kind))
+            if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
+                result = result.astype(node.dtype)
         return result.data if isinstance(result, Value) else result
-
-
-def replaced(args, change):
-    """`args` with `change` applied to each symbol."""
-    return tuple([
-        change(a) if isinstance(a, Symbol) else type(a)(replaced(a, change)) if isinstance(a, (tuple, list)) else a
-        for a in args
-    ])
 
 
 def _key(op, args):

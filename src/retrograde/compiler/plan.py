@@ -2,6 +2,7 @@
 
 from ..core.symbol import Symbol
 from .fuse import ordered
+from .kinds import CHECKS
 
 _ALIGNMENT = 64
 
@@ -62,11 +63,11 @@ def read_by(schedule, step):
 def homes(schedule, updates, kept):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
-    It can if nothing reads the leaf after the node is computed, and the node's own kernel reads it only at the element
-    that it writes. What is among the nodes `kept` is read after the last step.
+    It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it
+    writes, and no check can fail by then. What is among the nodes `kept` is read after the last step.
     """
     kept = {node for node in kept if isinstance(node, Symbol)}
-    last_read = {}
+    last_read, last_check = {}, _last_check(schedule)
     for number, step in enumerate(schedule.steps):
         for node in read_by(schedule, step):
             last_read[node] = number
@@ -76,10 +77,18 @@ def homes(schedule, updates, kept):
         if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
+        if number <= last_check:
+            continue
         last = last_read.get(leaf, -1)
         if last < number or (last == number and step.kind == "loop" and _reads_in_place(schedule, step, leaf)):
             found[node] = leaf
     return found
+
+
+def _last_check(schedule):
+    """The number of the last step that may stop the program; -1 if none may."""
+    checking = [i for i, s in enumerate(schedule.steps) if any(n.op.name in CHECKS for n in schedule.computed_by(s) if n.op)]
+    return max(checking, default=-1)
 
 
 def _reads_in_place(schedule, step, leaf):

@@ -4,8 +4,6 @@ import time
 from dataclasses import dataclass
 
 from ..core.symbol import Symbol
-from .assemble import Launch
-from .engine import assembly
 from .fuse import reduced_axes
 
 
@@ -30,18 +28,18 @@ class Kernel:
     nbytes: int
     flops: int
     chunks: int
-    launch: object
+    unit: object
     seconds: float | None = None
 
     @property
     def llvm(self):
         """The LLVM code."""
-        return self.launch.unit.text if isinstance(self.launch, Launch) else ""
+        return self.unit.text if self.unit is not None else ""
 
     @property
     def assembly(self):
         """The machine code, as text."""
-        return assembly(self.llvm) if self.llvm else ""
+        return self.unit.assembly if self.unit is not None else ""
 
     def __str__(self):
         made = ", ".join(f"{op} {dtype}{list(shape)}" for op, shape, dtype in self.results)
@@ -90,18 +88,18 @@ def measured(runs, repeats):
 
 
 def _kernel(number, part, schedule, seconds):
-    step = part.step if isinstance(part, Launch) else None
+    step = part.step
     roots = step.roots if step else [part.node]
     results = tuple((r.op.name, r.shape, str(r.dtype)) for r in roots)
     if step is None:
         read = [a for a in part.node.inputs if a.shape is not None]
-        return Kernel(number, "library", (part.node.op.name,), (), results, _bytes([*read, *roots]), 0, 1, part, seconds)
+        return Kernel(number, "library", (part.node.op.name,), (), results, _bytes([*read, *roots]), 0, 1, None, seconds)
     computed = _computed(schedule, step)
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
     domain = step.domain if step.kind == "loop" else (*roots[0].shape, roots[0].args[0].shape[-1])
     flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
     nbytes = _bytes([*_read(schedule, step), *roots])
-    return Kernel(number, step.kind, ops, domain, results, nbytes, flops, part.chunks, part, seconds)
+    return Kernel(number, step.kind, ops, domain, results, nbytes, flops, part.chunks, part.unit, seconds)
 
 
 def _computed(schedule, step):

@@ -4,10 +4,11 @@ from functools import partial
 
 import numpy as np
 
+from ..core import writes
 from ..core.symbol import Symbol
 from ..core.value import Deferred, Value
 from ..ops._arrays import arrays as algebra
-from .program import Program
+from .ways import new_program
 
 
 class Step:
@@ -19,7 +20,9 @@ class Step:
                a module that is being trained and was not, is noticed
     """
 
-    def __init__(self, trace, arguments, results, rebuild, owners):
+    def __init__(self, trace, arguments, results, rebuild, owners, is_plain=False):
+        # Plain arrays in and nothing else used: plain arrays out, as from every op.
+        self._kind = _unwrapped if is_plain and not trace.captures else algebra.kind
         self._captures = trace.captured()
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
@@ -28,7 +31,7 @@ class Step:
         made = [g for g in gradients if g.now is not None and g.now is not g.start]
         outputs, held = [r for r in results if isinstance(r, Symbol)], [trace.symbol(g.now) for g in made]
         updates = [(c.start, c.now) for c in trace.changed()]
-        self.program = Program(arguments, [c.start for c in self._captures], outputs, updates, held)
+        self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, held)
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         self._results, self._rebuild = results, rebuild
@@ -82,6 +85,8 @@ class Step:
         """Run on `arrays`, one for each argument; what the function returned."""
         for value, read in self._numbers:
             value.data[()] = read()
+        if writes.READERS:
+            self._warn_readers()
         if self._moving or self._loose:
             self._bring_in()
         found = self.program(arrays)
@@ -94,6 +99,11 @@ class Step:
             value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
         return self._returned(found)
 
+    def _warn_readers(self):
+        for capture in self._captures:
+            if id(capture.start) in self._written:
+                writes.before(algebra, capture.value.data)
+
     def _bring_in(self):
         """Hand in what has no memory of its own that stays: old gradients, and tensors whose elements lie apart."""
         for place, capture in self._moving:
@@ -102,7 +112,7 @@ class Step:
             array[...] = value.data
 
     def _returned(self, found):
-        kind = algebra.kind
+        kind = self._kind
         if self._rebuild is None:
             return kind(found[0])
         outputs = iter(found)
@@ -111,3 +121,8 @@ class Step:
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""
         return self.program.profile(arrays, repeats)
+
+
+def _unwrapped(array):
+    """An array as NumPy returns it: a number if it has no axes."""
+    return array[()]

@@ -2,22 +2,13 @@
 
 import numpy as np
 
-from ..core.dispatch import explained, recorded
-from ..core.mode import changed, current
+from ..core.mode import changed
 from ..core.symbol import Symbol
-from ..core.value import Projection, Value
-from ..dtypes import is_float
+from ..core.value import Value
 from ..ops._arrays import arrays
-from .infer import infer
+from .recorder import PICK, Recorder
 
-
-class Pick:
-    """The op of one result of an op with several."""
-
-    name, family, expansion, broadcasts = "pick", "pick", None, False
-
-
-PICK = Pick()
+__all__ = ["PICK", "Capture", "Gradient", "Trace"]
 
 
 class Capture:
@@ -41,7 +32,7 @@ class Gradient:
             self.start = self.now = value.grad
 
 
-class Trace:
+class Trace(Recorder):
     """Records ops as symbols.
 
     Tensors from outside are captured by identity on first use. Writes to them and to their gradients are kept here, as
@@ -51,47 +42,6 @@ class Trace:
     def __init__(self):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
-
-    def apply(self, op, args):
-        """The result of `op` on `args`, some of which may be values without data."""
-        operands = args[0] if op.is_variadic else [args[i] for i in op.operands]
-        values = [a for a in (*operands, *args) if isinstance(a, Value)]
-        if not values and not _has_values(args):
-            return op.kernel(*args)
-        symbolic = [self.symbolic(a) for a in args]
-        try:
-            spec = infer(op, symbolic)
-        except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
-            raise explained(op, error, args) from None
-        node = Symbol(op, tuple(symbolic), None, None) if op.is_multiple else Symbol(op, tuple(symbolic), *spec)
-        parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-        mode = current()
-        records = op.is_differentiable and any(parents) and mode.records
-        if op.is_multiple:
-            return self._several(op, args, parents if records else None, node, spec, mode)
-        result = op.algebra.kind(node)
-        if records and is_float(node.dtype):
-            record = recorded(op, [self.detached(a) for a in args], parents, result, mode)
-            return op.algebra.kind(node, record)
-        return result
-
-    def _several(self, op, args, parents, node, specs, mode):
-        kind = op.algebra.kind
-        parts = tuple([kind(Symbol(PICK, (node, i), *spec)) for i, spec in enumerate(specs)])
-        if parents is None:
-            return parts
-        record = recorded(op, [self.detached(a) for a in args], parents, parts, mode)
-        return tuple([
-            kind(p.data, Projection(record, i, len(parts)) if is_float(p.dtype) else None) for i, p in enumerate(parts)
-        ])
-
-    def symbolic(self, argument):
-        """`argument` with symbols where values stand."""
-        if isinstance(argument, Value):
-            return self.symbol(argument)
-        if argument.__class__ in (tuple, list):
-            return argument.__class__([self.symbolic(a) for a in argument])
-        return argument
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""
@@ -104,14 +54,6 @@ class Trace:
             self.captures[id(value)] = self._by_array[id(value.data)] = capture
             self._kept.append(value)
         return capture.now
-
-    def detached(self, argument):
-        """`argument` as the rules will read it: values without their history."""
-        if isinstance(argument, Value):
-            return argument.algebra.kind(self.symbol(argument))
-        if argument.__class__ in (tuple, list):
-            return argument.__class__([self.detached(a) for a in argument])
-        return argument
 
     def write(self, value, data):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
@@ -169,9 +111,3 @@ class Trace:
         """Give captured tensors the history back that they had before the trace."""
         for capture in self.captures.values():
             capture.value.record = capture.record
-
-
-def _has_values(argument):
-    if isinstance(argument, (tuple, list)):
-        return any([_has_values(a) for a in argument])
-    return isinstance(argument, Value)

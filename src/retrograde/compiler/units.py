@@ -13,7 +13,7 @@ from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
 from .cache import default_cache
 from .codegen.target import available_cores
-from .engine import engine, object_code
+from .engine import assembly, engine, object_code
 
 _PACKAGE = Path(__file__).parents[1]
 #: A text longer than this takes long to compile well.
@@ -33,6 +33,11 @@ class Unit:
         module = ir.Module(self.name)
         self.write(module, self.name)
         return str(module)
+
+    @property
+    def assembly(self):
+        """The machine code, as text."""
+        return assembly(self.text)
 
 
 def unit_of(key, write):

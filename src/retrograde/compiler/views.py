@@ -29,7 +29,12 @@ def index_map(op, shape, rest):
 
 def is_movement(node):
     """Whether a node may be an index map of its first argument."""
-    return node.op is not None and node.op.name in MOVEMENTS and not _has_arrays(node.args[1:])
+    return node.op is not None and moves(node.op, node.args[1:])
+
+
+def moves(op, rest):
+    """Whether `op`, with `rest` behind its first argument, may be an index map."""
+    return op.name in MOVEMENTS and not _has_arrays(rest)
 
 
 def _has_arrays(args):

@@ -28,6 +28,10 @@ class Algebra(ABC):
         """`data`, made from `operands`, in the `narrow` dtype if it belongs in it."""
         return data
 
+    def settled_dtype(self, dtype, operands):
+        """The dtype that `settled` gives data of `dtype`."""
+        return dtype
+
     @abstractmethod
     def describe(self, data):
         """Shape and dtype of data, in words for an error."""

@@ -12,12 +12,20 @@ _HINT = ("; if rg.where selects another branch here, use where inside as well, s
 
 def call_site():
     """The innermost line outside this package that led here, as `file:line in function`."""
+    return told_place(*call_place())
+
+
+def call_place():
+    """(code, line) of that line; costs less than its text."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame = frame.f_back
-    if frame is None:
-        return "an unknown place"
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+    return (None, 0) if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def told_place(code, line):
+    """The text of a place."""
+    return "an unknown place" if code is None else f"{code.co_filename}:{line} in {code.co_name}"
 
 
 def check_forward(op, operands, data):

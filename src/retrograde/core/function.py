@@ -4,7 +4,7 @@ from typing import Any
 
 from ..errors import ArgumentError, GraphError, MissingRuleError
 from .mode import changed, is_recording
-from .value import Projection, Record, Value
+from .value import Projection, Record, Unsettled, Value
 
 
 class Context:
@@ -100,15 +100,17 @@ class Function:
 
 def _linked(cls, ctx, args, parents, outputs):
     """`outputs` as the results of one record."""
-    saved = tuple([None if value is None else value.data for value in ctx.saved_tensors])
-    record = Record(_Call(cls, ctx, args, outputs), parents, saved)
+    saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
+    is_settled = not any([isinstance(s, Value) for s in saved])
+    record = (Record if is_settled else Unsettled)(_Call(cls, ctx, args, outputs), parents, saved)
     constants = ctx.constants
     ctx.saved_tensors = ctx.constants = ()  # the record keeps the data; a value kept here would keep the graph alive
     linked = []
     for i, value in enumerate(outputs):
         algebra = value.algebra
         is_constant = any([value is c for c in constants]) or not algebra.is_differentiable(value.data)
-        linked.append(algebra.maker(value)(value.data, None if is_constant else Projection(record, i, len(outputs))))
+        history = None if is_constant else Projection(record, i, len(outputs))
+        linked.append(value.linked(history))
     return tuple(linked)
 
 
@@ -138,7 +140,7 @@ class _Call:
                 link = record.parents[i]
             elif where == "output":
                 link = Projection(record, i, len(self._algebras))
-            values.append(data if made is None else made(data, link))
+            values.append(data if made is None else data.linked(link) if isinstance(data, Value) else made(data, link))
         return tuple(values)
 
     def function(self, g, needs, *saved):

@@ -19,7 +19,7 @@ class Mode(NamedTuple):
     #: Whether a view knows its base, so that writing through it can be differentiated.
     tracks_views: bool = True
     finds_anomalies: bool = False
-    #: What records ops without running them, while a function is traced.
+    #: What records ops without running them, while a function is traced or values are lazy.
     tracer: Any = None
 
 
@@ -33,6 +33,12 @@ def is_recording():
     """Whether ops on values that need gradients are recorded now."""
     mode = current()
     return mode is None or mode.records
+
+
+def is_lazy():
+    """Whether ops are put down now, to run when somebody reads what they give."""
+    mode = current()
+    return mode is not None and mode.tracer is not None and mode.tracer.is_lazy
 
 
 class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with changed(records=False):`

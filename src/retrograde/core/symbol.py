@@ -46,7 +46,7 @@ def symbols_in(args):
     """The symbols among arguments, also inside tuples and lists."""
     found = []
     for a in args:
-        if a.__class__ is Symbol:
+        if isinstance(a, Symbol):
             found.append(a)
         elif a.__class__ in _NESTED:
             found += symbols_in(a)
@@ -54,3 +54,11 @@ def symbols_in(args):
 
 
 _NESTED = frozenset([tuple, list])
+
+
+def replaced(args, change):
+    """`args` with `change` applied to each symbol."""
+    return tuple([
+        change(a) if isinstance(a, Symbol) else a.__class__(replaced(a, change)) if a.__class__ in _NESTED else a
+        for a in args
+    ])

@@ -41,6 +41,26 @@ class Record:
         return self.op.name
 
 
+class Unsettled(Record):
+    """A record that saved values in place of arrays, since these were not computed yet."""
+
+    __slots__ = ()
+
+    def settle(self, settled):
+        """Keep arrays from here on: `settled(value)` is the array of a value."""
+        record: Any = self
+        record.saved = _settled(record.saved, settled)
+        record.__class__ = Record
+
+
+def _settled(saved, settled):
+    if isinstance(saved, Value):
+        return settled(saved)
+    if saved.__class__ in (tuple, list):
+        return saved.__class__([_settled(s, settled) for s in saved])
+    return saved
+
+
 class Leaf(Record):
     """The record of a value that the user made: where the walk ends."""
 
@@ -187,7 +207,15 @@ class Value:
 
     def detach(self):
         """The same data outside the graph. Memory is shared."""
-        return self.algebra.kind(self.data)
+        return self.linked(None)
+
+    def linked(self, record):
+        """A value of the same data with another history. Memory is shared."""
+        return self.algebra.maker(self)(self.data, record)
+
+    def kept(self):
+        """The data as a record keeps it until its rule reads it."""
+        return self.data
 
     def register_hook(self, hook):
         """Call `hook(gradient)` whenever the gradient of this value is computed; what it returns replaces it.

@@ -9,6 +9,19 @@ from .value import tick
 WRITTEN = {}
 
 
+# What will read a buffer later, by the identity of the buffer's owner. Each has `keep()`, which makes it take a copy. Empty
+# until somebody is lazy.
+READERS = {}
+
+
+def before(algebra, data):
+    """Let whoever is still to read the memory of `data` keep what it holds now, since it is about to be written to."""
+    if READERS:
+        for reference in tuple(READERS.pop(id(algebra.owner(data)), ())):
+            if (reader := reference()) is not None:
+                reader.keep()
+
+
 def stamp(algebra, data):
     """Note that the memory of `data` has been written to now."""
     owner = algebra.owner(data)

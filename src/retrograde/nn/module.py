@@ -178,7 +178,7 @@ class Module:
         is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
         for tensor in self._tensors():
             if is_device or is_float(tensor.dtype):
-                tensor.data = tensor.detach().to(target).data
+                tensor.data = tensor.detach().to(target).realize().data
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(target)
         return self

@@ -17,7 +17,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data, requires_grad=True):
-        super().__init__(asarray(data).data)
+        super().__init__(asarray(data).realize().data)
         self.requires_grad = requires_grad
 
     def __repr__(self):

@@ -4,7 +4,9 @@ import sys
 
 import numpy as np
 
+from ..core import writes
 from ..core.algebra import Algebra
+from ..core.symbol import Symbol
 from ..core.value import Value
 from ..dtypes import bfloat16, is_float
 from ..errors import DTypeError, GraphError, ShapeError
@@ -24,9 +26,12 @@ class ArrayAlgebra(Algebra):
         return np.asarray(data)
 
     def settled(self, data, operands):
+        return data.astype(bfloat16) if self.settled_dtype(data.dtype, operands) is bfloat16 else data
+
+    def settled_dtype(self, dtype, operands):
         dtypes = [x.dtype for x in operands if hasattr(x, "dtype")]
-        is_widened = data.dtype.kind == "f" and bfloat16 in dtypes and not any([d.kind == "f" for d in dtypes])
-        return data.astype(bfloat16) if is_widened else data
+        is_widened = dtype.kind == "f" and bfloat16 in dtypes and not any([d.kind == "f" for d in dtypes])
+        return bfloat16 if is_widened else dtype
 
     def describe(self, data):
         return f"{data.dtype}{list(data.shape)}"
@@ -55,7 +60,8 @@ class ArrayAlgebra(Algebra):
         return seed if seed.dtype == value.data.dtype else seed.astype(value.data.dtype)
 
     def zero(self, data):
-        return np.broadcast_to(np.zeros_like(data, shape=()), data.shape)
+        zero = np.zeros((), data.dtype) if isinstance(data, Symbol) else np.zeros_like(data, shape=())
+        return np.broadcast_to(zero, data.shape)
 
     def fits(self, operand, result, broadcasts):
         reshapes = broadcasts and operand.shape != result.shape
@@ -77,6 +83,7 @@ class ArrayAlgebra(Algebra):
         elif value.grad.record is not None or value.grad.is_traced:
             value.grad = value.grad + self.kind(cotangent)
         else:
+            writes.before(self, value.grad.data)
             value.grad.data += cotangent
 
     def is_view(self, data, source):

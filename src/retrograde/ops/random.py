@@ -175,12 +175,13 @@ class Generator:
     def _advance(self, count):
         blocks = -(-count // 4)
         mode = current()
-        if mode is not None and mode.tracer is not None:
-            return _advanced_in_trace(mode.tracer, self.state, blocks)
+        tracer = None if mode is None else mode.tracer
+        if tracer is not None and not tracer.is_lazy:
+            return _advanced_in_trace(tracer, self.state, blocks)
         with self._lock:
             start = self.state.data.copy()
             self.state.data[1] += np.uint64(blocks)
-        return start
+        return start if tracer is None else arrays.kind(start)
 
 
 def _advanced_in_trace(tracer, state, blocks):

@@ -49,4 +49,4 @@ def _write(g, new):
     if g.is_traced or g.data.flags.writeable:
         g[...] = new
     else:
-        g.data = new.data
+        g.data = new.realize().data

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ..core import writes
-from ..core.mode import current, enable_grad
+from ..core.mode import changed, current, enable_grad
 from ..core.value import Value
 from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
 from ..tensor.creation import asarray
@@ -78,10 +78,10 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         mode = current()
-        if mode is not None and mode.tracer is not None:
+        if mode is not None and mode.tracer is not None and not mode.tracer.is_lazy:
             trace_step(self, mode.tracer)
             return loss
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), changed(tracer=None):
             for group in self.param_groups:
                 self._step(group)
         return loss
@@ -125,6 +125,8 @@ class Optimizer:
             check_gradient(parameter, gradient)
             age = self.age_of(group, self.state.get(parameter, {}))
             state = self.state_of(parameter, group)
+            for tensor in (parameter, *[s for s in state.values() if isinstance(s, Value)]):
+                writes.before(tensor.algebra, tensor.data)
             if self.counts_steps:
                 state["step"].data += 1
                 age = int(state["step"].data)

@@ -117,6 +117,8 @@ def ones_like(x, dtype=None, requires_grad=False):
 
 def full_like(x, fill_value, dtype=None, requires_grad=False):
     """`fill_value` in the shape, dtype and place of `x`."""
+    if isinstance(x, Tensor) and x.is_traced:
+        return full(x.shape, fill_value, dtype or x.dtype, requires_grad=requires_grad)
     made = Tensor(np.full_like(x.data if isinstance(x, Tensor) else x, fill_value, dtype and as_dtype(dtype), subok=True))
     made.requires_grad = requires_grad
     return made

@@ -21,6 +21,9 @@ def assigning(function):
     name = function.op.name
 
     def operator(x, y):
+        if _has_memory(x):
+            with changed(tracer=None):
+                return operator(x, y)
         _check_writable(x)
         result = function(x, y)
         if result.shape != x.shape:
@@ -51,6 +54,10 @@ def _keep_old(x, record):
 
 def set_item(x, index, value):
     """Write `value`, broadcast, into `x[index]`, in place."""
+    if _has_memory(x):
+        with changed(tracer=None):
+            set_item(x, index, value)
+        return
     _check_writable(x)
     if _is_tracing():
         _trace_write(x, _whole(x, value) if _is_whole(index) else set_at(x, value, index))
@@ -65,6 +72,11 @@ def set_item(x, index, value):
 def _is_tracing():
     mode = current()
     return mode is not None and mode.tracer is not None
+
+
+def _has_memory(x):
+    """Whether ops are recorded, but writing to `x` must not wait, since others may see its memory."""
+    return _is_tracing() and not current().tracer.defers_writes(x)
 
 
 def _is_whole(index):
@@ -97,6 +109,7 @@ def _check_writable(x):
 
 
 def _write(x, index, data):
+    writes.before(x.algebra, x.data)
     try:
         x.data[index] = data
     except Exception as error:

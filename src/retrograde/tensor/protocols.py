@@ -118,5 +118,5 @@ _FUNCTIONS = {
     "zeros_like": _zeros_like, "ones_like": _ones_like, "full_like": _full_like, "einsum": contractions.einsum,
     "ravel": movements.ravel, "matrix_transpose": movements.matrix_transpose,
     "copy": lambda a, **_: a.clone(), "shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a: a.size,
-    "result_type": lambda *x: np.result_type(*(v.data if isinstance(v, Value) else v for v in x)),
+    "result_type": lambda *x: np.result_type(*(v.dtype if isinstance(v, Value) else v for v in x)),
 }

@@ -71,6 +71,10 @@ class Tensor(Value):
         """
         backward(self, gradient, retain_graph, create_graph, inputs)
 
+    def realize(self):
+        """This tensor, computed if it was lazy; see `rg.lazy`."""
+        return self
+
     # Numbers out of it.
     def item(self, *index):
         """The only element, or the one at `index`, as a Python number."""

@@ -6,7 +6,7 @@ from typing import Any
 from .. import tree
 from ..core.gradient import gradient
 from ..core.graph import ancestors
-from ..core.mode import changed, enable_grad, is_recording
+from ..core.mode import changed, enable_grad, is_lazy, is_recording
 from ..core.value import Projection, Record, Value, tick
 from ..ops.random import Draws
 
@@ -27,7 +27,7 @@ def checkpoint(function, *args, **kwargs):
 
 
 def _run(function, args, kwargs):
-    if not is_recording():
+    if not is_recording() or is_lazy():  # lazy values keep nothing until they are computed
         return function(*args, **kwargs)
     start, draws = tick(), Draws()
     with changed(keeps_arrays=False), draws.recorded():

@@ -138,7 +138,7 @@ class _Inputs:
             self._are_tensors = True
             if x.record is not None and is_recording():
                 return positive(x)
-            return Tensor(x.data).requires_grad_()
+            return x.detach().requires_grad_()
         array = np.asarray(x)
         is_python_number = array.dtype.kind in "iu" and not hasattr(x, "dtype")
         return Tensor(array.astype(np.float64) if is_python_number else array).requires_grad_()
@@ -176,7 +176,7 @@ class _Inputs:
             return value
         if self._is_outer:
             return value
-        return Tensor(value.data) if self._are_tensors else value.data
+        return value.detach() if self._are_tensors or value.is_traced else value.data
 
     def stacked(self, rows, shape):
         """Gradients, one for each element of a result of `shape`, as Jacobians."""

@@ -1,0 +1,14 @@
+"""Emitted: what the code generator can do, as plain names, so that a graph is planned the same way where it is not installed."""
+
+#: Elementwise ops without an `emit` of their own whose code is the builder's operation, or the math library's function, of
+#: the same name.
+EMITTED = frozenset([
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor", "cbrt",
+    "ceil", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc", "exp", "exp2", "expm1", "floor", "gelu_tanh", "greater",
+    "greater_equal", "hypot", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "log_sigmoid",
+    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+    "not_equal", "power", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "sqrt", "square", "subtract",
+    "tan", "tanh", "trunc", "where",
+])
+#: The dtypes that kernels compute in.
+ELEMENTS = frozenset(["bool", "int8", "int16", "int32", "int64", "float32", "float64"])

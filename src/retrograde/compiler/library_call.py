@@ -1,0 +1,40 @@
+"""Library calls: steps that run the kernel of an op, since it has no lowering."""
+
+import numpy as np
+
+from ..core.dispatch import explained
+from .lower import replaced
+from .trace import PICK
+
+
+class LibraryCall:
+    """A step that has no lowering: the op's own kernel, on arrays."""
+
+    step, unit, chunks = None, None, 1
+
+    def __init__(self, node):
+        self.node = node
+
+    def run(self, arrays):
+        """Compute the node into its place in `arrays`."""
+        node = self.node
+        result = computed(node, replaced(node.args, lambda a: self._array(a, arrays)))
+        if node.shape is None:
+            arrays[node] = result
+        else:
+            np.copyto(arrays[node], result, casting="unsafe")
+
+    def _array(self, node, arrays):
+        """The array of a node: in memory, or a view of what is."""
+        return arrays[node] if node in arrays else node.op.kernel(self._array(node.args[0], arrays), *node.args[1:])
+
+
+def computed(node, args):
+    """What the op of `node` makes of `args`, its arguments with arrays for symbols; errors name the op and its operands."""
+    if node.op is PICK:
+        results, number = args
+        return results[number]
+    try:
+        return node.op.kernel(*args)
+    except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
+        raise explained(node.op, error, args) from None

@@ -1,0 +1,156 @@
+"""Recorder: what puts ops down as symbols in place of running them; base of traces and of lazy graphs."""
+
+import numpy as np
+
+from ..core.dispatch import explained, recorded
+from ..core.mode import current
+from ..core.symbol import Symbol, symbols_in
+from ..core.value import Projection, Value
+from ..dtypes import is_float
+from ..errors import TraceError
+from .infer import infer, stand_in
+
+
+class Pick:
+    """The op of one result of an op with several."""
+
+    name, family, expansion, broadcasts = "pick", "pick", None, False
+
+
+PICK = Pick()
+
+
+class Recorder:
+    """Records ops. A subclass says what the symbol of a value from outside is (`symbol`), and may choose its own nodes."""
+
+    #: Whether what is recorded runs as soon as somebody reads a value, so that reading and writing need no refusal.
+    is_lazy = False
+
+    def symbol(self, value):
+        """The symbol of a value."""
+        raise NotImplementedError
+
+    def node(self, op, args, shape, dtype):
+        """A node of the graph."""
+        return Symbol(op, args, shape, dtype)
+
+    def value(self, algebra, node, record=None):
+        """The value that stands for a node."""
+        return algebra.kind(node, record)
+
+    def kept(self, algebra, node):
+        """A node as the rules will read it."""
+        return algebra.kind(node)
+
+    def defers_writes(self, value):
+        """Whether a write to `value` is put down as well, rather than done at once."""
+        return True
+
+    def refused(self, op, args):
+        """What becomes of a call whose shape depends on data."""
+        raise explained(op, TraceError("the shape of the result depends on data, which has no numbers while it is traced; use "
+                                       "rg.where, or move the op out of the jitted function"), args)
+
+    def apply(self, op, args):
+        """The result of `op` on `args`, some of which may be values without data."""
+        operands = args[0] if op.is_variadic else [args[i] for i in op.operands]
+        values = [a for a in (*operands, *args) if isinstance(a, Value)]
+        if not values and not _has_values(args):
+            return op.kernel(*args)
+        symbolic = self.symbolics(op, args)
+        if _chooses_by_mask(op, symbolic):
+            return self.refused(op, args)
+        try:
+            spec = infer(op, symbolic)
+        except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
+            raise explained(op, error, args) from None
+        if _depends_on_sizes(op, symbolic, spec):
+            return self.refused(op, args)
+        parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
+        records = op.is_differentiable and any(parents) and current().records
+        if op.is_multiple:
+            node = self.node(op, tuple(symbolic), None, None)
+            return self._several(op, args, parents if records else None, node, spec)
+        shape, dtype = spec
+        if "dtype" not in op.arguments:
+            dtype = op.algebra.settled_dtype(dtype, operands)
+        node = self.node(op, tuple(symbolic), shape, dtype)
+        if records and is_float(node.dtype):
+            return self.value(op.algebra, node, self._recorded(op, args, parents, self.kept(op.algebra, node)))
+        return self.value(op.algebra, node)
+
+    def _several(self, op, args, parents, node, specs):
+        parts = [self.node(PICK, (node, i), *spec) for i, spec in enumerate(specs)]
+        if parents is None:
+            return tuple([self.value(op.algebra, p) for p in parts])
+        record = self._recorded(op, args, parents, tuple([self.kept(op.algebra, p) for p in parts]))
+        return tuple([
+            self.value(op.algebra, p, Projection(record, i, len(parts)) if is_float(p.dtype) else None)
+            for i, p in enumerate(parts)
+        ])
+
+    def _recorded(self, op, args, parents, result):
+        return recorded(op, [self.detached(a) for a in args], parents, result, current())
+
+    def symbolics(self, op, args):
+        """The arguments of `op` with symbols where values stand."""
+        return [self.symbolic(a) for a in args]
+
+    def symbolic(self, argument):
+        """`argument` with symbols where values stand."""
+        if isinstance(argument, Value):
+            return self.symbol(argument)
+        if argument.__class__ in (tuple, list):
+            return argument.__class__([self.symbolic(a) for a in argument])
+        return argument
+
+    def detached(self, argument):
+        """`argument` as the rules will read it: values without their history."""
+        if isinstance(argument, Value):
+            return self.kept(argument.algebra, self.symbol(argument))
+        if argument.__class__ in (tuple, list):
+            return argument.__class__([self.detached(a) for a in argument])
+        return argument
+
+
+def _has_values(argument):
+    if isinstance(argument, (tuple, list)):
+        return any([_has_values(a) for a in argument])
+    return isinstance(argument, Value)
+
+
+#: Families of ops in which integers among the parameters are sizes, rather than positions.
+SIZED = frozenset(["movement", "joining", "reduction", "creation", "composite"])
+
+
+def _chooses_by_mask(op, args):
+    """Whether booleans choose elements, so that their number depends on data."""
+    return op.family == "indexing" and any([s.dtype.kind == "b" for s in symbols_in(_parameters(op, args))])
+
+
+def _depends_on_sizes(op, args, spec):
+    """Whether `op` gives another shape where the integers among its parameters are others; `spec` is for zeros."""
+    if op.family not in SIZED or op.result_shape is not None:
+        return False
+    if not any([s.dtype.kind in "biu" for s in symbols_in(_parameters(op, args))]):
+        return False
+    try:
+        with np.errstate(all="ignore"):
+            result = op.kernel(*[stand_in(a) if i in op.operands else _ones_like(a) for i, a in enumerate(args)])
+    except IndexError:  # a position
+        return False
+    except Exception:  # noqa: BLE001 - whatever the kernel raises, it did not for zeros
+        return True
+    return [np.shape(r) for r in result] != [s for s, _ in spec] if op.is_multiple else np.shape(result) != spec[0]
+
+
+def _parameters(op, args):
+    return args[1:] if op.is_variadic else [a for i, a in enumerate(args) if i not in op.operands]
+
+
+def _ones_like(argument):
+    if isinstance(argument, Symbol):
+        return np.broadcast_to(np.ones((), argument.dtype), argument.shape)
+    if isinstance(argument, (tuple, list)):
+        return type(argument)([_ones_like(a) for a in argument])
+    return argument

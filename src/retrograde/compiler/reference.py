@@ -1,0 +1,91 @@
+"""The reference way: the same steps in the same places of memory, each computed by NumPy.
+
+Slower than machine code, with the same answers to rounding. It needs nothing but NumPy, and it checks the plan: what reads
+memory that another step has overwritten is wrong here as it is there.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from .library_call import LibraryCall, computed
+from .lower import replaced, symbols_in
+from .program import Program
+
+
+class ReferenceProgram(Program):
+    """A program whose steps are run by NumPy."""
+
+    def __init__(self, inputs, state, results, updates, held=()):
+        super().__init__(inputs, state, results, updates, held)
+        self.parts = [
+            LibraryCall(step.roots[0]) if step.kind == "call" else ReferenceStep(step, self.schedule)
+            for step in self.schedule.steps
+        ]
+        self.reserve()
+        places = {id(leaf): i for i, leaf in enumerate(self.state)}
+        self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
+
+    def __call__(self, arrays):
+        """The results, as new arrays. `arrays` have the inputs' shapes and dtypes."""
+        found, fresh = self._places(arrays)
+        old = [(self.state_arrays[i], self.state_arrays[i].copy()) for i in self._written]
+        try:
+            with np.errstate(all="ignore"):
+                for part in self.parts:
+                    part.run(found)
+                return self.finished(found, fresh)
+        except BaseException:
+            for array, before in old:
+                np.copyto(array, before)
+            raise
+
+    def single_runs(self, arrays):
+        """For each part a function that runs it alone."""
+        found, _ = self._places(arrays)
+        return [np.errstate(all="ignore")(partial(part.run, found)) for part in self.parts]
+
+    def _places(self, arrays):
+        fresh = {node: np.empty(node.shape, node.dtype) for node in self.fresh}
+        return self.arrays(arrays, fresh), fresh
+
+
+class ReferenceStep:
+    """One step: all its results are computed before the first is written, as a kernel reads a place before it writes it."""
+
+    unit, chunks = None, 1
+
+    def __init__(self, step, schedule):
+        self.step = step
+        self._order, self._loaded = _inside(step, schedule)
+
+    def run(self, found):
+        """Compute the step's results into their places in `found`."""
+        values = {node: found[node] for node in self._loaded}
+        for node in self._order:
+            value = computed(node, replaced(node.args, values.__getitem__))
+            values[node] = np.asarray(value).astype(node.dtype, copy=False)
+        for root in self.step.roots:
+            np.copyto(found[root], values[root])
+
+
+def _inside(step, schedule):
+    """The nodes that a step computes, arguments first, and those that it reads from memory. Iterative."""
+    order, loaded, seen = [], [], set()
+    stack = [(root, False) for root in reversed(step.roots)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            if node not in step.roots and _is_read(node, step, schedule):
+                loaded.append(node)
+                continue
+            stack.append((node, True))
+            stack.extend((a, False) for a in symbols_in(node.args) if a not in seen)
+    return order, loaded
+
+
+def _is_read(node, step, schedule):
+    return schedule.is_loaded(node, step.stage) or (step.kind != "loop" and node in schedule.stored)
