@@ -71,7 +71,7 @@ class TraceError(RetrogradeError, TypeError):
     """A value was read, or leaked, while it was being traced."""
 
 
-class RetraceWarning(RetrogradeError, UserWarning):
+class RetraceWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
     """A compiled function is traced anew at every call, which costs far more than it saves."""
 
 
