@@ -2,7 +2,7 @@
 
 from ..core.symbol import Symbol
 from ..dtypes import name_of
-from .emitted import ELEMENTS, EMITTED
+from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES
 from .trace import PICK
 from .views import index_map, is_movement
@@ -95,11 +95,11 @@ def is_emittable(op):
 
 
 def _is_elementwise(node):
-    """Whether a loop can compute the node; the library of functions knows floats only."""
+    """Whether a loop can compute the node."""
     op = node.op
     if op.name == "astype" or op.name in IDENTITIES:
         return True
-    return op.broadcasts and is_emittable(op) and (op.name not in NAMES or node.dtype.kind == "f")
+    return op.broadcasts and is_emittable(op) and (op.name not in OF_FLOATS or node.dtype.kind == "f")
 
 
 def operation_key(op):
