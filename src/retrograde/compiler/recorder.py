@@ -42,6 +42,9 @@ class Recorder:
         """A node as the rules will read it."""
         return algebra.kind(node)
 
+    def made(self, value):
+        """Take note of a value with data that was created while recording."""
+
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""
         return True

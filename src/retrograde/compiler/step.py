@@ -16,46 +16,48 @@ class Step:
 
     arguments  the symbols of the arrays that are handed in at each call
     results    symbols, or plain data that is returned as it is
-    owners     the dictionaries of attributes of the modules that the function uses: another tensor under the same name, or
-               a module that is being trained and was not, is noticed
+    places     (mapping, key, value) of what the function finds by name: another tensor or module in such a place, or a module
+               that is being trained and was not, is noticed
     """
 
-    def __init__(self, trace, arguments, results, rebuild, owners, is_plain=False):
+    def __init__(self, trace, arguments, results, rebuild, places, is_plain=False):
         # Plain arrays in and nothing else used: plain arrays out, as from every op.
         self._kind = _unwrapped if is_plain and not trace.captures else algebra.kind
-        self._captures = trace.captured()
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
         self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
         self._cleared = [g.value for g in gradients if g.now is None]
         made = [g for g in gradients if g.now is not None and g.now is not g.start]
         outputs, held = [r for r in results if isinstance(r, Symbol)], [trace.symbol(g.now) for g in made]
+        self._captures = trace.captured()
         updates = [(c.start, c.now) for c in trace.changed()]
         self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, held)
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         self._results, self._rebuild = results, rebuild
-        holders = {id(v): (owner, name) for owner in owners for name, v in owner.items() if isinstance(v, Value)}
-        self._modes = [(owner, owner.get("training", True)) for owner in owners]
+        holders = {id(v): (mapping, key) for mapping, key, v in places if isinstance(v, Value)}
+        self._fixed = [place for place in places if not isinstance(place[2], Value)]
         self._holders = [holders.get(id(c.value), ({0: c.value}, 0)) for c in self._captures]
         self._bound, self._moving, self._loose = [], [], []
+        #: The places of arguments that are written to; what is written comes after the results.
+        self.rewritten = []
 
     def _taken(self, number):
         return algebra.kind(self.program.held(number))
 
     def fits(self):
         """Whether all that the trace took for granted is still so."""
+        for mapping, key, value in self._fixed:
+            if mapping.get(key, True) is not value:
+                return False
         for holder, name, array in self._bound:
-            if holder[name].data is not array:
+            if getattr(holder.get(name), "data", None) is not array:
                 return self._rebound() and self._holds()
         return self._holds()
 
     def _holds(self):
         for value, was_none in self._guards:
             if (value.grad is None) != was_none:
-                return False
-        for owner, is_training in self._modes:
-            if owner.get("training", True) is not is_training:
                 return False
         return all([read() == seen for read, seen in self._watched])
 
@@ -120,6 +122,8 @@ class Step:
 
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""
+        for value, _ in self._made:
+            value.grad  # noqa: B018 - taken before kernels run again on other memory
         return self.program.profile(arrays, repeats)
 
 

@@ -42,6 +42,7 @@ class Trace(Recorder):
     def __init__(self):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
+        self._made = {}
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""
@@ -58,11 +59,24 @@ class Trace(Recorder):
     def write(self, value, data):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
         symbol = data.data if isinstance(data, Value) else data
+        if self._made.pop(id(value), None) is not None:
+            self._set_aside(value)
         if isinstance(value.data, Symbol):
             value.data = symbol
         else:
             self.symbol(value)
             self.captures[id(value)].now = symbol
+
+    def made(self, value):
+        """Let `value`, which was created in the trace, be the trace's own: what is written to it is gone after the call."""
+        self._made[id(value)] = value
+
+    def _set_aside(self, value):
+        """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""
+        symbol, constant = self.symbol(value), arrays.kind(value.data)
+        capture = self.captures[id(constant)] = self.captures.pop(id(value))
+        capture.value = constant
+        value.data = symbol
 
     def read_gradient(self, value):
         """What `value.grad` is now."""
@@ -78,6 +92,11 @@ class Trace(Recorder):
         if id(value) not in self.gradients:
             self.gradients[id(value)] = Gradient(value, is_read=False)
         self.gradients[id(value)].now = gradient
+
+    def has_gradient(self, value):
+        """Whether the trace gave `value` a gradient."""
+        gradient = self.gradients.get(id(value))
+        return gradient is not None and gradient.now is not None
 
     def number(self, read):
         """A number that `read()` gives anew at each call of what is compiled: a value of float64."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import move
+from ..core.mode import current
 from ..dtypes import as_dtype, default_float
 from ..errors import DTypeError
 from .tensor import Tensor
@@ -19,9 +20,7 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
     tensor([[1., 2.],
             [3., 4.]], requires_grad=True)
     """
-    made = Tensor(move(_copied(data, dtype), device or "cpu"))
-    made.requires_grad = requires_grad
-    return made
+    return _new(move(_copied(data, dtype), device or "cpu"), requires_grad)
 
 
 def asarray(data, dtype=None, device=None, copy=None):
@@ -119,9 +118,8 @@ def full_like(x, fill_value, dtype=None, requires_grad=False):
     """`fill_value` in the shape, dtype and place of `x`."""
     if isinstance(x, Tensor) and x.is_traced:
         return full(x.shape, fill_value, dtype or x.dtype, requires_grad=requires_grad)
-    made = Tensor(np.full_like(x.data if isinstance(x, Tensor) else x, fill_value, dtype and as_dtype(dtype), subok=True))
-    made.requires_grad = requires_grad
-    return made
+    array = np.full_like(x.data if isinstance(x, Tensor) else x, fill_value, dtype and as_dtype(dtype), subok=True)
+    return _new(array, requires_grad)
 
 
 def _shape(shape):
@@ -129,6 +127,13 @@ def _shape(shape):
 
 
 def _placed(array, device, requires_grad):
-    made = Tensor(move(array, device or "cpu"))
+    return _new(move(array, device or "cpu"), requires_grad)
+
+
+def _new(array, requires_grad):
+    made = Tensor(array)
     made.requires_grad = requires_grad
+    mode = current()
+    if mode is not None and mode.tracer is not None:
+        mode.tracer.made(made)
     return made

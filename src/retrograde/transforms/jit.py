@@ -2,8 +2,9 @@
 
 import inspect
 import warnings
-from functools import update_wrapper
-from types import ModuleType
+import weakref
+from functools import partial, update_wrapper
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import numpy as np
 from .. import tree
 from ..compiler.step import Step
 from ..compiler.trace import Trace
-from ..core.mode import changed, current
+from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
+from .owners import places_of
 
 #: A function that was traced this often, at each of its last calls, is warned about.
 _MANY = 8
@@ -45,25 +47,40 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     return Compiled(function, frozenset(names), frozenset(places))
 
 
+class _Memory:
+    """The programs compiled for a function, or for a method of one object."""
+
+    def __init__(self):
+        self.programs, self.new_in_a_row = {}, 0
+        self.latest: Any = None
+        self.last: Any = None
+        self.last_key: Any = None
+        #: A program has one memory for its values, so that one thread at a time runs it.
+        self.lock = RLock()
+
+
 class Compiled:
     """A function and the programs compiled for it, one per spec of its arguments."""
 
     def __init__(self, function, static_names=frozenset(), static_places=frozenset()):
         update_wrapper(self, function)
         self._function, self._statics = function, (static_names, static_places)
-        self._programs, self._methods = {}, {}
-        self._latest: Any = None
-        self._last: Any = None
-        self._last_key: Any = None
-        self._new_in_a_row = 0
+        self._memory, self._methods = _Memory(), {}
 
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
-        found = self._methods.get(id(instance))
-        if found is None or found.__self__ is not instance:
-            found = self._methods[id(instance)] = Compiled(self._function.__get__(instance, owner), *self._statics)
-        return found
+        bound = object.__new__(Compiled)
+        bound.__dict__.update(self.__dict__)
+        bound._function, bound._memory = self._function.__get__(instance, owner), self._memory_of(instance)
+        return bound
+
+    def _memory_of(self, instance):
+        """What is compiled for an object, kept as long as the object lives."""
+        key = id(instance)
+        if key not in self._methods:
+            self._methods[key] = weakref.ref(instance, lambda _: self._methods.pop(key, None)), _Memory()
+        return self._methods[key][1]
 
     @property
     def __self__(self):
@@ -72,7 +89,7 @@ class Compiled:
     @property
     def traces(self):
         """How often the function was traced."""
-        return sum(map(len, self._programs.values()))
+        return sum(map(len, self._memory.programs.values()))
 
     def explain(self):
         """The kernels of the program that ran last: what was fused into each, its loops, bytes and operations, and as
@@ -90,37 +107,42 @@ class Compiled:
         return self._last_step().profile([_contiguous(leaf) for leaf in leaves if _is_array(leaf)], repeats)
 
     def _last_step(self):
-        if self._last is None:
+        if self._memory.last is None:
             raise TraceError("nothing is compiled yet; call the function once, then ask")
-        return self._last
+        return self._memory.last
 
     def __call__(self, *args, **kwargs):
-        mode = current()
-        if mode is not None and mode.tracer is not None:
+        mode, memory = current(), self._memory
+        if mode is not None and (mode.tracer is not None or mode.finds_anomalies):
             return self._function(*args, **kwargs)
-        if self._latest is not None and not kwargs:
-            specs, step = self._latest
-            arrays = _matched(args, specs)
-            if arrays is not None and step.fits():
-                return step(arrays)
-        return self._slowly(args, kwargs)
+        with memory.lock:
+            if memory.latest is not None and not kwargs:
+                specs, records, step = memory.latest
+                arrays = _matched(args, specs)
+                if arrays is not None and records is (mode is None or mode.records) and step.fits():
+                    return step(arrays)
+            return self._slowly(memory, args, kwargs, mode is None or mode.records)
 
-    def _slowly(self, args, kwargs):
+    def _slowly(self, memory, args, kwargs, records):
         """The result for arguments that are not simply those of the last call."""
         leaves, build = tree.flatten(self._split(args, kwargs))
-        key = _key(leaves, (args, kwargs))
-        steps = self._programs.setdefault(key, [])
+        key = _key(leaves, (args, kwargs), records)
+        steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
         if step is None:
-            step = _traced(self._function, leaves, build)
+            step = _traced(self._function, leaves, build, records)
             steps.append(step)
             self._warn_of_many(key, args, kwargs)
         else:
-            self._new_in_a_row = 0
-        self._last, self._last_key = step, key
-        is_flat = not kwargs and all([_is_array(a) for a in args])
-        self._latest = ([_spec(a) for a in args], step) if is_flat else None
-        return step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
+            memory.new_in_a_row = 0
+        memory.last_key = key
+        if step is _EAGER:
+            return self._function(*args, **kwargs)
+        memory.last = step
+        is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
+        memory.latest = ([_spec(a, records) for a in args], records, step) if is_flat else None
+        returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
+        return _written_back(returned, step.rewritten, leaves) if step.rewritten else returned
 
     def _split(self, args, kwargs):
         """The arguments with static ones as leaves of their own."""
@@ -134,8 +156,8 @@ class Compiled:
 
     def _warn_of_many(self, key, args, kwargs):
         """Say once that each call is traced anew, and which argument changes."""
-        self._new_in_a_row += 1
-        if self._new_in_a_row != _MANY:
+        self._memory.new_in_a_row += 1
+        if self._memory.new_in_a_row != _MANY:
             return
         changes = [f"{name}: {_told(old)}, then {_told(new)}" for name, old, new in self._changes(key, args, kwargs)]
         what = f" ({changes[0]})" if changes else "; a tensor or an option that it uses from outside changes"
@@ -147,7 +169,7 @@ class Compiled:
         names = []
         for name, argument in _named(self._function, args, kwargs):
             names += [name] * len(tree.leaves(argument))
-        old, new = self._last_key[1:], key[1:]
+        old, new = self._memory.last_key[2:], key[2:]
         if len(old) == len(new) == len(names):
             yield from ((n, a, b) for n, a, b in zip(names, old, new, strict=True) if a != b)
 
@@ -158,11 +180,16 @@ class _Static:
     def __init__(self, value):
         self.value = value
 
-    def __eq__(self, other):
-        return isinstance(other, _Static) and self.value == other.value
 
-    def __hash__(self):
-        return hash(self.value)
+class _Eager:
+    """In place of a program for a function whose results the caller goes on to differentiate in its arguments: it is called."""
+
+    def fits(self):
+        """Whether this serves; always."""
+        return True
+
+
+_EAGER: Any = _Eager()
 
 
 def _named(function, args, kwargs):
@@ -172,20 +199,21 @@ def _named(function, args, kwargs):
 
 
 def _told(spec):
-    if isinstance(spec, tuple) and len(spec) == 3 and isinstance(spec[1], np.dtype):
+    if len(spec) == 4:
         return f"{spec[1]}{list(spec[0])}"
-    return repr(spec)
+    return repr(spec[1])
 
 
-def _key(leaves, arguments):
-    key = (tree.structure(arguments), *[_spec(leaf) for leaf in leaves])
+def _key(leaves, arguments, records):
+    key = (tree.structure(arguments), records, *[_spec(leaf, records) for leaf in leaves])
     try:
         hash(key)
     except TypeError:
         for leaf in leaves:
-            if not _is_array(leaf) and type(leaf).__hash__ is None:
+            value = leaf.value if isinstance(leaf, _Static) else leaf
+            if not _is_array(value) and type(value).__hash__ is None:
                 raise ArgumentError("an argument of a jitted function that is no array must be hashable, got "
-                                    f"{type(leaf).__name__}; pass an array, or a tuple") from None
+                                    f"{type(value).__name__}; pass an array, or a tuple") from None
         raise
     return key
 
@@ -195,9 +223,11 @@ def _matched(args, specs):
     if len(args) != len(specs):
         return None
     arrays = []
-    for a, (shape, dtype, is_tensor) in zip(args, specs, strict=True):
+    for a, (shape, dtype, is_tensor, needs_gradient) in zip(args, specs, strict=True):
         array = a.data if a.__class__ is Tensor else a
         if array.__class__ is not np.ndarray or (array is a) is is_tensor or array.shape != shape or array.dtype is not dtype:
+            return None
+        if needs_gradient or (is_tensor and a.record is not None):
             return None
         arrays.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
     return arrays
@@ -207,64 +237,89 @@ def _is_array(leaf):
     return isinstance(leaf, (Tensor, np.ndarray))
 
 
-def _spec(leaf):
-    return (leaf.shape, leaf.dtype, isinstance(leaf, Tensor)) if _is_array(leaf) else leaf
+def _needs_gradient(leaf, records):
+    return records and isinstance(leaf, Tensor) and leaf.record is not None
 
 
-def _traced(function, leaves, build):
+def _spec(leaf, records):
+    if _is_array(leaf):
+        return leaf.shape, leaf.dtype, isinstance(leaf, Tensor), _needs_gradient(leaf, records)
+    return _exact(leaf.value if isinstance(leaf, _Static) else leaf)
+
+
+def _exact(value):
+    """What is equal for values of equal type only: 1, 1.0 and True differ, as do zeros of different sign."""
+    if isinstance(value, tuple):
+        return type(value), *map(_exact, value)
+    return type(value), repr(value) if isinstance(value, (float, complex)) else value
+
+
+def _traced(function, leaves, build, records):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
     trace = Trace()
-    arguments = [Symbol(None, (), leaf.shape, leaf.dtype) if _is_array(leaf) else None for leaf in leaves]
-    args, kwargs = build([_argument(leaf, symbol) for leaf, symbol in zip(leaves, arguments, strict=True)])
+    inputs = [_argument(leaf, records) for leaf in leaves]
+    numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
+    symbols, is_plain = [inputs[i].data for i in numbers], not any([isinstance(leaf, Tensor) for leaf in leaves])
+    args, kwargs = build(inputs)
     try:
         with changed(tracer=trace):
             returned = function(*args, **kwargs)
             results, rebuild = tree.flatten(returned)
-            results = [trace.symbol(r) if isinstance(r, Value) else r for r in results]
-        rebuild = None if isinstance(returned, Value) else rebuild
-        symbols, is_plain = [s for s in arguments if s is not None], not any([isinstance(leaf, Tensor) for leaf in leaves])
-        step = Step(trace, symbols, results, rebuild, _owners(function), is_plain)
+            written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
+            if _has_history(results, [inputs[i] for i in numbers], trace):
+                trace.fail()
+                return _EAGER
+            outputs = [*results, *[inputs[i] for i in written]]
+            outputs = [trace.symbol(r) if isinstance(r, Value) else r for r in outputs]
+        rebuild = _first if isinstance(returned, Value) else rebuild
+        whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
+        step = Step(trace, symbols, outputs, whole, places_of(function), is_plain)
     except BaseException:
         trace.fail()
         raise
     finally:
         trace.restore()
+    step.rewritten = written
     step.bind()
     return step
 
 
-def _argument(leaf, symbol):
+def _argument(leaf, records):
     """What the function is handed in a trace."""
-    if symbol is None:
+    if not _is_array(leaf):
         return leaf.value if isinstance(leaf, _Static) else leaf
-    value = Tensor(symbol)
-    if isinstance(leaf, Tensor) and leaf.requires_grad and leaf.is_leaf:
+    value = Tensor(Symbol(None, (), leaf.shape, leaf.dtype))
+    if _needs_gradient(leaf, records):
         value.requires_grad = True
     return value
 
 
-def _owners(function):
-    """The attributes, as dictionaries, of the modules and other objects that a function finds tensors on."""
-    function = inspect.unwrap(function)
-    found = [getattr(function, "__self__", None)]
-    code = getattr(function, "__code__", None)
-    if code is not None:
-        found += [function.__globals__.get(name) for name in code.co_names]
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            found.append(cell.cell_contents)
-        except ValueError:  # a variable that is not assigned yet
-            continue
-    parts = {id(part): part for holder in found for part in _parts(holder)}
-    return [vars(part) for part in parts.values()]
+def _has_history(results, arguments, trace):
+    """Whether what is to be differentiated in the arguments is not over at the end of the call: a result has a history that
+    `backward` has not used up, or an argument has received a gradient.
+    """
+    needing = [a for a in arguments if a.is_leaf and a.record is not None or trace.has_gradient(a)]
+    is_live = [isinstance(r, Value) and r.record is not None and r.record.saved is not None for r in results]
+    return bool(needing) and (any(is_live) or any([trace.has_gradient(a) for a in needing]))
 
 
-def _parts(holder):
-    """The objects that have tensors as attributes: a module and those in it, or an object of the user's own."""
-    if callable(getattr(type(holder), "modules", None)):
-        return holder.modules()
-    is_plain = not isinstance(holder, (type, Tensor, ModuleType)) and not callable(holder) and hasattr(holder, "__dict__")
-    return [holder] if is_plain else []
+def _first(values):
+    return values[0]
+
+
+def _parted(rebuild, count, values):
+    """What a function returned, and what it wrote to its arguments."""
+    values = list(values)
+    return rebuild(values[:count]), values[count:]
+
+
+def _written_back(returned, places, leaves):
+    """Write what the function wrote to its arguments, which it had a copy of; what it returned."""
+    found, arrays = returned
+    with no_grad():
+        for place, array in zip(places, arrays, strict=True):
+            leaves[place][...] = array
+    return found
 
 
 def _contiguous(leaf):
