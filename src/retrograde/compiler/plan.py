@@ -87,7 +87,8 @@ def _may_fail(schedule, step):
     """Whether a step may find a position out of range, or calls what may raise."""
     if step.kind != "loop":
         return step.kind == "call"
-    return any([schedule.facts.kind(n) == "gather" or (n.op is not None and n.op.name in CHECKS) for n in schedule.computed_by(step)])
+    kind = schedule.facts.kind
+    return any([kind(n) == "gather" or (n.op is not None and n.op.name in CHECKS) for n in schedule.computed_by(step)])
 
 
 def homes(schedule, updates, kept):

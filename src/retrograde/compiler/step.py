@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core import writes
 from ..core.symbol import Symbol
-from ..core.value import Deferred, Value
+from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
 from .ways import new_program
 
@@ -16,8 +16,8 @@ class Step:
 
     arguments  the symbols of the arrays that are handed in at each call
     results    symbols, or plain data that is returned as it is
-    places     (mapping, key, value) of what the function finds by name: another tensor or module in such a place, or a module
-               that is being trained and was not, is noticed
+    places     where the function finds tensors: another tensor or module in such a place, or a module that is being trained
+               and was not, is noticed
     """
 
     def __init__(self, trace, arguments, results, rebuild, places, is_plain=False):
@@ -35,8 +35,7 @@ class Step:
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         self._results, self._rebuild = results, rebuild
-        holders = {id(v): (mapping, key) for mapping, key, v in places if isinstance(v, Value)}
-        self._fixed = [place for place in places if not isinstance(place[2], Value)]
+        holders, self._fixed = places.chosen([c.value for c in self._captures])
         self._holders = [holders.get(id(c.value), ({0: c.value}, 0)) for c in self._captures]
         self._bound, self._moving, self._loose = [], [], []
         #: The places of arguments that are written to; what is written comes after the results.
@@ -50,9 +49,12 @@ class Step:
         for mapping, key, value in self._fixed:
             if mapping.get(key, True) is not value:
                 return False
-        for holder, name, array in self._bound:
-            if getattr(holder.get(name), "data", None) is not array:
-                return self._rebound() and self._holds()
+        try:
+            for holder, name, array in self._bound:
+                if holder[name].data is not array:
+                    return self._rebound() and self._holds()
+        except (KeyError, IndexError, AttributeError):  # gone, or no tensor any more
+            return False
         return self._holds()
 
     def _holds(self):

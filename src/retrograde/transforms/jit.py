@@ -17,7 +17,7 @@ from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
-from .owners import places_of
+from .owners import Places
 
 #: A function that was traced this often, at each of its last calls, is warned about.
 _MANY = 8
@@ -199,9 +199,12 @@ def _named(function, args, kwargs):
 
 
 def _told(spec):
-    if len(spec) == 4:
-        return f"{spec[1]}{list(spec[0])}"
-    return repr(spec[1])
+    kind, *parts = spec
+    if isinstance(kind, tuple):
+        return f"{parts[0]}{list(kind)}"
+    if issubclass(kind, tuple):
+        return f"({', '.join(map(_told, parts))})"
+    return parts[0] if issubclass(kind, (float, complex)) else repr(parts[0])
 
 
 def _key(leaves, arguments, records):
@@ -273,7 +276,7 @@ def _traced(function, leaves, build, records):
             outputs = [trace.symbol(r) if isinstance(r, Value) else r for r in outputs]
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
-        step = Step(trace, symbols, outputs, whole, places_of(function), is_plain)
+        step = Step(trace, symbols, outputs, whole, Places(function), is_plain)
     except BaseException:
         trace.fail()
         raise

@@ -1,6 +1,8 @@
 """Owners: where a function finds the tensors that it uses, so that another tensor in such a place is noticed."""
 
 import inspect
+from bisect import bisect_left
+from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -14,16 +16,53 @@ _MOST = 1000
 _DEPTH = 2
 
 
-def places_of(function):
-    """(mapping, key, value) for the tensors that `function` can find, the modules and containers on the way to them, and
-    whether each module is being trained.
+@dataclass(frozen=True)
+class Place:
+    """A key of a mapping under which a tensor is found, or what leads to `count` of the places found before this one.
+
+    A place that is not of the top (a name of the function itself) is watched only if it leads to what is used; modules
+    always are, and whether each is being trained.
+    """
+
+    mapping: Any
+    key: Any
+    value: Any
+    count: int = 0
+    is_top: bool = False
+
+
+class Places:
+    """The places in which `function` can find tensors.
 
     It looks at its globals and its closure, at those of functions that it finds there, into modules however deep, and at
     the attributes of other objects.
     """
-    search = _Search()
-    search.function(function)
-    return search.places
+
+    def __init__(self, function):
+        search = _Search()
+        search.function(function)
+        self._places, self._modules = search.places, search.modules
+
+    def chosen(self, values):
+        """Where each of the tensors `values` is found, (mapping, key) by identity, and what else must stay as it is:
+        (mapping, key, value).
+        """
+        wanted, found = {id(v) for v in values}, {}
+        for number, place in enumerate(self._places):
+            is_first = id(place.value) not in found or id(place.mapping) in self._modules
+            if id(place.value) in wanted and is_first:
+                found[id(place.value)] = number
+        used = sorted(found.values())
+        holders = {name: (self._places[n].mapping, self._places[n].key) for name, n in found.items()}
+        return holders, [(p.mapping, p.key, p.value) for n, p in enumerate(self._places) if self._is_needed(n, p, used)]
+
+    def _is_needed(self, number, place, used):
+        if isinstance(place.value, Value):
+            return False
+        if place.is_top or id(place.mapping) in self._modules:
+            return True
+        at = bisect_left(used, number - place.count)
+        return at < len(used) and used[at] < number
 
 
 class _Items:
@@ -31,6 +70,9 @@ class _Items:
 
     def __init__(self, items):
         self._items = items
+
+    def __getitem__(self, key):
+        return self._items[key]
 
     def get(self, key, default=None):
         """The entry at a position."""
@@ -43,6 +85,9 @@ class _Cell:
     def __init__(self, cell):
         self._cell = cell
 
+    def __getitem__(self, key):
+        return self.get(key)
+
     def get(self, key, default=None):
         """What the variable holds now."""
         try:
@@ -53,14 +98,14 @@ class _Cell:
 
 class _Search:
     def __init__(self):
-        self.places, self._seen, self._depth = [], {}, 0
+        self.places, self.modules, self._seen, self._depth = [], set(), {}, 0
 
-    def function(self, function):
+    def function(self, function: Any):
         """Search what a function can name."""
-        function: Any = inspect.unwrap(function)
+        function = inspect.unwrap(function)
         if isinstance(function, partial):
-            self._mapping(_Items(function.args), list(enumerate(function.args)))
-            self._mapping(function.keywords, list(function.keywords.items()))
+            self._mapping(_Items(function.args), list(enumerate(function.args)), is_top=True)
+            self._mapping(function.keywords, list(function.keywords.items()), is_top=True)
             function = inspect.unwrap(function.func)
         if isinstance(function, MethodType):
             self.inside(function.__self__)
@@ -69,15 +114,16 @@ class _Search:
             self.inside(function)  # an object that is called
         elif self._is_new(function):
             variables, names = function.__globals__, function.__code__.co_names
-            self._mapping(variables, [(name, variables[name]) for name in names if name in variables])
+            self._mapping(variables, [(name, variables[name]) for name in names if name in variables], is_top=True)
             for cell in map(_Cell, function.__closure__ or ()):
-                self._mapping(cell, [(0, cell.get(0))])
+                self._mapping(cell, [(0, cell.get(0))], is_top=True)
 
-    def _mapping(self, mapping, items):
+    def _mapping(self, mapping, items, is_top=False):
         """Note the tensors among `items` of a mapping, and what else leads to some."""
         for key, value in items:
+            before = len(self.places)
             if isinstance(value, Value) or self.inside(value):
-                self.places.append((mapping, key, value))
+                self.places.append(Place(mapping, key, value, len(self.places) - before, is_top))
 
     def inside(self, value):
         """Search a value; whether it leads to tensors."""
@@ -96,7 +142,8 @@ class _Search:
         """Search a module and those in it."""
         if self._is_new(module):
             attributes = vars(module)
-            self.places.append((attributes, "training", module.training))
+            self.modules.add(id(attributes))
+            self.places.append(Place(attributes, "training", module.training))
             self._mapping(attributes, list(attributes.items()))
         return True
 

@@ -1,0 +1,494 @@
+"""What users may rely on around a compiled function: arguments, state, methods, errors, threads and processes."""
+
+import gc
+import os
+import threading
+import warnings
+import weakref
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde import nn, optim
+from retrograde.errors import OutOfRangeError, RetraceWarning, TraceError
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+Pair = namedtuple("Pair", "left right")
+
+
+@dataclass
+class Batch:
+    x: Any
+    rest: Any = None
+
+
+# Arguments and results
+
+
+def test_trees_of_all_kinds_go_in_and_come_out():
+    @rg.jit
+    def function(batch, pair, options):
+        return Batch(batch.x + pair.left, {"none": None, "pair": Pair(options["a"][0] * 2, batch.rest)})
+
+    out = function(Batch(np.ones(2), None), Pair(np.ones(2), 3), {"a": [np.full(2, 4.0)]})
+    assert isinstance(out, Batch) and isinstance(out.rest["pair"], Pair)
+    assert out.x.tolist() == [2, 2] and out.rest["none"] is None
+    assert out.rest["pair"].left.tolist() == [8, 8] and out.rest["pair"].right is None
+
+
+def test_the_same_leaves_in_another_structure_are_traced_anew():
+    function = rg.jit(lambda tree: tree[0] if isinstance(tree, list) else tree["a"] * 2)
+    x = np.ones(2)
+    assert function([x]).tolist() == [1, 1]
+    assert function({"a": x}).tolist() == [2, 2]
+    assert function([x]).tolist() == [1, 1]
+    assert function.traces == 2
+
+
+def test_python_numbers_that_are_equal_but_of_other_types_are_told_apart():
+    function = rg.jit(lambda x, n: x * n)
+    x = np.ones(2, np.int64)
+    assert [function(x, n).dtype for n in (1, True, 1.0)] == [np.int64, np.int64, np.float64]
+    static = rg.jit(lambda x, n: x * n[0], static_argnums=1)
+    assert [static(x, (n,)).dtype for n in (1, 1.0)] == [np.int64, np.float64]
+    signs = rg.jit(lambda x, n: 1 / (x * n))
+    assert [signs(np.ones(1), n).tolist() for n in (0.0, -0.0)] == [[np.inf], [-np.inf]]
+
+
+def test_a_number_that_is_not_equal_to_itself_is_traced_once():
+    function = rg.jit(lambda x, n: x + n)
+    assert all(np.isnan(function(np.ones(1), float("nan"))).all() for _ in range(3))
+    assert function.traces == 1
+
+
+def test_static_arguments_by_place_and_by_name():
+    calls = []
+
+    def power(x, n, mode="plain"):
+        calls.append((n, mode))
+        return x**n if mode == "plain" else -(x**n)
+
+    function = rg.jit(power, static_argnums=1, static_argnames="mode")
+    x = np.full(2, 3.0)
+    assert function(x, 2).tolist() == [9, 9]
+    assert function(x, 3, mode="other").tolist() == [-27, -27]
+    assert function(x, 2).tolist() == [9, 9]
+    assert calls == [(2, "plain"), (3, "other")]
+    with pytest.raises(rg.errors.ArgumentError, match="hashable"):
+        function(x, [1, 2])
+
+
+def test_what_is_written_to_an_argument_is_written_to_the_callers_array():
+    def function(x, y):
+        x += y
+        y[0] = 7
+        return x * 2
+
+    for make in (np.array, rg.tensor):
+        x, y = make([1.0, 2.0]), make([3.0, 4.0])
+        assert rg.jit(function)(x, y).tolist() == [8, 12]
+        assert x.tolist() == [4, 6] and y.tolist() == [7, 4]
+
+
+def test_a_result_given_twice_is_two_arrays():
+    for size in (3, 5000):
+        a, b = rg.jit(lambda x: (x * 2, x * 2))(rg.ones(size))
+        a += 1
+        assert b[0].item() == 2
+
+
+def test_arguments_and_state_that_are_returned_are_copies():
+    w = rg.ones(5000)
+    x = rg.ones(5000)
+    a, b = rg.jit(lambda x: (x, w))(x)
+    a += 1
+    b += 1
+    assert x[0].item() == w[0].item() == 1
+
+
+# Derivatives
+
+
+def test_the_gradient_of_a_compiled_function_is_that_of_the_function():
+    inner = rg.jit(lambda x: (rg.sin(x) * x).sum())
+    x = np.linspace(-1, 1, 5)
+    np.testing.assert_allclose(rg.grad(inner)(x), np.cos(x) * x + np.sin(x))
+    np.testing.assert_allclose(rg.jit(rg.grad(inner))(x), np.cos(x) * x + np.sin(x))
+    t = rg.tensor(x, requires_grad=True)
+    inner(t).backward()
+    np.testing.assert_allclose(t.grad.numpy(), np.cos(x) * x + np.sin(x))
+
+
+def test_an_argument_that_needs_a_gradient_is_told_from_one_that_does_not():
+    function = rg.jit(lambda x: x.requires_grad)
+    assert [function(rg.tensor([1.0], requires_grad=needs)) for needs in (False, True, False)] == [False, True, False]
+
+
+def test_a_step_that_uses_its_gradient_up_stays_compiled_for_arguments_that_need_one():
+    w = rg.tensor([2.0], requires_grad=True)
+
+    @rg.jit
+    def step(x):
+        loss = (x * w).sum()
+        loss.backward()
+        return w.grad * 1
+
+    x = rg.tensor([3.0], requires_grad=True)
+    assert step(x).tolist() == [3]
+    assert x.grad.tolist() == [2]  # by the function itself, since the caller sees it
+
+
+def test_jit_inside_jit_is_part_of_the_outer_program():
+    inner = rg.jit(lambda x: x * 2)
+    outer = rg.jit(lambda x: inner(x) + inner(x + 1))
+    assert outer(np.ones(2)).tolist() == [6, 6]
+    assert inner.traces == 0 and len(outer.explain().kernels) == 1
+
+
+def test_no_grad_and_its_absence_are_traced_apart():
+    w = rg.tensor([2.0], requires_grad=True)
+    function = rg.jit(lambda x: (x * w).requires_grad)
+    with rg.no_grad():
+        assert not function(np.ones(1))
+    assert function(np.ones(1))
+
+
+# Methods
+
+
+class Counter:
+    def __init__(self, start):
+        self.total = rg.tensor([float(start)])
+
+    @rg.jit
+    def add(self, x):
+        self.total += x
+        return self.total * 1
+
+
+def test_a_method_has_a_state_for_each_object():
+    a, b = Counter(1), Counter(10)
+    assert [a.add(np.ones(1)).item(), b.add(np.ones(1)).item(), a.add(np.ones(1)).item()] == [2, 11, 3]
+    assert a.add.traces == b.add.traces == 1
+
+
+def test_an_object_with_a_compiled_method_can_be_freed():
+    counter = Counter(1)
+    counter.add(np.ones(1))
+    reference = weakref.ref(counter)
+    del counter
+    gc.collect()
+    assert reference() is None
+    assert not Counter.add._methods
+
+
+def test_a_compiled_method_keeps_its_object():
+    add = Counter(1).add
+    gc.collect()
+    assert [add(np.ones(1)).item(), add(np.ones(1)).item()] == [2, 3]
+
+
+# Tensors from outside
+
+
+class Holder:
+    pass
+
+
+def placed(kind):
+    """(a compiled function that multiplies by a tensor, what puts another tensor in its place)."""
+    w = rg.tensor([2.0])
+    if kind == "variable":
+        def put(new):
+            nonlocal w
+            w = new
+
+        return rg.jit(lambda x: x * w), put
+    if kind == "attribute":
+        holder = Holder()
+        holder.w = w
+        return rg.jit(lambda x: x * holder.w), lambda new: setattr(holder, "w", new)
+    if kind == "list":
+        several = [w]
+        return rg.jit(lambda x: x * several[0]), lambda new: several.__setitem__(0, new)
+    if kind == "dictionary":
+        named = {"w": w}
+        return rg.jit(lambda x: x * named["w"]), lambda new: named.update(w=new)
+    if kind == "data":
+        return rg.jit(lambda x: x * w), lambda new: setattr(w, "data", new.data)
+    if kind == "global":
+        globals()["W"] = w
+        return rg.jit(lambda x: x * W), lambda new: globals().update(W=new)  # noqa: F821
+    helper = lambda x: x * w
+
+    def put_in_helper(new):
+        nonlocal w
+        w = new
+
+    return rg.jit(lambda x: helper(x)), put_in_helper
+
+
+@pytest.mark.parametrize("kind", ["variable", "attribute", "list", "dictionary", "data", "global", "helper"])
+@pytest.mark.parametrize("new", [[5.0], [5.0, 6.0]])
+def test_another_tensor_in_place_of_one_that_is_used_is_noticed(kind, new):
+    function, put = placed(kind)
+    assert function(np.ones(1)).tolist() == [2]
+    put(rg.tensor(new))
+    assert function(np.ones(1)).tolist() == new
+    assert function(np.ones(1)).tolist() == new
+
+
+def test_an_attribute_that_goes_or_becomes_none_is_noticed():
+    holder = Holder()
+    holder.w = rg.tensor([2.0])
+    function = rg.jit(lambda x: x if getattr(holder, "w", None) is None else x * holder.w)
+    assert function(np.ones(1)).tolist() == [2]
+    holder.w = None
+    assert function(np.ones(1)).tolist() == [1]
+    del holder.w
+    assert function(np.ones(1)).tolist() == [1]
+
+
+def test_another_module_or_parameter_in_a_model_is_noticed():
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    function = rg.jit(lambda x: model(x))
+    x = np.ones((1, 2), np.float32)
+    for change in (
+        lambda: setattr(model, "1", nn.Tanh()),
+        lambda: setattr(model, "0", nn.Linear(2, 3)),
+        lambda: setattr(getattr(model, "0"), "weight", nn.Parameter(rg.ones(3, 2))),
+        lambda: setattr(getattr(model, "0"), "bias", None),
+    ):
+        function(x)
+        change()
+        np.testing.assert_allclose(function(x).detach().numpy(), model(x).detach().numpy(), rtol=1e-6)
+
+
+def test_a_loaded_optimizer_state_is_used():
+    def trained(compiles):
+        p = nn.Parameter(rg.ones(3))
+        optimizer = optim.Adam([p], lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            (p * x).sum().backward()
+            optimizer.step()
+
+        run = rg.jit(step) if compiles else step
+        x = np.array([1.0, -2.0, 3.0], np.float32)
+        run(x)
+        saved = optimizer.state_dict()
+        for _ in range(3):
+            run(x)
+        optimizer.load_state_dict(saved)
+        run(-x)
+        return p.tolist(), [s["step"].item() for s in optimizer.state.values()]
+
+    (eager, steps), (compiled, same) = trained(False), trained(True)
+    np.testing.assert_allclose(compiled, eager, rtol=1e-5)
+    assert steps == same
+
+
+def test_tensors_whose_elements_lie_apart_are_read_and_written():
+    base = rg.tensor(np.arange(12.0).reshape(3, 4))
+    column, turned = base[:, 1].detach(), rg.tensor(np.arange(6.0).reshape(2, 3))
+    turned.data = turned.data.T
+
+    @rg.jit
+    def step(x):
+        column[...] = column + x
+        turned[...] = turned * 2
+        return column.sum() + turned.sum()
+
+    with rg.no_grad():
+        assert step(np.ones(3)).item() == 18 + 30
+    assert base[:, 1].tolist() == [2, 6, 10] and turned.tolist() == [[0, 6], [2, 8], [4, 10]]
+
+
+def test_a_tensor_of_another_shape_or_dtype_in_place_is_traced_anew():
+    w = rg.tensor([1.0, 2.0])
+    function = rg.jit(lambda x: x * w)
+    function(np.ones(1))
+    w.data = np.ones((3, 2))
+    assert function(np.ones(1)).shape == (3, 2)
+    w.data = np.ones((3, 2), np.float32)
+    assert function(np.ones(1, np.float32)).dtype == np.float32
+
+
+def test_a_tensor_made_in_the_function_starts_anew_at_each_call():
+    def function(x):
+        total, twice = rg.zeros(3, dtype="float64"), rg.ones_like(x)
+        before = total + 1
+        for _ in range(2):
+            total += x
+            twice *= 2
+        total[1] = 0
+        return total, twice, before
+
+    x = np.arange(3.0)
+    compiled = rg.jit(function)
+    for _ in range(3):
+        for a, b in zip(compiled(x), function(rg.tensor(x)), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_dropout_draws_the_same_numbers_as_outside():
+    model = nn.Sequential(nn.Linear(6, 50), nn.Dropout(0.4))
+    compiled = rg.jit(lambda x: model(x))
+    x = np.ones((4, 6), np.float32)
+    found = []
+    for run in (compiled, model):
+        rg.manual_seed(5)
+        found.append([np.asarray(run(x).detach()) for _ in range(3)])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+    assert not np.array_equal(found[0][0], found[0][1])
+    assert compiled.traces == 1
+
+
+def test_a_generator_of_ones_own_goes_on_where_it_was():
+    numbers = []
+    for compiles in (False, True):
+        generator = rg.Generator(3)
+        draw = lambda x, g=generator: x + rg.rand(3, generator=g) + rg.randn(3, generator=g)
+        run = rg.jit(draw) if compiles else draw
+        numbers.append([np.asarray(run(rg.zeros(3))) for _ in range(3)] + [np.asarray(rg.rand(2, generator=generator))])
+    for a, b in zip(*numbers, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_profiling_leaves_state_and_gradients_as_one_call_leaves_them():
+    found = []
+    for profiles in (False, True):
+        p = nn.Parameter(rg.ones(50))
+        optimizer = optim.Adam([p], lr=0.1)
+
+        @rg.jit
+        def step(x, p=p, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = ((p * x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        x = np.linspace(0, 1, 50, dtype=np.float32)
+        step.profile(x) if profiles else step(x)
+        found.append([p.tolist(), p.grad.tolist(), *[t.tolist() for t in optimizer.state[p].values()]])
+    assert found[0] == found[1]
+
+
+# Errors
+
+
+def test_an_index_out_of_range_is_an_error_and_the_next_call_works():
+    function = rg.jit(lambda x, i: rg.take(x, i).sum())
+    x = np.arange(4.0)
+    for bad in (4, -5, 2**40):
+        with pytest.raises(OutOfRangeError):
+            function(x, np.array([0, bad]))
+        assert function(x, np.array([3, -1])) == 6
+
+
+def test_constant_retracing_is_warned_about_once_with_the_argument_that_changes():
+    function = rg.jit(lambda x, rate: x * rate)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for i in range(20):
+            function(np.ones(2), 0.5 + i)
+    assert [w.category for w in caught] == [RetraceWarning]
+    assert "rate: 6.5, then 7.5" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+def test_shapes_that_alternate_are_not_warned_about():
+    function = rg.jit(lambda x: x * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(30):
+            function(np.ones(3 + i % 3))
+
+
+LEAKED = []
+
+
+def leak(x):
+    LEAKED[:] = [x * 2]
+    return x
+
+
+TEACHING = {
+    "float": (lambda x: float(x.sum()), "traced by jit"),
+    "if": (lambda x: 1 if (x > 0).all() else 2, r"rg\.where"),
+    "item": (lambda x: x.sum().item(), "traced by jit"),
+    "a mask": (lambda x: x[x > 0], "depends on data"),
+    "numpy": (lambda x: np.asarray(x) + 1, "traced by jit"),
+    "a range": (lambda x: [0 for _ in range(x.sum().astype("int64"))], "traced by jit"),
+}
+
+
+@pytest.mark.parametrize("what", TEACHING)
+def test_what_cannot_be_traced_says_what_to_do(what):
+    function, message = TEACHING[what]
+    with pytest.raises(TraceError, match=message):
+        rg.jit(function)(np.ones(3))
+
+
+def test_a_traced_value_that_leaks_says_so():
+    rg.jit(leak)(np.ones(3))
+    for use in (lambda v: v + 1, float, np.asarray, lambda v: v.numpy(), print):
+        with pytest.raises(TraceError):
+            use(LEAKED[0].sum() if use is float else LEAKED[0])
+
+
+def test_numpy_functions_on_traced_values_are_ops():
+    assert rg.jit(lambda x: np.sin(x) + np.sum(x, axis=0))(np.zeros(3)).tolist() == [0, 0, 0]
+
+
+# Threads and processes
+
+
+def parallel_step():
+    w = rg.tensor(np.linspace(0, 1, 600 * 600).reshape(600, 600))
+    return rg.jit(lambda x: rg.tanh(x @ w).sum(axis=1)), lambda x: np.tanh(x @ w.numpy()).sum(axis=1)
+
+
+def test_a_process_that_forks_after_a_parallel_call_works_in_parent_and_child():
+    step, wanted = parallel_step()
+    x = np.random.default_rng(0).standard_normal((600, 600))
+    step(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that threads are running is the point
+        child = os.fork()
+    if child == 0:
+        good = np.allclose(np.asarray(step(x)), wanted(x)) and np.allclose(np.asarray(step(x + 1)), wanted(x + 1))
+        os._exit(0 if good else 1)
+    np.testing.assert_allclose(step(x).numpy(), wanted(x))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("size", [8, 400])
+def test_threads_may_call_one_function_at_the_same_time(size):
+    w = rg.tensor(np.linspace(0, 1, size * size).reshape(size, size))
+    shared, other = rg.jit(lambda x: rg.tanh(x @ w).sum(axis=1)), rg.jit(lambda x: (rg.sin(x) @ w).sum(axis=0))
+    xs = [np.full((size, size), float(k)) for k in range(4)]
+    wanted = [(np.tanh(x @ w.numpy()).sum(axis=1), (np.sin(x) @ w.numpy()).sum(axis=0)) for x in xs]
+    wrong = []
+
+    def work(k):
+        try:
+            for _ in range(15):
+                np.testing.assert_allclose(shared(xs[k]).numpy(), wanted[k][0], rtol=1e-9)
+                np.testing.assert_allclose(other(xs[k]).numpy(), wanted[k][1], rtol=1e-9)
+        except BaseException as error:  # noqa: BLE001 - shown below
+            wrong.append(error)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
