@@ -1,4 +1,4 @@
-"""Benchmarks: `python -m benchmarks eager` runs the suite in `benchmarks/eager.py`.
+"""Benchmarks: `python -m benchmarks eager` and `python -m benchmarks jit` run the suites of these names.
 
 Each rival runs in a process of its own. The rivals of a case take turns, A B A B, and only one of them works at a time;
 a figure is the median of its rounds, a ratio the median of the ratios of neighbouring rounds.

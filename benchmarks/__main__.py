@@ -4,37 +4,52 @@ import argparse
 import importlib
 from pathlib import Path
 
-from . import measure, report
+from . import charts, measure, report
 
-SUITES = ("eager",)
+SUITES = ("eager", "jit")
 
 
 def main():
-    """Run a suite, print its table and write JSON if asked to."""
+    """Run a suite, print its table, and write JSON and charts if asked to."""
     options = _parser().parse_args()
     suite = importlib.import_module(f"{__package__}.{options.suite}")
-    cases = [case for case in suite.CASES if not options.cases or case.name in options.cases]
-    if not cases:
-        known = ", ".join(case.name for case in suite.CASES)
-        raise SystemExit(f"no such case in {options.suite}: {', '.join(options.cases)}; there are {known}")
-    pythons = dict(pair.split("=", 1) for pair in options.python)
+    cases = _chosen(suite.CASES, [*options.cases, *options.only], options.suite)
+    settings = measure.Settings(suite.__name__, options.rounds, dict(pair.split("=", 1) for pair in options.python))
     print(report.machine(), flush=True)
     results = []
     for case in cases:
-        results.append(measure.run(case, options.rounds, pythons))
+        results.append(measure.run(case, settings))
         print(f"\n{report.table(results[-1])}", flush=True)
-    if options.json:
-        options.json.write_text(report.as_json(options.suite, results))
+        if options.json:  # After each case: what is measured is kept, whatever comes next.
+            options.json.write_text(report.as_json(options.suite, results), encoding="utf-8")
+    if options.charts:
+        charts.write(results, options.charts)
+
+
+def _chosen(cases, words, suite):
+    """The cases that `words` name: by their names, or by what these begin with before a dash."""
+    unknown = [word for word in words if not any(_is_named(case, word) for case in cases)]
+    if unknown:
+        known = ", ".join(case.name for case in cases)
+        raise SystemExit(f"no such case in {suite}: {', '.join(unknown)}; there are {known}")
+    return [case for case in cases if not words or any(_is_named(case, word) for word in words)]
+
+
+def _is_named(case, word):
+    return case.name == word or case.name.startswith(f"{word}-")
 
 
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure retrograde beside its rivals.")
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("cases", nargs="*", help="names of cases (default: all of the suite)")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[], metavar="A,B",
+                        help="names of cases, or what they begin with before a dash")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each rival (default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples there")
+    parser.add_argument("--charts", type=Path, metavar="FOLDER", help="draw a chart of each case there (needs matplotlib)")
     parser.add_argument("--python", action="append", default=[], metavar="RIVAL=PATH",
-                        help="the interpreter that has a rival installed (default: this one); may be repeated")
+                        help="the interpreter that has a rival, or its library, installed (default: this one); may be repeated")
     return parser
 
 

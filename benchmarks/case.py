@@ -1,4 +1,4 @@
-"""Case, one comparison, and the four ways to measure one."""
+"""Case, one comparison, and the ways to measure one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ class Case:
     """One comparison: what is measured, who takes part, and what ratio is aimed at.
 
     rivals  by name, functions that run in a process of their own; the kind of case says what they return. A rival
-            whose library is not installed is left out with a note.
-    goals   by name, what is good enough: the greatest ratio of our figure to that rival's, or, where `compares` is False,
-            the greatest figure in `unit`
+            whose library is not installed, which fails or which takes too long is left out with a note.
+    goals   by name, what is good enough: the least ratio of that rival's figure to ours, or, for our own figure and
+            wherever `compares` is False, the greatest figure in `unit`
     """
 
     name: str
@@ -26,15 +26,45 @@ class Case:
 
 
 class Timed(Case):
-    """Rivals prepare and return a function, which is called many times; the figure is the time of one call."""
+    """Rivals prepare and return a function, which is called many times; the figure is the time of one call.
+
+    What its first calls return must be what the others' return, or the rival is refused.
+    """
 
     unit, scale = "ms", 1e3
+
+
+class Quick(Timed):
+    """A `Timed` case of calls so short that they are given in microseconds."""
+
+    unit, scale = "µs", 1e6
+
+
+class FirstCall(Case):
+    """Rivals return a function; the figure is the time of its first call, in a process that has compiled nothing yet.
+
+    Twice each round: "cold", with an empty folder for compiled code, and "warm", in another process with what the first
+    one left there. The goals name both: "retrograde, cold".
+    """
+
+    unit, scale = "ms", 1e3
+    compares = False
+    turns = ("cold", "warm")
+
+
+@dataclass(frozen=True)
+class Compilation(FirstCall):
+    """A `FirstCall`, cold only, of functions with ever more ops: `operations` has their number by rival."""
+
+    operations: dict[str, int] = field(default_factory=dict)
+    turns = ("",)
 
 
 class Peak(Case):
     """Rivals return a small and a large step; the figure is the memory that the large one takes at its peak.
 
-    The small one runs first, so that code is loaded and lasting state is made. Every round is a fresh process.
+    The small one runs first, so that code is loaded and lasting state is made, then the large one, so that it is
+    compiled; its next call counts. Every round is a fresh process.
     """
 
     unit, scale = "MB", 1e-6
@@ -53,3 +83,22 @@ class Figures(Case):
 
     unit, scale = "µs", 1e6
     compares = False
+
+
+@dataclass(frozen=True)
+class Curve(Case):
+    """Rivals take a size and a number of threads, and return a function; the figures are the time of a call and its CPU time.
+
+    There must be no cliff: at no size may more threads be slower than one. The worst ratio is what is judged.
+    """
+
+    sizes: tuple[int, ...] = ()
+    threads: tuple[int, ...] = (1, 2)
+    compares = False
+    unit, scale = "ms", 1e3
+
+    @staticmethod
+    def names(rival, size, threads):
+        """What the two figures are called: time and CPU time."""
+        name = f"{rival}, width {size}, {threads} thread{'s' * (threads > 1)}"
+        return name, f"{name}, CPU"

@@ -1,19 +1,45 @@
 """Measuring: rivals take turns, round by round."""
 
 import os
+import re
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
-from .case import Figures, Launch, Peak, Timed
-from .process import ROOT, MissingRivalError, Worker
+from . import agreement
+from .case import Compilation, Curve, Figures, FirstCall, Launch, Peak, Quick, Timed
+from .process import ROOT, AbsentRivalError, Worker
 
 BLOCK_SECONDS = 0.2
 # Threads of a numeric library spin for a while after their last work.
 PAUSE_SECONDS = 0.05
+# Where the libraries keep compiled code: a folder of its own for each, under one that is new.
+CACHES = ("RETROGRADE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME")
+# JAX keeps only what took long to compile, unless told otherwise.
+CACHES_ALL = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to measure: the module of the suite, how many turns each rival has, and interpreters for some rivals."""
+
+    suite: str
+    rounds: int
+    pythons: dict[str, str] = field(default_factory=dict)
+
+    def python(self, rival):
+        """The interpreter of a rival: its own, or that of its library ("torch" for "torch.compile", "jax" for "jax, 300")."""
+        library = re.split("[ ,.]", rival)[0]
+        return self.pythons.get(rival) or self.pythons.get(library) or sys.executable
+
+    def worker(self, case, rival, *size, environment=None):
+        """A process in which the rival has prepared itself."""
+        return Worker([self.suite, case.name, rival, *size], self.python(rival), environment)
 
 
 @dataclass
@@ -24,68 +50,143 @@ class Result:
     samples: dict[str, list[float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    def add(self, name, value):
+        """Take one sample."""
+        self.samples.setdefault(name, []).append(value)
 
-def run(case, rounds, pythons):
-    """The result of `case`; `pythons` names interpreters for rivals that have their own."""
-    return _MEASURES[type(case)](case, rounds, pythons)
+    def leave_out(self, rival, reason):
+        """Note, once, that a rival takes no part."""
+        note = f"{rival} is left out: {reason}"
+        if note not in self.notes:
+            self.notes.append(note)
 
 
-def _timed(case, rounds, pythons):
+def run(case, settings):
+    """The result of `case`."""
+    return _MEASURES[type(case)](case, settings)
+
+
+def _timed(case, settings):
     result = Result(case)
     with ExitStack() as stack:
-        workers = {}
-        for rival in case.rivals:
-            try:
-                workers[rival] = stack.enter_context(_worker(case, rival, pythons))
-            except MissingRivalError as error:
-                result.notes.append(f"{rival} is left out: {error}")
-        counts = {rival: max(1, round(BLOCK_SECONDS / worker.ask("seconds", 3))) for rival, worker in workers.items()}
-        for _ in range(rounds):
+        workers = _ready(stack, result, settings)
+        counts = {rival: _count(worker) for rival, worker in workers.items()}
+        for _ in range(settings.rounds):
             for rival, worker in workers.items():
                 time.sleep(PAUSE_SECONDS)
-                result.samples.setdefault(rival, []).append(worker.ask("seconds", counts[rival]))
+                result.add(rival, worker.ask("seconds", counts[rival]))
     return result
 
 
-def _peak(case, rounds, pythons):
+def _ready(stack, result, settings):
+    """The workers of those rivals that can take part and compute the same."""
+    case, workers, trails = result.case, {}, {}
+    for rival in case.rivals:
+        try:
+            worker = settings.worker(case, rival)
+            trails[rival] = worker.ask("trail", agreement.STEPS)
+            workers[rival] = stack.enter_context(worker)
+        except AbsentRivalError as error:
+            result.leave_out(rival, error)
+    for rival, deviation in (agreement.dissenters(trails) if trails else {}).items():
+        result.leave_out(rival, f"it computes something else; over {agreement.STEPS} steps its results are off by "
+                                f"{deviation:.1e} from the median of all, and {agreement.TOLERANCE:g} is allowed")
+        workers.pop(rival).close()
+    return workers
+
+
+def _count(worker):
+    return max(1, round(BLOCK_SECONDS / worker.ask("seconds", 3)))
+
+
+def _first_call(case, settings):
+    result, present = Result(case), list(case.rivals)
+    for _ in range(settings.rounds):
+        for rival in tuple(present):
+            try:
+                _take_first_calls(result, rival, settings)
+            except AbsentRivalError as error:
+                present.remove(rival)
+                result.leave_out(rival, error)
+    return result
+
+
+def _take_first_calls(result, rival, settings):
+    """One round of one rival: its turns share a folder for compiled code."""
+    case = result.case
+    with TemporaryDirectory() as folder:
+        environment = {name: str(Path(folder, name.lower())) for name in CACHES} | CACHES_ALL
+        for turn in case.turns:
+            with settings.worker(case, rival, environment=environment) as worker:
+                result.add(f"{rival}, {turn}" if turn else rival, worker.ask("first"))
+
+
+def _compilation(case, settings):
+    result = _first_call(case, settings)
+    for rival, samples in result.samples.items():
+        result.notes.append(f"{rival}: {median(samples) / case.operations[rival] * 1e3:.3f} ms an op")
+    return result
+
+
+def _curve(case, settings):
+    result, present = Result(case), list(case.rivals)
+    for size in case.sizes:
+        with ExitStack() as stack:
+            workers = {}
+            for rival in tuple(present):
+                try:
+                    workers |= {(rival, n): _counted(stack, settings.worker(case, rival, size, n)) for n in case.threads}
+                except AbsentRivalError as error:
+                    present.remove(rival)
+                    result.leave_out(rival, error)
+            for _ in range(settings.rounds):
+                for (rival, threads), (worker, count) in workers.items():
+                    time.sleep(PAUSE_SECONDS)
+                    for name, value in zip(case.names(rival, size, threads), worker.ask("cost", count), strict=True):
+                        result.add(name, value)
+    return result
+
+
+def _counted(stack, worker):
+    """A worker that `stack` will close, and how often it calls its step in a block."""
+    stack.enter_context(worker)
+    return worker, _count(worker)
+
+
+def _peak(case, settings):
     result = Result(case)
-    for _ in range(min(rounds, 5)):
+    for _ in range(min(settings.rounds, 5)):
         for rival in case.rivals:
             try:
-                with _worker(case, rival, pythons) as worker:
-                    result.samples.setdefault(rival, []).append(worker.ask("peak"))
-            except MissingRivalError as error:
-                result.notes.append(f"{rival} is left out: {error}")
-    result.notes = sorted(set(result.notes))
+                with settings.worker(case, rival) as worker:
+                    result.add(rival, worker.ask("peak"))
+            except AbsentRivalError as error:
+                result.leave_out(rival, error)
     return result
 
 
-def _launch(case, rounds, pythons):
+def _launch(case, settings):
     result = Result(case)
     with TemporaryDirectory() as bytecode:
-        for i in range(rounds + 1):
+        for i in range(settings.rounds + 1):
             for rival, source in case.rivals.items():
-                taken = _seconds_of([pythons.get(rival, sys.executable), "-c", source()], bytecode)
+                taken = _seconds_of([settings.python(rival), "-c", source()], bytecode)
                 if i > 0:  # The first round compiles to bytecode, as an installation does.
-                    result.samples.setdefault(rival, []).append(taken)
+                    result.add(rival, taken)
     base = result.samples.pop(case.baseline)
     for rival, samples in result.samples.items():
         result.samples[rival] = [a - b for a, b in zip(samples, base, strict=True)]
     return result
 
 
-def _figures(case, rounds, pythons):
+def _figures(case, settings):
     result = Result(case)
     (rival,) = case.rivals
-    with _worker(case, rival, pythons) as worker:
-        for _ in range(rounds):
+    with settings.worker(case, rival) as worker:
+        for _ in range(settings.rounds):
             for name, value in worker.ask("figures", 4000).items():
-                result.samples.setdefault(name, []).append(value)
+                result.add(name, value)
     return result
-
-
-def _worker(case, rival, pythons):
-    return Worker(case, rival, pythons.get(rival, sys.executable))
 
 
 def _seconds_of(command, bytecode):
@@ -96,4 +197,7 @@ def _seconds_of(command, bytecode):
     return time.perf_counter() - start
 
 
-_MEASURES = {Timed: _timed, Peak: _peak, Launch: _launch, Figures: _figures}
+_MEASURES = {
+    Timed: _timed, Quick: _timed, FirstCall: _first_call, Compilation: _compilation, Peak: _peak, Launch: _launch,
+    Figures: _figures, Curve: _curve,
+}

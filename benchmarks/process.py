@@ -1,35 +1,41 @@
 """Worker, a rival's process as the runner sees it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+# Whoever takes longer for one answer is left out.
+PATIENCE_SECONDS = 120
 
 
-class MissingRivalError(Exception):
-    """The library of a rival is not installed."""
+class AbsentRivalError(Exception):
+    """A rival cannot take part: its library is not installed, it failed, or it took too long."""
 
 
 class Worker:
-    """A rival that has prepared itself and waits. Close it, or use it as a context manager."""
+    """A rival that has prepared itself and waits. Close it, or use it as a context manager.
 
-    def __init__(self, case, rival, python=sys.executable):
-        module = case.rivals[rival].__module__
-        command = [python, "-m", f"{__package__}.worker", module, case.name, rival]
-        self._process: Any = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-        answer = self._read()
-        if "missing" in answer:
-            self.close()
-            raise MissingRivalError(answer["missing"])
+    command      module of the suite, case, rival, and the size if the case has sizes
+    environment  variables beside those of this process
+    """
+
+    def __init__(self, command, python=sys.executable, environment=None):
+        command = [python, "-m", f"{__package__}.worker", *map(str, command)]
+        environment = {**os.environ, **(environment or {})}
+        self._process: Any = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+                                              env=environment)
+        self._read()
 
     def ask(self, request, argument=None):
         """Send a request and wait for the answer."""
         self._process.stdin.write(json.dumps([request, argument]) + "\n")
         self._process.stdin.flush()
-        return self._read()
+        return self._read()["answer"]
 
     def close(self):
         """End the process."""
@@ -44,7 +50,15 @@ class Worker:
         self.close()
 
     def _read(self):
+        clock = Timer(PATIENCE_SECONDS, self._process.kill)
+        clock.start()
         line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"a rival ended without an answer: {' '.join(self._process.args)}")
-        return json.loads(line)
+        is_late = not clock.is_alive()
+        clock.cancel()
+        answer = json.loads(line) if line else {"problem": "it ended without an answer"}
+        if is_late:
+            answer = {"problem": f"no answer within {PATIENCE_SECONDS} seconds"}
+        if "problem" in answer:
+            self.close()
+            raise AbsentRivalError(answer["problem"])
+        return answer

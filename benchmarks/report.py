@@ -5,10 +5,12 @@ import os
 import platform
 from statistics import median, quantiles
 
-from .case import OURS
+from .case import OURS, Curve
 
 # With other work on the machine, whoever uses several threads is slowed down most.
 BUSY = 0.3
+# What is equal differs by so much from one measurement to the next.
+NOISE = 1.05
 
 
 def machine():
@@ -19,18 +21,17 @@ def machine():
 
 
 def table(result):
-    """The result of one case: medians, their spread, and our ratio to each rival."""
-    case = result.case
-    rows = [("", case.unit, "quartiles", f"{OURS} / this", "goal")]
-    rows += [_row(result, name) for name in result.samples]
-    return "\n".join([f"{case.name}: {case.title}", "", *_aligned(rows), *(f"\n{note}" for note in result.notes)])
+    """The result of one case: medians, their spread, and the ratio of each rival to us."""
+    rows, notes = (_curve if isinstance(result.case, Curve) else _rows)(result)
+    notes = [*notes, *result.notes]
+    return "\n".join([f"{result.case.name}: {result.case.title}", "", *_aligned(rows), *(f"\n{note}" for note in notes)])
 
 
 def as_json(suite, results):
     """All samples, in SI units, with what is drawn from them."""
     cases = {
         r.case.name: {
-            "title": r.case.title, "notes": r.notes, "samples": r.samples,
+            "title": r.case.title, "goals": r.case.goals, "notes": r.notes, "samples": r.samples,
             "medians": {name: median(samples) for name, samples in r.samples.items()},
             "ratios": {name: ratio(r, name) for name in r.samples},
         }
@@ -40,24 +41,71 @@ def as_json(suite, results):
 
 
 def ratio(result, name):
-    """Our figure over that of `name`: the median over the rounds; None where that says nothing."""
+    """The figure of `name` over ours: the median over the rounds; None where that says nothing."""
     ours = result.samples.get(OURS)
     if not result.case.compares or ours is None or name == OURS:
         return None
-    return median(a / b for a, b in zip(ours, result.samples[name], strict=True))
+    return _ratio(result.samples[name], ours)
+
+
+def _ratio(above, below):
+    return median(a / b for a, b in zip(above, below, strict=True))
+
+
+def _rows(result):
+    rows = [("", result.case.unit, "quartiles", f"this / {OURS}", "goal")]
+    return [*rows, *[_row(result, name) for name in result.samples]], []
 
 
 def _row(result, name):
     case, samples = result.case, result.samples[name]
     low, _, high = quantiles(samples, n=4) if len(samples) > 1 else (samples[0],) * 3
     found, goal = ratio(result, name), case.goals.get(name)
-    reached = median(samples) * case.scale if found is None else found
-    verdict = "" if goal is None else f"{goal:g} {'met' if round(reached, 2) <= goal else 'missed'}"
-    figures = [_short(value * case.scale) for value in (median(samples), low, high)]
+    figures = [short(value * case.scale) for value in (median(samples), low, high)]
+    verdict = _verdict(median(samples) * case.scale, found, goal) if _is_judged(result, name) else ""
     return name, figures[0], f"{figures[1]} to {figures[2]}", "" if found is None else f"{found:.2f}", verdict
 
 
-def _short(value):
+def _is_judged(result, name):
+    """Whether there is a goal, and what it compares with."""
+    case = result.case
+    return name in case.goals and (not case.compares or OURS in result.samples)
+
+
+def _verdict(figure, found, goal):
+    if found is None:
+        return f"at most {goal:g}: {_judged(round(figure, 2) <= goal)}"
+    return f"at least {goal:g}: {_judged(round(found, 2) >= goal)}"
+
+
+def _judged(is_met):
+    return "met" if is_met else "missed"
+
+
+def _curve(result):
+    """A line for each size: time and CPU time by rival and number of threads, and how the last number does against one."""
+    case, few, many = result.case, result.case.threads[0], result.case.threads[-1]
+    heads = [f"{rival}, {n} thr., {what}" for rival in case.rivals for n in case.threads for what in (case.unit, "CPU")]
+    rows, worst = [("width", *heads, *(f"{rival}, {many} / {few} thr." for rival in case.rivals))], None
+    for size in case.sizes:
+        names = [name for rival in case.rivals for n in case.threads for name in case.names(rival, size, n)]
+        figures = [short(median(samples) * case.scale) if (samples := result.samples.get(name)) else "" for name in names]
+        slower = {rival: _ratio_of_threads(result, rival, size, few, many) for rival in case.rivals}
+        worst = max((found for found in (worst, slower.get(OURS)) if found is not None), default=None)
+        rows.append((str(size), *figures, *("" if found is None else f"{found:.2f}" for found in slower.values())))
+    if worst is None:
+        return rows, []
+    return rows, [f"at no width are {many} threads slower than {few}: {_judged(worst <= NOISE)} (at worst {worst:.2f})"]
+
+
+def _ratio_of_threads(result, rival, size, few, many):
+    """The time with many threads over the time with few; None where the rival took no part."""
+    samples = [result.samples.get(result.case.names(rival, size, n)[0]) for n in (many, few)]
+    return _ratio(*samples) if all(samples) else None
+
+
+def short(value):
+    """Three digits, or all before the point."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:#.3g}"
 
 

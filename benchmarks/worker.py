@@ -1,50 +1,84 @@
-"""The process of one rival: `python -m benchmarks.worker module case rival`.
+"""The process of one rival: `python -m benchmarks.worker suite case rival [size]`.
 
 It prepares, says that it is ready, and then answers requests, one line of JSON each, until its input ends. Between
 requests it does nothing.
 """
 
+import ctypes
 import gc
 import importlib
 import json
 import os
 import sys
 import time
+import traceback
+
+import numpy as np
+
+# So many numbers of an array are compared, and its norm.
+SAMPLE = 64
 
 
 def main():
     """Prepare the rival and answer requests."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # What a library prints must not be taken for an answer.
-    module, case, rival = sys.argv[1:]
+    module, case, rival, *sizes = sys.argv[1:]
     cases = {found.name: found for found in importlib.import_module(module).CASES}
     try:
-        prepared = cases[case].rivals[rival]()
+        prepared = cases[case].rivals[rival](*map(int, sizes))
+        print(json.dumps({"ready": True}), file=answers)
+        for line in sys.stdin:
+            request, argument = json.loads(line)
+            print(json.dumps({"answer": ANSWERS[request](prepared, argument)}), file=answers)
     except ImportError as error:
-        print(json.dumps({"missing": str(error)}), file=answers)
-        return
-    print(json.dumps({"ready": True}), file=answers)
-    for line in sys.stdin:
-        request, argument = json.loads(line)
-        print(json.dumps(ANSWERS[request](prepared, argument)), file=answers)
+        print(json.dumps({"problem": str(error)}), file=answers)
+    except Exception as error:  # noqa: BLE001 - whatever a library raises is the reason why it is left out
+        traceback.print_exc()
+        print(json.dumps({"problem": _in_short(error)}), file=answers)
 
 
 def seconds(step, count):
     """Seconds that one call takes, as the mean of `count` calls after a few that do not count."""
+    return cost(step, count)[0]
+
+
+def cost(step, count):
+    """Seconds that one call takes, and CPU seconds of all threads, as means of `count` calls after a few others."""
     for _ in range(1 + count // 10):
         step()
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     for _ in range(count):
         step()
-    return (time.perf_counter() - start) / count
+    return (time.perf_counter() - start) / count, (time.process_time() - start_cpu) / count
+
+
+def first(step, _):
+    """Seconds that the first call takes."""
+    start = time.perf_counter()
+    step()
+    return time.perf_counter() - start
+
+
+def trail(step, count):
+    """What the first `count` calls return: a sample of each array, and its norm."""
+    found = []
+    for _ in range(count):
+        for leaf in _leaves(step()):
+            array = _array(leaf).astype(np.float64).ravel()
+            found += [array[:: max(1, array.size // SAMPLE)].tolist(), [float(np.linalg.norm(array))]]
+    return found
 
 
 def peak(steps, _):
     """Bytes by which memory grows at most during the large step."""
     small, large = steps
     small()
-    gc.collect()
+    _tidy()
     before = _reset_peak()
+    large()
+    _tidy()
+    _reset_peak()
     large()
     return _status("VmHWM") - before
 
@@ -52,6 +86,30 @@ def peak(steps, _):
 def figures(function, count):
     """What the rival measures by itself."""
     return function(count)
+
+
+def _in_short(error):
+    """The kind of an error and the first line of what it says."""
+    said = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {said[:200]}" if said else type(error).__name__
+
+
+def _leaves(result):
+    if isinstance(result, (list, tuple)):
+        return [leaf for part in result for leaf in _leaves(part)]
+    return [] if result is None else [result]
+
+
+def _array(leaf):
+    return np.asarray(leaf.numpy() if hasattr(leaf, "numpy") else leaf)
+
+
+def _tidy():
+    """Give memory that nothing uses back, so that it is not counted."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim:
+        trim(0)
 
 
 def _reset_peak():
@@ -67,7 +125,7 @@ def _status(name):
     return int(line.split()[1]) * 1024
 
 
-ANSWERS = {"seconds": seconds, "peak": peak, "figures": figures}
+ANSWERS = {"seconds": seconds, "cost": cost, "first": first, "trail": trail, "peak": peak, "figures": figures}
 
 if __name__ == "__main__":
     main()

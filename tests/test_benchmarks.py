@@ -1,20 +1,62 @@
-"""The benchmarks run, leave missing rivals out with a note, and calculate what they print."""
+"""The benchmarks run, refuse rivals that compute something else, note who is missing, and calculate what they print."""
 
 import json
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks import eager, report
-from benchmarks.case import Timed
-from benchmarks.measure import Result
+from benchmarks import __main__ as command
+from benchmarks import agreement, charts, eager, jit, measure, process, report
+from benchmarks.case import Compilation, Curve, Peak, Timed
+from benchmarks.measure import Result, Settings
 
 ROOT = Path(__file__).parents[1]
 
+
 def run(*arguments):
     return subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def counting(scale=1.0):
+    """A rival whose calls return 1, 2, 3 ... times `scale`."""
+    calls = iter(range(1, 10**9))
+    return lambda: np.array([next(calls) * scale, 1.0])
+
+
+def absent():
+    raise ImportError("no module of that name")
+
+
+def failing():
+    def step():
+        raise ValueError("a number is too small\nand more")
+
+    return step
+
+
+def sleeping():
+    time.sleep(100)
+
+
+# The processes of rivals find them here.
+RIVALS = {"retrograde": counting, "same": counting, "other": lambda: counting(1.001), "absent": absent, "failing": failing,
+          "sleeping": sleeping}
+CASES = [Timed("count", "counting", RIVALS)]
+SETTINGS = Settings("tests.test_benchmarks", 2)
+
+
+@pytest.fixture(autouse=True)
+def short_blocks(monkeypatch):
+    monkeypatch.setattr(measure, "BLOCK_SECONDS", 0.01)
+
+
+def measured(*rivals):
+    return measure.run(replace(CASES[0], rivals={name: RIVALS[name] for name in rivals}), SETTINGS)
 
 
 def test_a_suite_measures_and_writes_json(tmp_path):
@@ -28,24 +70,124 @@ def test_a_suite_measures_and_writes_json(tmp_path):
         assert rival in cases["chain"]["samples"] or any(rival in note for note in cases["chain"]["notes"])
 
 
-def test_an_unknown_case_is_one_clear_line():
-    done = run("eager", "speed")
+@pytest.mark.parametrize(("suite", "known"), [("eager", "there are chain, mlp"), ("jit", "there are a-mlp, b-tiny-mlp")])
+def test_an_unknown_case_is_one_clear_line(suite, known):
+    done = run(suite, "--only", "speed")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "there are chain, mlp" in done.stderr
+    assert known in done.stderr
+
+
+def test_cases_are_chosen_by_name_or_by_what_stands_before_the_dash():
+    choose = lambda *words: [case.name for case in command._chosen(jit.CASES, words, "jit")]
+    assert choose("a", "empty") == ["a-mlp", "empty"]
+    assert choose("j-policy") == ["j-policy"]
+    assert choose() == [case.name for case in jit.CASES]
+
+
+def test_rivals_that_return_the_same_are_measured():
+    result = measured("retrograde", "same")
+    assert {name: len(samples) for name, samples in result.samples.items()} == {"retrograde": 2, "same": 2}
+    assert not result.notes
+
+
+def test_a_rival_that_computes_something_else_is_refused():
+    result = measured("retrograde", "same", "other")
+    assert result.samples.keys() == {"retrograde", "same"}
+    assert "other is left out: it computes something else; over 20 steps its results are off by 1.0e-03" in result.notes[0]
+
+
+def test_a_rival_that_is_missing_or_fails_is_left_out_with_its_reason():
+    result = measured("retrograde", "absent", "failing")
+    assert result.samples.keys() == {"retrograde"}
+    assert result.notes == ["absent is left out: no module of that name",
+                            "failing is left out: ValueError: a number is too small"]
+
+
+def test_a_rival_that_does_not_answer_is_left_out(monkeypatch):
+    monkeypatch.setattr(process, "PATIENCE_SECONDS", 0.1)
+    assert measured("sleeping").notes == ["sleeping is left out: no answer within 0.1 seconds"]
+
+
+@pytest.mark.parametrize(("trails", "off"), [
+    ({"a": [[1.0, 2.0]], "b": [[1.0, 2.0001]]}, set()),
+    ({"a": [[1.0, 2.0]], "b": [[1.0, 2.0002]], "c": [[1.0, 2.0]]}, set()),
+    ({"a": [[1.0, 2.0]], "b": [[1.0, 2.0003]], "c": [[1.0, 2.0]]}, {"b"}),
+    ({"a": [[1.0]], "b": [[2.0]]}, {"a", "b"}),
+    ({"a": [[1.0]], "b": [[float("nan")]], "c": [[1.0]]}, {"b"}),
+    ({"a": [[1.0], [0.0]], "b": [[1.0], [0.0]], "c": [[1.0]]}, {"c"}),
+    ({"a": [[0.0]], "b": [[0.0]], "c": [[1e-9]]}, set()),
+    ({"a": [], "b": []}, set()),
+])
+def test_who_is_off_by_more_than_a_ten_thousandth_dissents(trails, off):
+    assert agreement.dissenters(trails).keys() == off
+
+
+def test_the_interpreter_of_a_rival_is_its_own_or_that_of_its_library():
+    settings = Settings("suite", 1, {"torch": "one", "torch.jit": "two", "jax": "three"})
+    assert [settings.python(name) for name in ("torch", "torch.compile", "torch.jit", "jax, 300 times")] == ["one", "one", "two", "three"]
+    assert settings.python("retrograde") == sys.executable
 
 
 def test_a_ratio_is_the_median_over_neighbouring_rounds():
-    result = Result(Timed("case", "title", {}, goals={"rival": 0.5}), {"retrograde": [1.0, 4.0, 9.0], "rival": [2.0, 10.0, 9.0]})
-    assert report.ratio(result, "rival") == 0.5
+    case = Timed("case", "title", {}, goals={"rival": 2, "retrograde": 5000})
+    result = Result(case, {"retrograde": [1.0, 4.0, 9.0], "rival": [2.0, 10.0, 9.0]})
+    assert report.ratio(result, "rival") == 2
     assert report.ratio(result, "retrograde") is None
-    assert "0.5 met" in report.table(result)
+    assert "at least 2: met" in report.table(result)
+    assert "at most 5000: met" in report.table(result)
+    assert "at least 2.1: missed" in report.table(replace_case(result, goals={"rival": 2.1}))
+
+
+def test_without_our_figure_no_goal_is_judged():
+    assert "met" not in report.table(Result(Timed("case", "title", {}, goals={"rival": 2}), {"rival": [1.0]}))
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.9, "met"), (1.5, "missed")])
+def test_a_curve_tells_whether_more_threads_are_ever_slower(seconds, verdict):
+    case = Curve("curve", "title", {"retrograde": None, "missing": None}, sizes=(8, 16))
+    result = Result(case)
+    for size, second in ((8, 1.0), (16, seconds)):
+        for threads, value in ((1, 1.0), (2, second)):
+            for name in case.names("retrograde", size, threads):
+                result.add(name, value)
+    assert f"slower than 1: {verdict} (at worst {max(1.0, seconds):.2f})" in report.table(result)
+
+
+def test_charts_of_equal_results_are_equal_files(tmp_path):
+    bars = Result(Timed("bars", "title", {}), {"retrograde": [1.0, 2.0], "rival": [3.0, 4.0]})
+    curve = Curve("curve", "title", {"retrograde": None, "rival": None}, sizes=(8, 16))
+    lines = Result(curve, {name: [1.0] for size in (8, 16) for n in (1, 2) for name in curve.names("retrograde", size, n)})
+    for folder in ("one", "two"):
+        charts.write([bars, lines, Result(Timed("empty", "title", {}))], tmp_path / folder)
+    assert {file.name for file in (tmp_path / "one").iterdir()} == {"bars.svg", "curve.svg"}
+    for name in ("bars.svg", "curve.svg"):
+        assert "retrograde" in (tmp_path / "one" / name).read_text(encoding="utf-8")
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
 @pytest.mark.parametrize("case", eager.CASES, ids=lambda case: case.name)
 def test_our_side_of_every_case_runs(case):
     prepared = case.rivals["retrograde"]()
-    if isinstance(prepared, tuple):
+    if isinstance(case, Peak):
         prepared[0]()
     elif isinstance(case, Timed):
         prepared()
+
+
+@pytest.mark.parametrize("case", jit.CASES, ids=lambda case: case.name)
+def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case):
+    ours = {name: rival for name, rival in case.rivals.items() if name.startswith("retrograde")}
+    if isinstance(case, Compilation):
+        ours = dict([min(ours.items(), key=lambda pair: case.operations[pair[0]])])
+    if isinstance(case, Curve):
+        case = replace(case, sizes=case.sizes[:1])
+    result = measure.run(replace(case, rivals=ours), Settings("benchmarks.jit", 1))
+    assert not [note for note in result.notes if "left out" in note]
+    assert result.samples
+
+
+
+
+def replace_case(result, **changes):
+    return replace(result, case=replace(result.case, **changes))

@@ -16,7 +16,14 @@ RetrogradeError
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
 ├── DeviceError (RuntimeError)          a device or its library is not available
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
-└── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
+├── ParseError (ValueError)             a text does not have the structure that was asked for
+├── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
+└── ModelError (RuntimeError)           a language model could not answer
+    ├── TransientModelError             a fault that may pass: a rate limit, a server's fault, a cut connection
+    ├── AnswerError                     an answer that is not what was agreed
+    ├── BudgetError                     the call would pass a limit on calls, tokens or money
+    ├── ReplayError (LookupError)       a recording holds no answer to the request
+    └── UnsupportedError (NotImplementedError)  the model has not got what the request asks for
 """
 
 
@@ -93,3 +100,36 @@ class MissingExtraError(RetrogradeError, ImportError):
 
 class CheckpointError(RetrogradeError, ValueError):
     """A file of weights cannot be read, or does not fit the model."""
+
+
+class ParseError(RetrogradeError, ValueError):
+    """A text does not have the structure that was asked for."""
+
+
+class ModelError(RetrogradeError, RuntimeError):
+    """A language model could not answer."""
+
+    #: Whether the provider may have done the work, and charged for it.
+    is_billed = False
+
+
+class TransientModelError(ModelError):
+    """A language model could not answer for a reason that may pass: a rate limit, a server's fault, a cut connection."""
+
+
+class AnswerError(ModelError):
+    """A language model gave an answer that is not what was agreed."""
+
+    is_billed = True
+
+
+class BudgetError(ModelError):
+    """A call was not made, because it would pass a limit on calls, tokens or money."""
+
+
+class ReplayError(ModelError, LookupError):
+    """A recording holds no answer to a request."""
+
+
+class UnsupportedError(ModelError, NotImplementedError):
+    """A language model has not got what a request asks for."""

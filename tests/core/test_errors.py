@@ -18,7 +18,7 @@ def t():
 @pytest.mark.parametrize(("call", "error", "words"), [
     (lambda t: t + rg.ones(4), ValueError, ["add(float32[2, 3], float32[4])", "(2,3) (4,)"]),
     (lambda t: t @ rg.ones(2, 3), ValueError, ["matmul(float32[2, 3], float32[2, 3])"]),
-    (lambda t: t.reshape(7), ValueError, ["reshape(float32[2, 3], (7,))"]),
+    (lambda t: t.reshape(7), ValueError, ["reshape(float32[2, 3], (7,)"]),
     (lambda t: t.sum(axis=5), IndexError, ["sum(float32[2, 3]", "axis 5"]),
     (lambda t: t[9], IndexError, ["getitem(float32[2, 3], 9)"]),
     (lambda t: t["a"], (IndexError, TypeError), ["getitem(float32[2, 3], 'a')"]),

@@ -78,6 +78,7 @@ def _add_demo(parser):
                           help="learning rate of AdamW at the start; it falls along a cosine (default: %(default)s)")
     training.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
                           help="what all random numbers come from; the same seed gives the same network (default: %(default)s)")
+    training.add_argument("--eager", action="store_true", help="run ops one by one instead of compiling the training step")
     results = parser.add_argument_group("results")
     results.add_argument("--output", type=Path, default=usual.output, metavar="DIR",
                          help="folder for weights.safetensors and report.html (default: %(default)s)")

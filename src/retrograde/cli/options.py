@@ -20,6 +20,7 @@ class Options:
     output: Path = Path("runs/demo")
     report: bool = True
     quiet: bool = False
+    eager: bool = False
 
     @property
     def passes(self):

@@ -10,6 +10,7 @@ from ..data import batches
 from ..nn.functional import cross_entropy, softmax
 from ..ops.random import Generator, manual_seed
 from ..tensor.creation import asarray
+from ..transforms.jit import jit
 
 
 def build(model, hidden):
@@ -37,11 +38,13 @@ def train(options, digits, told):
     manual_seed(options.seed)
     model, history = build(options.model, options.hidden), History()
     optimizer = optim.AdamW(model.parameters(), lr=options.lr)
+    step = _step(model, optimizer)
+    step = step if options.eager else jit(step)
     minibatches = batches(digits.images, digits.labels, batch_size=options.batch_size, shuffle=True,
                           generator=Generator(options.seed))
     schedule = optim.CosineAnnealingLR(optimizer, options.passes * len(minibatches))
     for _ in range(options.passes):
-        loss, accuracy = _epoch(model, optimizer, schedule, minibatches)
+        loss, accuracy = _epoch(model, step, schedule, minibatches)
         chances = predict(model, digits.held_out_images)
         history.losses.append(loss / len(digits.labels))
         history.accuracies.append(accuracy / len(digits.labels))
@@ -51,19 +54,29 @@ def train(options, digits, told):
     return model, history
 
 
-def _epoch(model, optimizer, schedule, minibatches):
-    """One pass over the data: the sum of the losses, and how many images were read rightly on the way."""
-    model.train()
-    total = right = 0
-    for images, labels in minibatches:
+def _step(model, optimizer):
+    """A function that learns from one batch, and gives the loss and the logits."""
+
+    def step(images, labels):
         optimizer.zero_grad()
         logits = model(images)
         loss = cross_entropy(logits, labels)
         loss.backward()
         optimizer.step()
+        return loss, logits.detach()
+
+    return step
+
+
+def _epoch(model, step, schedule, minibatches):
+    """One pass over the data: the sum of the losses, and how many images were read rightly on the way."""
+    model.train()
+    total = right = 0
+    for images, labels in minibatches:
+        loss, logits = step(images, labels)
         schedule.step()
         total += loss.item() * len(labels)
-        right += int((logits.detach().numpy().argmax(axis=1) == labels.numpy()).sum())
+        right += int((logits.numpy().argmax(axis=1) == labels.numpy()).sum())
     return total, right
 
 

@@ -21,13 +21,16 @@ from .units import Unit, unit_of
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
 #: A matrix product of more floating point operations than this is worth sharing.
 _SHARED_FLOPS = 1_000_000
+#: What one thread takes for one element of an entry of a loop, and for one operation of a matrix product; rough.
+_ENTRY_SECONDS, _FLOP_SECONDS = 1e-10, 1.5e-11
 
 
 @dataclass(frozen=True)
 class Launch:
     """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
 
-    `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program.
+    `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
+    a rough guess of how long one thread takes.
     """
 
     step: object
@@ -37,6 +40,7 @@ class Launch:
     words: tuple
     chunks: int
     lasts: bool
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,7 @@ def assemble(schedule, homes):
 
 class _Assembler:
     def __init__(self, schedule, homes):
-        self._schedule, self._homes = schedule, homes
+        self._schedule, self._homes, self._constants = schedule, homes, {}
 
     def parts(self, step):
         """What a step becomes."""
@@ -75,8 +79,9 @@ class _Assembler:
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
-        launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step))
-        return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1)] if plan.partials else [launch]
+        seconds = plan.box.size * len(plan.box.entries) * _ENTRY_SECONDS
+        launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step), seconds)
+        return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1, seconds=0.0)] if plan.partials else [launch]
 
     def _product(self, step):
         node = step.roots[0]
@@ -88,10 +93,14 @@ class _Assembler:
         unit = unit_of(("product", repr(plan.spec)), lambda module, name: _write_product(module, name, plan.spec))
         words = (*starts, 0, size, *plan.descriptor(chunks))
         slots = (*buffers, self._home(node), Scratch(chunks * size))
-        return Launch(step, unit, unit.name, slots, words, chunks, self._lasts(step))
+        seconds = 2 * node.size * problem.k * _FLOP_SECONDS
+        return Launch(step, unit, unit.name, slots, words, chunks, self._lasts(step), seconds)
 
     def _layout(self, node):
         """(buffer, first element, steps per axis) of a node that is a view of memory."""
+        if isinstance(node, np.ndarray):
+            array = self._constants.setdefault(id(node), np.ascontiguousarray(node))
+            return array, 0, row_major(array.shape)
         expression = Expression(node.shape, self._schedule.facts, lambda n: n in self._schedule.stored)
         load = expression.entries[expression.add(node)]
         return self._home(load.buffer), load.start, load.steps

@@ -1,10 +1,11 @@
 """Expressions: what one kernel computes for one point of its domain, with every view folded into addresses.
 
-A domain is a box of loops. An `Affine` is a place along one axis as a number plus whole steps per loop; movement ops and
-broadcasting turn into arithmetic on them, and a load knows how far its address moves with each loop.
+A domain is a box of loops. A place says for each axis where on it the point is, as a number plus whole steps per loop;
+movement ops and broadcasting turn into arithmetic on places, and a load knows how far its address moves with each loop.
+Pieces laid beside each other (a border, a concatenation) are computed where the point is inside them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,12 +16,28 @@ from ..shapes import row_major
 
 @dataclass(frozen=True)
 class Load:
-    """A number from memory: element `start` of a buffer plus a step for each loop."""
+    """A number from memory: element `start` of a buffer plus a step for each loop, where the entry `guard` holds.
+
+    `chosen` adds to the address: (entry of a position, elements per position, number of positions).
+    """
 
     buffer: object
     start: int
     steps: tuple
     dtype: str
+    guard: int | None = None
+    chosen: tuple = ()
+    depends: tuple | None = None  # which loops it depends on, where `steps` do not tell
+
+    @property
+    def moves(self):
+        """How addresses move with each loop."""
+        return (self.steps,)
+
+    def in_loops(self, pick_moves, pick_flags):
+        """The same entry in other loops."""
+        depends = None if self.depends is None else pick_flags(self.depends)
+        return replace(self, steps=pick_moves(self.steps), depends=depends)
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,7 @@ class Constant:
     value: object
     dtype: str | None
     steps: tuple = ()
+    moves = ()
 
 
 @dataclass(frozen=True)
@@ -39,6 +57,49 @@ class Apply:
     node: Symbol
     arguments: tuple
     steps: tuple  # which loops the result depends on: nonzero where it does
+    moves = ()
+
+    def in_loops(self, _, pick_flags):
+        """The same entry in other loops."""
+        return Apply(self.node, self.arguments, pick_flags(self.steps))
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Whether the point is inside a piece: each of `bounds`, (start, steps per loop, size), lies from 0 to below its size,
+    and the entry `outer`, if any, holds too.
+    """
+
+    bounds: tuple
+    outer: int | None
+    steps: tuple
+    dtype: str = "bool"
+
+    @property
+    def moves(self):
+        """How places move with each loop."""
+        return tuple([along for _, along, _ in self.bounds])
+
+    def in_loops(self, pick_moves, pick_flags):
+        """The same entry in other loops."""
+        bounds = tuple([(at, pick_moves(along), size) for at, along, size in self.bounds])
+        return Inside(bounds, self.outer, pick_flags(self.steps))
+
+
+@dataclass(frozen=True)
+class Select:
+    """Entry `inside` where the entry `guard` holds, entry `outside` elsewhere."""
+
+    guard: int
+    inside: int
+    outside: int
+    dtype: str
+    steps: tuple
+    moves = ()
+
+    def in_loops(self, _, pick_flags):
+        """The same entry in other loops."""
+        return replace(self, steps=pick_flags(self.steps))
 
 
 class Expression:
@@ -46,83 +107,198 @@ class Expression:
 
     def __init__(self, domain, facts, is_stored):
         self.domain, self._facts, self._is_stored = domain, facts, is_stored
-        self.entries, self._numbers = [], {}
+        self.entries, self._numbers, self._equal = [], {}, {}
+        # Places by number: there are few, and hashing one takes long.
+        self._places, self._place_numbers, self._paired = [], {}, {}
 
     def add(self, root):
         """The number of the entry that computes `root` over the whole domain, which is its shape."""
-        identity = tuple((0, tuple(int(i == j) for j in range(len(self.domain)))) for i in range(len(self.domain)))
-        return self._entry(root, identity)
-
-    def _entry(self, root, place):
-        stack = [(root, place)]
+        loops = range(len(self.domain))
+        start = self._place(tuple((0, tuple(int(i == j) for j in loops)) for i in loops)), None
+        numbers, stack = self._numbers, [(root, *start)]
         while stack:
-            node, place = stack[-1]
-            if (id(node), place) in self._numbers:
+            node, place, guard = stack[-1]
+            key = id(node), place, guard
+            if key in numbers:
                 stack.pop()
                 continue
-            parts, make = self._parts(node, place)
-            waiting = [p for p in parts if (id(p[0]), p[1]) not in self._numbers]
+            parts, make = self._parts(node, place, guard)
+            waiting = [p for p in parts if (id(p[0]), p[1], p[2]) not in numbers]
             if waiting:
                 stack.extend(waiting)
                 continue
             stack.pop()
-            self._numbers[id(node), place] = make([self._numbers[id(n), p] for n, p in parts])
-        return self._numbers[id(root), place]
+            numbers[key] = make([numbers[id(n), p, g] for n, p, g in parts])
+        return numbers[id(root), *start]
+
+    def _place(self, place):
+        """The number of a place."""
+        found = self._place_numbers.get(place)
+        if found is None:
+            found = self._place_numbers[place] = len(self._places)
+            self._places.append(place)
+        return found
 
     def _append(self, entry):
         self.entries.append(entry)
         return len(self.entries) - 1
 
-    def _parts(self, node, place):
-        """What must be computed before `node` at `place`, and how it is computed then."""
+    def _once(self, entry):
+        """The number of an entry, which is appended if there is no equal one."""
+        if entry not in self._equal:
+            self._equal[entry] = self._append(entry)
+        return self._equal[entry]
+
+    def _parts(self, node, place, guard):
+        """(node, place, guard) of what must be computed before `node` at `place`, and how it is computed then."""
         if not isinstance(node, Symbol):
-            return [], lambda _: self._append(self._constant(node, place))
+            return [], lambda _: self._append(self._constant(node, place, guard))
         if self._is_stored(node):
-            return [], lambda _: self._append(self._load(node, node.shape, node.dtype, place))
-        if self._facts.kind(node) == "view":
-            source = _moved(self._facts.index_map(node), place, len(self.domain))
-            return [(node.args[0], source)], lambda numbers: numbers[0]
-        parts = [(a, _aligned(a, place, len(self.domain))) for a in node.args if not _is_dtype(a)]
-        return parts, lambda numbers: self._append(self._apply(node, numbers))
+            return [], lambda _: self._append(self._load(node, node.shape, node.dtype, place, guard))
+        kind = self._facts.kind(node)
+        if kind == "view":
+            moved = self._place(_moved(self._facts.index_map(node), self._places[place], len(self.domain)))
+            return [(node.args[0], moved, guard)], lambda numbers: numbers[0]
+        if kind == "reshaped":
+            source = node.args[0]
+            return [], lambda _: self._append(self._load(source, node.shape, source.dtype, place, guard))
+        if kind == "pieces":
+            return self._assembled(node, place, guard)
+        if kind == "gather":
+            return self._gathered(node, place, guard)
+        parts = [(a, self._aligned(a, place), guard) for a in node.args if not isinstance(a, (np.dtype, type))]
+        return parts, lambda numbers: self._append(Apply(node, tuple(numbers), self._depends(numbers)))
 
-    def _apply(self, node, numbers):
-        steps = tuple(
-            int(any(self.entries[n].steps and self.entries[n].steps[i] for n in numbers)) for i in range(len(self.domain))
-        )
-        return Apply(node, tuple(numbers), steps)
+    def _depends(self, numbers):
+        """On which loops the entries depend."""
+        steps = [s for n in numbers if (s := depends_of(self.entries[n]))]
+        if len(steps) == 1:
+            return tuple([int(s != 0) for s in steps[0]])
+        return tuple([int(any(column)) for column in zip(*steps, strict=True)]) if steps else (0,) * len(self.domain)
 
-    def _constant(self, value, place):
+    def _constant(self, value, place, guard):
         if not hasattr(value, "shape"):
             return Constant(value, None)
         if value.size == 1 or not any(value.strides):
             return Constant(value.flat[0].item(), name_of(value.dtype))
-        return self._load(value, value.shape, value.dtype, place)
+        return self._load(value, value.shape, value.dtype, place, guard)
 
-    def _load(self, buffer, shape, dtype, place):
-        strides = row_major(shape)
-        start = sum(s * at for s, (at, _) in zip(strides, place, strict=True))
-        steps = tuple(
-            sum(s * along[j] for s, (_, along) in zip(strides, place, strict=True)) for j in range(len(self.domain))
-        )
-        return Load(buffer, start, steps, name_of(dtype))
+    def _load(self, buffer, shape, dtype, place, guard):
+        strides, place = row_major(shape), self._places[place]
+        start = sum([s * at for s, (at, _) in zip(strides, place, strict=True)])
+        steps = tuple([
+            sum([s * along[j] for s, (_, along) in zip(strides, place, strict=True)]) for j in range(len(self.domain))
+        ])
+        depends = None
+        if guard is not None:
+            depends = tuple([int(bool(a or b)) for a, b in zip(steps, self.entries[guard].steps, strict=True)])
+        return Load(buffer, start, steps, name_of(dtype), guard, depends=depends)
+
+    def _aligned(self, argument, place):
+        """The place in an operand that broadcasting pairs with `place` in the result."""
+        shape = getattr(argument, "shape", ())
+        found = self._paired.get((shape, place))
+        if found is None:
+            whole = self._places[place]
+            tail, still = whole[len(whole) - len(shape) :], (0, (0,) * len(self.domain))
+            found = self._place(tuple([still if n == 1 else p for n, p in zip(shape, tail, strict=True)]))
+            self._paired[shape, place] = found
+        return found
+
+    # Pieces and positions
+
+    def _assembled(self, node, place, guard):
+        """Each piece where the point is inside it, the fill value elsewhere."""
+        pieces, fill = self._facts.pieces(node)
+        parts, guards = [], []
+        for piece in pieces:
+            inner, bounds = self._within(piece, self._places[place])
+            inside = guard if not bounds else self._once(Inside(bounds, guard, self._bounded(bounds, guard)))
+            guards.append(inside if bounds else None)
+            parts.append((piece.source, self._place(inner), inside))
+        dtype = name_of(node.dtype)
+
+        def make(numbers):
+            result = self._append(Constant(fill, dtype))
+            for inside, number in zip(reversed(guards), reversed(numbers), strict=True):
+                if inside is None:
+                    result = number
+                else:
+                    result = self._append(Select(inside, number, result, dtype, self._depends([inside, number, result])))
+            return result
+
+        return parts, make
+
+    def _within(self, piece, place):
+        """The place in a piece, and the bounds that say whether the point is in it."""
+        still = (0, (0,) * len(self.domain))
+        inner, bounds = [], []
+        for size, axis in zip(piece.source.shape, piece.axes, strict=True):
+            if axis is None:
+                inner.append(still)
+                continue
+            at, along = _from(place[axis[0]], axis[1], axis[2])
+            inner.append((at, along))
+            bounds.append((at, along, size))
+        bounds += [(*_from(place[axis], where, 1), 1) for axis, where in piece.fixed]
+        return tuple(inner), tuple([bound for bound in bounds if not self._always_holds(bound)])
+
+    def _always_holds(self, bound):
+        at, along, size = bound
+        reach = [step * (n - 1) for step, n in zip(along, self.domain, strict=True)]
+        return at + sum([min(r, 0) for r in reach]) >= 0 and at + sum([max(r, 0) for r in reach]) < size
+
+    def _bounded(self, bounds, guard):
+        columns = [along for _, along, _ in bounds] + ([self.entries[guard].steps] if guard is not None else [])
+        return tuple([int(any(column)) for column in zip(*columns, strict=True)])
+
+    def _gathered(self, node, place, guard):
+        """The element at a position that is computed along one axis."""
+        source, axis, indices, pairs_lines = self._facts.gather(node)
+        whole, still = self._places[place], (0, (0,) * len(self.domain))
+        if pairs_lines:
+            positions, others = self._aligned(indices, place), self._places[self._aligned(source, place)]
+            inner = (*others[:axis], still, *others[axis + 1 :])
+        else:
+            positions = self._place(whole[axis : axis + indices.ndim])
+            inner = (*whole[:axis], still, *whole[axis + indices.ndim :])
+        stride, size = row_major(source.shape)[axis], source.shape[axis]
+
+        def make(numbers):
+            load = self._load(source, source.shape, source.dtype, self._place(inner), guard)
+            depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
+            return self._append(replace(load, depends=depends, chosen=((numbers[0], stride, size),)))
+
+        return [(indices, positions, guard)], make
 
 
-def _is_dtype(argument):
-    return isinstance(argument, (np.dtype, type))
+def arguments_of(entry):
+    """The numbers of the entries that an entry reads."""
+    if isinstance(entry, Apply):
+        return entry.arguments
+    if isinstance(entry, Select):
+        return entry.guard, entry.inside, entry.outside
+    guard = entry.outer if isinstance(entry, Inside) else getattr(entry, "guard", None)
+    chosen = [number for number, _, _ in getattr(entry, "chosen", ())]
+    return (*chosen, *(() if guard is None else (guard,)))
 
 
-def _aligned(argument, place, loops):
-    """The place in an operand that broadcasting pairs with `place` in the result."""
-    shape = getattr(argument, "shape", ())
-    tail = place[len(place) - len(shape) :]
-    return tuple((0, (0,) * loops) if n == 1 else p for n, p in zip(shape, tail, strict=True))
+def depends_of(entry):
+    """Which loops an entry depends on: nonzero where it does."""
+    return entry.depends if isinstance(entry, Load) and entry.depends is not None else entry.steps
+
+
+def _from(place, start, sign):
+    """A place on an axis counted from `start` on, backwards if `sign` is -1."""
+    at, along = place
+    return sign * (at - start), tuple([sign * step for step in along])
 
 
 def _moved(source, place, loops):
     """The place in a view's source, through its index map, that corresponds to `place` in the view."""
     moved = []
     for offset, steps in source:
-        at = offset + sum(s * p[0] for s, p in zip(steps, place, strict=True))
-        along = tuple(sum(s * p[1][j] for s, p in zip(steps, place, strict=True)) for j in range(loops))
+        at = offset + sum([s * p[0] for s, p in zip(steps, place, strict=True)])
+        along = tuple([sum([s * p[1][j] for s, p in zip(steps, place, strict=True)]) for j in range(loops)])
         moved.append((at, along))
     return tuple(moved)

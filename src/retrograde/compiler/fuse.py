@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
 from .kinds import Facts
-from .lower import symbols_in
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
@@ -52,9 +51,11 @@ class Schedule:
             if kind in ("leaf", "reduction", "matmul", "call"):
                 found.add(node)
             if kind == "call":
-                found.update(symbols_in(node.args))
+                found.update(node.inputs)
             if kind == "matmul":
-                found.update(self.facts.base(a) for a in node.args)
+                found.update(self.facts.base(a) for a in node.inputs)
+            if kind in ("gather", "reshaped"):
+                found.add(node.args[0])
         return found
 
     def _staged(self):
@@ -62,11 +63,13 @@ class Schedule:
         stages = {}
         for node in self.nodes:
             kind = self.facts.kind(node)
-            read = [self._available(a, stages) for a in symbols_in(node.args)] if node.op else []
+            read = [self._available(a, stages) for a in node.inputs] if node.op else []
             if kind == "call":
-                read = [self._in_memory(a, stages) for a in symbols_in(node.args)]
+                read = [self._in_memory(a, stages) for a in node.inputs]
             if kind == "matmul":
-                read = [self._in_memory(self.facts.base(a), stages) for a in node.args]
+                read = [self._in_memory(self.facts.base(a), stages) for a in node.inputs]
+            if kind in ("gather", "reshaped"):
+                read.append(self._in_memory(node.args[0], stages))
             stages[node] = max(read, default=0)
         return stages
 
@@ -128,7 +131,7 @@ class Schedule:
             if node in seen or (node not in step.roots and self.is_loaded(node, step.stage)):
                 continue
             seen.add(node)
-            stack.extend(symbols_in(node.args) if node.op else ())
+            stack.extend(node.inputs)
         return seen
 
     def _cost(self, node):
@@ -141,7 +144,7 @@ class Schedule:
             seen.add(n)
             if self.facts.kind(n) == "elementwise":
                 cost += 1 if n.op.name in _CHEAP_OPS else _CHEAP + 1
-            stack.extend(symbols_in(n.args))
+            stack.extend(n.inputs)
         return cost
 
 
@@ -177,6 +180,6 @@ def ordered(outputs):
         elif node not in seen:
             seen.add(node)
             stack.append((node, True))
-            stack.extend((a, False) for a in symbols_in(node.args) if a not in seen)
+            stack.extend((a, False) for a in node.inputs if a not in seen)
     return found
 

@@ -13,10 +13,11 @@ def infer(op, args):
     The kernel itself is asked, on arrays that take no memory: of shape () where operands are broadcast, of zero strides
     elsewhere. An op whose kernel would take long has a rule.
     """
+    if op.broadcasts:
+        shapes = [a.shape for a in args if hasattr(a, "shape")]
+        shape = shapes[0] if all([s == shapes[0] for s in shapes]) else np.broadcast_shapes(*shapes)
+        return shape, _scalar_dtype(op, tuple([_scalar_key(a) for a in args]))
     with np.errstate(all="ignore"):
-        if op.broadcasts:
-            shape = np.broadcast_shapes(*[a.shape for a in args if hasattr(a, "shape")])
-            return shape, _scalar_dtype(op, tuple([_scalar_key(a) for a in args]))
         if op.result_shape is not None:
             operands = [a for a in args if hasattr(a, "dtype")]
             return op.result_shape(*args), np.result_type(*[a.dtype for a in operands])
@@ -45,5 +46,10 @@ def _scalar_key(argument):
 
 @lru_cache(maxsize=4096)
 def _scalar_dtype(op, keys):
+    with np.errstate(all="ignore"):
+        return _asked(op, keys)
+
+
+def _asked(op, keys):
     arrays = [np.ones((), k) if isinstance(k, np.dtype) else k[1] for k in keys]
     return np.asarray(op.kernel(*arrays)).dtype

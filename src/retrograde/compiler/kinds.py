@@ -3,6 +3,7 @@
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .emitted import ELEMENTS, EMITTED
+from .pieces import PIECES
 from .trace import PICK
 from .views import index_map, is_movement
 
@@ -19,11 +20,11 @@ class Facts:
     """What is known about each node of one graph, found once."""
 
     def __init__(self):
-        self._kinds, self._maps = {}, {}
+        self._kinds, self._maps, self._pieces = {}, {}, {}
 
     def kind(self, node):
-        """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "matmul", or "call" for all that has
-        no lowering and runs as a library call.
+        """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
+        arrays, "gather", "matmul", or "call" for all that has no lowering and runs as a library call.
         """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)
@@ -35,9 +36,21 @@ class Facts:
             self._maps[node] = index_map(node.op, node.args[0].shape, node.args[1:])
         return self._maps[node]
 
+    def pieces(self, node):
+        """The pieces that a node is laid together from and what is between them; None if it is not."""
+        if node not in self._pieces:
+            self._pieces[node] = PIECES[node.op.name](node)
+        return self._pieces[node]
+
+    @staticmethod
+    def gather(node):
+        """(source, axis, indices, whether indices and source are paired line by line) of a node that chooses elements."""
+        source, indices, axis = node.args
+        return source, axis % source.ndim, indices, node.op.name == "take_along_axis"
+
     def base(self, node):
         """The node whose memory `node` shows: itself, or what is under its views."""
-        while self.kind(node) == "view":
+        while isinstance(node, Symbol) and self.kind(node) in ("view", "reshaped"):
             node = node.args[0]
         return node
 
@@ -56,13 +69,24 @@ def _kind(facts, node):
         return "reduction"
     if op.name == "matmul" and node.dtype.kind == "f" and all(_is_matrix(a, node.dtype) for a in node.args):
         return "matmul"
+    if op.name in PIECES and facts.pieces(node) is not None:
+        return "pieces"
+    if op.name in ("take", "take_along_axis") and _is_gather(node):
+        return "gather"
     if is_movement(node) and isinstance(node.args[0], Symbol) and facts.index_map(node) is not None:
         return "view"
+    if op.name == "reshape" and isinstance(node.args[0], Symbol):
+        return "reshaped"
     return "call"
 
 
+def _is_gather(node):
+    source, indices, axis = node.args
+    return isinstance(source, Symbol) and hasattr(indices, "shape") and axis is not None and indices.dtype.kind in "iu"
+
+
 def _is_matrix(argument, dtype):
-    return isinstance(argument, Symbol) and argument.ndim >= 2 and argument.dtype == dtype
+    return hasattr(argument, "ndim") and argument.ndim >= 2 and argument.dtype == dtype
 
 
 def is_emittable(op):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..core.dispatch import explained
-from .lower import replaced
+from ..core.symbol import replaced
 from .trace import PICK
 
 

@@ -9,12 +9,8 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
-from .simplify import simplified
+from .simplify import SMALL, folded, simplified
 from .trace import PICK, Trace
-
-__all__ = ["lower", "replaced", "symbols_in"]
-
-_SMALL = 1024
 
 
 def lower(outputs):
@@ -38,7 +34,7 @@ class _Lowering:
             if id(node) in self._done:
                 stack.pop()
                 continue
-            waiting = [a for a in symbols_in(node.args) if id(a) not in self._done]
+            waiting = [a for a in node.inputs if id(a) not in self._done]
             if waiting:
                 stack.extend(waiting)
                 continue
@@ -55,9 +51,10 @@ class _Lowering:
         args = replaced(node.args, lambda a: self._done[id(a)][1])
         if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
             return self.lowered(expanded)
-        is_known = node.shape is not None and node.op is not PICK and not any(True for _ in symbols_in(args))
-        if is_known and node.size <= _SMALL:
-            return np.asarray(node.op.kernel(*args)).astype(node.dtype, copy=False)
+        if node.shape is not None and node.op is not PICK and not symbols_in(args):
+            known = folded(node.op, args, node.shape)
+            if known is not None:
+                return known if known.dtype == node.dtype else known.astype(node.dtype)
         op = node.op
         if node.shape is not None and op is not PICK:
             simple = simplified(op, args, node.shape, node.dtype)
@@ -91,7 +88,7 @@ def _argument_key(a):
     if isinstance(a, (tuple, list)):
         return (type(a).__name__, *[_argument_key(b) for b in a])
     if isinstance(a, np.ndarray):
-        return (a.dtype.str, a.shape, a.tobytes() if a.size <= _SMALL else id(a))
+        return (a.dtype.str, a.shape, a.tobytes() if a.size <= SMALL else id(a))
     if isinstance(a, slice):
         return ("slice", a.start, a.stop, a.step)
     return (type(a), repr(a))

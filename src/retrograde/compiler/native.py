@@ -16,6 +16,8 @@ from .units import library
 
 #: The first place of every table of pointers: the record of the threads that share parallel regions.
 POOL = "pool"
+#: To wake threads pays for a program that could share at least this much work.
+_SHARED_SECONDS = 5e-5
 
 
 class NativeProgram(Program):
@@ -59,7 +61,7 @@ class NativeProgram(Program):
         for i, (launch, words) in enumerate(zip(self.launches, slots, strict=True)):
             self._steps[i] = library().address(launch.entry), address + 8 * at, launch.chunks, launch.lasts
             at += len(words)
-        self.is_parallel = any(launch.chunks > 1 for launch in self.launches)
+        self.is_parallel = sum([launch.seconds for launch in self.launches if launch.chunks > 1]) > _SHARED_SECONDS
         self.segments, first, place = [], 0, 0
         for part in (*self.parts, None):
             if isinstance(part, Launch):
@@ -80,6 +82,7 @@ class NativeProgram(Program):
             if isinstance(array, np.ndarray):
                 self._table[number] = address_of(array)
         self._run, self._pool = threads.runner(), None
+        self._pointers[0] = threads.alone()
         self._flag_word = memoryview(self._flag)
         self._state_places = [self._slot(leaf) for leaf in self.state]
         inputs = [(i, self._slot(leaf), self.fixed.get(id(leaf))) for i, leaf in enumerate(self.inputs)]

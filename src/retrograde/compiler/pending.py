@@ -51,7 +51,7 @@ class Pending(Symbol):
 
     def become_leaf(self, array):
         """Stand for `array` from here on; whoever writes to its memory must tell."""
-        self.op, self.args, self.array, self.place = None, (), array, None
+        self.op, self.args, self.array, self.place, self._inputs = None, (), array, None, ()
         _LEAVES[id(array)] = self
         _watch(self)
 

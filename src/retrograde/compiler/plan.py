@@ -1,8 +1,8 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
+from ..core.symbol import Symbol
 from .fuse import ordered
 from .kinds import CHECKS
-from .lower import symbols_in
 
 _ALIGNMENT = 64
 
@@ -47,7 +47,7 @@ def lifetimes(schedule, kept):
 
 def read_by(schedule, step):
     """The stored nodes that a step reads."""
-    found, stack, seen = [], [a for root in step.roots for a in symbols_in(root.args)], set()
+    found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
     while stack:
         node = stack.pop()
         if node in seen:
@@ -56,16 +56,17 @@ def read_by(schedule, step):
         if schedule.is_loaded(node, step.stage) or (step.kind != "loop" and node in schedule.stored):
             found.append(node)
         elif node.op is not None:
-            stack.extend(symbols_in(node.args))
+            stack.extend(node.inputs)
     return found
 
 
-def homes(schedule, updates, results):
+def homes(schedule, updates, kept):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
     It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it
-    writes, and no check can fail by then.
+    writes, and no check can fail by then. What is among the nodes `kept` is read after the last step.
     """
+    kept = {node for node in kept if isinstance(node, Symbol)}
     last_read, last_check = {}, _last_check(schedule)
     for number, step in enumerate(schedule.steps):
         for node in read_by(schedule, step):
@@ -73,7 +74,7 @@ def homes(schedule, updates, results):
     made = {node: (number, step) for number, step in enumerate(schedule.steps) for node in step.roots}
     found = {}
     for leaf, node in updates:
-        if node not in made or leaf in results or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
+        if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
         if number <= last_check:
@@ -100,7 +101,7 @@ def _reads_in_place(schedule, step, leaf):
         if node in seen or node is leaf or (node not in step.roots and schedule.is_loaded(node, step.stage)):
             continue
         seen.add(node)
-        if schedule.facts.kind(node) == "view" and leaf in ordered([node]):
+        if schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather") and leaf in ordered([node]):
             return False
-        stack.extend(symbols_in(node.args))
+        stack.extend(node.inputs)
     return True

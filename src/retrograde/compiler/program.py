@@ -31,7 +31,7 @@ class Program:
         self.held_nodes = lowered[len(results) + len(updates) :]
         self.updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
-        self.homes = homes(self.schedule, self.updates, self.results)
+        self.homes = homes(self.schedule, self.updates, lowered)
         self.state_arrays = [None] * len(self.state)
         self.parts, self.fixed, self.latest = [], {}, {}
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from ..core.symbol import Symbol
 from .fuse import reduced_axes
-from .lower import symbols_in
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _kernel(number, part, schedule, seconds):
     roots = step.roots if step else [part.node]
     results = tuple((r.op.name, r.shape, str(r.dtype)) for r in roots)
     if step is None:
-        read = [a for a in symbols_in(part.node.args) if a.shape is not None]
+        read = [a for a in part.node.inputs if a.shape is not None]
         return Kernel(number, "library", (part.node.op.name,), (), results, _bytes([*read, *roots]), 0, 1, None, seconds)
     computed = _computed(schedule, step)
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
@@ -113,7 +112,7 @@ def _computed(schedule, step):
 def _read(schedule, step):
     found = set()
     for node in _computed(schedule, step):
-        for a in symbols_in(node.args):
+        for a in node.inputs:
             found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
     inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]

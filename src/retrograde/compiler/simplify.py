@@ -1,23 +1,55 @@
-"""Simplifying: ops that do nothing, or that a cheaper op does as well, bit for bit."""
+"""Simplifying: what constants make known, ops that do nothing, and ops that a cheaper one does as well."""
+
+import numpy as np
 
 from ..core import registry
 from ..core.symbol import Symbol
+from .infer import infer
+
+#: Constants of more elements are computed by the program, unless all their elements are equal.
+SMALL = 1024
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
 
+def folded(op, args, shape):
+    """The array that `op` makes of constants; None where it is too large."""
+    arrays = [a for a in args if isinstance(a, np.ndarray)]
+    if (op.broadcasts or op.name == "broadcast_to") and arrays and all([is_uniform(a) for a in arrays]):
+        scalars = [a.reshape(-1)[0] if isinstance(a, np.ndarray) else a for a in args]
+        with np.errstate(all="ignore"):
+            value = arrays[0].reshape(-1)[0] if op.name == "broadcast_to" else op.kernel(*map(np.asarray, scalars))
+        return np.broadcast_to(np.asarray(value), shape) if all([a.size for a in arrays]) else None
+    size = int(np.prod(shape))
+    if size > SMALL:
+        return None
+    with np.errstate(all="ignore"):
+        found = np.asarray(op.kernel(*args))
+    return np.broadcast_to(found.reshape(-1)[0], shape) if found.size and is_uniform(found) else found
+
+
+def is_uniform(array):
+    """Whether all elements of a constant are known to be equal."""
+    if array.size <= 1 or not any(array.strides):
+        return array.size > 0
+    # Bytes tell zeros of different sign apart.
+    return array.size <= SMALL and array.tobytes() == array.reshape(-1)[:1].tobytes() * array.size
+
+
 def simplified(op, args, shape, dtype):
     """(op, args) for the same values at less cost, or one of `args` where nothing is to be done."""
     source = args[0] if args else None
+    change = _CHANGES.get(op.name)
+    if change is not None:
+        return change(op, args, shape, dtype)
     if not isinstance(source, Symbol):
         return op, args
     if op.name in _SAME or (op.name == "astype" and source.dtype == dtype):
         return source
     if op.name in _SAME_SHAPE and source.shape == shape and _keeps_order(op, shape):
         return source
-    change = _CHANGES.get(op.name)
-    return (op, args) if change is None else change(op, args, shape, dtype)
+    return op, args
 
 
 def _keeps_order(op, shape):
@@ -25,29 +57,61 @@ def _keeps_order(op, shape):
     return op.name in ("reshape", "broadcast_to") or sum(n != 1 for n in shape) < 2
 
 
-def _power(op, args, _, dtype):
+def _power(op, args, shape, dtype):
     base, exponent = args
-    if _is_number(exponent, 1) and base.dtype == dtype:
-        return base
-    if _is_number(exponent, 2) and base.dtype == dtype:
+    if getattr(base, "dtype", None) != dtype:
+        return op, args
+    if _is_number(exponent, 1) and isinstance(base, Symbol):
+        return base if base.shape == shape else (registry.get("broadcast_to"), (base, shape))
+    if _is_number(exponent, 2) and base.shape == shape:
         return registry.get("multiply"), (base, base)
     return op, args
 
 
-def _multiply(op, args, _, dtype):
-    x, y = args
-    if _is_number(y, 1) and x.dtype == dtype:
-        return x
+def _multiply(op, args, shape, dtype):
+    for x, y in (args, args[::-1]):
+        if isinstance(x, Symbol) and _is_number(y, 1) and x.dtype == dtype:
+            return x if x.shape == shape else (registry.get("broadcast_to"), (x, shape))
     return op, args
 
 
+def _divide(op, args, shape, dtype):
+    x, y = args
+    return x if isinstance(x, Symbol) and _is_number(y, 1) and (x.shape, x.dtype) == (shape, dtype) else (op, args)
+
+
+def _matmul(op, args, shape, dtype):
+    """An outer product is elementwise, and a product with a matrix of equal numbers a sum."""
+    x, y = args
+    if x.shape[-1] == 1 and x.ndim > 1 < y.ndim:
+        return registry.get("multiply"), args
+    for known, other, axis in ((x, y, -2), (y, x, -1)) if dtype.kind == "f" and x.dtype == y.dtype else ():
+        if isinstance(known, np.ndarray) and isinstance(other, Symbol) and known.ndim > 1 and is_uniform(known):
+            total = _called("sum", other, axis=axis, keepdims=True)
+            scaled = total if _is_number(known, 1) else _called("multiply", total, float(known.reshape(-1)[0]))
+            return registry.get("broadcast_to"), (scaled, shape)
+    return op, args
+
+
+def _called(name, *args, **named):
+    """The symbol of an op with its defaults filled in."""
+    op = registry.get(name)
+    defaults = dict(zip(op.arguments[::-1], (op.kernel.__defaults__ or ())[::-1], strict=False))
+    args = (*args, *[{**defaults, **named}[name] for name in op.arguments[len(args) :]])
+    return Symbol(op, args, *infer(op, args))
+
+
 def _is_number(argument, value):
+    if isinstance(argument, np.ndarray):
+        return is_uniform(argument) and argument.reshape(-1)[0] == value
     return argument.__class__ in (int, float) and argument == value
 
 
 def _sum(op, args, shape, dtype):
     """A sum over axes of length 1 moves its argument, no more."""
     x = args[0]
+    if not isinstance(x, Symbol):
+        return op, args
     named = dict(zip(op.arguments, args, strict=True))
     if x.dtype == dtype and x.size == _size(shape) and x.size and named.get("where") is None:
         return registry.get("reshape"), (x, shape)
@@ -61,4 +125,5 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"power": _power, "multiply": _multiply, "divide": _multiply, "sum": _sum, "max": _sum, "min": _sum, "prod": _sum}
+_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
+            "sum": _sum, "max": _sum, "min": _sum, "prod": _sum}

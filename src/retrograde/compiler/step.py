@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core import writes
 from ..core.symbol import Symbol
-from ..core.value import Deferred
+from ..core.value import Deferred, Value
 from ..ops._arrays import arrays as algebra
 from .ways import new_program
 
@@ -16,12 +16,14 @@ class Step:
 
     arguments  the symbols of the arrays that are handed in at each call
     results    symbols, or plain data that is returned as it is
-    holders    for captured tensors, by identity, the dictionary and the name under which the function finds them, so that
-               another tensor in that place is noticed
+    owners     the dictionaries of attributes of the modules that the function uses: another tensor under the same name, or
+               a module that is being trained and was not, is noticed
     """
 
-    def __init__(self, trace, arguments, results, rebuild, holders):
-        self._captures = list(trace.captures.values())
+    def __init__(self, trace, arguments, results, rebuild, owners, is_plain=False):
+        # Plain arrays in and nothing else used: plain arrays out, as from every op.
+        self._kind = _unwrapped if is_plain and not trace.captures else algebra.kind
+        self._captures = trace.captured()
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
         self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
@@ -33,6 +35,8 @@ class Step:
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         self._results, self._rebuild = results, rebuild
+        holders = {id(v): (owner, name) for owner in owners for name, v in owner.items() if isinstance(v, Value)}
+        self._modes = [(owner, owner.get("training", True)) for owner in owners]
         self._holders = [holders.get(id(c.value), ({0: c.value}, 0)) for c in self._captures]
         self._bound, self._moving, self._loose = [], [], []
 
@@ -49,6 +53,9 @@ class Step:
     def _holds(self):
         for value, was_none in self._guards:
             if (value.grad is None) != was_none:
+                return False
+        for owner, is_training in self._modes:
+            if owner.get("training", True) is not is_training:
                 return False
         return all([read() == seen for read, seen in self._watched])
 
@@ -105,7 +112,7 @@ class Step:
             array[...] = value.data
 
     def _returned(self, found):
-        kind = algebra.kind
+        kind = self._kind
         if self._rebuild is None:
             return kind(found[0])
         outputs = iter(found)
@@ -114,3 +121,8 @@ class Step:
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""
         return self.program.profile(arrays, repeats)
+
+
+def _unwrapped(array):
+    """An array as NumPy returns it: a number if it has no axes."""
+    return array[()]

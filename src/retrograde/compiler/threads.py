@@ -5,6 +5,7 @@ import os
 import platform
 import sys
 import threading
+from functools import cache
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Pool:
 
 _with_pool = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _LOCK = threading.Lock()
-_state = {"pool": None, "threads": None, "functions": None, "runner": None}
+_state = {"pool": None, "threads": None, "functions": None, "runner": None, "alone": None}
 
 
 def _pool_functions():
@@ -63,6 +64,13 @@ def runner():
 
 def _can_share():
     return sys.platform == "linux" and _MACHINE in _FUTEXES
+
+
+@cache
+def alone():
+    """The address of the record of a pool without workers, for programs too small to share."""
+    _state["alone"] = record = np.zeros(parallel.WORDS + 8, np.int64)
+    return -(-record.__array_interface__["data"][0] // 64) * 64
 
 
 def pool():

@@ -40,8 +40,8 @@ class Trace(Recorder):
     """
 
     def __init__(self):
-        self.captures, self.gradients = {}, {}
-        self.numbers, self.watched, self._undo = [], [], []
+        self.captures, self.gradients, self._by_array = {}, {}, {}
+        self.numbers, self.watched, self._undo, self._kept = [], [], [], []
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""
@@ -49,7 +49,10 @@ class Trace(Recorder):
             return value.data
         capture = self.captures.get(id(value))
         if capture is None:
-            capture = self.captures[id(value)] = Capture(value)
+            # A detached tensor is another object that holds the same array.
+            capture = self._by_array.get(id(value.data)) or Capture(value)
+            self.captures[id(value)] = self._by_array[id(value.data)] = capture
+            self._kept.append(value)
         return capture.now
 
     def write(self, value, data):
@@ -98,7 +101,11 @@ class Trace(Recorder):
 
     def changed(self):
         """The captures that hold something else at the end than at the start."""
-        return [capture for capture in self.captures.values() if capture.now is not capture.start]
+        return [capture for capture in self.captured() if capture.now is not capture.start]
+
+    def captured(self):
+        """All captures, each once."""
+        return list({id(capture): capture for capture in self.captures.values()}.values())
 
     def restore(self):
         """Give captured tensors the history back that they had before the trace."""

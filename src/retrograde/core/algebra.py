@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
+from .value import Value
+
 
 class Algebra(ABC):
     """How data and cotangents of one kind of value behave. Cotangents add by `+`.
@@ -54,9 +56,30 @@ class Algebra(ABC):
     def check_seed(self, value, seed):
         """The cotangent that the user gave for `value`, as the walk wants it; raise where it does not fit."""
 
+    def conjugated(self, cotangent):
+        """A cotangent of the walk in the convention that users see, and the other way round."""
+        return cotangent
+
     @abstractmethod
     def zero(self, data):
         """The cotangent of `data` where nothing has arrived."""
+
+    def carried(self, cotangent, as_value):
+        """A cotangent that a rule, a hook or a user gave, as the walk carries it: a value only if `as_value`, or if traced."""
+        keeps = as_value or not isinstance(cotangent, Value) or cotangent.is_traced
+        return cotangent if keeps else cotangent.data
+
+    def shown(self, cotangent):
+        """A cotangent of the walk as hooks and Functions see it."""
+        return self.kind(cotangent)
+
+    def pull(self, function, ctx, cotangents):
+        """What `function.backward` answers to the cotangents of its outputs, given as they are `shown`."""
+        return function.backward(ctx, *cotangents)
+
+    def maker(self, value):
+        """The constructor of values like `value`, called with data and a record or None."""
+        return self.kind
 
     @abstractmethod
     def fits(self, operand, result, broadcasts):

@@ -123,39 +123,41 @@ class _Call:
     def __init__(self, cls, ctx, args, outputs):
         self.name = cls.__name__
         self.algebra = outputs[0].algebra
-        self._backward, self._context = cls.backward, ctx
+        #: The Function that was called, and what its forward pass left.
+        self.source, self.context = cls, ctx
         self._algebras = [value.algebra for value in outputs]
         self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
-        self._kinds = [None if value is None else value.algebra.kind for value in ctx.saved_tensors]
+        self._makers = [None if value is None else value.algebra.maker(value) for value in ctx.saved_tensors]
         self._places = [_place(value, args, outputs) for value in ctx.saved_tensors]
 
     def revived(self, record):
         """What was saved as values, linked to the graph where they are arguments or outputs of the call."""
         values = []
-        for data, kind, (where, i) in zip(record.saved, self._kinds, self._places, strict=True):
+        for data, made, (where, i) in zip(record.saved, self._makers, self._places, strict=True):
             link = None
             if where == "argument":
                 link = record.parents[i]
             elif where == "output":
                 link = Projection(record, i, len(self._algebras))
-            values.append(data if kind is None else data.linked(link) if isinstance(data, Value) else kind(data, link))
+            values.append(data if made is None else data.linked(link) if isinstance(data, Value) else made(data, link))
         return tuple(values)
 
     def function(self, g, needs, *saved):
         """The gradients of all arguments from those of the outputs."""
-        ctx = self._context
+        ctx = self.context
         ctx.needs_input_grad = needs
-        ctx.saved_tensors = tuple([_as_value(s, kind) for s, kind in zip(saved, self._kinds, strict=True)])
+        ctx.saved_tensors = tuple([_as_value(s, made) for s, made in zip(saved, self._makers, strict=True)])
         given = [zero if c is None else c for c, zero in zip(g, self._zeros, strict=True)]
         try:
-            found = self._backward(ctx, *[_as_value(c, a.kind) for c, a in zip(given, self._algebras, strict=True)])
+            given = [_as_value(a.conjugated(c), a.shown) for c, a in zip(given, self._algebras, strict=True)]
+            found = self.algebra.pull(self.source, ctx, given)
         finally:
             ctx.saved_tensors = ()
-        return found if isinstance(found, tuple) else (found,)
+        return tuple([self.algebra.conjugated(c) for c in (found if isinstance(found, tuple) else (found,))])
 
 
-def _as_value(data, kind):
-    return data if data is None or isinstance(data, Value) else kind(data)
+def _as_value(data, made):
+    return data if data is None or isinstance(data, Value) else made(data)
 
 
 def _place(value, args, outputs):

@@ -2,7 +2,7 @@
 
 from copy import copy
 
-from ..errors import FreedGraphError, GraphError, MissingRuleError
+from ..errors import ArgumentError, FreedGraphError, GraphError, MissingRuleError
 from . import anomaly, writes
 from .graph import Span, span_of
 from .mode import changed, current
@@ -21,6 +21,8 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
     outputs, gradients = ([outputs], [gradients]) if isinstance(outputs, Value) else (list(outputs), gradients)
     seeds = seeded(outputs, gradients)
     records = [output.record for output in outputs]
+    if inputs is not None and len(inputs) == 0:
+        raise ArgumentError("inputs= must name at least one leaf, got none; leave it out to fill all of them")
     if inputs is None:
         span = Span(records, ())
         leaves = span.targets = [record for record in span.ordered if record.op is None]
@@ -33,7 +35,7 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
     for leaf in leaves:
         target = leaf.target()
         if target is not None and leaf in found:
-            leaf.algebra.accumulate(target, found.pop(leaf))
+            leaf.algebra.accumulate(target, leaf.algebra.conjugated(found.pop(leaf)))
 
 
 def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=False, span=None,
@@ -42,13 +44,17 @@ def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=Fa
 
     `outputs` and `targets` are lists of values with records; `seeds` has one cotangent per output, or None for 1;
     `span` is the span between them if the caller has it already. A walk inside another one stops at its targets, even if
-    one leads to another, and leaves their hooks to that one.
+    one leads to another, and leaves their hooks to that one; its cotangents are those that the other one carries.
     """
     span = span or span_of(outputs, targets)
     walk = _Walk(span.flows(), retain_graph or create_graph, create_graph)
     walk.stops_at_targets = stops_at_targets
-    found = walk.run(span, [output.record for output in outputs], seeded(outputs, seeds))
-    return [found.get(target.record) for target in targets]
+    seeds = seeded(outputs, seeds)
+    if stops_at_targets:
+        seeds = [output.algebra.conjugated(seed) for output, seed in zip(outputs, seeds, strict=True)]
+    found = walk.run(span, [output.record for output in outputs], seeds)
+    found = [found.get(target.record) for target in targets]
+    return found if stops_at_targets else [target.algebra.conjugated(g) for target, g in zip(targets, found, strict=True)]
 
 
 def seeded(outputs, gradients):
@@ -61,7 +67,7 @@ def seeded(outputs, gradients):
             raise GraphError("this value needs no gradient: no input of it has requires_grad=True, or it was made in "
                              "no_grad(); set requires_grad=True on what you differentiate in")
     return [
-        output.algebra.seed(output) if g is None else output.algebra.check_seed(output, g)
+        output.algebra.seed(output) if g is None else output.algebra.conjugated(output.algebra.check_seed(output, g))
         for output, g in zip(outputs, gradients, strict=True)
     ]
 
@@ -73,7 +79,10 @@ def _leaf(value):
 
 
 class _Walk:
-    """One walk over the graph: cotangents of inputs from cotangents of outputs, newest record first, no recursion."""
+    """One walk over the graph: cotangents of inputs from cotangents of outputs, newest record first, no recursion.
+
+    Where a rule hands on several cotangents, the last goes first: so what arrives later always belongs to an earlier use.
+    """
 
     stops_at_targets = False
 
@@ -86,8 +95,8 @@ class _Walk:
     def run(self, span, outputs, seeds):
         """Walk the records of `span` back from `outputs`; the cotangents of its targets, by record."""
         cotangents, found, targets, ordered = self.cotangents, {}, set(span.targets), span.ordered
-        for record, seed in zip(outputs, seeds, strict=True):
-            self._give(record, self._as_cotangent(seed))
+        for record, seed in reversed(list(zip(outputs, seeds, strict=True))):
+            self._give(record, self._carried(record, seed))
         with outputs[0].algebra.quiet(), changed(records=self.create_graph):
             while ordered:
                 record = ordered.pop()
@@ -140,29 +149,31 @@ class _Walk:
         given = op.joint.function(g, needs, *saved)
         if len(given) != len(needs):
             raise GraphError(f"the rule of {op.name} must return {len(needs)} cotangents, got {len(given)}")
-        for i, (parent, c) in enumerate(zip(record.parents, given, strict=True)):
-            if needs[i] and c is not None:
-                self._give(parent, self._checked(record, i, c))
+        for i in reversed(range(len(needs))):
+            if needs[i] and given[i] is not None:
+                self._give(record.parents[i], self._checked(record, i, given[i]))
 
     def _checked(self, record, i, c):
-        c = self._as_cotangent(c)
+        parent = record.parents[i]
+        c = self._carried(parent, c)
         if record.fits is not None and record.fits[i] is not None:
-            c = record.parents[i].algebra.fit(c, record.fits[i])
+            c = parent.algebra.fit(c, record.fits[i])
         if self.finds_anomalies:
             anomaly.check_backward(record, i, c)
         return c
 
-    def _as_cotangent(self, c):
-        """`c` as the walk carries it: plain, unless its own derivative is wanted or it has no data yet."""
-        return c.data if isinstance(c, Value) and not self.create_graph and not c.is_traced else c
+    def _carried(self, record, c):
+        """`c` as the walk carries it to `record`: plain, unless its own derivative is wanted or it has no data yet."""
+        return record.algebra.carried(c, self.create_graph)
 
     def _hooked(self, record, g):
         """The cotangent after the hooks of `record` have seen it. A hook may write into what it sees: it is a copy."""
+        g = record.algebra.conjugated(g)
         for hook in tuple(record.hooks):
-            seen = g if isinstance(g, Value) else record.algebra.kind(g if isinstance(hook, Retain) else copy(g))
+            seen = g if isinstance(g, Value) else record.algebra.shown(g if isinstance(hook, Retain) else copy(g))
             answer = hook(seen)
-            g = self._as_cotangent(seen if answer is None else answer)
-        return g
+            g = self._carried(record, seen if answer is None else answer)
+        return record.algebra.conjugated(g)
 
     def _give(self, record, c):
         seen = self.cotangents.get(record)

@@ -6,10 +6,18 @@ from ..errors import TraceError
 class Symbol:
     """A node of a traced or lazy graph. `args` are the op's arguments, with symbols where values stood."""
 
-    __slots__ = ("__weakref__", "args", "dtype", "op", "shape")
+    __slots__ = ("__weakref__", "_inputs", "args", "dtype", "op", "shape")
 
     def __init__(self, op, args, shape, dtype):
         self.op, self.args, self.shape, self.dtype = op, args, shape, dtype
+        self._inputs = None
+
+    @property
+    def inputs(self):
+        """The symbols among the arguments, in order, also those inside tuples and lists."""
+        if self._inputs is None:
+            self._inputs = symbols_in(self.args)
+        return self._inputs
 
     @property
     def ndim(self):
@@ -36,11 +44,16 @@ class Symbol:
 
 def symbols_in(args):
     """The symbols among arguments, also inside tuples and lists."""
+    found = []
     for a in args:
         if isinstance(a, Symbol):
-            yield a
-        elif isinstance(a, (tuple, list)):
-            yield from symbols_in(a)
+            found.append(a)
+        elif a.__class__ in _NESTED:
+            found += symbols_in(a)
+    return found
+
+
+_NESTED = frozenset([tuple, list])
 
 
 def replaced(args, change):

@@ -207,11 +207,11 @@ class Value:
 
     def detach(self):
         """The same data outside the graph. Memory is shared."""
-        return self.linked(None)
+        return self.algebra.kind(self.data)
 
     def linked(self, record):
         """A value of the same data with another history. Memory is shared."""
-        return self.algebra.kind(self.data, record)
+        return self.algebra.maker(self)(self.data, record)
 
     def kept(self):
         """The data as a record keeps it until its rule reads it."""

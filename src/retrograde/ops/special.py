@@ -44,7 +44,12 @@ ERF = {"float64": error_function, "float32": error_function_float32, "float16": 
 _ERFC = {"float64": complement, "float32": complement_float32}
 
 
-@elementwise()
+def _sinc_in_ops(x):
+    y = np.pi * where(x == 0, 1, x)
+    return where(x == 0, 1, np.sin(y) / y).astype(x.dtype)
+
+
+@elementwise(expansion=_sinc_in_ops)
 def sinc(x, /):
     r"""$\sin(\pi x) / (\pi x)$, and 1 at 0, where the derivative is 0.
 
@@ -68,7 +73,12 @@ def _sinc_slope(x):
 sinc.defvjp(lambda g, x: g * _sinc_slope(x))
 
 
-@elementwise(samples=(uniform(-3, 3), uniform(0.2, 4)))
+def _xlogy_in_ops(x, y):
+    is_zero = (x == 0) & (y == y)
+    return where(is_zero, 0, x * log(where(is_zero, 1, y)))
+
+
+@elementwise(expansion=_xlogy_in_ops, samples=(uniform(-3, 3), uniform(0.2, 4)))
 def xlogy(x, y, /):
     r"""$x \ln y$, and 0 where $x = 0$ and $y$ is not NaN; there both derivatives are 0 too.
 

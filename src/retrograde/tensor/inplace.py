@@ -86,6 +86,8 @@ def _is_whole(index):
 def _whole(x, value):
     """`value` as all that `x` holds."""
     value = value if isinstance(value, Value) else type(x).algebra.kind(np.asarray(value))
+    if value.ndim > x.ndim and all(n == 1 for n in value.shape[: value.ndim - x.ndim]):
+        value = value.reshape(value.shape[value.ndim - x.ndim :])  # NumPy writes an array with more axes of length 1
     return broadcast_to(value if value.dtype == x.dtype else value.astype(x.dtype), x.shape)
 
 

@@ -6,6 +6,9 @@ from math import prod
 from ..expression import Apply, Load
 from ..kinds import CHECKS
 
+#: Rows of at most this many elements are folded into one that stays in cache.
+_WIDEST = 8192
+
 
 @dataclass(frozen=True)
 class Store:
@@ -44,32 +47,30 @@ class Box:
     def without_unit_loops(self):
         """The box without loops of length 1."""
         keep = [i for i, n in enumerate(self.lengths) if n != 1]
-        return self._selected(lambda values: tuple(values[i] for i in keep))
+        if len(keep) == len(self.lengths):
+            return self
+        pick = lambda values: tuple([values[i] for i in keep])
+        return self._in_loops(pick(self.lengths), pick(self.is_reduced), pick, pick)
 
-    def _selected(self, pick):
-        return Box(
-            pick(self.lengths), pick(self.is_reduced),
-            tuple(replace(e, steps=pick(e.steps)) if e.steps else e for e in self.entries),
-            tuple(replace(s, steps=pick(s.steps)) for s in self.stores),
-        )
+    def _in_loops(self, lengths, is_reduced, pick_moves, pick_flags):
+        """The box in other loops: how addresses move with them, and which of them values depend on."""
+        entries = tuple([e.in_loops(pick_moves, pick_flags) if e.steps else e for e in self.entries])
+        return Box(lengths, is_reduced, entries, tuple([replace(s, steps=pick_moves(s.steps)) for s in self.stores]))
 
     def can_join(self, i):
         """Whether loop `i` and the next one can be one loop."""
         if self.is_reduced[i] != self.is_reduced[i + 1]:
             return False
         length = self.lengths[i + 1]
-        moves = [e.steps for e in self.entries if isinstance(e, Load)] + [s.steps for s in self.stores]
-        return all(steps[i] == steps[i + 1] * length for steps in moves)
+        moves = [move for e in self.entries for move in e.moves] + [s.steps for s in self.stores]
+        return all([steps[i] == steps[i + 1] * length for steps in moves])
 
     def joined(self, i):
         """The box with loop `i` and the next one made one."""
         lengths = (*self.lengths[:i], self.lengths[i] * self.lengths[i + 1], *self.lengths[i + 2 :])
-        joined = self._selected(lambda values: values[:i] + values[i + 1 :])
-        flags = tuple(
-            replace(e, steps=_either(e.steps, old.steps, i)) if isinstance(e, Apply) else e
-            for e, old in zip(joined.entries, self.entries, strict=True)
-        )
-        return replace(joined, lengths=lengths, entries=flags)
+        without = lambda values: values[:i] + values[i + 1 :]
+        either = lambda flags: (*flags[:i], int(bool(flags[i] or flags[i + 1])), *flags[i + 2 :])
+        return self._in_loops(lengths, without(self.is_reduced), without, either)
 
     def vector_loop(self):
         """The loop to run in vectors: the one along which most addresses move by one element; the last of equals."""
@@ -81,22 +82,32 @@ class Box:
                 best, choice = score, i
         return choice
 
+    def keeps_rows(self, vector):
+        """Whether whole rows are folded into one: memory is then read in its order, and the sums of all columns are kept."""
+        last = len(self.lengths) - 1
+        is_tall = vector == last and last > 0 and not self.is_reduced[last] and any(self.is_reduced)
+        return is_tall and self.width <= _WIDEST
+
+    @property
+    def width(self):
+        """The number of results of each reduction."""
+        return prod([n for n, r in zip(self.lengths, self.is_reduced, strict=True) if not r])
+
     def order(self, vector):
-        """The loops from the outside in: kept ones before reduced ones, the vector loop last of its kind."""
+        """The loops from the outside in: kept ones before reduced ones, the vector loop last of its kind; as they are where
+        rows are folded.
+        """
+        if self.keeps_rows(vector):
+            return tuple(range(len(self.lengths)))
         return tuple(sorted(range(len(self.lengths)), key=lambda i: (self.is_reduced[i], i == vector, i)))
 
     @property
     def has_checks(self):
         """Whether a value is checked on the way."""
-        return any(isinstance(e, Apply) and e.node.op.name in CHECKS for e in self.entries)
+        return any(e.chosen if isinstance(e, Load) else isinstance(e, Apply) and e.node.op.name in CHECKS for e in self.entries)
 
     @property
     def size(self):
         """How often the innermost body runs."""
         return prod(self.lengths)
 
-
-def _either(steps, before, i):
-    if not before:
-        return steps
-    return (*steps[:i], int(bool(before[i] or before[i + 1])), *steps[i + 1 :])

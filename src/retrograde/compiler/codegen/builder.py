@@ -254,9 +254,8 @@ class Builder(Memory):
     def where(self, mask, x, y):
         """`x` in the lanes of the mask, `y` in the others."""
         x, y = self.lift(x, y)
-        if lanes_of(mask) < lanes_of(x):
-            mask = self.broadcast(mask, lanes_of(x))
-        return self.ir.select(mask, x, y)
+        lanes = max(lanes_of(mask), lanes_of(x))
+        return self.ir.select(*[self.broadcast(v, lanes) for v in (mask, x, y)])
 
     def any(self, mask):
         """Whether a mask holds in at least one lane, as a scalar."""

@@ -6,16 +6,18 @@ and constants that only scale.
 
 import struct
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...dtypes import name_of
-from ..expression import Apply, Constant, Load
+from ..expression import Apply, Constant, Inside, Load, Select, depends_of
 from ..kinds import operation_key
 from .box import Box
 from .rolling import find_runs, taped
 from .vecmath.elements import BYTES, is_float
 
-#: A body with fewer entries than this is cheap, and runs on several vectors at once to keep the processor busy.
-_LIGHT, _WIDTH = 24, 4
+#: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
+#: constant once for all of them.
+_WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
 #: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
 _CHUNK_WORK, _MOST_CHUNKS = 65536, 64
 #: A body with at least this many entries is searched for repetitions.
@@ -24,6 +26,7 @@ _LONG = 64
 _TAPE_BYTES = 8
 #: Loops up to this length are compiled for their length.
 _SHORT = 16
+_TURNS = {"sin": "cos", "cos": "sin"}
 #: Factors that the processor or the writer treats in a way of their own.
 _PLAIN_FACTORS = frozenset([0, 0.5, 1, 2, -1, -2, -0.5])
 #: The buffer, one int64, that a kernel sets to 1 where a check fails.
@@ -52,8 +55,9 @@ class LoopPlan:
     chunk_length  how much of the outermost loop one chunk takes; `chunks` depend on the box alone, so that results never
                   depend on threads
     buffers       what the kernel reads and writes, in the order of its slots
-    partials      for a box without a kept loop the partial results of each reduction, one per chunk, which `finish`
-                  combines in order
+    partials      where the outermost loop is reduced the partial results of each reduction, those of all chunks, which
+                  `finish` combines in order
+    keeps_rows    whether the results of reductions are folded in memory, row after row
     runs          repetitions among the entries, `tapes` their slots that are kept for every round, and `levels` of how many
                   loops each entry is inside
     tape          memory for the tapes, the same amount for each chunk
@@ -66,11 +70,25 @@ class LoopPlan:
     chunks: int
     buffers: tuple
     partials: tuple
+    keeps_rows: bool
     levels: list
     runs: list
     tapes: list
     tape: object = None
     numbers: dict = field(default_factory=dict)
+
+    @cached_property
+    def partners(self):
+        """For each sine of an angle whose cosine is an entry too, that one's number, and the other way round."""
+        found, angles, inside = {}, {}, [range(run.start, run.stop) for run in self.runs]
+        for i, e in enumerate(self.box.entries):
+            if not isinstance(e, Apply) or e.node.op.name not in _TURNS or any(i in r for r in inside):
+                continue
+            other = angles.setdefault((e.arguments, name_of(e.node.dtype)), {}).get(_TURNS[e.node.op.name])
+            angles[e.arguments, name_of(e.node.dtype)][e.node.op.name] = i
+            if other is not None:
+                found.update({i: other, other: i})
+        return found
 
     @property
     def items(self):
@@ -105,7 +123,10 @@ class LoopPlan:
         stores = tuple(
             (place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores
         )
-        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes)
+        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes, self._width())
+
+    def _width(self):
+        return self.box.width if self.keeps_rows else None
 
     def _run_key(self, run, place):
         inside = tuple(self._entry_key(run.start + k, place) for k in range(run.period))
@@ -114,7 +135,9 @@ class LoopPlan:
     def _entry_key(self, number, place):
         entry = self.box.entries[number]
         if isinstance(entry, Load):
-            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype
+            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype, entry.guard, entry.chosen
+        if isinstance(entry, (Inside, Select)):
+            return entry
         if isinstance(entry, Constant):
             return ("n" if ("constant", number) in self.numbers else repr(entry.value)), entry.dtype
         return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
@@ -126,8 +149,9 @@ def plan_loops(box, target):
     lanes = _lanes(box, target)
     length, chunks = _chunks(box, lanes)
     folds = [store for store in box.stores if store.combine is not None]
-    is_split = chunks > 1 and all(box.is_reduced)
-    partials = tuple([Partials(chunks, store.dtype) for store in folds]) if is_split else ()
+    keeps_rows = bool(folds) and box.keeps_rows(box.vector_loop())
+    is_split = chunks > 1 and bool(folds) and (keeps_rows or all(box.is_reduced))
+    partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
     levels = _levels(box)
     runs = find_runs(box.entries, levels) if len(box.entries) >= _LONG else []
     tapes = taped(box.entries, runs, box.stores)
@@ -136,7 +160,8 @@ def plan_loops(box, target):
     nbytes = sum(run.count * lanes * _TAPE_BYTES for run, slots in zip(runs, tapes, strict=True) for _ in slots)
     tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
     extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
-    plan = LoopPlan(box, lanes, length, chunks, (*_buffers(box), *partials, *extra), partials, levels, runs, tapes, tape)
+    buffers = (*_buffers(box), *partials, *extra)
+    plan = LoopPlan(box, lanes, length, chunks, buffers, partials, keeps_rows, levels, runs, tapes, tape)
     plan.numbers.update(_numbers(plan))
     return plan
 
@@ -144,7 +169,8 @@ def plan_loops(box, target):
 def _levels(box):
     """For each entry how many loops, from the outside in, it depends on."""
     loops = box.order(box.vector_loop())
-    return [max([at + 1 for at, loop in enumerate(loops) if e.steps and e.steps[loop]], default=0) for e in box.entries]
+    flags = [depends_of(e) for e in box.entries]
+    return [max([at + 1 for at, loop in enumerate(loops) if f and f[loop]], default=0) for f in flags]
 
 
 def _wide_lanes(box, lanes, target):
@@ -208,11 +234,12 @@ def _lanes(box, target):
     vector = box.vector_loop()
     if vector is None:
         return 1
-    moving = [e for e in box.entries if dtype_of_entry(e) and (not e.steps or e.steps[vector])]
+    moving = [e for e in box.entries if dtype_of_entry(e) and (not e.steps or depends_of(e)[vector])]
     sizes = [BYTES[dtype_of_entry(e)] for e in moving if is_float(dtype_of_entry(e))]
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
-    if len(box.entries) < _LIGHT and length >= 4 * _WIDTH * lanes:
-        return lanes * _WIDTH
+    for most, width in _WIDTHS:
+        if len(box.entries) < most and length >= 4 * width * lanes:
+            return lanes * width
     while lanes > 1 and lanes >= 2 * length:
         lanes //= 2
     return lanes

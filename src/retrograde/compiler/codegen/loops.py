@@ -6,13 +6,12 @@ pointers, then its run-time numbers.
 
 from llvmlite import ir
 
-from ...dtypes import name_of
-from ..expression import Apply, Constant, Load
-from ..kinds import IDENTITIES, REDUCTIONS
 from .builder import Builder
-from .loop_plan import FLAG, dtype_of_entry
+from .loop_folds import Folds, write_finish
+from .loop_rounds import Rounds
+from .loop_values import Values
 from .tapes import Tapes
-from .vecmath.elements import dtype_of, lanes_of, type_of
+from .vecmath.elements import dtype_of
 
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
 #: A body with more entries than this is written once, with a mask, and calls the math library out of line.
@@ -23,7 +22,7 @@ def write_loops(module, name, plan):
     """Add the entry of a kernel to `module`, and `name`_finish, which combines partial results, if there are any."""
     _Writer(_Entry(module, name, plan), plan).write()
     if plan.partials:
-        _write_finish(_Entry(module, f"{name}_finish", plan), plan)
+        write_finish(_Entry(module, f"{name}_finish", plan), plan)
 
 
 class _Entry:
@@ -44,23 +43,7 @@ class _Entry:
         return self.ir.load(self.ir.gep(self._slots, [_INDEX(place)], source_etype=_INDEX), typ=_INDEX)
 
 
-def _write_finish(entry, plan):
-    """A function that combines partial results, always in the same order."""
-    k, partials = Builder(entry.ir, lanes=1), iter(plan.partials)
-    for number, store in enumerate(plan.box.stores):
-        if store.combine is None:
-            continue
-        source = entry.pointers[id(next(partials))]
-        parts = [k.load(k.offset(source, i, store.dtype), store.dtype, 1) for i in range(plan.chunks)]
-        combine = getattr(k, REDUCTIONS[store.combine][0])
-        while len(parts) > 1:
-            parts = [combine(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
-        start = entry.numbers.get(("store", number), 0)
-        k.store(parts[0], k.offset(entry.pointers[id(store.buffer)], start, store.dtype))
-    entry.ir.ret_void()
-
-
-class _Writer:
+class _Writer(Values, Rounds, Folds):
     """Writes one kernel, from the outermost loop in."""
 
     def __init__(self, entry, plan):
@@ -70,13 +53,13 @@ class _Writer:
         self.loops = self.box.order(self.vector)
         self.kept = sum(not r for r in self.box.is_reduced)
         self.is_heavy = plan.size > _HEAVY
-        self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy else None)
+        self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy or plan.runs else None)
         self.k.on_check = self._check
         self.lengths = [
             entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
         ]
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
-        self.sums = {}
+        self.sums, self.rows = {}, {}
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
 
     def write(self):
@@ -104,69 +87,11 @@ class _Writer:
         """The values of all entries inside `level` loops and no more."""
         for item in self.plan.items:
             if isinstance(item, int):
-                if self.plan.levels[item] == level:
+                if self.plan.levels[item] == level and item not in self.values:
                     self._recall(item)
                     self.values[item] = self._value(item, self.box.entries[item])
             elif self.plan.levels[item.start] == level:
                 self._repeat(item)
-
-    def _recall(self, number):
-        """Bring arguments back that were computed in an early round of a run."""
-        entry = self.box.entries[number]
-        for n in entry.arguments if isinstance(entry, Apply) and self.tapes else ():
-            if n not in self.values:
-                self.values[n] = self.tapes.recalled(n)
-
-    def _repeat(self, run):
-        """The rounds of a run as a loop."""
-        firsts = {a.slot: a.first for arguments in run.arguments for a in arguments if a.kind == "carried"}
-        for n in (a.first for arguments in run.arguments for a in arguments if a.kind in ("carried", "outer")):
-            if n not in self.values:
-                self.values[n] = self.tapes.recalled(n)
-        starts = {slot: self._widened(run.start + slot, self.values[first]) for slot, first in firsts.items()}
-        before, head, after = self.ir.block, self.ir.append_basic_block("round"), self.ir.append_basic_block("rounds.end")
-        self.ir.branch(head)
-        self.ir.position_at_end(head)
-        counter = self.ir.phi(_INDEX)
-        counter.add_incoming(_INDEX(0), before)
-        carried = {slot: self.ir.phi(start.type) for slot, start in starts.items()}
-        made = self._round(run, counter, carried)
-        following = self.ir.add(counter, _INDEX(1), flags=("nsw", "nuw"))
-        counter.add_incoming(following, self.ir.block)
-        for slot, phi in carried.items():
-            phi.add_incoming(starts[slot], before)
-            phi.add_incoming(self.k.broadcast(made[slot], lanes_of(phi)), self.ir.block)
-        self.ir.cbranch(self.ir.icmp_signed("<", following, _INDEX(run.count)), head, after)
-        self.ir.position_at_end(after)
-        self.values.update({run.stop - run.period + slot: value for slot, value in made.items()})
-
-    def _widened(self, number, value):
-        """What is carried into a run, in the type that the entry of the run has."""
-        entry = self.box.entries[number]
-        dtype = dtype_of_entry(entry)
-        is_moving = self.vector is not None and entry.steps and entry.steps[self.vector]
-        return self.k.broadcast(self.k.convert(self._typed(value, dtype), dtype), self.lanes if is_moving else 1)
-
-    def _round(self, run, counter, carried):
-        """One round; the value of each of its entries."""
-        made = {}
-        for slot, arguments in enumerate(run.arguments):
-            number = run.start + slot
-            entry = self.box.entries[number]
-            if isinstance(entry, Load):
-                made[slot] = self._load(number, entry, self.ir.mul(counter, _INDEX(run.moves[slot])))
-            else:
-                operands = [self._operand(a, counter, carried, made) for a in arguments]
-                made[slot] = self._apply(entry, operands)
-            self.tapes.keep(run, slot, counter, made[slot])
-        return made
-
-    def _operand(self, argument, counter, carried, made):
-        if argument.kind == "inner":
-            return made[argument.slot]
-        if argument.kind == "carried":
-            return carried[argument.slot]
-        return self.values[argument.first] if argument.kind == "outer" else self.tapes.read(argument, counter)
 
     def _run_loop(self, level):
         """The loop at `level`, or this chunk's part of it if it is the outermost."""
@@ -230,79 +155,15 @@ class _Writer:
         self.mask = ir.Constant(ir.VectorType(ir.IntType(1), self.lanes), [int(i < rest) for i in range(self.lanes)])
         outer = dict(self.values)
         self.counters[self.vector] = whole
+        inline, self.k.inline = self.k.inline, "noinline"  # it runs once: its code had better be short
         self._enter(level + 1)
-        self.values, self.mask = outer, None
+        self.values, self.mask, self.k.inline = outer, None, inline
 
     def _masked_loop(self, level, start, stop):
         """All of the loop with a computed mask, so that a long body is written once."""
         self.masked_level = level + 1
         self._loop(level, start, stop, self.lanes)
         self.masked_level, self.mask = None, None
-
-    # Values
-
-    def _value(self, number, entry):
-        word = self.entry.numbers.get(("constant", number))
-        if word is not None:
-            value = self.ir.bitcast(word, ir.DoubleType())
-            return self.k.convert(value, entry.dtype) if entry.dtype else value
-        if isinstance(entry, Constant):
-            return self.k.constant(entry.value, entry.dtype, 1) if entry.dtype else entry.value
-        if isinstance(entry, Load):
-            return self._load(number, entry)
-        return self._apply(entry, [self.values[n] for n in entry.arguments])
-
-    def _address(self, name, part, moved=None):
-        """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""
-        place = self.entry.numbers.get(name, _INDEX(0))
-        place = place if moved is None else self.ir.add(place, moved)
-        steps, buffer, dtype = part.steps, part.buffer, part.dtype
-        for loop, step in enumerate(steps):
-            if step:
-                move = self.counters[loop] if step == 1 else self.ir.mul(self.counters[loop], _INDEX(step))
-                place = self.ir.add(place, move)
-        return self.k.offset(self.pointers[id(buffer)], place, dtype)
-
-    def _load(self, number, entry, moved=None):
-        where = self._address(("start", number), entry, moved)
-        step = entry.steps[self.vector] if self.vector is not None else 0
-        if self.lanes == 1 or step == 0:
-            return self.k.load(where, entry.dtype, 1)
-        if step == 1:
-            return self.k.load_masked(where, self.mask, entry.dtype) if self.mask else self.k.load(where, entry.dtype)
-        return self._gathered(where, step, entry.dtype)
-
-    def _gathered(self, where, step, dtype):
-        """Elements `step` apart; lanes outside the mask read the first element again."""
-        found = ir.Constant(type_of(dtype, self.lanes), ir.Undefined)
-        for lane in range(self.lanes):
-            place = _INDEX(lane * step)
-            if self.mask is not None:
-                place = self.ir.select(self.ir.extract_element(self.mask, ir.IntType(32)(lane)), place, _INDEX(0))
-            found = self.ir.insert_element(found, self.k.load(self.k.offset(where, place, dtype), dtype, 1), ir.IntType(32)(lane))
-        return found
-
-    def _apply(self, entry, operands):
-        node, op = entry.node, entry.node.op
-        if op.name == "astype" or op.name in IDENTITIES:
-            return self.k.convert(self._typed(operands[0], name_of(node.dtype)), name_of(node.dtype))
-        wanted = _operand_dtypes(node, operands)
-        operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
-        operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
-        if op.name == "where" and lanes_of(operands[0]) > 1:
-            operands = [self.k.broadcast(x, lanes_of(operands[0])) for x in operands]
-        return (op.emit or getattr(type(self.k), op.name, None) or _library(op.name))(self.k, *operands)
-
-    def _typed(self, x, dtype):
-        return x if x is None or isinstance(x, ir.Value) else self.k.constant(x, dtype, 1)
-
-    def _check(self, holds):
-        """Set the flag where a check fails in a lane that counts."""
-        fails = self.k.bitwise_not(holds)
-        if self.mask is not None and lanes_of(holds) > 1:
-            fails = self.k.bitwise_and(fails, self.mask)
-        with self.ir.if_then(self.k.any(fails), likely=False):
-            self.ir.store(_INDEX(1), self.pointers[id(FLAG)])
 
     # Results
 
@@ -342,57 +203,3 @@ class _Writer:
                 self.k.store(number, spot)
 
     # Reductions
-
-    def _start_sums(self):
-        for number, store in enumerate(self.box.stores):
-            if store.combine is not None:
-                self.sums[number] = self.ir.alloca(type_of(store.dtype, self.lanes))
-
-    def _clear_sums(self):
-        for number, slot in self.sums.items():
-            store = self.box.stores[number]
-            start = float(REDUCTIONS[store.combine][1])
-            self.ir.store(self.k.constant(start, store.dtype), slot)
-
-    def _fold(self):
-        """Combine the values of one round with what has been folded so far."""
-        for number, slot in self.sums.items():
-            store = self.box.stores[number]
-            combine, start = REDUCTIONS[store.combine]
-            value = self.k.broadcast(self._typed(self._stored(store), store.dtype), self.lanes)
-            if self.mask is not None and self.box.is_reduced[self.vector]:
-                value = self.k.where(self.mask, value, float(start))
-            folded = getattr(self.k, combine)(self.ir.load(slot, typ=type_of(store.dtype, self.lanes)), value)
-            self.ir.store(folded, slot)
-
-    def _store_sums(self):
-        is_across = self.vector is not None and self.box.is_reduced[self.vector]
-        for number, slot in self.sums.items():
-            store = self.box.stores[number]
-            value = self.ir.load(slot, typ=type_of(store.dtype, self.lanes))
-            if is_across and self.lanes > 1:
-                value = self.k.reduce(getattr(self.k, REDUCTIONS[store.combine][0]), value)
-            if self.plan.partials:
-                partial = self.pointers[id(self.plan.partials[list(self.sums).index(number)])]
-                self.k.store(value, self.k.offset(partial, self.entry.chunk, store.dtype))
-            else:
-                self._write(number, store, value)
-
-
-def _library(name):
-    return lambda k, *operands: getattr(k, name)(*operands)
-
-
-def _operand_dtypes(node, operands):
-    """What each operand is converted to before the op: masks stay masks, the others meet in one dtype."""
-    name = node.op.name
-    if name.startswith("logical_") or (name.startswith("bitwise_") and node.dtype.kind == "b"):
-        return ["bool"] * len(operands)
-    if name == "where":
-        return ["bool", name_of(node.dtype), name_of(node.dtype)]
-    common = name_of(node.dtype)
-    if common == "bool":
-        known = [x for x in operands if isinstance(x, ir.Value)]
-        order = ("bool", "int8", "int16", "int32", "int64", "float32", "float64")
-        common = max((dtype_of(x) for x in known), key=order.index)
-    return [common] * len(operands)

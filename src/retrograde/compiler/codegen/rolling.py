@@ -9,7 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from ...dtypes import name_of
-from ..expression import Apply, Load
+from ..expression import Apply, Load, arguments_of
 from ..kinds import operation_key
 
 #: A repetition has at least this many rounds, and a round at most this many entries.
@@ -76,8 +76,8 @@ def taped(entries, runs, stores):
                 note(argument.first)
     inside = [range(run.start, run.stop) for run in runs]
     for number, entry in enumerate(entries):
-        if isinstance(entry, Apply) and not any(number in r for r in inside):
-            for a in entry.arguments:
+        if not any(number in r for r in inside):
+            for a in arguments_of(entry):
                 note(a)
     for store in stores:
         note(store.value)
@@ -98,9 +98,9 @@ class _Search:
         """What entries of the same place in two rounds have in common."""
         if isinstance(entry, Apply):
             return operation_key(entry.node.op), name_of(entry.node.dtype), len(entry.arguments), self._levels[number]
-        if isinstance(entry, Load):
+        if isinstance(entry, Load) and entry.guard is None and not entry.chosen:
             return "load", id(entry.buffer), entry.steps, entry.dtype, self._levels[number]
-        return "constant", number
+        return "single", number
 
     def runs(self):
         """All runs, from the front."""

@@ -69,8 +69,7 @@ def log1p(k, x):
     """Natural logarithm of 1 + `x`, without cancellation near zero."""
     total, above = log_of_one_plus(k, x), k.add(x, 1)
     is_tiny = k.less(k.abs(x), 2.0**-30 if k.dtype == "float32" else 2.0**-60)
-    is_regular = k.logical_and(k.greater(above, 0), k.less(above, math.inf))
-    mended = k.rarely(k.logical_not(is_regular), (total,), lambda: [_mend_domain(k, above, total)])
+    mended = k.rarely(k.logical_not(is_positive(k, above)), (total,), lambda: [_mend_domain(k, above, total)])
     return k.where(is_tiny, x, mended[0])
 
 
@@ -143,9 +142,8 @@ def _with_edges(k, name, logarithm, x):
     def mend(k, x):
         return _mend_domain(k, x, logarithm(k, *split(k, x)))
 
-    is_regular = k.logical_and(k.greater_equal(x, SMALLEST_NORMAL[k.dtype]), k.less(x, math.inf))
     usual = logarithm(k, *split_normal(k, x))
-    rare = k.logical_not(is_regular)
+    rare = k.logical_not(is_positive(k, x, SMALLEST_NORMAL[k.dtype]))
     return k.rarely(rare, (usual,), lambda: [call_cold(k, f"{name}_edges", mend, (x,), [x.type])])[0]
 
 
@@ -177,7 +175,16 @@ def _log_to_base(k, n, f, inverse, log_of_two):
 
 
 def _mend_domain(k, x, result):
-    is_regular = k.logical_and(k.greater(x, 0), k.less(x, math.inf))
     # Infinity and NaN pass; zero gives -inf, and what is below zero NaN.
     special = k.where(k.equal(x, 0), -math.inf, k.where(k.less(x, 0), k.constant_like(math.nan, x), x))
-    return k.where(is_regular, result, special)
+    return k.where(is_positive(k, x), result, special)
+
+
+def is_positive(k, x, lowest=5e-324):
+    """Mask of finite numbers of at least `lowest`, which is above zero.
+
+    Compared as integers: of the comparison of floats with zero and infinity LLVM would make a dozen instructions.
+    """
+    bits, infinite = k.bits(x), k.bits(k.constant_like(math.inf, x))
+    least = 0 if lowest < SMALLEST_NORMAL[k.dtype] else k.subtract(k.bits(k.constant_like(lowest, x)), 1)
+    return k.logical_and(k.greater(bits, least), k.less(bits, infinite))

@@ -8,7 +8,7 @@ floating-point technique for extending the available precision, 1971).
 import math
 
 from .exponential import LIMITS, SHIFT, exponential_less_one, power_of_two, reduce, round_to_integer, scale
-from .logarithmic import split, split_normal
+from .logarithmic import is_positive, split, split_normal
 from .table import function
 
 # log2((1 + s) / (1 - s)) / s in s^2, and (2^r - 1) / r for |r| <= 1/2; enough for float32.
@@ -82,8 +82,7 @@ def cbrt(k, x):
     for _ in range(1 if k.dtype == "float32" else 2):
         root = _halley(k, root, m)
     result = k.multiply(root, power_of_two(k, _integer(k, third)))
-    is_regular = k.logical_and(k.greater(magnitude, 0), k.less(magnitude, math.inf))
-    return k.where(is_regular, k.copysign(result, x), x)
+    return k.where(is_positive(k, magnitude), k.copysign(result, x), x)
 
 
 @function

@@ -12,7 +12,7 @@ from .elements import dtype_of, lanes_of, suffix_of
 FUNCTIONS = {}
 NAMES = set()
 # How many calls of one builder are inlined, where it does not say; LLVM itself would inline thousands.
-FEW_CALLS = 4
+FEW_CALLS = 6
 
 
 def function(emit):

@@ -1,0 +1,70 @@
+"""The jit suite: whole steps, compiled, beside eager and compiled rivals at their best.
+
+Every rival starts from the same numbers; one whose first 20 results are not those of the others is refused.
+"""
+
+import importlib
+from dataclasses import replace
+from functools import partial
+
+from .case import Compilation, Curve, FirstCall, Peak, Quick, Timed
+from .workloads import chain, elementwise, nothing, perceptron, pinn, policy
+from .workloads.perceptron import Task
+
+CLASSIFIER = Task((784, 512, 256, 10), "ReLU", 128)
+TINY = Task((2, 16, 16, 1), "Tanh", 32, is_classifier=False)
+COMPILERS = ("retrograde", "torch", "torch.compile", "jax", "tinygrad")
+
+
+def small_and_large(name):
+    """Steps with a batch of 2 and with one where activations outweigh everything else."""
+    on = perceptron.ALL[name](CLASSIFIER)
+    return tuple(on(*replace(CLASSIFIER, batch=batch).data()) for batch in (2, 4096))
+
+
+def curve(name, width, threads):
+    """A step of a perceptron of a width, on a number of threads."""
+    importlib.import_module(name).set_num_threads(threads)
+    task = Task((10, width, width, 10), "ReLU", 128)
+    return perceptron.ALL[name](task)(*task.data())
+
+
+def unrolled():
+    """Rivals that compile the chain unrolled ever more often, and the number of ops of each."""
+    makers = {"retrograde": (chain.retrograde, (300, 1_500, 7_500)), "jax": (chain.jax, (300, 1_500))}
+    rivals, operations = {}, {}
+    for library, (maker, lengths) in makers.items():
+        for length in lengths:
+            name = f"{library}, {length} times"
+            rivals[name], operations[name] = partial(maker, length), chain.OPS_A_TURN * length
+    return rivals, operations
+
+
+UNROLLED, OPERATIONS = unrolled()
+MS_AN_OP = 0.25
+
+CASES = [
+    Timed("a-mlp", "one Adam step of a 784-512-256-10 perceptron, ReLU, cross entropy, batch 128, float32",
+          perceptron.rivals(CLASSIFIER), goals={"torch": 1.8, "jax": 1.3, "tinygrad": 1}),
+    Quick("b-tiny-mlp", "one Adam step of a 2-16-16-1 perceptron, tanh, mean squared error, batch 32, float32",
+          perceptron.rivals(TINY), goals={"torch": 15, "jax": 5, "tinygrad": 1}),
+    Timed("e-elementwise", "sum(sin x · exp(-x²) + tanh x · log1p(x²)) and its gradient, 1 million float32 numbers",
+          elementwise.RIVALS, goals={"torch": 15, "torch.compile": 5, "jax": 15, "tinygrad": 1}),
+    Quick("f-chain", "y = y·0.99 + sin(y)·0.01, 300 times, the sum and its gradient, 10 float64 numbers",
+          chain.RIVALS, goals={"torch": 150, "jax": 2.5, "tinygrad": 1}),
+    Timed("i-pinn", "one Adam step of a 2-64-64-64-1 tanh network on u_t = 0.1 u_xx + source at 1,024 points, float32",
+          pinn.RIVALS, goals={"torch": 4, "jax": 1.5, "tinygrad": 1}),
+    Quick("j-policy", "the answer of an 8-32-32-4 tanh network to one observation, a NumPy array, float32",
+          policy.RIVALS, goals={"torch": 2, "jax": 6, "tinygrad": 1}),
+    FirstCall("first-call", "the first call of the step of a-mlp, without and with what an earlier process compiled",
+              perceptron.rivals(CLASSIFIER, COMPILERS), goals={"retrograde, cold": 500, "retrograde, warm": 100}),
+    Compilation("compile", "the first call of the compiled chain of f-chain, unrolled ever more often",
+                UNROLLED, goals={name: MS_AN_OP * count for name, count in OPERATIONS.items() if name.startswith("retrograde")},
+                operations=OPERATIONS),
+    Peak("memory", "peak memory of the step of a-mlp with batch 4096",
+         {name: partial(small_and_large, name) for name in COMPILERS}),
+    Quick("empty", "a compiled call that adds 1 to one number", nothing.RIVALS, goals={"retrograde": 5}),
+    Curve("width", "one Adam step of a 10-w-w-10 perceptron, ReLU, cross entropy, batch 128, float32",
+          {name: partial(curve, name) for name in ("retrograde", "torch")},
+          sizes=(8, 16, 32, 46, 64, 128, 256, 512, 1024, 2048, 4096)),
+]

@@ -1,0 +1,171 @@
+"""The values of a loop kernel's entries: numbers from memory, bounds, and operations on them."""
+
+from llvmlite import ir
+
+from ...dtypes import name_of
+from ..expression import Constant, Inside, Load, Select
+from ..kinds import IDENTITIES
+from .loop_plan import FLAG
+from .vecmath.elements import dtype_of, lanes_of, type_of
+
+_INDEX = ir.IntType(64)
+
+
+class Values:
+    """The part of a kernel's writer that computes entries."""
+
+    def _value(self, number, entry):
+        word = self.entry.numbers.get(("constant", number))
+        if word is not None:
+            value = self.ir.bitcast(word, ir.DoubleType())
+            return self.k.convert(value, entry.dtype) if entry.dtype else value
+        if isinstance(entry, Constant):
+            return self.k.constant(entry.value, entry.dtype, 1) if entry.dtype else entry.value
+        if isinstance(entry, Load):
+            return self._load(number, entry)
+        if isinstance(entry, Inside):
+            return self._inside(entry)
+        if isinstance(entry, Select):
+            inside, outside = (self.k.convert(self._typed(self.values[n], entry.dtype), entry.dtype)
+                               for n in (entry.inside, entry.outside))
+            return self.k.where(self.values[entry.guard], inside, outside)
+        return self._paired(number, entry) or self._apply(entry, [self.values[n] for n in entry.arguments])
+
+    def _paired(self, number, entry):
+        """The value of a sine or cosine whose counterpart is wanted too: both are found together."""
+        partner = self.plan.partners.get(number)
+        if partner is None:
+            return None
+        dtype = name_of(entry.node.dtype)
+        pair = self.k.sincos(self.k.convert(self._typed(self.values[entry.arguments[0]], dtype), dtype))
+        sine, cosine = pair if entry.node.op.name == "sin" else pair[::-1]
+        self.values[partner] = cosine
+        return sine
+
+    def _address(self, name, part, moved=None):
+        """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""
+        place = self.entry.numbers.get(name, _INDEX(0))
+        place = place if moved is None else self.ir.add(place, moved)
+        steps, buffer, dtype = part.steps, part.buffer, part.dtype
+        for loop, step in enumerate(steps):
+            if step:
+                move = self.counters[loop] if step == 1 else self.ir.mul(self.counters[loop], _INDEX(step))
+                place = self.ir.add(place, move)
+        return self.k.offset(self.pointers[id(buffer)], place, dtype)
+
+    def _load(self, number, entry, moved=None):
+        where = self._address(("start", number), entry, moved)
+        step = entry.steps[self.vector] if self.vector is not None else 0
+        mask = self.mask if entry.guard is None else self._combined(self.values[entry.guard])
+        if entry.chosen:
+            return self._chosen(entry, where, step, mask)
+        if self.lanes == 1 or step == 0:
+            return self.k.load(where if entry.guard is None else self._safe(where, self.values[entry.guard], entry), entry.dtype, 1)
+        if step == 1:
+            return self.k.load_masked(where, mask, entry.dtype) if mask else self.k.load(where, entry.dtype)
+        return self._gathered(entry, [self._ahead(where, lane * step, entry) for lane in range(self.lanes)], mask)
+
+    def _ahead(self, where, count, entry):
+        return self.k.offset(where, _INDEX(count), entry.dtype)
+
+    def _combined(self, guard):
+        """The lanes that count and for which a guard holds."""
+        guard = self.k.broadcast(guard, self.lanes)
+        return guard if self.mask is None else self.k.bitwise_and(guard, self.mask)
+
+    def _safe(self, where, guard, entry):
+        """An address that may be read even where no lane of the guard holds: the buffer's first element."""
+        return self.ir.select(self.k.any(guard), where, self.pointers[id(entry.buffer)])
+
+    def _chosen(self, entry, where, step, mask):
+        """Elements at positions that are computed; a position that is out of range is noted, and read as the first."""
+        ((number, stride, size),) = entry.chosen
+        position = self._position(self.values[number], size, mask)
+        if self.lanes == 1 or lanes_of(position) == 1:
+            at = self.k.offset(where, self.ir.mul(position, _INDEX(stride)), entry.dtype)
+            if self.lanes == 1 or step == 0:
+                return self.k.load(at if entry.guard is None else self._safe(at, self.values[entry.guard], entry), entry.dtype, 1)
+            if step == 1:
+                return self.k.load_masked(at, mask, entry.dtype) if mask else self.k.load(at, entry.dtype)
+            return self._gathered(entry, [self._ahead(at, lane * step, entry) for lane in range(self.lanes)], mask)
+        places = []
+        for lane in range(self.lanes):
+            place = self.ir.add(self.ir.mul(self.k.lane(position, lane), _INDEX(stride)), _INDEX(lane * step))
+            places.append(self.k.offset(where, place, entry.dtype))
+        return self._gathered(entry, places, mask)
+
+    def _position(self, value, size, mask):
+        """A position counted from the front, 0 in place of one that is out of range."""
+        position = self.k.convert(value, "int64")
+        position = self.k.where(self.k.less(position, 0), self.k.add(position, size), position)
+        holds = self.k.less_unsigned(position, size)
+        counts = None if mask is None else mask if lanes_of(holds) > 1 else self.k.any(mask)
+        self._note(holds if counts is None else self.k.bitwise_or(holds, self.k.bitwise_not(counts)))
+        return self.k.where(holds, position, 0)
+
+    def _gathered(self, entry, places, mask):
+        """Elements at addresses, one for each lane; lanes outside the mask read the buffer's first."""
+        found = ir.Constant(type_of(entry.dtype, self.lanes), ir.Undefined)
+        for lane, place in enumerate(places):
+            number = ir.IntType(32)(lane)
+            if mask is not None:
+                place = self.ir.select(self.ir.extract_element(mask, number), place, self.pointers[id(entry.buffer)])
+            found = self.ir.insert_element(found, self.k.load(place, entry.dtype, 1), number)
+        return found
+
+    def _inside(self, entry):
+        """Whether the point is inside all bounds: for each lane, where they move with the vector loop."""
+        holds = None if entry.outer is None else self.values[entry.outer]
+        for start, along, size in entry.bounds:
+            place = _INDEX(start)
+            for loop, step in enumerate(along):
+                if step:
+                    place = self.ir.add(place, self.ir.mul(self.counters[loop], _INDEX(step)))
+            step = along[self.vector] if self.vector is not None else 0
+            if step and self.lanes > 1:
+                lanes = ir.Constant(ir.VectorType(_INDEX, self.lanes), [lane * step for lane in range(self.lanes)])
+                place = self.ir.add(self.k.broadcast(place, self.lanes), lanes)
+            bound = self.k.less_unsigned(place, size)
+            holds = bound if holds is None else self.k.bitwise_and(*self.k.lift(holds, bound))
+        return holds
+
+    def _apply(self, entry, operands):
+        node, op = entry.node, entry.node.op
+        if op.name == "astype" or op.name in IDENTITIES:
+            return self.k.convert(self._typed(operands[0], name_of(node.dtype)), name_of(node.dtype))
+        wanted = _operand_dtypes(node, operands)
+        operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
+        operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
+        return (op.emit or getattr(type(self.k), op.name, None) or _library(op.name))(self.k, *operands)
+
+    def _typed(self, x, dtype):
+        return x if x is None or isinstance(x, ir.Value) else self.k.constant(x, dtype, 1)
+
+    def _check(self, holds):
+        """Set the flag where a check fails in a lane that counts."""
+        if self.mask is not None and lanes_of(holds) > 1:
+            holds = self.k.bitwise_or(holds, self.k.bitwise_not(self.mask))
+        self._note(holds)
+
+    def _note(self, holds):
+        with self.ir.if_then(self.k.any(self.k.bitwise_not(holds)), likely=False):
+            self.ir.store(_INDEX(1), self.pointers[id(FLAG)])
+
+
+def _library(name):
+    return lambda k, *operands: getattr(k, name)(*operands)
+
+
+def _operand_dtypes(node, operands):
+    """What each operand is converted to before the op: masks stay masks, the others meet in one dtype."""
+    name = node.op.name
+    if name.startswith("logical_") or (name.startswith("bitwise_") and node.dtype.kind == "b"):
+        return ["bool"] * len(operands)
+    if name == "where":
+        return ["bool", name_of(node.dtype), name_of(node.dtype)]
+    common = name_of(node.dtype)
+    if common == "bool":
+        known = [x for x in operands if isinstance(x, ir.Value)]
+        order = ("bool", "int8", "int16", "int32", "int64", "float32", "float64")
+        common = max((dtype_of(x) for x in known), key=order.index)
+    return [common] * len(operands)

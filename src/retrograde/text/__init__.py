@@ -1,0 +1,42 @@
+"""Text on the same graph as numbers: variables with roles, feedback as gradients, prompts trained like weights."""
+
+from .basics import Add, Split, Sum, add, split, sum
+from .bridge import embed, logprobs, to_tensor
+from .chat import Chat, chat
+from .data import items
+from .descent import TextualGradientDescent
+from .edits import Patches, Rewrite
+from .embedding import HashedWords
+from .evaluate import Evaluation, evaluate
+from .evaluators import exact_match, f1, fits_schema, matches
+from .files import load, save
+from .gate import Validation, compare
+from .journal import Edit, Step
+from .judge import VERDICT, judge
+from .models import (
+    Budget,
+    Budgeted,
+    Cached,
+    HTTPModel,
+    LanguageModel,
+    LocalModel,
+    Recorded,
+    Replayed,
+    Retry,
+    ScriptedLM,
+    default_model,
+    tracing,
+)
+from .module import Module
+from .optimizer import TextOptimizer
+from .pareto import ParetoSearch
+from .parsing import parse
+from .preview import backward_cost
+from .prompts import PROMPTS
+from .report import page
+from .search import DiscreteSearch, FewShotSearch
+from .shaping import branch, format, join, select, slice
+from .spaces import Demonstrations, Options
+from .training import Run, train
+from .variable import Parameter, Variable
+from .wording import feedback_style, using_prompts

@@ -1,0 +1,146 @@
+"""The algebra of text: cotangents are tuples of feedback, which add by joining, in the order of the uses."""
+
+from contextlib import nullcontext
+from functools import partial
+from itertools import zip_longest
+
+from ..core.algebra import Algebra
+from ..core.function import Function
+from ..core.graph import ancestors
+from ..core.value import Cotangents, Value
+from ..errors import DTypeError, GraphError, ShapeError
+from .data import shape_of
+
+# What a variable may know of itself beside its data and its role.
+_NOTES = ("path", "failures", "padding")
+
+
+class Feedback(tuple):
+    """Feedback variables that arrived for one value, in the order of its uses in the forward pass."""
+
+    __slots__ = ()
+
+    def __add__(self, arrived):
+        # The walk goes back: what arrives later comes from an earlier use.
+        return Feedback((*arrived, *self))
+
+
+class Gathering(Function):
+    """Base of Functions whose `backward` is called once, with all feedback of each output as a tuple, however many uses."""
+
+
+class Critic(Function):
+    """Base of Functions that know what was wrong by themselves, so that `backward` may start behind them without feedback."""
+
+
+class TextAlgebra(Algebra):
+    """How text and feedback behave."""
+
+    native = str
+
+    def wrap(self, data):
+        return data
+
+    def describe(self, data):
+        shape = shape_of(data)
+        return f"a batch of {shape[0]}" if shape else type(data).__name__
+
+    def is_differentiable(self, data):
+        return True
+
+    def check_differentiable(self, data):
+        """Every kind of text can have feedback."""
+
+    def quiet(self):
+        return nullcontext()
+
+    def seed(self, value):
+        if not any(_gives_feedback(record) for record in ancestors([value.record])):
+            raise GraphError(f"backward from {value.role!r} needs feedback: pass it, as in y.backward('too long'), or end with "
+                             "an evaluator or a judge, which finds the feedback itself")
+        return Feedback((self.kind("", f"feedback to {value.role}"),))
+
+    def check_seed(self, value, seed):
+        given = self.carried(seed, False, f"feedback to {value.role}")
+        for feedback in given:
+            _check_fits(value, feedback.data)
+        return given
+
+    def zero(self, data):
+        return Feedback()
+
+    def carried(self, cotangent, as_value, role="feedback"):
+        if cotangent is None:
+            return Feedback()
+        if isinstance(cotangent, (Feedback, Cotangents)):
+            return cotangent
+        if isinstance(cotangent, (list, tuple)) and all(isinstance(item, Value) for item in cotangent):
+            return Feedback(cotangent)
+        if isinstance(cotangent, Value) and cotangent.algebra is not self:
+            raise DTypeError(f"feedback to text must be text or plain numbers, got {type(cotangent).__name__}; "
+                             "let a bridge such as text.embed put a numeric gradient into words")
+        return Feedback((cotangent if isinstance(cotangent, Value) else self.kind(cotangent, role),))
+
+    def shown(self, cotangent):
+        return cotangent
+
+    def pull(self, function, ctx, cotangents):
+        """`backward` is called once for each feedback, with one variable per output; nothing is merged."""
+        if issubclass(function, Gathering):
+            return function.backward(ctx, *cotangents)
+        columns = [c if c.__class__ is Feedback else (c,) for c in cotangents]
+        found = None
+        for row in zip_longest(*columns) if any(columns) else [(None,) * len(columns)]:
+            path = next((feedback.path for feedback in row if feedback is not None), ())
+            answer = function.backward(ctx, *[self.kind("", "feedback") if f is None else f for f in row])
+            answer = answer if isinstance(answer, tuple) else (answer,)
+            found = [()] * len(answer) if found is None else found
+            found = [(*f, *self._labelled(a, (*path, function.__name__))) for f, a in zip(found, answer, strict=True)]
+        return tuple([Feedback(f) if f else None for f in found or ()])
+
+    def _labelled(self, answer, path):
+        """What a backward gave for one input, as feedback that says by which way it came."""
+        given = self.carried(answer, False)
+        return [f if len(f.path) >= len(path) else self.kind.remade(f.role, f.data, path=path) for f in given]
+
+    def maker(self, value):
+        held = value.__dict__
+        if held.keys().isdisjoint(_NOTES):
+            return partial(self.kind.remade, value.role)
+        return partial(self.kind.remade, value.role, **{name: held[name] for name in _NOTES if name in held})
+
+    def fits(self, operand, result, broadcasts):
+        return None
+
+    def fit(self, cotangent, target):
+        return cotangent
+
+    def accumulate(self, value, cotangent):
+        for feedback in self.carried(cotangent, False):
+            value.append_grad(feedback)
+
+    def is_view(self, data, source):
+        return False
+
+    def owner(self, data):
+        return data
+
+    def find_anomaly(self, data):
+        return None
+
+    def find_nan(self, data):
+        return None
+
+
+def _gives_feedback(record):
+    return record.op is not None and issubclass(getattr(record.op, "source", Function), Critic)
+
+
+def _check_fits(value, data):
+    """Raise a ShapeError unless `data` is feedback for all of `value`, or for each sample of its batch."""
+    if isinstance(data, list) and (not isinstance(value.data, list) or len(data) != len(value.data)):
+        raise ShapeError(f"feedback must be one scalar, or a list with one item for each sample: got {len(data)} items for "
+                         f"{value.algebra.describe(value.data)} ({value.role})")
+
+
+texts = TextAlgebra()

@@ -1,0 +1,160 @@
+"""The bridge: text to numbers forward, numeric gradients to feedback back. One graph holds both."""
+
+import numpy as np
+
+from ..errors import ArgumentError, DTypeError, ModelError
+from ..tensor.tensor import Tensor
+from .algebra import Feedback, Gathering, texts
+from .basics import check_variables
+from .chat import explained, used
+from .conversation import Conversation, shortened
+from .data import as_text, scalars, shape_of
+from .embedding import HashedWords
+from .models.batch import complete_all
+from .models.trace import calls_for
+from .wording import prompt
+
+#: Samples with less than this share of the largest derivative have nothing to say.
+_SILENT = 0.01
+
+
+class ToTensor(Gathering):
+    """Numbers of a text variable as a tensor: see `to_tensor`."""
+
+    @staticmethod
+    def forward(ctx, x, dtype):
+        check_variables("to_tensor", (x,))
+        strange = [scalar for scalar in scalars(x.data) if not isinstance(scalar, (int, float))]
+        if strange:
+            raise DTypeError(f"to_tensor takes numbers, and {x.role!r} holds {strange[0]!r:.60}; convert it with x.to(float)")
+        ctx.role = x.role
+        return Tensor(np.array(x.data, dtype))
+
+    @staticmethod
+    def backward(ctx, g):
+        return _numeric(ctx, g.data), None
+
+
+class Embed(Gathering):
+    """Texts as vectors: see `embed`."""
+
+    @staticmethod
+    def forward(ctx, x, embedding, dtype):
+        check_variables("embed", (x,))
+        ctx.role, ctx.embedding, ctx.is_batch = x.role, embedding, x.is_batch
+        ctx.texts = [as_text(text) for text in x.data] if x.is_batch else [as_text(x.data)]
+        rows = np.asarray(embedding(ctx.texts), dtype)
+        if rows.ndim != 2 or len(rows) != len(ctx.texts):
+            raise ArgumentError(f"an embedding must give one vector for each text, got shape {rows.shape} for {len(ctx.texts)} "
+                                "texts")
+        ctx.rows = rows
+        return Tensor(rows if x.is_batch else rows[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        gradient = np.atleast_2d(g.data)
+        sizes = np.abs(gradient).max(axis=1)
+        said = [_embedded(ctx, *row) if size > _SILENT * sizes.max() else ""
+                for row, size in zip(zip(ctx.texts, ctx.rows, gradient, strict=True), sizes, strict=True)]
+        return Feedback((_said(ctx, said if ctx.is_batch else said[0]),)) if any(said) else None, None, None
+
+
+class LabelLogprobs(Gathering):
+    """The log-probabilities of labels after a conversation: see `logprobs`."""
+
+    @staticmethod
+    def forward(ctx, model, plan, labels, feedback_model, options, role, dtype, *variables):
+        ctx.feedback_model, ctx.role, ctx.used, ctx.demonstrations = feedback_model, role, used(variables), plan.demonstrations
+        ctx.labels = labels
+        ctx.requests = plan.requests([variable.data for variable in variables], labels=labels, **options)
+        if None in ctx.requests:
+            raise ArgumentError(f"logprobs needs every sample, and number {ctx.requests.index(None)} is missing")
+        with calls_for(role):
+            found = complete_all(model, ctx.requests)
+        ctx.rows = np.array([_logprobs(answer) for answer in found], dtype)
+        if ctx.rows.shape != (len(found), len(labels)):
+            raise ArgumentError(f"{model.name} does not tell the probabilities of labels; use a LocalModel")
+        ctx.answers = [labels[i] for i in ctx.rows.argmax(axis=1)]
+        return Tensor(ctx.rows if plan.size is not None else ctx.rows[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        gradient = np.atleast_2d(g.data)
+        sizes = np.abs(gradient).max(axis=1)
+        said = [_labelled(ctx, rows, slopes) if size > _SILENT * sizes.max() else ""
+                for rows, slopes, size in zip(ctx.rows, gradient, sizes, strict=True)]
+        return (None,) * 7 + explained(ctx, [_said(ctx, said)], ctx.needs_input_grad[7:])
+
+
+def to_tensor(x, dtype=np.float32):
+    """The numbers of a text variable as a tensor in the same graph; its gradient comes back as numbers.
+
+    >>> score = rg.text.Variable([0.5, 1.0], role="score", requires_grad=True)
+    >>> (rg.text.to_tensor(score) * 2).sum().backward()
+    >>> score.grad[0].data
+    [2.0, 2.0]
+    """
+    return ToTensor.apply(x, dtype)
+
+
+def embed(x, embedding=None, dtype=np.float32):
+    """Texts as vectors, shape (samples, size); (size,) of a single text.
+
+    `embedding` maps a list of texts to an array; the default is a HashedWords. Backward, each sample is told how the loss
+    depends on it, and if the embedding can `explain`, which words raise and lower it.
+
+    >>> x = rg.text.Variable(["good film", "bad film"], role="review", requires_grad=True)
+    >>> rg.text.embed(x).shape
+    (2, 256)
+    """
+    return Embed.apply(x, embedding or HashedWords(), dtype)
+
+
+def logprobs(model, messages, labels, inputs=None, *, demonstrations=None, feedback_model=None, role="label", dtype=np.float32,
+             **options):
+    """The log-probability of each of `labels` as the answer to a conversation: shape (samples, labels).
+
+    The other arguments are those of `chat`. Backward, the derivative of the loss says for each sample which label should be
+    likelier and by how much the loss would fall, and that is handed on as feedback on an answer is. If a call fails, its
+    error is raised: a loss needs every sample.
+    """
+    labels = tuple(labels)
+    if len(labels) < 2:
+        raise ArgumentError(f"logprobs needs at least two labels, got {list(labels)}")
+    plan = Conversation.of(messages, inputs, demonstrations)
+    return LabelLogprobs.apply(model, plan, labels, feedback_model, options, role, dtype, *plan.variables)
+
+
+def _logprobs(answer):
+    if isinstance(answer, ModelError):
+        raise answer
+    return answer.logprobs
+
+
+def _labelled(ctx, logs, slopes):
+    """What the derivatives of the loss in the log-probabilities of one sample say."""
+    better, worse = int(slopes.argmin()), int(slopes.argmax())
+    if slopes[better] >= 0:  # every label should be less likely: the best of them is the one that hurts least
+        return ""
+    chances = np.exp(logs)
+    return prompt("label", better=ctx.labels[better], worse=ctx.labels[worse], p_better=f"{chances[better]:.2g}",
+                  p_worse=f"{chances[worse]:.2g}", gain=f"{-slopes[better]:.2g}")
+
+
+def _embedded(ctx, text, row, slopes):
+    """What the derivatives of the loss in one vector say about its text."""
+    explain, words = getattr(ctx.embedding, "explain", None), ""
+    if explain is not None:
+        found = [(word, slope) for word, slope in explain(text, slopes) if slope]
+        for verb, chosen in (("raise", [w for w, s in found if s > 0]), ("lower", [w for w, s in found if s < 0])):
+            words += f"; words that {verb} it: {', '.join(chosen[:5])}" if chosen else ""
+    return f'"{shortened(text, 200)}": ' + prompt("embedding", change=f"{float(row @ slopes):+.2g}", words=words)
+
+
+def _said(ctx, data):
+    return texts.kind.remade(f"feedback to {ctx.role}", data, path=(f"numbers of {ctx.role}",))
+
+
+def _numeric(ctx, array):
+    data = array.tolist()
+    return Feedback((_said(ctx, data),)) if np.any(array) or shape_of(data) == () else None

@@ -1,0 +1,79 @@
+"""Evaluators with exact rules: equality, overlap of words, patterns, and the schema of JSON."""
+
+import re
+from collections import Counter
+
+from ..errors import ParseError
+from .data import as_text
+from .evaluate import evaluate
+from .parsing import loaded
+from .schema import faults
+
+
+def normalized(text):
+    """`text` in lower case, without punctuation at its ends and with single spaces.
+
+    >>> normalized(' The  Answer. ')
+    'the answer'
+    """
+    return " ".join(as_text(text).lower().split()).strip(" .,;:!?\"'`()[]*")
+
+
+def exact_match(prediction, target, *, normalize=normalized):
+    """1 where the prediction equals the target after `normalize` (None: as it is), else 0.
+
+    >>> answer = rg.text.Variable(["Blue.", "red"], role="colour", requires_grad=True)
+    >>> rg.text.exact_match(answer, ["blue", "green"]).scores
+    [1.0, 0.0]
+    """
+    prepare = normalize or (lambda text: text)
+    return evaluate(prediction, target, lambda p, t: (prepare(p) == prepare(t), f'it should be "{t}", not "{p}"'),
+                    name="exact match")
+
+
+def f1(prediction, target):
+    """The harmonic mean of precision and recall of the target's words, after lower-casing and without punctuation.
+
+    >>> answer = rg.text.Variable("the blue sky", role="answer")
+    >>> rg.text.f1(answer, "a blue sky").score.data
+    0.6666666666666666
+    """
+    return evaluate(prediction, target, _f1, name="F1")
+
+
+def _f1(prediction, target):
+    said, wanted = (Counter(re.findall(r"\w+", as_text(text).lower())) for text in (prediction, target))
+    shared = (said & wanted).total()
+    total = said.total() + wanted.total()
+    missing, extra = wanted - said, said - wanted
+    parts = [f"{word} {', '.join(found)}" for word, found in (("it lacks", missing), ("it should not say", extra)) if found]
+    return 2 * shared / total if total else 1.0, f'"{prediction}" compared with "{target}": {"; ".join(parts) or "equal"}'
+
+
+def matches(prediction, pattern, *, flags=0):
+    """1 where the regular expression is found in the prediction, else 0.
+
+    >>> rg.text.matches(rg.text.Variable("Order 66", role="reply"), r"\\d+").score.data
+    1.0
+    """
+    compiled = re.compile(pattern, flags)
+    return evaluate(prediction, pattern, lambda p, t: (compiled.search(as_text(p)) is not None,
+                                                       f'"{p}" should match the pattern {t}'), name="pattern")
+
+
+def fits_schema(prediction, schema):
+    """1 where the prediction holds a JSON object that keeps to a JSON schema, else 0, with what is wrong and where.
+
+    >>> reply = rg.text.Variable('{"age": "ten"}', role="reply", requires_grad=True)
+    >>> found = rg.text.fits_schema(reply, {"properties": {"age": {"type": "integer"}}})
+    >>> found.explanation.data
+    'age must be of type integer, got "ten"'
+    """
+    def check(text, _):
+        try:
+            wrong = faults(loaded(as_text(text)), schema)
+        except ParseError as error:
+            wrong = [str(error)]
+        return not wrong, "; ".join(wrong)
+
+    return evaluate(prediction, None, check, name="schema")

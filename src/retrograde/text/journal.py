@@ -1,0 +1,47 @@
+"""The journal of a tuning run: every step, with what it tried, why, and whether it was kept."""
+
+from dataclasses import asdict, dataclass, field
+
+
+@dataclass
+class Edit:
+    """What a step tried on one parameter: the data before and after, and the feedback behind it."""
+
+    role: str
+    before: object
+    after: object
+    feedback: list = field(default_factory=list)
+
+
+@dataclass
+class Step:
+    """One step. `outcome` is "accepted", "rejected", "unchanged" (there was nothing to do) or "failed"; `reason` says why.
+
+    Scores are means over the validation items, `p` the probability of such a gain by chance; None without validation.
+    """
+
+    number: int
+    outcome: str
+    reason: str = ""
+    edits: list = field(default_factory=list)
+    before: float | None = None
+    after: float | None = None
+    p: float | None = None
+
+    @property
+    def is_accepted(self):
+        """Whether the parameters have changed."""
+        return self.outcome == "accepted"
+
+    def to_dict(self):
+        """The step as JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data):
+        """The step that `to_dict` described."""
+        return cls(**{**data, "edits": [Edit(**edit) for edit in data["edits"]]})
+
+    def __str__(self):
+        scores = "" if self.after is None else f" {self.before:.3f} → {self.after:.3f}"
+        return f"step {self.number}: {self.outcome}{scores}{f' ({self.reason})' if self.reason else ''}"

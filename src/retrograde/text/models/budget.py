@@ -1,0 +1,188 @@
+"""Limits on calls, tokens and money, which stop a call before it would pass one."""
+
+import threading
+from collections import deque
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from ...errors import ArgumentError, BudgetError, ModelError
+from .base import Wrapper
+
+#: What a model inside calls before it asks its provider again after an attempt that may have been charged for.
+_EXTRA_CHARGES: ContextVar[tuple] = ContextVar("extra_charges", default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """An amount of calls, tokens and money."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other):
+        return Usage(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def __sub__(self, other):
+        return Usage(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
+
+
+class Budget:
+    """Limits that one or more models share; None is no limit.
+
+    For each call the most that it can take is set aside first, and settled when it has ended. A call that would pass a limit
+    waits while others are running, whose leftovers may make room, and is refused when none is left: with a BudgetError.
+
+    >>> from retrograde.text.models import Budgeted, ScriptedLM
+    >>> budget = Budget(calls=1)
+    >>> model = Budgeted(ScriptedLM(["one", "two"]), budget)
+    >>> model("first"), budget.spent.calls
+    ('one', 1)
+    """
+
+    def __init__(self, *, calls=None, tokens=None, cost=None):
+        for name, limit in (("calls", calls), ("tokens", tokens), ("cost", cost)):
+            if limit is not None and not limit >= 0:
+                raise ArgumentError(f"the limit on {name} must be 0 or more, got {limit}")
+        self.calls, self.tokens, self.cost = calls, tokens, cost
+        self.spent = Usage()
+        self._set_up()
+
+    def reserve(self, amount: Usage) -> Future:
+        """A Future that is done when `amount` is set aside, and fails with a BudgetError when that is refused."""
+        future = Future()
+        with self._lock:
+            self._waiting.append((amount, future))
+            self._admit()
+        return future
+
+    def settle(self, reserved: Usage, spent: Usage):
+        """End a call for which `reserved` was set aside: `spent` is what it took."""
+        with self._lock:
+            self._held, self._running = self._held - reserved, self._running - 1
+            self.spent += spent
+            if not self._running:
+                self._held = Usage()  # no rounding error of many additions stays
+            self._admit()
+
+    def state_dict(self):
+        """What was spent, as JSON data."""
+        return {"calls": self.spent.calls, "tokens": self.spent.tokens, "cost": self.spent.cost}
+
+    def load_state_dict(self, state):
+        """Go on from what was spent before."""
+        self.spent = Usage(**state)
+
+    def __repr__(self):
+        parts = [f"{name} {getattr(self.spent, name):g} of {limit:g}" for name, limit in self._limits().items()]
+        return f"Budget({', '.join(parts) or f'no limit, {self.spent.calls} calls, {self.spent.tokens} tokens'})"
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._set_up()
+
+    def _set_up(self):
+        self._held, self._running, self._waiting, self._lock = Usage(), 0, deque(), threading.RLock()
+
+    def _limits(self):
+        return {name: limit for name in ("calls", "tokens", "cost") if (limit := getattr(self, name)) is not None}
+
+    def _admit(self):
+        """Decide on those who wait, first come, first served."""
+        while self._waiting:
+            amount, future = self._waiting[0]
+            if future.cancelled():
+                self._waiting.popleft()
+                continue
+            passed = self._passed(self.spent + self._held + amount)
+            if passed and self._running and not self._passed(self.spent + amount):
+                return  # what the running calls leave over may be enough
+            self._waiting.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            if passed:
+                future.set_exception(BudgetError(self._refusal(passed, amount)))
+            else:
+                self._held, self._running = self._held + amount, self._running + 1
+                future.set_result(None)
+
+    def _passed(self, usage):
+        """The name of a limit that `usage` passes, or None."""
+        # Sums of prices are rounded; a limit that is met exactly is not passed.
+        return next((name for name, limit in self._limits().items() if getattr(usage, name) > limit * (1 + 1e-9)), None)
+
+    def _refusal(self, name, amount):
+        return (f"the limit of {getattr(self, name):g} on {name} would be passed: {getattr(self.spent, name):g} are spent, and "
+                f"this call may take {getattr(amount, name):g}; raise the limit, or lower max_tokens")
+
+
+class Budgeted(Wrapper):
+    """`model` under a budget: `Budgeted(model, calls=500)`, or `Budgeted(model, budget)` to share one between models.
+
+    Put a cache around it, not inside it: answers out of a cache cost nothing and need no room. A call that failed before
+    the provider did any work is free; one that failed later counts as what was set aside for it.
+    """
+
+    def __init__(self, model, budget=None, *, calls=None, tokens=None, cost=None):
+        super().__init__(model)
+        if budget is not None and (calls, tokens, cost) != (None, None, None):
+            raise ArgumentError("give a Budget, or limits, not both")
+        self.budget = Budget(calls=calls, tokens=tokens, cost=cost) if budget is None else budget
+        if self.budget.cost is not None and model.price is None:
+            raise ArgumentError(f"a limit on cost needs the price of {model.name}; give the model price=Price(prompt, completion)")
+
+    def steps(self, request):
+        prompt, answer = self.token_bound(request)
+        reservation = _Reservation(self.budget, Usage(1, prompt + answer, self.cost_of(prompt, answer)))
+        yield from reservation.take()
+        spent = reservation.amount
+        token = _EXTRA_CHARGES.set((*_EXTRA_CHARGES.get(), reservation.take_again))
+        try:
+            completion = yield request
+            spent = Usage() if completion.is_cached else Usage(1, completion.tokens, completion.cost)
+        except ModelError as error:
+            spent = reservation.amount if error.is_billed else Usage()
+            raise
+        finally:
+            _EXTRA_CHARGES.reset(token)
+            reservation.settle(spent)
+        return completion
+
+
+def charge_again():
+    """Steps (see Wrapper) to take before asking a provider again: every budget around sets aside one more call."""
+    for take_again in _EXTRA_CHARGES.get():
+        yield from take_again()
+
+
+class _Reservation:
+    """What is set aside in a budget for one call."""
+
+    def __init__(self, budget, amount):
+        self.budget, self.amount, self.is_held = budget, amount, False
+
+    def take(self):
+        """Wait until the amount is set aside. Who stops waiting leaves nothing behind."""
+        future = self.budget.reserve(self.amount)
+        try:
+            yield future
+        except BaseException:
+            if not future.cancel() and future.exception() is None:
+                self.budget.settle(self.amount, Usage())
+            raise
+        self.is_held = True
+
+    def take_again(self):
+        """Count what was set aside as spent, and set aside as much again."""
+        self.settle(self.amount)
+        yield from self.take()
+
+    def settle(self, spent):
+        """Give back what was set aside and not spent."""
+        if self.is_held:
+            self.is_held = False
+            self.budget.settle(self.amount, spent)

@@ -1,0 +1,120 @@
+"""Answers kept on disk: each is paid for once."""
+
+import json
+import os
+import secrets
+import threading
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+from ...errors import AnswerError
+from .base import Wrapper
+from .codec import canonical, completion_from_dict, completion_to_dict, digest, key_of, request_to_dict
+
+
+class Cached(Wrapper):
+    """`model` with its answers kept in `folder`, under a key made of the model's identity and the whole request.
+
+    Requests that differ in anything, `seed` and `sample` included, are kept apart, and errors are not kept. Equal requests that
+    run at once are asked once. Processes may share a folder: an entry appears whole or not at all, and a damaged one is
+    ignored and written again. `is_enabled=False` reads and writes nothing.
+
+    >>> import tempfile
+    >>> from retrograde.text.models import ScriptedLM
+    >>> model = Cached(ScriptedLM(["once"]), tempfile.mkdtemp())
+    >>> model("Hello"), model("Hello"), model.hits
+    ('once', 'once', 1)
+    """
+
+    def __init__(self, model, folder, *, is_enabled=True):
+        super().__init__(model)
+        self.folder, self.is_enabled = Path(folder), is_enabled
+        self.hits = self.misses = 0
+        self._set_up()
+
+    def steps(self, request):
+        if not self.is_enabled:
+            return (yield request)
+        key = key_of(self.identity, request)
+        while True:
+            found = self._read(key, request)
+            if found is None:
+                mine, running = self._join(key)
+                if mine is not None:
+                    return (yield from self._ask(key, request, mine))
+                found = yield running
+            if found is not None:
+                with self._lock:
+                    self.hits += 1
+                return replace(found, is_cached=True, cost=0.0, seconds=0.0)
+
+    def path_of(self, request):
+        """The file that holds the answer to `request`, if there is one."""
+        return self._path(key_of(self.identity, request))
+
+    def clear(self):
+        """Forget every answer in the folder."""
+        for path in self.folder.glob("??/*.json"):
+            path.unlink(missing_ok=True)
+
+    def _ask(self, key, request, mine):
+        """Complete the request, and tell those who wait for it: None sends them to try themselves."""
+        completion = None
+        try:
+            completion = yield request
+            self._write(key, request, completion)
+        finally:
+            with self._lock:
+                self.misses += 1
+                del self._running[key]
+            mine.set_result(completion)
+        return completion
+
+    def _join(self, key):
+        """(a Future to fulfil, None) for the first to ask, (None, that Future) for those who come while it runs."""
+        with self._lock:
+            if key in self._running:
+                return None, self._running[key]
+            self._running[key] = mine = Future()
+            mine.set_running_or_notify_cancel()  # from now on nobody can cancel it who only waits for it
+            return mine, None
+
+    def _path(self, key):
+        return self.folder / key[:2] / f"{key}.json"
+
+    def _read(self, key, request):
+        """The kept answer, or None: also for an entry that is damaged or belongs to something else."""
+        try:
+            entry = json.loads(self._path(key).read_text("utf-8", "surrogatepass"))
+            completion = completion_from_dict(entry["completion"])
+            is_whole = entry["digest"] == _digest(request, completion)
+        except (OSError, ValueError, TypeError, LookupError, RecursionError, AnswerError):
+            return None
+        return completion if is_whole else None
+
+    def _write(self, key, request, completion):
+        entry = {"model": self.identity, "request": request_to_dict(request), "completion": completion_to_dict(completion),
+                 "digest": _digest(request, completion)}
+        path = self._path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{key}.{os.getpid()}.{secrets.token_hex(4)}.part")
+        try:
+            draft.write_text(json.dumps(entry, ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _set_up(self):
+        self._running, self._lock = {}, threading.Lock()
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name not in {"_running", "_lock"}}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._set_up()
+
+
+def _digest(request, completion):
+    return digest(canonical([request_to_dict(request), completion_to_dict(completion)]))

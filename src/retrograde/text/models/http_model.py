@@ -1,0 +1,157 @@
+"""A client for servers that speak the OpenAI-compatible protocol."""
+
+import time
+import uuid
+from dataclasses import dataclass, replace
+from itertools import count
+from urllib.parse import urlsplit
+
+from ...errors import ArgumentError, TransientModelError
+from .base import LanguageModel, adrive, await_, drive, wait
+from .budget import charge_again
+from .codec import canonical
+from .retry import Retry, retry_after
+from .secret import secret_from
+from .transport import Transport
+from .wire import completion_of, payload
+
+_OPENAI = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """A body to send, and headers by which a server can tell a retry from a new call."""
+
+    body: dict
+    headers: dict
+
+
+class HTTPModel(LanguageModel):
+    """The model called `name` behind `base_url`, asked for chat completions.
+
+    The key is `api_key`, or the environment's RETROGRADE_API_KEY (OPENAI_API_KEY too, for OpenAI's own server); it is in no
+    text, log, pickle or error that this class makes. `timeout` bounds one attempt, in seconds, up to the last byte of the
+    answer. Transient faults (rate limits, the server's own faults, broken connections and bodies) are retried by `retry`;
+    others are reported at once. `extra` is added to the body of every request.
+
+    >>> HTTPModel("small", base_url="http://localhost:8000/v1")
+    HTTPModel(small at localhost:8000)
+    """
+
+    def __init__(self, name, *, base_url=_OPENAI, api_key=None, price=None, timeout=120.0, retry=None, max_concurrency=16,
+                 max_tokens=1024, max_tokens_name="max_tokens", extra=None):
+        self.model, self.base_url = name, base_url.rstrip("/")
+        place = urlsplit(self.base_url)
+        if place.username or place.password or place.query:
+            raise ArgumentError(f"base_url must hold no key, give it as api_key; got one for {place.hostname}")
+        if place.scheme not in {"http", "https"} or not place.hostname:
+            raise ArgumentError(f"base_url must be like https://host/v1, got {base_url!r}")
+        if not timeout > 0 or max_concurrency < 1:
+            raise ArgumentError(f"timeout and max_concurrency must be above 0, got {timeout} and {max_concurrency}")
+        self.name, self.price, self.timeout, self.retry = f"{name} at {place.netloc}", price, timeout, retry or Retry()
+        self.max_concurrency, self.max_tokens = max_concurrency, max_tokens
+        self.max_tokens_name, self.extra = max_tokens_name, dict(extra or {})
+        self._connect(api_key)
+
+    @property
+    def identity(self):
+        return f"{self.model} at {self.base_url} {self.max_tokens} {canonical(self.extra)}"
+
+    def complete(self, request):
+        return drive(self._steps(request), self._perform)
+
+    async def acomplete(self, request):
+        return await adrive(self._steps(request), self._aperform)
+
+    def stream(self, request):
+        """The text, piece by piece. A fault before the first piece is retried; one after it ends the stream with an error."""
+        post = self._post(request, is_streamed=True)
+        for attempt in count():
+            is_begun = False
+            try:
+                for piece in self._transport.lines(post.body, post.headers):
+                    is_begun = True
+                    yield piece
+            except TransientModelError as error:
+                fault = error
+            else:
+                return
+            wait(self._pause(fault, self.retry.retries if is_begun else attempt))
+
+    async def astream(self, request):
+        post = self._post(request, is_streamed=True)
+        for attempt in count():
+            is_begun = False
+            try:
+                async for piece in self._transport.alines(post.body, post.headers):
+                    is_begun = True
+                    yield piece
+            except TransientModelError as error:
+                fault = error
+            else:
+                return
+            await await_(self._pause(fault, self.retry.retries if is_begun else attempt))
+
+    def close(self):
+        self._transport.close()
+
+    async def aclose(self):
+        await self._transport.aclose()
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._connect(None)
+
+    def _connect(self, api_key):
+        secret = secret_from(api_key, ("RETROGRADE_API_KEY", "OPENAI_API_KEY")[: 2 if self.base_url == _OPENAI else 1])
+        self._transport = Transport(f"{self.base_url}/chat/completions", secret, timeout=self.timeout,
+                                    connections=self.max_concurrency)
+        self._resume_at = 0.0
+
+    def _steps(self, request):
+        """One call: posts and pauses until there is an answer, or a fault that is not to be retried."""
+        post, bound, start = self._post(request), self.token_bound(request), time.perf_counter()
+        for attempt in count():
+            # One call that is told to wait holds back the others too.
+            held = self._resume_at - time.monotonic()
+            if held > 0:
+                yield held
+            reply = yield post
+            try:
+                completion = completion_of(reply, self.name, bound)
+            except TransientModelError as error:
+                fault = error
+            else:
+                cost = self.cost_of(completion.prompt_tokens, completion.completion_tokens)
+                return replace(completion, cost=cost, seconds=time.perf_counter() - start)
+            pause = self._pause(fault, attempt, reply.headers)
+            if fault.is_billed:
+                yield from charge_again()
+            yield pause
+        raise AssertionError("the loop above ends only by returning or raising")
+
+    def _pause(self, fault, attempt, headers=None):
+        """The seconds to wait before asking again; raises the fault if that is not to be done."""
+        asked = retry_after(headers or {})
+        pause = self.retry.wait(attempt, asked)
+        if attempt >= self.retry.retries or pause is None:
+            why = f"asked {attempt + 1} times" if pause is not None else f"it asks to wait {asked:g} seconds"
+            fault.args = (f"{fault} ({why})",)
+            raise fault
+        if asked:
+            self._resume_at = max(self._resume_at, time.monotonic() + asked)
+        return pause
+
+    def _post(self, request, *, is_streamed=False):
+        body = payload(request, self.model, max_tokens=self.max_tokens, max_tokens_name=self.max_tokens_name,
+                       is_streamed=is_streamed, extra=self.extra)
+        return _Post(body, {"Idempotency-Key": str(uuid.uuid4())})
+
+    def _perform(self, step):
+        return self._transport.post(step.body, step.headers) if isinstance(step, _Post) else wait(step)
+
+    async def _aperform(self, step):
+        return await (self._transport.apost(step.body, step.headers) if isinstance(step, _Post) else await_(step))

@@ -1,0 +1,150 @@
+"""What was asked and answered: a record of every call of a language model made in a context."""
+
+import contextlib
+import functools
+import json
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from .codec import completion_to_dict, request_to_dict
+from .request import Completion, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: the model's name, what it was asked, the answer or the error, how long it took, and for which node."""
+
+    model: str
+    request: Request
+    completion: Completion | None
+    error: str | None
+    seconds: float
+    node: str | None
+
+    def to_dict(self):
+        """The call as JSON data."""
+        return {"model": self.model, "node": self.node, "seconds": round(self.seconds, 6), "error": self.error,
+                "request": request_to_dict(self.request),
+                "completion": completion_to_dict(self.completion) if self.completion else None}
+
+
+class Trace:
+    """The calls of a context, in the order in which they ended; those of one batch, in the order of its items."""
+
+    def __init__(self):
+        self.calls: list[Call] = []
+
+    def __len__(self):
+        return len(self.calls)
+
+    def __iter__(self):
+        return iter(self.calls)
+
+    @property
+    def tokens(self):
+        """Tokens paid for: those of answers out of a cache are not counted."""
+        return sum(call.completion.tokens for call in self.calls if call.completion and not call.completion.is_cached)
+
+    @property
+    def cost(self):
+        """Money spent."""
+        return sum(call.completion.cost for call in self.calls if call.completion)
+
+    def save(self, path):
+        """Write one line of JSON a call."""
+        Path(path).write_text("".join(json.dumps(call.to_dict(), ensure_ascii=False) + "\n" for call in self.calls),
+                              "utf-8", "surrogatepass")
+
+    def __repr__(self):
+        cached = sum(call.completion is not None and call.completion.is_cached for call in self.calls)
+        failed = sum(call.error is not None for call in self.calls)
+        return f"Trace({len(self.calls)} calls, {cached} cached, {failed} failed, {self.tokens} tokens, cost {self.cost:g})"
+
+
+_TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
+_NODE: ContextVar[str | None] = ContextVar("node", default=None)
+
+
+@contextlib.contextmanager
+def tracing(trace: Trace | None = None) -> Iterator[Trace]:
+    """Record every call of every model in the block, those of threads and tasks that it starts included.
+
+    >>> from retrograde.text.models import ScriptedLM
+    >>> with tracing() as trace:
+    ...     answer = ScriptedLM(["Yes."])("Is 89 prime?")
+    >>> trace.calls[0].completion.text
+    'Yes.'
+    """
+    trace = Trace() if trace is None else trace
+    token = _TRACE.set(trace)
+    try:
+        yield trace
+    finally:
+        _TRACE.reset(token)
+
+
+@contextlib.contextmanager
+def calls_for(node: str):
+    """Note in the trace that the calls in the block are made for the node called `node`."""
+    token = _NODE.set(node)
+    try:
+        yield
+    finally:
+        _NODE.reset(token)
+
+
+def current():
+    """The trace that calls are recorded in now, or None."""
+    return _TRACE.get()
+
+
+def recorded(complete):
+    """`complete` of a model, which reports to the trace of the context. A model inside another one does not report again."""
+
+    @functools.wraps(complete)
+    def reporting(self, request):
+        trace = _TRACE.get()
+        if trace is None:
+            return complete(self, request)
+        with _Report(trace, self, request) as report:
+            report.completion = complete(self, request)
+        return report.completion
+
+    return reporting
+
+
+def recorded_async(acomplete):
+    """`recorded` for a coroutine."""
+
+    @functools.wraps(acomplete)
+    async def reporting(self, request):
+        trace = _TRACE.get()
+        if trace is None:
+            return await acomplete(self, request)
+        with _Report(trace, self, request) as report:
+            report.completion = await acomplete(self, request)
+        return report.completion
+
+    return reporting
+
+
+class _Report:
+    """Adds one call to a trace when its block ends, however it ends."""
+
+    completion = None
+
+    def __init__(self, trace, model, request):
+        self.trace, self.model, self.request = trace, model, request
+
+    def __enter__(self):
+        self.start, self.token = time.perf_counter(), _TRACE.set(None)
+        return self
+
+    def __exit__(self, kind, error, _):
+        _TRACE.reset(self.token)
+        seconds = time.perf_counter() - self.start
+        reason = None if error is None else f"{type(error).__name__}: {error}"
+        self.trace.calls.append(Call(self.model.name, self.request, self.completion, reason, seconds, _NODE.get()))

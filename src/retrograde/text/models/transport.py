@@ -1,0 +1,142 @@
+"""How bytes get to a server and back, in threads and in event loops. The only file that knows httpx."""
+
+import asyncio
+import threading
+import time
+from functools import cached_property
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from ...extras import optional
+from .wire import Reply, StreamReader, fault_of
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Transport:
+    """Posts JSON to one address, over connections that are kept: one pool for threads, one for each event loop."""
+
+    def __init__(self, url, secret, *, timeout, connections):
+        self.url, self.secret, self.timeout, self.connections = url, secret, timeout, connections
+        self._lock, self._sync, self._async = threading.Lock(), None, WeakKeyDictionary()
+
+    @cached_property
+    def httpx(self):
+        """The library, looked for when it is needed."""
+        return optional("httpx", "text")
+
+    def post(self, body, headers):
+        """The Reply to `body`, read to its end within `timeout` seconds, however slowly it comes."""
+        deadline, chunks = time.monotonic() + self.timeout, []
+        try:
+            with self._client().stream("POST", self.url, json=body, headers=headers, auth=self._sign) as response:
+                for chunk in response.iter_bytes():
+                    chunks.append(chunk)
+                    if time.monotonic() > deadline:
+                        return self._late()
+                return self._reply(response, b"".join(chunks))
+        except self.httpx.HTTPError as error:
+            return self._failure(error)
+
+    async def apost(self, body, headers):
+        """`post` as a coroutine."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                client = await self._async_client()
+                response = await client.post(self.url, json=body, headers=headers, auth=self._sign)
+                return self._reply(response, response.content)
+        except self.httpx.HTTPError as error:
+            return self._failure(error)
+        except TimeoutError:
+            return self._late()
+
+    def lines(self, body, headers):
+        """The texts of a stream, one after another; `timeout` bounds the wait for each."""
+        reader, failure = StreamReader(), None
+        try:
+            with self._client().stream("POST", self.url, json=body, headers=headers, auth=self._sign) as response:
+                if response.is_success:
+                    yield from filter(None, map(reader.text_of, response.iter_lines()))
+                    reader.end()
+                else:
+                    failure = self._reply(response, response.read())
+        except self.httpx.HTTPError as error:
+            failure = self._failure(error)
+        if failure is not None:
+            raise fault_of(failure)  # here, where no error that knows the key is being handled
+
+    async def alines(self, body, headers):
+        """`lines` as an asynchronous iterator."""
+        reader, failure = StreamReader(), None
+        try:
+            client = await self._async_client()
+            async with client.stream("POST", self.url, json=body, headers=headers, auth=self._sign) as response:
+                if response.is_success:
+                    async for line in response.aiter_lines():
+                        text = reader.text_of(line)
+                        if text:
+                            yield text
+                    reader.end()
+                else:
+                    failure = self._reply(response, await response.aread())
+        except self.httpx.HTTPError as error:
+            failure = self._failure(error)
+        if failure is not None:
+            raise fault_of(failure)
+
+    def close(self):
+        """Close the connections of the threads."""
+        with self._lock:
+            client, self._sync = self._sync, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self):
+        """Close the connections of this event loop, and those of the threads."""
+        opened = self._async.get(asyncio.get_running_loop())
+        if opened is not None:
+            await opened[0].aclose()
+        self.close()
+
+    def _client(self):
+        with self._lock:
+            if self._sync is None:
+                self._sync = self.httpx.Client(**self._options())
+            return self._sync
+
+    async def _async_client(self):
+        loop = asyncio.get_running_loop()
+        if loop not in self._async:
+            opening = self._open(loop)
+            self._async[loop] = opening, await anext(opening)
+        return self._async[loop][1]
+
+    async def _open(self, loop):
+        """A client for `loop`, which closes it when it shuts down: generators that have not ended are then ended."""
+        async with self.httpx.AsyncClient(**self._options()) as client:
+            try:
+                yield client
+            finally:
+                self._async.pop(loop, None)
+
+    def _options(self):
+        """Connections wait for their turn as long as it takes; the calls that hold them are bounded."""
+        place = urlsplit(self.url)
+        limits = self.httpx.Limits(max_connections=self.connections, max_keepalive_connections=self.connections)
+        return {"timeout": self.httpx.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None), "limits": limits,
+                "trust_env": place.hostname not in _LOOPBACK, "verify": place.scheme == "https"}
+
+    def _sign(self, request):
+        if self.secret:
+            request.headers["Authorization"] = f"Bearer {self.secret.reveal()}"
+        return request
+
+    def _reply(self, response, body):
+        return Reply(response.status_code, dict(response.headers), self.secret.remove_from(body))
+
+    def _failure(self, error):
+        never_sent = (self.httpx.ConnectError, self.httpx.ConnectTimeout, self.httpx.PoolTimeout)
+        return Reply(0, {}, f"{type(error).__name__}: {error}".encode(), was_sent=not isinstance(error, never_sent))
+
+    def _late(self):
+        return Reply(0, {}, f"no whole answer within {self.timeout:g} seconds".encode())

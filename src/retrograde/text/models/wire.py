@@ -1,0 +1,151 @@
+"""The OpenAI-compatible protocol: requests and answers as JSON, and what a faulty answer means."""
+
+import json
+from dataclasses import dataclass
+
+from ...errors import AnswerError, ModelError, TransientModelError, UnsupportedError
+from .request import Completion
+
+#: Statuses after which the same request may succeed: time-outs, too early, too many, and the server's own faults.
+_TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+#: Of these, those that say that no work was done.
+_REFUSALS = frozenset({425, 429, 503, 529})
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: status, headers (their names in small letters), body. Status 0: the connection failed, as `body` says.
+
+    `was_sent` is False where the request did not reach the server.
+    """
+
+    status: int
+    headers: dict
+    body: bytes
+    was_sent: bool = True
+
+    @property
+    def is_whole(self):
+        """Whether the server says that it did what was asked."""
+        return 200 <= self.status < 300
+
+
+def payload(request, model, *, max_tokens, max_tokens_name="max_tokens", is_streamed=False, extra=None):
+    """The body of a chat completion as JSON data. Only what the request sets is sent."""
+    if request.labels:
+        raise UnsupportedError(f"{model} is asked over HTTP, which does not tell the probabilities of labels; use a LocalModel, "
+                               "or json_schema={'enum': [...]} to have one of them answered")
+    body = {"model": model, "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            max_tokens_name: request.max_tokens or max_tokens}
+    for name in ("temperature", "top_p", "seed", "grammar"):
+        value = getattr(request, name)
+        if value is not None:
+            body[name] = value
+    if request.stop:
+        body["stop"] = list(request.stop)
+    if request.json_schema is not None:
+        schema = {"name": "answer", "strict": True, "schema": json.loads(request.json_schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if is_streamed:
+        body["stream"] = True
+    return body | (extra or {})
+
+
+def completion_of(reply, model, bound):
+    """The Completion in a reply; a ModelError of the kind that fits, if there is none.
+
+    `bound` is the most tokens that prompt and answer can have, which stand in where the server does not count.
+    """
+    if not reply.is_whole:
+        raise fault_of(reply)
+    data = _object(reply.body)
+    if data.get("choices") == []:
+        raise _billed("the answer has no choices")
+    try:
+        choice = data["choices"][0]
+        text = _text(choice["message"]["content"])
+    except (TypeError, LookupError, AnswerError):
+        raise AnswerError(f"the answer of {model} is not a chat completion: {_excerpt(reply.body)}") from None
+    prompt_tokens, completion_tokens = usage_of(data, bound)
+    return Completion(text, prompt_tokens, completion_tokens, finish_reason=str(choice.get("finish_reason") or "stop"))
+
+
+def usage_of(data, bound):
+    """(prompt tokens, completion tokens) that the server counted, or the bounds."""
+    usage = data.get("usage") or {}
+    counts = [usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")]
+    return tuple(most if not isinstance(count, int) else count for count, most in zip(counts, bound, strict=True))
+
+
+def fault_of(reply):
+    """The error that a reply without an answer stands for."""
+    if reply.status == 0:
+        error = TransientModelError(f"the connection failed: {_excerpt(reply.body)}")
+        error.is_billed = reply.was_sent
+        return error
+    message = f"the server answered {reply.status}: {_excerpt(reply.body)}"
+    # A quota that is used up has the status of a rate limit, and does not pass.
+    if reply.status not in _TRANSIENT or b"insufficient_quota" in reply.body:
+        return ModelError(message)
+    error = TransientModelError(message)
+    error.is_billed = reply.status not in _REFUSALS
+    return error
+
+
+def _object(body):
+    """The JSON object in `body`. A body that cannot be read was damaged on its way, which may not happen again."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _billed(f"the answer is not JSON: {_excerpt(body)}") from None
+    if not isinstance(data, dict):
+        raise AnswerError(f"the answer must be a JSON object, got {_excerpt(body)}")
+    return data
+
+
+def _text(content):
+    """The text of a message: a string, or a list of parts."""
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content if part.get("type") == "text")
+    if not isinstance(content, str):
+        raise AnswerError(f"content must be text, got {type(content).__name__}")
+    return content
+
+
+class StreamReader:
+    """Reads a stream of server-sent events line by line; `is_finished` tells whether the answer came to its end."""
+
+    def __init__(self):
+        self.is_finished = False
+
+    def text_of(self, line):
+        """The text that a line adds: the empty string for lines that add none."""
+        content = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or content == "[DONE]":
+            self.is_finished |= content == "[DONE]"
+            return ""
+        data = _object(content.encode())
+        if data.get("error"):
+            raise _billed(f"the stream broke off: {_excerpt(content.encode())}")
+        choices = data.get("choices")
+        try:
+            self.is_finished |= bool(choices and choices[0].get("finish_reason"))
+            return _text(choices[0]["delta"].get("content") or "") if choices else ""
+        except (TypeError, LookupError, AttributeError, AnswerError):
+            raise AnswerError(f"a part of the stream is not a chat completion: {_excerpt(content.encode())}") from None
+
+    def end(self):
+        """Complain if the stream ended before the answer did."""
+        if not self.is_finished:
+            raise _billed("the stream ended before the answer did")
+
+
+def _billed(message):
+    error = TransientModelError(message)
+    error.is_billed = True
+    return error
+
+
+def _excerpt(body, limit=300):
+    text = body.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= limit else text[:limit] + "...")

@@ -1,0 +1,103 @@
+"""Structured answers: JSON in a text, taken apart into one variable for each field."""
+
+import json
+import re
+
+from ..core.function import Function
+from ..errors import ParseError
+from .algebra import texts
+from .basics import check_variables
+from .data import as_text, checked, spread, tagged
+from .wording import combined, handed
+
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+
+
+class Parse(Function):
+    """The fields of a JSON object: see `parse`."""
+
+    @staticmethod
+    def forward(ctx, x, model, names):
+        check_variables("parse", (x,))
+        ctx.role, ctx.names = x.role, names
+        failures, records = {}, []
+        for i, text in enumerate(x.data if x.is_batch else [x.data]):
+            try:
+                records.append({} if text is None else loaded(as_text(text), model))
+            except ParseError as error:
+                if not x.is_batch:
+                    raise
+                failures[i] = error
+                records.append({})
+        ctx.names = names or list(dict.fromkeys(name for record in records for name in record))
+        return tuple([_field(name, x, records, failures) for name in ctx.names])
+
+    @staticmethod
+    def backward(ctx, *given):
+        said = [spread(lambda text, name=name: f"{name}: {as_text(text)}" if as_text(text) else "", g.data)
+                for name, g in zip(ctx.names, given, strict=True)]
+        first = next((g for g in given if g.data not in ("", None)), given[0])
+        data = combined(spread(lambda *parts: tagged(part for part in parts if part), *said), ctx.role)
+        return handed(first, data, ctx.role, f"fields of {ctx.role}"), None, None
+
+
+def parse(x, model=None):
+    """The fields of the JSON object in a text: a dictionary of variables by name.
+
+    The object may stand in a fenced block, or among other words. `model` is a pydantic model (or any class with
+    `model_validate`), which checks and converts it; its fields are the names. Fields that are no text or number, or lists of
+    them, come as JSON text. A text that does not parse is a ParseError; in a batch its samples are missing, and the
+    `.failures` of each field say why.
+
+    >>> answer = rg.text.Variable('Sure: {"label": "good", "score": 0.9}', role="answer")
+    >>> {name: field.data for name, field in rg.text.parse(answer).items()}
+    {'label': 'good', 'score': 0.9}
+    """
+    names = list(getattr(model, "model_fields", None) or ())
+    fields = Parse.apply(x, model, names)
+    if names:
+        return dict(zip(names, fields, strict=True))
+    return {field.role.removesuffix(f" of {x.role}"): field for field in fields}
+
+
+def loaded(text, model=None):
+    """The JSON object in `text`, checked by `model`; a ParseError says where it ends to be one."""
+    found = _object(text)
+    if model is None:
+        return found
+    try:
+        made = model.model_validate(found)
+    except ValueError as error:
+        raise ParseError(f"the answer does not fit {model.__name__}: {error}; it was {_shown(text)}") from None
+    return made.model_dump(mode="json")
+
+
+def _object(text):
+    fenced = _FENCE.search(text)
+    inner = fenced[1] if fenced else text
+    start = inner.find("{")
+    if start < 0:
+        raise ParseError(f"the answer must hold a JSON object in braces, got {_shown(text)}")
+    try:
+        return json.JSONDecoder().raw_decode(inner, start)[0]
+    except json.JSONDecodeError as error:
+        raise ParseError(f"the JSON in the answer is not well formed: {error.msg} at character {error.pos}, near "
+                         f"{inner[max(error.pos - 20, 0) : error.pos + 20]!r}") from None
+
+
+def _field(name, x, records, failures):
+    data = checked([_plain(record.get(name)) for record in records])
+    if not x.is_batch:
+        data = "" if data[0] is None else data[0]
+    return texts.kind.remade(f"{name} of {x.role}", data, **({"failures": failures} if failures else {}))
+
+
+def _plain(value):
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    is_flat = isinstance(value, list) and all(item is None or isinstance(item, (str, int, float)) for item in value)
+    return value if is_flat else json.dumps(value, ensure_ascii=False)
+
+
+def _shown(text, limit=120):
+    return repr(text if len(text) <= limit else text[:limit] + "...")

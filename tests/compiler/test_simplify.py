@@ -1,0 +1,55 @@
+"""simplify: what is left out changes neither values, shapes nor dtypes."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.compiler.simplify import is_uniform
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+X = np.array([[1.5, -2.0, 0.25]])
+CASES = {
+    "power 1 of a larger shape": lambda x: x ** np.ones((2, 1, 3)),
+    "power 2 of a larger shape": lambda x: x ** np.full((2, 1, 3), 2.0),
+    "power 1": lambda x: x ** 1,
+    "power 0": lambda x: x ** 0,
+    "times one of a larger shape": lambda x: x * np.ones((4, 1)),
+    "divided by one of a larger shape": lambda x: x / np.ones((4, 1)),
+    "times ones of a wider dtype": lambda x: x.astype("float32") * np.ones(3),
+    "an integer divided by one": lambda x: x.astype("int64") / 1,
+    "the sum over an axis of length 1": lambda x: x.sum(axis=0),
+    "the sum of integers over an axis of length 1": lambda x: x.astype("int32").sum(axis=0),
+    "the largest over axes of length 1": lambda x: x.max(axis=0, keepdims=True),
+    "transposed to the same shape": lambda x: rg.permute_dims(rg.broadcast_to(x, (3, 3)), (1, 0)),
+    "a column": lambda x: rg.permute_dims(x, (1, 0)) * 2,
+    "times a matrix of equal numbers": lambda x: x @ np.full((3, 4), 0.5),
+    "times a matrix of equal numbers, of a wider dtype": lambda x: x.astype("float32") @ np.full((3, 4), 0.1),
+    "integers times a matrix of equal numbers": lambda x: x.astype("int32") @ np.full((3, 4), 3, np.int32),
+    "a matrix of ones times it, in batches": lambda x: np.ones((2, 5, 1)) @ x,
+    "an outer product": lambda x: rg.permute_dims(x, (1, 0)) @ x,
+    "divided by zeros of different sign": lambda x: x / np.array([0.0, -0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_simplifying_keeps_values_shapes_and_dtypes(name):
+    function = CASES[name]
+    with np.errstate(all="ignore"):
+        wanted, got = np.asarray(rg.asarray(function(rg.tensor(X)))), np.asarray(rg.jit(function)(X))
+    assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(got, wanted, rtol=1e-6 if got.dtype == np.float32 else 1e-14)
+
+
+def test_zeros_of_different_sign_are_not_equal_numbers():
+    assert is_uniform(np.zeros(3)) and is_uniform(np.full(3, np.nan))
+    assert not is_uniform(np.array([0.0, -0.0])) and not is_uniform(np.empty(0))
+
+
+def test_a_constant_and_a_python_number_give_the_dtype_of_the_constant():
+    def function(x):
+        return rg.broadcast_to(rg.asarray(np.ones((), np.float32)) * 2.5, (3,)) * 2.0, x
+
+    got, _ = rg.jit(function)(np.ones(3))
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(np.asarray(got), [5, 5, 5])

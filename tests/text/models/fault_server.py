@@ -1,0 +1,153 @@
+"""A chat-completion server on loopback that fails on purpose, and keeps count of what it did."""
+
+import hashlib
+import json
+import threading
+import time
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class FaultServer(ThreadingHTTPServer):
+    """Answers `answer to <prompt>`, after the faults that `plan(prompt, attempt)` names for each attempt; None is an answer."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, plan=lambda prompt, attempt: None, delay=0.0):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.plan, self.delay, self.lock = plan, delay, threading.Lock()
+        self.attempts, self.faults, self.answers = Counter(), Counter(), Counter()
+        self.bodies, self.headers, self.calls = [], [], defaultdict(set)
+        self.running = self.most_running = self.tokens = 0
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def handle_error(self, request, client_address):
+        """Clients that leave are part of the game."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt, server = body["messages"][-1]["content"], self.server
+        with server.lock:
+            attempt = server.attempts[prompt]
+            server.attempts[prompt] += 1
+            server.bodies.append(body)
+            server.headers.append(dict(self.headers))
+            server.calls[prompt].add(self.headers["Idempotency-Key"])
+            server.running += 1
+            server.most_running = max(server.most_running, server.running)
+        try:
+            time.sleep(server.delay)
+            self._respond(prompt, body, server.plan(prompt, attempt))
+        finally:
+            with server.lock:
+                server.running -= 1
+
+    def _respond(self, prompt, body, fault):
+        if fault is not None:
+            with self.server.lock:
+                self.server.faults[fault] += 1
+            _FAULTS[fault](self)
+        elif body.get("stream"):
+            self._stream(prompt)
+        else:
+            with self.server.lock:
+                self.server.answers[prompt] += 1
+                self.server.tokens += 15
+            self.reply(200, answer(prompt))
+
+    def _stream(self, prompt, cut=False):
+        words = f"answer to {prompt}".split(" ")
+        events = [{"choices": [{"delta": {"content": (" " if i else "") + word}}]} for i, word in enumerate(words)]
+        lines = [f"data: {json.dumps(event)}\n\n" for event in events[: 1 if cut else None]]
+        lines += [": a comment\n\n"] if cut else ['data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n', "data: [DONE]\n\n"]
+        self.reply(200, "".join(lines), {"Content-Type": "text/event-stream"})
+
+    def reply(self, status, data, headers=None):
+        content = (data if isinstance(data, str) else json.dumps(data)).encode()
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def cut(self, after):
+        """Close the connection in the middle of the answer, or before it."""
+        if after:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{\"choices\": [")
+        self.close_connection = True
+
+    def drip(self):
+        """A body that comes byte by byte, and never ends in good time."""
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
+        for _ in range(1000):
+            self.wfile.write(b" ")
+            self.wfile.flush()
+            time.sleep(0.02)
+        self.close_connection = True
+
+
+def answer(prompt):
+    return {"choices": [{"message": {"role": "assistant", "content": f"answer to {prompt}"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
+
+
+_FAULTS = {
+    "429": lambda h: h.reply(429, {"error": "slow down"}),
+    "429 seconds": lambda h: h.reply(429, {"error": "slow down"}, {"Retry-After": "0.01"}),
+    "429 date": lambda h: h.reply(429, {"error": "slow down"}, {"Retry-After": formatdate(time.time() - 5, usegmt=True)}),
+    "429 long": lambda h: h.reply(429, {"error": "slow down"}, {"Retry-After": "3600"}),
+    "429 quota": lambda h: h.reply(429, {"error": {"code": "insufficient_quota"}}),
+    "500": lambda h: h.reply(500, {"error": "oops"}),
+    "503": lambda h: h.reply(503, "<html>busy</html>"),
+    "400": lambda h: h.reply(400, {"error": "bad request"}),
+    "401": lambda h: h.reply(401, {"error": f"wrong key: {h.headers['Authorization']}"}),
+    "cut": lambda h: h.cut(after=False),
+    "cut body": lambda h: h.cut(after=True),
+    "slow": lambda h: h.drip(),
+    "malformed": lambda h: h.reply(200, '{"choices": [{"mess'),
+    "schema": lambda h: h.reply(200, {"object": "list", "choices": [{"text": 3}]}),
+    "empty": lambda h: h.reply(200, {"choices": []}),
+    "cut stream": lambda h: h._stream("a prompt", cut=True),
+}
+
+
+def drawn(seed, shares):
+    """A plan that draws the fault of each attempt by its share; the same for a prompt and an attempt every time."""
+
+    def plan(prompt, attempt):
+        number = int.from_bytes(hashlib.sha256(f"{seed} {prompt} {attempt}".encode()).digest()[:8]) / 2**64
+        for fault, share in shares.items():
+            number -= share
+            if number < 0:
+                return fault
+        return None
+
+    return plan
+
+
+@contextmanager
+def serving(*args, **options):
+    server = FaultServer(*args, **options)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

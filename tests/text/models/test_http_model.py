@@ -1,0 +1,205 @@
+import asyncio
+import copy
+import io
+import json
+import logging
+import os
+import pickle
+import time
+import traceback
+
+import pytest
+from fault_server import serving
+
+from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError, UnsupportedError
+from retrograde.text.models import Budgeted, Cached, HTTPModel, Price, Request, Retry, acomplete_all, complete_all, tracing
+
+pytest.importorskip("httpx", reason="the extra `text` brings httpx")
+KEY = "sk-very-secret-0123456789"
+FAST = Retry(retries=6, first=0.001, longest=0.01)
+
+
+def in_order(*faults):
+    return lambda prompt, attempt: faults[attempt] if attempt < len(faults) else None
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch):
+    monkeypatch.delenv("RETROGRADE_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def ask(server, prompt="q", *, is_async=False, options=None, **settings):
+    async def run():
+        async with model:
+            return await model.acomplete(request)
+
+    model = HTTPModel("small", base_url=server.url, **{"retry": FAST, "timeout": 5.0} | settings)
+    request = Request.of(prompt, **options or {})
+    if is_async:
+        return asyncio.run(run())
+    with model:
+        return model.complete(request)
+
+
+both = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@both
+def test_an_answer_has_text_usage_cost_and_seconds(is_async):
+    with serving() as server:
+        answer = ask(server, is_async=is_async, price=Price(1e6, 2e6), api_key=KEY)
+    assert (answer.text, answer.prompt_tokens, answer.completion_tokens, answer.cost) == ("answer to q", 10, 5, 20.0)
+    assert answer.seconds > 0 and not answer.is_cached and answer.finish_reason == "stop"
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_only_what_is_set_is_sent():
+    with serving() as server:
+        ask(server, [("system", "s"), "q"], max_tokens=9)
+        ask(server, options={"temperature": 0.0, "seed": 0, "stop": "x", "max_tokens": 3, "json_schema": {"type": "string"}},
+            extra={"reasoning_effort": "low"}, max_tokens_name="max_completion_tokens")
+    assert server.bodies[0] == {"model": "small", "max_tokens": 9,
+                                "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]}
+    assert server.bodies[1].items() >= {"temperature": 0.0, "seed": 0, "stop": ["x"], "max_completion_tokens": 3,
+                                        "reasoning_effort": "low"}.items()
+    assert server.bodies[1]["response_format"]["json_schema"]["schema"] == {"type": "string"}
+    assert "Authorization" not in server.headers[0]
+
+
+@both
+@pytest.mark.parametrize("fault", ["429", "429 seconds", "429 date", "500", "503", "cut", "cut body", "malformed", "empty"])
+def test_a_transient_fault_is_retried_as_the_same_call(fault, is_async):
+    with serving(in_order(fault, fault)) as server:
+        assert ask(server, is_async=is_async).text == "answer to q"
+    assert server.attempts["q"] == 3 and len(server.calls["q"]) == 1 and server.answers["q"] == 1
+
+
+@both
+@pytest.mark.parametrize(("fault", "kind", "words"), [
+    ("400", ModelError, "answered 400"), ("401", ModelError, "answered 401"), ("429 quota", ModelError, "insufficient_quota"),
+    ("schema", AnswerError, "not a chat completion"), ("429 long", TransientModelError, "it asks to wait 3600 seconds"),
+])
+def test_a_lasting_fault_is_reported_at_once(fault, kind, words, is_async):
+    with serving(in_order(*[fault] * 9)) as server, pytest.raises(kind, match=words):
+        ask(server, is_async=is_async)
+    assert server.attempts["q"] == 1
+
+
+def test_retries_end():
+    with serving(in_order(*["500"] * 9)) as server, pytest.raises(TransientModelError, match=r"answered 500: .*oops.*\(asked 3 times\)"):
+        ask(server, retry=Retry(2, 0.001))
+    assert server.attempts["q"] == 3
+
+
+@both
+def test_a_body_that_only_drips_is_given_up_in_time(is_async):
+    start = time.monotonic()
+    with serving(in_order("slow")) as server:
+        assert ask(server, is_async=is_async, timeout=0.3).text == "answer to q"
+        assert time.monotonic() - start < 10.0  # the body takes 20 seconds
+
+
+def test_a_server_that_is_not_there_is_a_transient_fault_without_a_charge():
+    with serving() as server:
+        pass
+    with pytest.raises(TransientModelError, match=r"connection failed.*asked 2 times") as caught:
+        ask(server, retry=Retry(1, 0.001))
+    assert not caught.value.is_billed
+
+
+def test_one_call_that_is_told_to_wait_holds_back_the_others():
+    with serving(in_order("429 seconds")) as server:
+        model = HTTPModel("small", base_url=server.url, retry=FAST)
+        model("a")
+        assert 0 < model._resume_at < time.monotonic()
+        model.close()
+
+
+def test_labels_are_refused_with_advice():
+    with serving() as server, pytest.raises(UnsupportedError, match="use a LocalModel"):
+        ask(server, options={"labels": ["a", "b"]})
+    assert not server.attempts
+
+
+@both
+def test_a_stream_comes_piece_by_piece(is_async):
+    async def run(model):
+        async with model:
+            return [piece async for piece in model.astream(Request.of("a prompt"))]
+
+    with serving(in_order("503", "429 seconds")) as server, HTTPModel("small", base_url=server.url, retry=FAST) as model:
+        pieces = asyncio.run(run(model)) if is_async else list(model.stream(Request.of("a prompt")))
+    assert pieces == ["answer", " to", " a", " prompt"] and server.attempts["a prompt"] == 3 and server.bodies[0]["stream"]
+
+
+def test_a_stream_that_breaks_off_after_its_start_is_not_begun_again():
+    with serving(in_order("cut stream")) as server, HTTPModel("small", base_url=server.url, retry=FAST) as model:
+        pieces = []
+        with pytest.raises(TransientModelError, match="ended before the answer did"):
+            pieces.extend(pieces.append(piece) for piece in model.stream(Request.of("q")))
+    assert pieces[0] == "answer" and server.attempts["q"] == 1
+
+
+def test_calls_at_once_are_bounded_by_the_connections():
+    for run in (complete_all, lambda model, prompts: asyncio.run(acomplete_all(model, prompts))):
+        with serving(delay=0.01) as server, HTTPModel("small", base_url=server.url, max_concurrency=4) as model:
+            prompts = [str(i) for i in range(24)]
+            assert [answer.text for answer in run(model, prompts)] == [f"answer to {p}" for p in prompts]
+            assert 1 < server.most_running <= 4
+
+
+def test_the_key_shows_nowhere(tmp_path, caplog, monkeypatch):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("RETROGRADE_API_KEY", KEY)
+    seen = io.StringIO()
+    with serving(lambda prompt, attempt: {"bad": "401", "cut": "cut"}.get(prompt)) as server:
+        model = HTTPModel("small", base_url=server.url, retry=Retry(1, 0.001))
+        with tracing() as trace:
+            results = complete_all(Budgeted(Cached(model, tmp_path / "cache"), calls=99), ["good", "bad", "cut"])
+        for error in results[1:]:
+            traceback.print_exception(error, file=seen)
+            seen.write(repr(error) + repr(vars(error)) + repr(error.__context__) + repr(error.__cause__))
+            assert error.__context__ is None is error.__cause__
+        assert server.headers[-1]["Authorization"].endswith(KEY)
+    trace.save(tmp_path / "trace.jsonl")
+    pickled = pickle.dumps([model, results, copy.copy(model)])
+    seen.write(repr(model) + repr(vars(model)) + model.name + model.identity + caplog.text + repr(results))
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert "***" in seen.getvalue() and "answer to good" in files.decode()
+    assert KEY not in seen.getvalue() and KEY.encode() not in files + pickled
+    model.close()
+    monkeypatch.delenv("RETROGRADE_API_KEY")
+    again = pickle.loads(pickled)[0]
+    assert again.identity == model.identity and not again._transport.secret
+
+
+def test_openai_s_key_goes_to_openai_only(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert HTTPModel("m")._transport.secret and not HTTPModel("m", base_url="https://example.org/v1")._transport.secret
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"base_url": f"https://user:{KEY}@example.org/v1"}, "must hold no key"),
+    ({"base_url": f"https://example.org/v1?key={KEY}"}, "must hold no key"),
+    ({"base_url": "example.org"}, "must be like https://host/v1"),
+    ({"timeout": 0}, "must be above 0"),
+])
+def test_settings_that_cannot_work_are_refused(settings, words):
+    with pytest.raises(ArgumentError, match=words) as caught:
+        HTTPModel("m", **settings)
+    assert KEY not in str(caught.value)
+
+
+def test_the_cache_tells_servers_and_settings_apart():
+    identities = {HTTPModel("m", base_url=url, extra=extra).identity for url in ("http://a/v1", "http://b/v1") for extra in ({}, {"x": 1})}
+    assert len(identities) == 4
+
+
+def test_an_unknown_number_of_tokens_counts_as_the_most_that_it_can_be():
+    with serving() as server:
+        server.RequestHandlerClass = type("Silent", (server.RequestHandlerClass,), {
+            "_respond": lambda self, prompt, body, fault: self.reply(200, {"choices": [{"message": {"content": [{"type": "text", "text": "x"}]}}]})})
+        answer = ask(server, options={"max_tokens": 7})
+    assert answer.text == "x" and answer.completion_tokens == 7 and answer.prompt_tokens >= 1
+    assert json.loads(json.dumps(server.bodies[0])) and os.environ.get("OPENAI_API_KEY") is None

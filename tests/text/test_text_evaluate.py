@@ -1,0 +1,129 @@
+"""Evaluators: scores, explanations, and what comes back; judges; schemas."""
+
+import pytest
+from tiny_models import Ruled, failing, last
+
+from retrograde import text
+from retrograde.errors import ArgumentError, DTypeError, ShapeError
+from retrograde.text import Variable
+from retrograde.text.schema import faults
+
+
+def answers(data):
+    return Variable(data, role="answer", requires_grad=True)
+
+
+def test_exact_match_tolerates_case_spaces_and_outer_punctuation_only():
+    x = answers(["The  Answer.", "answer", "“the answer”"])
+    assert text.exact_match(x, "the answer").scores == [1, 0, 0]
+    assert text.exact_match(x, "The  Answer.", normalize=None).scores == [1, 0, 0]
+
+
+def test_feedback_comes_back_for_what_failed_and_only_once():
+    x = answers(["a", "b"])
+    found = text.exact_match(x, ["a", "c"])
+    text.sum([found.explanation, found.explanation]).backward()
+    (said,) = x.grad
+    assert said.data == ["", 'it should be "c", not "b"'] and said.role == "feedback to answer"
+    assert said.path[-1] == "exact match"
+
+
+def test_success_everywhere_leaves_nothing():
+    x = answers(["a", "b"])
+    text.exact_match(x, ["a", "b"]).backward()
+    assert x.grad == []
+
+
+def test_what_counts_as_success_can_be_said():
+    x = answers("a")
+    text.evaluate(x, None, lambda p, t: (0.8, "nearly"), is_success=lambda score: score > 0.7).backward()
+    assert x.grad == []
+
+
+def test_backward_may_start_at_the_score_or_behind_other_ops():
+    x = answers("a")
+    text.exact_match(x, "b").score.backward()
+    assert x.grad[0].data == 'it should be "b", not "a"'
+
+
+@pytest.mark.parametrize(("prediction", "target", "score"), [
+    ("the cat sat", "the cat", 0.8), ("", "", 1.0), ("a", "b", 0.0), ("a a b", "a b b", 2 / 3), (12, "12", 1.0),
+])
+def test_f1_of_words(prediction, target, score):
+    assert text.f1(answers(prediction), target).mean == pytest.approx(score)
+
+
+def test_f1_says_what_is_missing_and_what_is_extra():
+    assert "it lacks blue; it should not say red" in text.f1(answers("red sky"), "blue sky").explanation.data
+
+
+def test_patterns():
+    assert text.matches(answers(["order 66", "none"]), r"\d+").scores == [1, 0]
+
+
+@pytest.mark.parametrize(("target", "function", "error"), [
+    (["a"], lambda p, t: 1, ShapeError), (None, lambda p, t: "good", DTypeError),
+])
+def test_wrong_targets_and_functions_are_errors(target, function, error):
+    with pytest.raises(error):
+        text.evaluate(answers(["a", "b"]), target, function)
+
+
+SCHEMA = {
+    "type": "object", "required": ["name", "tags"], "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"}, "age": {"type": "integer", "minimum": 0, "maximum": 150},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1}, "note": {"anyOf": [{"type": "null"}, {"type": "string"}]},
+    },
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ({"name": "bob", "tags": ["a"], "age": 3.0, "note": None}, []),
+    ({"name": "b", "tags": []}, ["name must have at least 2 characters, got \"b\"", "tags must have at least 1 items, got []"]),
+    ({"name": "bob", "tags": ["c"], "age": True}, ['age must be of type integer, got true', 'tags[0] must be one of "a", "b", got "c"']),
+    ({"tags": ["a"], "size": 1, "age": 200, "note": 3}, ["age must be at most 150", "name is missing", "note fits none", "size is not allowed"]),
+    ({"name": "B0", "tags": ["a"]}, ["name must match ^[a-z]+$"]), ([], ["it must be of type object, got []"]),
+])
+def test_schema_faults_name_the_place(value, expected):
+    found = faults(value, SCHEMA)
+    assert len(found) == len(expected)
+    assert all(any(f.startswith(e) for f in found) for e in expected)
+
+
+def test_schema_keywords_that_are_not_checked_are_refused():
+    with pytest.raises(ArgumentError, match="oneOf"):
+        faults(1, {"oneOf": []})
+
+
+def test_fits_schema_reads_json_out_of_an_answer():
+    found = text.fits_schema(answers(['```json\n{"name": "bob", "tags": ["a"]}\n```', "no", '{"name": "bob"}']), SCHEMA)
+    assert found.scores == [1, 0, 0]
+    assert "JSON object" in found.explanation.data[1] and "tags is missing" in found.explanation.data[2]
+
+
+def test_a_judge_scores_and_its_critique_is_the_feedback():
+    model = Ruled(lambda request: '{"score": 1, "critique": ""}' if "good" in last(request) else 'Hm: {"score": 0.25, "critique": "Say why."}')
+    x = answers(["bad", "good", None])
+    found = text.judge(model, x, "clear and complete", target="T")
+    assert found.scores == [0.25, 1, 0]
+    found.backward()
+    assert x.grad[0].data[:2] == ["Say why.", ""] and "no answer" in x.grad[0].data[2]
+    assert "clear and complete" in last(model.asked[0]) and "<TARGET>\nT" in last(model.asked[0])
+
+
+@pytest.mark.parametrize("reply", ["Bad answer!", '{"score": "high"}', '{"critique": "x"}', "{"])
+def test_a_reply_out_of_form_is_taken_as_critique(reply):
+    x = answers("a")
+    found = text.judge(Ruled(lambda request: reply), x, "clear")
+    assert found.mean == 0
+    found.backward()
+    assert x.grad[0].data == reply
+
+
+def test_a_judge_that_fails_says_nothing_about_the_prediction():
+    model = Ruled(lambda request: failing() if "one" in last(request) else '{"score": 0, "critique": "no"}')
+    x = answers(["one", "two"])
+    found = text.judge(model, x, "clear")
+    found.backward()
+    assert x.grad[0].data == ["", "no"] and "cut" in found.explanation.data[0]

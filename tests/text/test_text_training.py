@@ -1,0 +1,186 @@
+"""Modules, files, and training runs that can be interrupted."""
+
+import json
+
+import numpy as np
+import pytest
+from tiny_models import Ruled, Sentiment, last
+
+import retrograde as rg
+from retrograde import nn, text
+from retrograde.errors import BudgetError, CheckpointError
+from retrograde.text import Parameter, TextualGradientDescent, Validation, Variable, train
+
+ITEMS = [("a great film", "positive"), ("an awful film", "negative"), ("a fine day", "positive"), ("bad food", "negative")] * 2
+
+
+class Classifier(text.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.system = Parameter("Say what you think.", role="system prompt")
+        self.head = nn.Linear(2, 1)
+
+    def forward(self, reviews):
+        return text.chat(self.model, [("system", self.system), ("user", "{review}")], {"review": reviews})
+
+    def scores(self, items):
+        return text.exact_match(self([review for review, _ in items]), [label for _, label in items])
+
+
+class Pipeline(text.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Classifier(None), Classifier(None)
+        self.note = Parameter(["a", "b"], role="notes")
+
+
+def test_text_parameters_are_named_through_modules_and_listed_once():
+    pipeline = Pipeline()
+    assert [name for name, _ in pipeline.named_text_parameters()] == ["note", "first.system", "second.system"]
+    pipeline.second.system = pipeline.first.system
+    assert len(pipeline.text_parameters()) == 2
+    assert [name for name, _ in pipeline.named_parameters()] == ["first.head.weight", "first.head.bias", "second.head.weight", "second.head.bias"]
+    assert "second.system" in pipeline.state_dict()
+
+
+def test_setting_a_text_attribute_to_a_string_writes_the_parameter():
+    module = Classifier(None)
+    parameter = module.system
+    module.system = "New."
+    assert module.system is parameter and parameter.data == "New."
+
+
+def test_state_holds_text_and_tensors_and_loads_all_or_nothing():
+    one, two = Classifier(None), Classifier(None)
+    one.system = "Changed.\nTwice."
+    two.load_state_dict(one.state_dict())
+    assert two.system.data == "Changed.\nTwice." and two.system.requires_grad
+    np.testing.assert_array_equal(two.head.weight.data, one.head.weight.data)
+    for wrong in ({**one.state_dict(), "system": rg.ones(1)}, {k: v for k, v in one.state_dict().items() if k != "system"},
+                  {**one.state_dict(), "system": "lost", "more": rg.ones(1)}):
+        with pytest.raises(CheckpointError):
+            two.load_state_dict(wrong)
+    assert two.system.data == "Changed.\nTwice."
+
+
+def test_zero_grad_and_requires_grad_reach_both_kinds():
+    module = Classifier(None)
+    module.system.append_grad(Variable("said"))
+    module.zero_grad()
+    assert module.system.grad == []
+    module.requires_grad_(False)
+    assert not module.system.requires_grad and not module.head.weight.requires_grad
+
+
+@pytest.mark.parametrize("state", [
+    {"a": "one line", "b": "several\nlines\n", "c": [1, 2.5, None, True], "d": {"e": ["x\ny"]}}, {}, "text", [["a", "b"]],
+])
+def test_plain_state_survives_a_file(state, tmp_path):
+    text.save(state, tmp_path / "state.json")
+    assert text.load(tmp_path / "state.json") == state
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_variables_and_tensors_survive_a_file(tmp_path):
+    state = {"v": Parameter("a\nb", role="prompt"), "w": [rg.tensor([[0.1, 2.0]]), rg.tensor([1, 2])], "h": rg.tensor([0.1], dtype=rg.bfloat16)}
+    text.save(state, tmp_path / "state.json")
+    found = text.load(tmp_path / "state.json")
+    assert (found["v"].data, found["v"].role, found["v"].requires_grad) == ("a\nb", "prompt", True)
+    for ours, theirs in zip([*state["w"], state["h"]], [*found["w"], found["h"]], strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours.data, theirs.data)
+
+
+def test_a_changed_line_of_a_prompt_changes_a_line_of_the_file(tmp_path):
+    files = []
+    for third in ("three", "four"):
+        text.save({"prompt": f"one\ntwo\n{third}"}, tmp_path / "state.json")
+        files.append((tmp_path / "state.json").read_text().splitlines())
+    assert [(a.strip(), b.strip()) for a, b in zip(*files, strict=True) if a != b] == [('"three"', '"four"')]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": "other", "state": {}}'])
+def test_other_files_are_refused(content, tmp_path):
+    path = tmp_path / "state.json"
+    path.write_text(content)
+    with pytest.raises(CheckpointError, match=r"state\.json"):
+        text.load(path)
+
+
+def test_what_cannot_be_saved_leaves_the_old_file(tmp_path):
+    path = tmp_path / "state.json"
+    text.save("old", path)
+    for wrong in (object(), {1: 2}, {"$lines": 1}):
+        with pytest.raises(CheckpointError):
+            text.save(wrong, path)
+    with pytest.raises(ValueError, match="JSON"):
+        text.save(float("nan"), path)
+    assert text.load(path) == "old" and [p.name for p in tmp_path.iterdir()] == ["state.json"]
+
+
+BETTER = ("Reply with one word.", "Reply with one word, positive or negative.")
+
+
+def writer():
+    return Ruled(lambda request: f"<NEW>{BETTER['The text is the system prompt:' in last(request) and 'one word' in last(request)]}</NEW>", "writer")
+
+
+def trained(tmp_path, steps, model=None, lm=None, **options):
+    module = Classifier(model or Sentiment())
+    optimizer = TextualGradientDescent(module.text_parameters(), lm or writer(), momentum=2,
+                                       validate=Validation(ITEMS, lambda items: module.scores(items).scores))
+    run = train(module, optimizer, lambda number: module.scores(ITEMS[:4]).backward(), steps, checkpoint=tmp_path / "run.json",
+                test=lambda: module.scores(ITEMS[2:5]).scores, **options)
+    return module, optimizer, run
+
+
+def test_a_run_trains_scores_counts_and_keeps_a_journal(tmp_path):
+    seen = []
+    module, _, run = trained(tmp_path, 2, on_step=lambda run: seen.append(len(run.steps)))
+    assert module.system.data == BETTER[1] and seen == [1, 2]
+    assert run.scores == {"validation before": 0.0, "test before": 0.0, "validation after": 1.0, "test after": 1.0}
+    assert run.usage.calls == 8 + 3 + 2 * (4 + 1 + 8) + 3 and run.usage.tokens > 0
+    assert len(run.accepted) == 2 and run.ending == "all steps made"
+    assert json.loads((tmp_path / "run.json").read_text())["state"]["module"]["system"] == BETTER[1]
+
+
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path):
+    (tmp_path / "whole").mkdir()
+    whole, optimizer, run = trained(tmp_path / "whole", 3)
+    model, broken = Sentiment(), writer()
+    rule, asked = model.rule, []
+
+    def cut(request):
+        asked.append(request)
+        if len(asked) > 20:
+            raise KeyboardInterrupt
+        return rule(request)
+
+    model.rule, model.max_concurrency = cut, 1
+    with pytest.raises(KeyboardInterrupt):
+        trained(tmp_path, 3, model, broken)
+    resumed, other, rest = trained(tmp_path, 3)
+    assert resumed.system.data == whole.system.data and other.state_dict() == optimizer.state_dict()
+    assert [step.outcome for step in rest.steps] == [step.outcome for step in run.steps] and rest.scores == run.scores
+
+
+def test_a_finished_run_is_not_made_again(tmp_path):
+    trained(tmp_path, 2)
+    model, lm = Sentiment(), writer()
+    _, _, run = trained(tmp_path, 2, model, lm)
+    assert len(run.steps) == 2 and not lm.asked and len(model.asked) == 3  # the test items, for the final score
+
+
+def test_a_budget_that_ends_stops_the_run_with_what_was_reached(tmp_path):
+    model = Sentiment()
+    rule = model.rule
+    model.rule = lambda request: BudgetError("30 calls made") if len(model.asked) > 30 else rule(request)
+    module, _, run = trained(tmp_path, 5, model)
+    assert "budget ended" in run.ending and len(run.steps) == 1 and module.system.data == BETTER[0]
+    assert text.load(tmp_path / "run.json")["module"]["system"] == BETTER[0]
+
+
+def test_patience_stops_a_run_without_gains(tmp_path):
+    _, _, run = trained(tmp_path, 10, lm=Ruled(lambda request: "<NEW>Babble.</NEW>"), patience=2)
+    assert len(run.steps) == 2 and run.ending == "no gain in 2 steps" and not run.accepted
