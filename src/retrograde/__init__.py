@@ -382,18 +382,19 @@ from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_g
 
 __version__ = "0.1.0"
 
-#: Where to find what needs the compiler, which is loaded by those who use it.
-_COMPILED = {"debug": "debug", "jit": "transforms.jit", "lazy": "transforms.lazy", "realize": "transforms.lazy"}
-_THREADS = ("set_num_threads", "get_num_threads")
+#: What takes long to load, and where it is: it is loaded by those who use it.
+_LATE = {
+    "debug": "debug", "get_num_threads": "compiler.threads", "jit": "transforms.jit", "lazy": "transforms.lazy",
+    "realize": "transforms.lazy", "set_num_threads": "compiler.threads", "text": "text",
+}
 
 
 def __getattr__(name):
-    if name in _COMPILED:
-        module = importlib.import_module(f"retrograde.{_COMPILED[name]}")
+    if name in _LATE:
+        if _LATE[name] == "compiler.threads":
+            extras.optional("llvmlite", "jit")
+        module = importlib.import_module(f"retrograde.{_LATE[name]}")
         return getattr(module, name, module)
-    if name in _THREADS:
-        extras.optional("llvmlite", "jit")
-        return getattr(importlib.import_module("retrograde.compiler.threads"), name)
     # An op that was added after this list, by us or by a user.
     if name in ops.names() or name in ops.aliases():
         return ops.get(name).call

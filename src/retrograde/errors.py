@@ -10,6 +10,7 @@ RetrogradeError
 │   ├── FreedGraphError                 a graph was used again after `backward` freed it
 │   └── InplaceError                    writing in place would make a gradient wrong
 ├── TraceError (TypeError)             a value was read, or leaked, while it was being traced
+├── RetraceWarning (UserWarning)        a compiled function is traced anew at every call
 ├── CompilerError (RuntimeError)        the compiler made code that cannot be used
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
@@ -70,7 +71,7 @@ class TraceError(RetrogradeError, TypeError):
     """A value was read, or leaked, while it was being traced."""
 
 
-class RetraceWarning(UserWarning):
+class RetraceWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
     """A compiled function is traced anew at every call, which costs far more than it saves."""
 
 

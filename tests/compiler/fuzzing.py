@@ -588,7 +588,7 @@ def shrunk(program, fails):
         for candidate in _smaller(program):
             try:
                 problem = fails(candidate)
-            except Exception:  # noqa: BLE001, S112 - a candidate that does not run eagerly
+            except Exception:  # noqa: BLE001 - a candidate that does not run eagerly
                 continue
             if problem is not None:
                 program, is_changed = candidate, True

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..core.dispatch import explained
-from ..core.symbol import replaced
+from .lower import replaced
 from .trace import PICK
 
 

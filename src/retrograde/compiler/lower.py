@@ -52,9 +52,9 @@ class _Lowering:
         if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
             return self.lowered(expanded)
         if node.shape is not None and node.op is not PICK and not symbols_in(args):
-            known = folded(node.op, args, node.shape)
+            known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
-                return known if known.dtype == node.dtype else known.astype(node.dtype)
+                return known
         op = node.op
         if node.shape is not None and op is not PICK:
             simple = simplified(op, args, node.shape, node.dtype)

@@ -16,6 +16,7 @@ from .units import library
 
 #: The first place of every table of pointers: the record of the threads that share parallel regions.
 POOL = "pool"
+
 #: To wake threads pays for a program that could share at least this much work.
 _SHARED_SECONDS = 5e-5
 

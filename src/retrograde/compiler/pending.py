@@ -51,7 +51,8 @@ class Pending(Symbol):
 
     def become_leaf(self, array):
         """Stand for `array` from here on; whoever writes to its memory must tell."""
-        self.op, self.args, self.array, self.place, self._inputs = None, (), array, None, ()
+        self.op, self.args, self.array, self.place = None, (), array, None
+        self._inputs = None
         _LEAVES[id(array)] = self
         _watch(self)
 

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from ..core.symbol import replaced
 from .library_call import LibraryCall, computed
+from .lower import replaced, symbols_in
 from .program import Program
 
 
@@ -83,7 +83,7 @@ def _inside(step, schedule):
                 loaded.append(node)
                 continue
             stack.append((node, True))
-            stack.extend((a, False) for a in node.inputs if a not in seen)
+            stack.extend((a, False) for a in symbols_in(node.args) if a not in seen)
     return order, loaded
 
 

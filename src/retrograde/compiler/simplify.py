@@ -13,19 +13,19 @@ _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "t
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
 
-def folded(op, args, shape):
-    """The array that `op` makes of constants; None where it is too large."""
+def folded(op, args, shape, dtype):
+    """The array of `dtype` that `op` makes of constants; None where it is too large."""
     arrays = [a for a in args if isinstance(a, np.ndarray)]
     if (op.broadcasts or op.name == "broadcast_to") and arrays and all([is_uniform(a) for a in arrays]):
         scalars = [a.reshape(-1)[0] if isinstance(a, np.ndarray) else a for a in args]
         with np.errstate(all="ignore"):
             value = arrays[0].reshape(-1)[0] if op.name == "broadcast_to" else op.kernel(*map(np.asarray, scalars))
-        return np.broadcast_to(np.asarray(value), shape) if all([a.size for a in arrays]) else None
+        return np.broadcast_to(np.asarray(value).astype(dtype), shape) if all([a.size for a in arrays]) else None
     size = int(np.prod(shape))
     if size > SMALL:
         return None
     with np.errstate(all="ignore"):
-        found = np.asarray(op.kernel(*args))
+        found = np.asarray(op.kernel(*args)).astype(dtype, copy=False)
     return np.broadcast_to(found.reshape(-1)[0], shape) if found.size and is_uniform(found) else found
 
 

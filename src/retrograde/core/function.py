@@ -109,7 +109,8 @@ def _linked(cls, ctx, args, parents, outputs):
     for i, value in enumerate(outputs):
         algebra = value.algebra
         is_constant = any([value is c for c in constants]) or not algebra.is_differentiable(value.data)
-        linked.append(value.linked(None if is_constant else Projection(record, i, len(outputs))))
+        history = None if is_constant else Projection(record, i, len(outputs))
+        linked.append(value.linked(history))
     return tuple(linked)
 
 

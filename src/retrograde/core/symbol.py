@@ -59,6 +59,6 @@ _NESTED = frozenset([tuple, list])
 def replaced(args, change):
     """`args` with `change` applied to each symbol."""
     return tuple([
-        change(a) if isinstance(a, Symbol) else type(a)(replaced(a, change)) if isinstance(a, (tuple, list)) else a
+        change(a) if isinstance(a, Symbol) else a.__class__(replaced(a, change)) if a.__class__ in _NESTED else a
         for a in args
     ])

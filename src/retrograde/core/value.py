@@ -207,7 +207,7 @@ class Value:
 
     def detach(self):
         """The same data outside the graph. Memory is shared."""
-        return self.algebra.kind(self.data)
+        return self.linked(None)
 
     def linked(self, record):
         """A value of the same data with another history. Memory is shared."""

@@ -108,9 +108,6 @@ class Lazy(Tensor):
         plain.__class__ = Tensor
         _slot.__set__(plain, array)
 
-    def detach(self):
-        return self.linked(None)
-
     def linked(self, record):
         made = lazy_tensor(self.holder, record)
         if self.base is not None:
