@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 
 from ..core import writes
+from ..core.edits import edits
 from ..core.symbol import Symbol
-from ..core.value import Deferred, Value
+from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
 from .ways import new_program
 
@@ -16,8 +17,8 @@ class Step:
 
     arguments  the symbols of the arrays that are handed in at each call
     results    symbols, or plain data that is returned as it is
-    owners     the dictionaries of attributes of the modules that the function uses: another tensor under the same name, or
-               a module that is being trained and was not, is noticed
+    owners     (attributes as a dictionary, whether setting one counts as an edit) of the modules and other objects that the
+               function uses: another tensor under the same name, or a module that is being trained and was not, is noticed
     """
 
     def __init__(self, trace, arguments, results, rebuild, owners, is_plain=False):
@@ -35,28 +36,39 @@ class Step:
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         self._results, self._rebuild = results, rebuild
-        holders = {id(v): (owner, name) for owner in owners for name, v in owner.items() if isinstance(v, Value)}
-        self._modes = [(owner, owner.get("training", True)) for owner in owners]
-        self._holders = [holders.get(id(c.value), ({0: c.value}, 0)) for c in self._captures]
-        self._bound, self._moving, self._loose = [], [], []
+        values = {id(c.value): c.value for c in self._captures}
+        self._places = [(owner, name, v, counts) for owner, counts in owners for name, v in owner.items() if id(v) in values]
+        self._modes = [(owner, owner.get("training", True)) for owner, _ in owners]
+        self._loose_places = [place[:3] for place in self._places if not place[3]]
+        self._bound, self._moving, self._loose, self._edits = [], [], [], edits()
 
     def _taken(self, number):
         return algebra.kind(self.program.held(number))
 
     def fits(self):
         """Whether all that the trace took for granted is still so."""
-        for holder, name, array in self._bound:
-            if holder[name].data is not array:
+        if edits() != self._edits and not self._is_as_traced():
+            return False
+        for value, array in self._bound:
+            if value.data is not array:
                 return self._rebound() and self._holds()
         return self._holds()
+
+    def _is_as_traced(self):
+        """Whether modules have the tensors, and are in the mode, that the trace found them with."""
+        if any([owner.get(name) is not value for owner, name, value, _ in self._places]):
+            return False
+        if any([owner.get("training", True) is not is_training for owner, is_training in self._modes]):
+            return False
+        self._edits = edits()
+        return True
 
     def _holds(self):
         for value, was_none in self._guards:
             if (value.grad is None) != was_none:
                 return False
-        for owner, is_training in self._modes:
-            if owner.get("training", True) is not is_training:
-                return False
+        if self._loose_places and any([owner.get(name) is not value for owner, name, value in self._loose_places]):
+            return False
         return all([read() == seen for read, seen in self._watched])
 
     def bind(self):
@@ -66,18 +78,18 @@ class Step:
     def _rebound(self):
         """Point the program at the memory that captured tensors have now; False if one is another than was traced."""
         bound, self._moving, self._loose = [], [], []
-        for place, (capture, (holder, name)) in enumerate(zip(self._captures, self._holders, strict=True)):
+        for place, capture in enumerate(self._captures):
             if capture.owner is not None:
                 self._moving.append((place, capture))
                 continue
-            value, spec = holder.get(name), capture.start
-            if value is not capture.value or (value.data.shape, value.data.dtype) != (spec.shape, spec.dtype):
+            value, spec = capture.value, capture.start
+            if (value.data.shape, value.data.dtype) != (spec.shape, spec.dtype):
                 return False
             if value.data.flags.c_contiguous:
                 self.program.bind(place, value.data)
             else:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(value.data)), id(spec) in self._written))
-            bound.append((holder, name, value.data))
+            bound.append((value, value.data))
         self._bound = bound
         return True
 

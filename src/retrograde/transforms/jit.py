@@ -244,7 +244,9 @@ def _argument(leaf, symbol):
 
 
 def _owners(function):
-    """The attributes, as dictionaries, of the modules and other objects that a function finds tensors on."""
+    """The attributes, as dictionaries, of the modules and other objects that a function finds tensors on, and whether it is a
+    module: setting one of those is counted.
+    """
     function = inspect.unwrap(function)
     found = [getattr(function, "__self__", None)]
     code = getattr(function, "__code__", None)
@@ -255,16 +257,16 @@ def _owners(function):
             found.append(cell.cell_contents)
         except ValueError:  # a variable that is not assigned yet
             continue
-    parts = {id(part): part for holder in found for part in _parts(holder)}
-    return [vars(part) for part in parts.values()]
+    parts = {id(part): (vars(part), is_module) for holder in found for part, is_module in _parts(holder)}
+    return list(parts.values())
 
 
 def _parts(holder):
     """The objects that have tensors as attributes: a module and those in it, or an object of the user's own."""
     if callable(getattr(type(holder), "modules", None)):
-        return holder.modules()
+        return [(module, True) for module in holder.modules()]
     is_plain = not isinstance(holder, (type, Tensor, ModuleType)) and not callable(holder) and hasattr(holder, "__dict__")
-    return [holder] if is_plain else []
+    return [(holder, False)] if is_plain else []
 
 
 def _contiguous(leaf):
