@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde import nn, optim
 from retrograde.compiler.plan import Arena, lifetimes
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
@@ -117,3 +118,69 @@ def rotated(x, p, q, r):
 @pytest.mark.parametrize("size", [5, 40])
 def test_updates_that_read_what_another_writes_see_what_was_there_before(function, count, size):
     check_updates(function, [(size, size)] * count)
+
+
+def failing_step(kind):
+    """A training step that counts itself, and what it writes."""
+    rng = np.random.default_rng(2)
+    table = rg.tensor(rng.standard_normal((6, 4)), requires_grad=True)
+    w = rg.tensor(rng.standard_normal((4, 3)), requires_grad=True)
+    count, mean = rg.zeros(()), rg.zeros(4)
+    optimizer = optim.Adam([table, w], lr=0.1)
+
+    def step(positions, classes):
+        with rg.no_grad():
+            count[...] = count + 1
+            table[...] = table * 0.99  # before the rows are chosen
+        optimizer.zero_grad()
+        rows = {"take": lambda: rg.take(table, positions, axis=0), "getitem": lambda: table[positions],
+                "along": lambda: rg.take_along_axis(table, rg.reshape(positions, (-1, 1)), 0)}[kind]()
+        with rg.no_grad():
+            mean[...] = mean * 0.9 + rows.mean(axis=0)
+        loss = nn.functional.cross_entropy(rows @ w if kind != "along" else (rows * table[:1]) @ w, classes)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    state = lambda: [np.array(t.detach()) for t in (table, w, count, mean, *[
+        t for s in optimizer.state.values() for t in s.values() if hasattr(t, "detach")])]
+    return rg.jit(step), state
+
+
+@pytest.mark.parametrize("kind", ["take", "getitem", "along"])
+@pytest.mark.parametrize("wrong", ["position", "negative position", "class", "negative class"])
+def test_a_position_or_class_out_of_range_raises_and_writes_nothing(kind, wrong):
+    step, state = failing_step(kind)
+    positions, classes = np.array([0, 5, 2, 2, -1]), np.array([0, 1, 2, 1, 0])
+    step(positions, classes)
+    before = state()
+    bad = [positions.copy(), classes.copy()]
+    bad[0 if "position" in wrong else 1][3] = {"position": 6, "negative position": -7, "class": 3, "negative class": -1}[wrong]
+    with pytest.raises(rg.errors.OutOfRangeError):
+        step(*bad)
+    for a, b in zip(before, state(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    step(positions, classes)  # and goes on as if nothing had been
+    other, other_state = failing_step(kind)
+    for _ in range(2):
+        other(positions, classes)
+    for a, b in zip(state(), other_state(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+
+
+def test_a_library_call_that_raises_leaves_state_as_it_was():
+    p, count = rg.ones(8), rg.zeros(())
+
+    @rg.jit
+    def step(x, i):
+        count[...] = count + 1
+        p[...] = p * 2
+        return (rg.cumsum(rg.take(x, i)) * p[0]).sum()
+
+    step(np.ones(8), np.array([1]))
+    with pytest.raises(rg.errors.OutOfRangeError):
+        step(np.ones(8), np.array([9]))
+    assert count.item() == 1 and p[0].item() == 2
+    assert step(np.ones(8), np.array([7])).item() == 4

@@ -10,5 +10,7 @@ EMITTED = frozenset([
     "not_equal", "power", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "sqrt", "square", "subtract",
     "tan", "tanh", "trunc", "where",
 ])
+#: Those that give integers for integers, and whose code takes floats only.
+OF_FLOATS = frozenset(["power"])
 #: The dtypes that kernels compute in.
 ELEMENTS = frozenset(["bool", "int8", "int16", "int32", "int64", "float32", "float64"])

@@ -2,7 +2,7 @@
 
 from ..core.symbol import Symbol
 from ..dtypes import name_of
-from .emitted import ELEMENTS, EMITTED
+from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES
 from .trace import PICK
 from .views import index_map, is_movement
@@ -63,7 +63,7 @@ def _kind(facts, node):
         return "call"
     if not all(name_of(dtype) in ELEMENTS for dtype in _dtypes(node)):
         return "call"
-    if op.name == "astype" or op.name in IDENTITIES or (op.broadcasts and is_emittable(op)):
+    if _is_elementwise(node):
         return "elementwise"
     if op.name in REDUCTIONS and _is_plain_reduction(node):
         return "reduction"
@@ -92,6 +92,14 @@ def _is_matrix(argument, dtype):
 def is_emittable(op):
     """Whether the code generator knows the op: by its own `emit`, or by the operation of the same name."""
     return op.emit is not None or op.name in EMITTED
+
+
+def _is_elementwise(node):
+    """Whether a loop can compute the node."""
+    op = node.op
+    if op.name == "astype" or op.name in IDENTITIES:
+        return True
+    return op.broadcasts and is_emittable(op) and (op.name not in OF_FLOATS or node.dtype.kind == "f")
 
 
 def operation_key(op):

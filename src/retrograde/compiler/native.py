@@ -100,10 +100,17 @@ class NativeProgram(Program):
 
     def __call__(self, arrays):
         """The results, as new arrays. `arrays` are contiguous and have the inputs' shapes and dtypes."""
-        pointers = self._pointers
-        if self.is_parallel and (pool := threads.pool()) is not self._pool:
+        if not self.is_parallel:
+            return self._run_on(arrays)
+        pool = threads.pool()
+        if pool is not self._pool:
             self._pool = pool
-            pointers[0] = pool.address
+            self._pointers[0] = pool.address
+        with pool.lock:
+            return self._run_on(arrays)
+
+    def _run_on(self, arrays):
+        pointers = self._pointers
         for i, inbox in self._small_inputs:
             inbox[...] = arrays[i]
         for i, place in self._large_inputs:
@@ -122,11 +129,15 @@ class NativeProgram(Program):
             fresh[node] = array = np.empty(node.shape, node.dtype)
             self._pointers[place] = address_of(array)
         found = self.arrays(arrays, fresh)
-        for segment in self.segments:
-            if segment.__class__ is tuple:
-                self._run(self._table_address, *segment)
-            else:
-                segment.run(found)
+        try:
+            for segment in self.segments:
+                if segment.__class__ is tuple:
+                    self._run(self._table_address, *segment)
+                else:
+                    segment.run(found)
+        except BaseException:
+            self._flag_word[0] = 0
+            raise
         if self._flag_word[0]:
             self._fail()
         return self.finished(found, fresh)

@@ -60,15 +60,47 @@ def read_by(schedule, step):
     return found
 
 
+def updates_last(schedule, updates):
+    """The steps of a schedule with those that update state after all that may fail, as far as these do not need them: a call
+    that fails then has written nothing.
+    """
+    steps = schedule.steps
+    makers = {root: step for step in steps for root in step.roots}
+    needed = set()
+    stack = [step for step in steps if _may_fail(schedule, step)]
+    if not stack:
+        return steps
+    while stack:
+        step = stack.pop()
+        if step not in needed:
+            needed.add(step)
+            stack.extend(makers[node] for node in read_by(schedule, step) if node in makers)
+    updated, delayed = {node for _, node in updates}, {}
+    for step in steps:
+        is_update = step not in needed and any(root in updated for root in step.roots)
+        if is_update or any(makers.get(node) in delayed for node in read_by(schedule, step)):
+            delayed[step] = True
+    return [step for step in steps if step not in delayed] + list(delayed)
+
+
+def _may_fail(schedule, step):
+    """Whether a step may find a position out of range, or calls what may raise."""
+    if step.kind != "loop":
+        return step.kind == "call"
+    return any([schedule.facts.kind(n) == "gather" or (n.op is not None and n.op.name in CHECKS) for n in schedule.computed_by(step)])
+
+
 def homes(schedule, updates, kept):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
     It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it
-    writes, and no check can fail by then. What is among the nodes `kept` is read after the last step.
+    writes, and nothing fails from there on. What is among the nodes `kept` is read after the last step.
     """
     kept = {node for node in kept if isinstance(node, Symbol)}
-    last_read, last_check = {}, _last_check(schedule)
+    last_read, first_safe = {}, 0
     for number, step in enumerate(schedule.steps):
+        if _may_fail(schedule, step):
+            first_safe = number + 1
         for node in read_by(schedule, step):
             last_read[node] = number
     made = {node: (number, step) for number, step in enumerate(schedule.steps) for node in step.roots}
@@ -77,18 +109,11 @@ def homes(schedule, updates, kept):
         if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
-        if number <= last_check:
-            continue
         last = last_read.get(leaf, -1)
-        if last < number or (last == number and step.kind == "loop" and _reads_in_place(schedule, step, leaf)):
+        is_free = last < number or (last == number and step.kind == "loop" and _reads_in_place(schedule, step, leaf))
+        if is_free and number >= first_safe:
             found[node] = leaf
     return found
-
-
-def _last_check(schedule):
-    """The number of the last step that may stop the program; -1 if none may."""
-    checking = [i for i, s in enumerate(schedule.steps) if any(n.op.name in CHECKS for n in schedule.computed_by(s) if n.op)]
-    return max(checking, default=-1)
 
 
 def _reads_in_place(schedule, step, leaf):

@@ -5,7 +5,7 @@ import numpy as np
 from ..core.symbol import Symbol
 from .fuse import Schedule
 from .lower import lower
-from .plan import Arena, homes, lifetimes
+from .plan import Arena, homes, lifetimes, updates_last
 from .report import explained_program, measured
 
 #: Results up to this many bytes lie in the program's memory and are copied out; larger ones are given out as they are.
@@ -31,6 +31,7 @@ class Program:
         self.held_nodes = lowered[len(results) + len(updates) :]
         self.updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
+        self.schedule.steps = updates_last(self.schedule, self.updates)
         self.homes = homes(self.schedule, self.updates, lowered)
         self.state_arrays = [None] * len(self.state)
         self.parts, self.fixed, self.latest = [], {}, {}

@@ -24,6 +24,8 @@ class Pool:
 
     def __init__(self, threads):
         self.threads = threads
+        #: Held by whoever runs a program on this pool, since it serves one at a time.
+        self.lock = threading.RLock()
         self._memory = np.zeros(parallel.WORDS + 8, np.int64)
         self.address = -(-self._memory.__array_interface__["data"][0] // 64) * 64
         self._words = (ctypes.c_int64 * parallel.WORDS).from_address(self.address)
@@ -32,11 +34,18 @@ class Pool:
         self._words[parallel.WORKERS] = threads - 1
         work = _with_pool(address("retrograde_worker"))
         for number in range(1, threads):
-            threading.Thread(target=work, args=(self.address,), daemon=True, name=f"retrograde-{number}").start()
+            arguments = work, self.address, self._memory
+            threading.Thread(target=_serve, args=arguments, daemon=True, name=f"retrograde-{number}").start()
 
     def close(self):
         """Send the workers home."""
-        self._close(self.address)
+        with self.lock:
+            self._close(self.address)
+
+
+def _serve(work, address, _memory):
+    """The life of a worker, which keeps the memory of its pool until it has gone home."""
+    work(address)
 
 
 _with_pool = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

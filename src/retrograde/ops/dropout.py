@@ -7,7 +7,6 @@ import numpy as np
 from ..errors import ArgumentError
 from ._families import elementwise
 from ._samples import call
-from .comparisons import where
 from .random import default_generator, random_bits
 
 
@@ -44,7 +43,7 @@ def kept(p, shape, generator=None):
 
 
 def _drop_in_ops(x, mask, scale):
-    return where(mask, x * scale, 0)
+    return x * scale * mask
 
 
 @elementwise(broadcasts=False, expansion=_drop_in_ops, samples=(

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..dtypes import is_float
 from ._blocks import in_blocks
 from ._error_function import complement, complement_float32, error_function, error_function_float32
 from ._families import elementwise
@@ -46,7 +47,8 @@ _ERFC = {"float64": complement, "float32": complement_float32}
 
 def _sinc_in_ops(x):
     y = np.pi * where(x == 0, 1, x)
-    return where(x == 0, 1, np.sin(y) / y).astype(x.dtype)
+    found = where(x == 0, 1, np.sin(y) / y)
+    return found.astype(x.dtype) if is_float(x.dtype) else found
 
 
 @elementwise(expansion=_sinc_in_ops)

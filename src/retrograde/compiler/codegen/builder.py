@@ -170,6 +170,8 @@ class Builder(Memory):
 
     def _extremum(self, wins, x, y):
         x, y = self.lift(x, y)
+        if dtype_of(x) == "bool":
+            return self.bitwise_or(x, y) if wins == self.greater else self.bitwise_and(x, y)
         # One machine instruction: a NaN in either operand yields y, which leaves only a NaN in x to be mended.
         found = self.where(wins(x, y), x, y)
         return self.where(self.isnan(x), x, found) if is_float(dtype_of(x)) else found
@@ -237,18 +239,27 @@ class Builder(Memory):
 
     def _compare(self, symbol, x, y):
         x, y = self.lift(x, y)
-        return self.ir.fcmp_ordered(symbol, x, y) if is_float(dtype_of(x)) else self.ir.icmp_signed(symbol, x, y)
+        if is_float(dtype_of(x)):
+            return self.ir.fcmp_ordered(symbol, x, y)
+        # As a number with sign the one bit of True would be -1.
+        return (self.ir.icmp_unsigned if dtype_of(x) == "bool" else self.ir.icmp_signed)(symbol, x, y)
 
     def isnan(self, x):
         """Mask of lanes that are not a number."""
+        if not is_float(dtype_of(x)):
+            return constant(0, type_of("bool", lanes_of(x)))
         return self.ir.fcmp_unordered("uno", x, constant(0, x.type))
 
     def isinf(self, x):
         """Mask of infinite lanes."""
+        if not is_float(dtype_of(x)):
+            return constant(0, type_of("bool", lanes_of(x)))
         return self.equal(self.abs(x), float("inf"))
 
     def isfinite(self, x):
         """Mask of lanes that are neither infinite nor NaN."""
+        if not is_float(dtype_of(x)):
+            return constant(1, type_of("bool", lanes_of(x)))
         return self.less(self.abs(x), float("inf"))
 
     def where(self, mask, x, y):

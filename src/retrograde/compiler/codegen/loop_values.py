@@ -1,5 +1,6 @@
 """The values of a loop kernel's entries: numbers from memory, bounds, and operations on them."""
 
+import numpy as np
 from llvmlite import ir
 
 from ...dtypes import name_of
@@ -139,7 +140,9 @@ class Values:
         return (op.emit or getattr(type(self.k), op.name, None) or _library(op.name))(self.k, *operands)
 
     def _typed(self, x, dtype):
-        return x if x is None or isinstance(x, ir.Value) else self.k.constant(x, dtype, 1)
+        if x is None or isinstance(x, ir.Value):
+            return x
+        return self.k.constant(bool(x) if dtype == "bool" else x, dtype, 1)
 
     def _check(self, holds):
         """Set the flag where a check fails in a lane that counts."""
@@ -165,7 +168,14 @@ def _operand_dtypes(node, operands):
         return ["bool", name_of(node.dtype), name_of(node.dtype)]
     common = name_of(node.dtype)
     if common == "bool":
-        known = [x for x in operands if isinstance(x, ir.Value)]
-        order = ("bool", "int8", "int16", "int32", "int64", "float32", "float64")
-        common = max((dtype_of(x) for x in known), key=order.index)
+        common = _compared_dtype(operands)
     return [common] * len(operands)
+
+
+def _compared_dtype(operands):
+    """The dtype in which numbers of several are compared: NumPy's, in which True is 1."""
+    known = [np.dtype(dtype_of(x)) for x in operands if isinstance(x, ir.Value)]
+    numbers = [x for x in operands if x is not None and not isinstance(x, ir.Value)]
+    common = np.result_type(*known, np.int8, *numbers)
+    is_whole = common.kind == "i" and any(not np.iinfo(common).min <= n <= np.iinfo(common).max for n in numbers)
+    return "int64" if is_whole else common.name
