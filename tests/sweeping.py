@@ -88,6 +88,11 @@ def plain(found):
     return [np.asarray(x.data if isinstance(x, Value) else x) for x in found]
 
 
+def widened(x):
+    """`x` in the widest type of its kind."""
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
 def uneven(rng, shape, dtype):
     """A cotangent no two elements of which are alike."""
     return (rng.uniform(0.5, 1.5, shape) * rng.choice((-1.0, 1.0), shape)).astype(dtype)
@@ -107,7 +112,7 @@ def gradients(case, args, kwargs, wrap=None):
 
 def disagreement(a, b, dtype):
     """The greatest difference between `a` and `b` as a part of what `dtype` allows; at most 1 is right."""
-    a, b = np.asarray(a).astype(float), np.asarray(b).astype(float)
+    a, b = widened(np.asarray(a)), widened(np.asarray(b))
     if a.shape != b.shape:
         return np.inf
     if a.size == 0:

@@ -17,7 +17,7 @@ LAYERS = (
     {"ops"},
     {"compiler"},
     {"tensor"},
-    {"transforms"},
+    {"transforms", "fft", "linalg"},
     {"nn", "optim", "text"},
     {"data", "debug", "io", "distributed", "viz", "testing", "interop", "cli"},
 )

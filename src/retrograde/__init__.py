@@ -7,8 +7,9 @@ tensor([ 0.5403023 , -0.41614684])
 """
 
 import importlib
+from math import e, inf, nan, pi
 
-from . import dtypes, errors, extras, nn, ops, optim, shapes, testing, tree
+from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, shapes, testing, tree
 from .core.function import Function
 from .core.gradient import backward
 from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -29,6 +30,7 @@ from .dtypes import (
     uint32,
     uint64,
 )
+from .dtypes import bool_ as bool
 from .io.weights import load, save
 from .nn.parameter import Parameter
 from .ops.activation import (
@@ -48,12 +50,8 @@ from .ops.activation import (
     softmax,
     softplus,
 )
-from .ops.activation import (
-    log_sigmoid as logsigmoid,
-)
-from .ops.activation import (
-    silu as swish,
-)
+from .ops.activation import log_sigmoid as logsigmoid
+from .ops.activation import silu as swish
 from .ops.arithmetic import (
     abs,
     add,
@@ -70,38 +68,21 @@ from .ops.arithmetic import (
     square,
     subtract,
 )
-from .ops.arithmetic import (
-    abs as absolute,
-)
-from .ops.arithmetic import (
-    divide as div,
-)
-from .ops.arithmetic import (
-    divide as true_divide,
-)
-from .ops.arithmetic import (
-    multiply as mul,
-)
-from .ops.arithmetic import (
-    negative as neg,
-)
-from .ops.arithmetic import (
-    negative as negate,
-)
-from .ops.arithmetic import (
-    power as pow,
-)
-from .ops.arithmetic import (
-    remainder as mod,
-)
-from .ops.arithmetic import (
-    subtract as sub,
-)
-from .ops.classification import (
-    cross_entropy,
-    cross_entropy_slopes,
-    nll_loss,
-)
+from .ops.arithmetic import abs as absolute
+from .ops.arithmetic import divide as div
+from .ops.arithmetic import divide as true_divide
+from .ops.arithmetic import multiply as mul
+from .ops.arithmetic import negative as neg
+from .ops.arithmetic import negative as negate
+from .ops.arithmetic import power as pow
+from .ops.arithmetic import remainder as mod
+from .ops.arithmetic import subtract as sub
+from .ops.bessel import i0, i0e, i1, i1e
+from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
+from .ops.bits import bitwise_left_shift as left_shift
+from .ops.bits import bitwise_right_shift as right_shift
+from .ops.borders import pad_border
+from .ops.classification import cross_entropy, cross_entropy_slopes, nll_loss
 from .ops.comparisons import (
     bitwise_and,
     bitwise_invert,
@@ -125,103 +106,35 @@ from .ops.comparisons import (
     not_equal,
     where,
 )
-from .ops.comparisons import (
-    bitwise_invert as bitwise_not,
-)
-from .ops.contractions import (
-    contract,
-    einsum,
-    matmul,
-    outer,
-)
-from .ops.conversions import (
-    astype,
-    bitcast,
-    contiguous,
-    contiguous_backward,
-    copy_to_device,
-)
-from .ops.conversions import (
-    astype as cast,
-)
-from .ops.conversions import (
-    copy_to_device as to_device,
-)
-from .ops.convolution import (
-    conv1d,
-    conv2d,
-    conv2d_input,
-    conv2d_weight,
-)
-from .ops.dropout import (
-    drop,
-    dropout,
-    feature_dropout,
-)
-from .ops.exponential import (
-    exp,
-    exp2,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-)
-from .ops.exponential import (
-    log as ln,
-)
-from .ops.gathering import (
-    add_along_axis,
-    pick,
-    take,
-    take_along_axis,
-    unpick,
-)
-from .ops.hyperbolic import (
-    acosh,
-    asinh,
-    atanh,
-    cosh,
-    sinh,
-)
-from .ops.hyperbolic import (
-    acosh as arccosh,
-)
-from .ops.hyperbolic import (
-    asinh as arcsinh,
-)
-from .ops.hyperbolic import (
-    atanh as arctanh,
-)
-from .ops.joins import (
-    concatenate,
-    stack,
-)
-from .ops.joins import (
-    concatenate as concat,
-)
-from .ops.linear import (
-    linear,
-)
-from .ops.loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    huber_loss,
-    l1_loss,
-    mse_loss,
-    smooth_l1_loss,
-)
-from .ops.loss import (
-    l1_loss as mae_loss,
-)
-from .ops.matrices import (
-    diag,
-    diagonal,
-    trace,
-    tril,
-    triu,
-)
+from .ops.comparisons import bitwise_invert as bitwise_not
+from .ops.complexes import angle, complex, conj, imag, polar, real, view_as_complex, view_as_real
+from .ops.complexes import conj as conjugate
+from .ops.contractions import contract, einsum, matmul, outer
+from .ops.conversions import astype, bitcast, contiguous, contiguous_backward, copy_to_device
+from .ops.conversions import astype as cast
+from .ops.conversions import copy_to_device as to_device
+from .ops.convolution import conv1d, conv2d, conv2d_input, conv2d_weight
+from .ops.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .ops.dropout import drop, dropout, feature_dropout
+from .ops.entropies import entr, logit, xlog1py
+from .ops.exponential import exp, exp2, expm1, log, log1p, log2, log10, logaddexp
+from .ops.exponential import log as ln
+from .ops.finding import count_nonzero, isin, nonzero, searchsorted, unique_all, unique_counts, unique_inverse, unique_values
+from .ops.gamma import betaln, digamma, lgamma, multigammaln, polygamma
+from .ops.gamma import digamma as psi
+from .ops.gamma import lgamma as gammaln
+from .ops.gathering import add_along_axis, pick, take, take_along_axis, unpick
+from .ops.grids import broadcast_arrays, masked_fill, meshgrid, unstack
+from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
+from .ops.hyperbolic import acosh as arccosh
+from .ops.hyperbolic import asinh as arcsinh
+from .ops.hyperbolic import atanh as arctanh
+from .ops.joins import concatenate, stack
+from .ops.joins import concatenate as concat
+from .ops.linear import linear
+from .ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from .ops.loss import l1_loss as mae_loss
+from .ops.matrices import diag, diagonal, trace, tril, triu
 from .ops.movements import (
     broadcast_to,
     expand_dims,
@@ -237,15 +150,10 @@ from .ops.movements import (
     squeeze,
     transpose,
 )
-from .ops.movements import (
-    broadcast_to as expand,
-)
-from .ops.movements import (
-    permute_dims as permute,
-)
-from .ops.movements import (
-    transpose as swapaxes,
-)
+from .ops.movements import broadcast_to as expand
+from .ops.movements import permute_dims as permute
+from .ops.movements import transpose as swapaxes
+from .ops.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .ops.pooling import (
     adaptive_avg_pool2d,
     avg_pool2d,
@@ -255,17 +163,7 @@ from .ops.pooling import (
     max_pool2d_output,
     max_pool2d_with_taps,
 )
-from .ops.products import (
-    cumprod,
-    cumsum,
-    prod,
-)
-from .ops.products import (
-    cumprod as cumulative_prod,
-)
-from .ops.products import (
-    cumsum as cumulative_sum,
-)
+from .ops.products import cumprod, cumsum, prod
 from .ops.random import (
     Generator,
     manual_seed,
@@ -276,95 +174,46 @@ from .ops.random import (
     random_permutation,
     random_uniform,
 )
-from .ops.reductions import (
-    logsumexp,
-    max,
-    mean,
-    min,
-    norm,
-    sum,
-)
-from .ops.reductions import (
-    max as amax,
-)
-from .ops.reductions import (
-    min as amin,
-)
-from .ops.repetition import (
-    repeat,
-    roll,
-    split,
-    tile,
-)
-from .ops.roots import (
-    cbrt,
-    rsqrt,
-)
-from .ops.rounding import (
-    ceil,
-    floor,
-    round,
-    trunc,
-)
-from .ops.rounding import (
-    round as rint,
-)
-from .ops.rounding import (
-    trunc as fix,
-)
-from .ops.searches import (
-    all,
-    any,
-    argmax,
-    argmin,
-)
-from .ops.selections import (
-    getitem,
-    put,
-    scatter_add,
-    set_at,
-)
-from .ops.sorting import (
-    argsort,
-    sort,
-)
-from .ops.special import (
-    atan2,
-    erf,
-    erfc,
-    hypot,
-    sinc,
-    xlogy,
-)
-from .ops.special import (
-    atan2 as arctan2,
-)
-from .ops.spreads import (
-    std,
-    var,
-)
-from .ops.trigonometric import (
-    acos,
-    asin,
-    atan,
-    cos,
-    sin,
-    tan,
-    tanh,
-)
-from .ops.trigonometric import (
-    acos as arccos,
-)
-from .ops.trigonometric import (
-    asin as arcsin,
-)
-from .ops.trigonometric import (
-    atan as arctan,
+from .ops.rankings import median, quantile, top_places, topk
+from .ops.reductions import logsumexp, max, mean, min, norm, sum
+from .ops.reductions import max as amax
+from .ops.reductions import min as amin
+from .ops.repetition import repeat, roll, split, tile
+from .ops.resampling import interpolate
+from .ops.roots import cbrt, rsqrt
+from .ops.rounding import ceil, floor, round, trunc
+from .ops.rounding import round as rint
+from .ops.rounding import trunc as fix
+from .ops.running import cumulative_prod, cumulative_sum, diff
+from .ops.scattering import gather, scatter, scatter_reduce
+from .ops.searches import all, any, argmax, argmin
+from .ops.segments import segment_max, segment_mean, segment_min, segment_prod, segment_sum
+from .ops.selections import getitem, put, scatter_add, set_at
+from .ops.sorting import argsort, sort
+from .ops.special import atan2, erf, erfc, hypot, sinc, xlogy
+from .ops.special import atan2 as arctan2
+from .ops.spreads import std, var
+from .ops.tensors import kron, tensordot, vecdot
+from .ops.trigonometric import acos, asin, atan, cos, sin, tan, tanh
+from .ops.trigonometric import acos as arccos
+from .ops.trigonometric import asin as arcsin
+from .ops.trigonometric import atan as arctan
+from .ops.windows import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool3d,
+    lp_pool2d,
+    max_pool1d,
+    max_pool3d,
 )
 from .tensor.creation import (
     arange,
     asarray,
     empty,
+    empty_like,
     eye,
     full,
     full_like,
@@ -375,12 +224,16 @@ from .tensor.creation import (
     zeros,
     zeros_like,
 )
+from .tensor.namespace import array_namespace_info as __array_namespace_info__
+from .tensor.namespace import can_cast, finfo, from_dlpack, iinfo, isdtype, result_type
+from .tensor.namespace import version as __array_api_version__
 from .tensor.random import bernoulli, normal, permutation, rand, rand_like, randint, randn, randn_like, uniform
 from .tensor.tensor import Tensor
 from .transforms.checkpoint import checkpoint
 from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_grad, vjp
 
 __version__ = "0.1.0"
+newaxis = None
 
 #: What takes long to load, and where it is: it is loaded by those who use it.
 _LATE = {
@@ -391,6 +244,8 @@ _LATE = {
 
 def __getattr__(name):
     if name in _LATE:
+        if _LATE[name] == "compiler.threads":
+            extras.optional("llvmlite", "jit")
         module = importlib.import_module(f"retrograde.{_LATE[name]}")
         return getattr(module, name, module)
     # An op that was added after this list, by us or by a user.

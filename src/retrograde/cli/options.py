@@ -1,4 +1,4 @@
-"""Options of the demo."""
+"""Options of the commands."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,3 +26,22 @@ class Options:
     def passes(self):
         """How many epochs are trained."""
         return self.epochs or MODELS[self.model]
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """What `tune` is to do: `data` is a file of the user's own rows in place of `task`; `prompt` what it starts from."""
+
+    task: str = "question"
+    data: Path | None = None
+    prompt: str | None = None
+    steps: int = 2
+    width: int = 8
+    demonstrations: int = 8
+    budget: int = 1000
+    seed: int = 0
+    threads: int | None = None
+    output: Path = Path("runs/tune")
+    resume: bool = False
+    report: bool = True
+    quiet: bool = False

@@ -90,7 +90,7 @@ class _Assembler:
         plan = choose(host(), problem)
         chunks = threads.get_num_threads() if 2 * node.size * problem.k > _SHARED_FLOPS else 1
         size = -(-plan.workspace_bytes // 64) * 64
-        unit = unit_of(("product", repr(plan.spec)), lambda module, name: _write_product(module, name, plan.spec))
+        unit = unit_of(("product", repr(plan.spec)), lambda module, name: _write_product(module, name, plan.spec), is_final=True)
         words = (*starts, 0, size, *plan.descriptor(chunks))
         slots = (*buffers, self._home(node), Scratch(chunks * size))
         seconds = 2 * node.size * problem.k * _FLOP_SECONDS

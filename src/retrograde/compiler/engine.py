@@ -11,13 +11,13 @@ from ..errors import CompilerError
 _LOCK = threading.Lock()
 
 
-def object_code(module, opt=2):
+def object_code(module, opt=2, is_final=False):
     """The machine code of a module (llvmlite's IR or LLVM text) for this processor, as the bytes of an object file.
 
-    Several threads may compile at the same time.
+    `is_final` code is as it should be, and passes would only take time. Several threads may compile at the same time.
     """
     machine = _machine(opt)
-    return _emitted(machine, _optimised(module, machine, opt))
+    return _emitted(machine, _parsed(module) if is_final else _optimised(module, machine, opt))
 
 
 def assembly(module):
@@ -48,8 +48,7 @@ def _emitted(machine, parsed):
 
 def _optimised(module, machine, opt):
     """A module after the few passes that matter: loops are vectors already, and what does not change in them is hoisted."""
-    parsed = llvm.parse_assembly(str(module), llvm.create_context())
-    parsed.verify()  # a wrong signature would crash the passes
+    parsed = _parsed(module)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=opt))
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -57,6 +56,12 @@ def _optimised(module, machine, opt):
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.run(parsed, builder)
+    return parsed
+
+
+def _parsed(module):
+    parsed = llvm.parse_assembly(str(module), llvm.create_context())
+    parsed.verify()  # a wrong signature would crash what comes next
     return parsed
 
 

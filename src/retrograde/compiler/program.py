@@ -49,7 +49,7 @@ class Program:
                 arena.place(node, node.size * node.dtype.itemsize, first, last)
         for buffer, number in scratch:
             arena.place(buffer, buffer.nbytes, number, number)
-        self.arena_bytes, self._arena = arena.size, list(arena.places)
+        self.arena_bytes = arena.size
         block = _aligned(arena.size)
         for buffer, at in arena.places.items():
             if isinstance(buffer, Symbol):

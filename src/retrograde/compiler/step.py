@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from ..core import writes
+from ..core.edits import edits
 from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
@@ -35,9 +36,9 @@ class Step:
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         self._results, self._rebuild = results, rebuild
-        holders, self._fixed = places.chosen([c.value for c in self._captures])
-        self._holders = [holders.get(id(c.value), ({0: c.value}, 0)) for c in self._captures]
-        self._bound, self._moving, self._loose = [], [], []
+        self._places = places.chosen([c.value for c in self._captures])
+        self._loose_places = [place[:3] for place in self._places if not place[3]]
+        self._bound, self._moving, self._loose, self._edits = [], [], [], edits()
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
 
@@ -46,20 +47,26 @@ class Step:
 
     def fits(self):
         """Whether all that the trace took for granted is still so."""
-        for mapping, key, value in self._fixed:
-            if mapping.get(key, True) is not value:
-                return False
-        try:
-            for holder, name, array in self._bound:
-                if holder[name].data is not array:
-                    return self._rebound() and self._holds()
-        except (KeyError, IndexError, AttributeError):  # gone, or no tensor any more
+        if edits() != self._edits and not self._is_as_traced():
             return False
+        for value, array in self._bound:
+            if value.data is not array:
+                return self._rebound() and self._holds()
         return self._holds()
+
+    def _is_as_traced(self):
+        """Whether all is in its place that the trace found there, and modules are in the mode that they were in."""
+        if any([mapping.get(key, True) is not value for mapping, key, value, _ in self._places]):
+            return False
+        self._edits = edits()
+        return True
 
     def _holds(self):
         for value, was_none in self._guards:
             if (value.grad is None) != was_none:
+                return False
+        for mapping, key, value in self._loose_places:
+            if mapping.get(key, True) is not value:
                 return False
         return all([read() == seen for read, seen in self._watched])
 
@@ -70,18 +77,18 @@ class Step:
     def _rebound(self):
         """Point the program at the memory that captured tensors have now; False if one is another than was traced."""
         bound, self._moving, self._loose = [], [], []
-        for place, (capture, (holder, name)) in enumerate(zip(self._captures, self._holders, strict=True)):
+        for place, capture in enumerate(self._captures):
             if capture.owner is not None:
                 self._moving.append((place, capture))
                 continue
-            value, spec = holder.get(name), capture.start
-            if value is not capture.value or (value.data.shape, value.data.dtype) != (spec.shape, spec.dtype):
+            value, spec = capture.value, capture.start
+            if (value.data.shape, value.data.dtype) != (spec.shape, spec.dtype):
                 return False
             if value.data.flags.c_contiguous:
                 self.program.bind(place, value.data)
             else:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(value.data)), id(spec) in self._written))
-            bound.append((holder, name, value.data))
+            bound.append((value, value.data))
         self._bound = bound
         return True
 

@@ -22,10 +22,13 @@ _LONG = 2_000_000
 
 @dataclass(frozen=True)
 class Unit:
-    """Code by its name, which stands for all that it depends on; `write(module, name)` writes it."""
+    """Code by its name, which stands for all that it depends on; `write(module, name)` writes it, and `is_final` says that
+    it is as it should be, without passes of LLVM's.
+    """
 
     name: str
     write: object
+    is_final: bool = False
 
     @property
     def text(self):
@@ -40,9 +43,9 @@ class Unit:
         return assembly(self.text)
 
 
-def unit_of(key, write):
+def unit_of(key, write, is_final=False):
     """The unit that `write(module, name)` writes and that depends on `key`, a tuple of plain data, alone."""
-    return Unit(_name(key), write)
+    return Unit(_name(key), write, is_final)
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class TextUnit:
     """A unit written as LLVM text."""
 
     text: str
+    is_final = True
 
     @property
     def name(self):
@@ -98,12 +102,12 @@ def _compiled(units):
     if not units:
         return {}
     with ThreadPoolExecutor(available_cores()) as worker:
-        waiting = {unit.name: worker.submit(_object_code, unit.text) for unit in units}
+        waiting = {unit.name: worker.submit(_object_code, unit.text, unit.is_final) for unit in units}
         return {name: future.result() for name, future in waiting.items()}
 
 
-def _object_code(text):
-    return object_code(text, opt=1 if len(text) > _LONG else 2)
+def _object_code(text, is_final):
+    return object_code(text, 1 if len(text) > _LONG else 2, is_final)
 
 
 @cache

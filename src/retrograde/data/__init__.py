@@ -1,4 +1,5 @@
-"""Data: minibatches, and a data set to begin with."""
+"""Data: minibatches, and data sets to begin with: digits, and small tasks of text."""
 
 from .batches import Batches, batches
 from .digits import Digits, digits
+from .tasks import TASKS, TextTask, read_task, text_task

@@ -3,6 +3,7 @@
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from ..core.edits import edited
 from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
 from ..tensor.tensor import Tensor
@@ -49,6 +50,11 @@ class Module:
             raise DTypeError(f"{name} is a parameter and can only be set to a Parameter or None, got "
                              f"{type(value).__name__}; to change its numbers, write into it within rg.no_grad()")
         object.__setattr__(self, name, value)
+        edited()
+
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        edited()
 
     def register_parameter(self, name, parameter):
         """Set the attribute `name` to a parameter, or to None for one that is left out."""

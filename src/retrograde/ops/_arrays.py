@@ -48,6 +48,9 @@ class ArrayAlgebra(Algebra):
         return np.errstate(all="ignore")
 
     def seed(self, value):
+        if value.dtype.kind == "c":
+            raise GraphError("backward without a gradient needs a real number, got a complex one; pass gradient=, or reduce "
+                             "the value to a real number first, as in (y.real**2 + y.imag**2).sum()")
         if value.data.size != 1:
             raise GraphError(f"backward without a gradient needs a single number, got shape {value.data.shape}; "
                              "pass gradient=, or reduce the value first, as in y.sum().backward()")
@@ -58,6 +61,10 @@ class ArrayAlgebra(Algebra):
         if seed.shape != value.data.shape:
             raise ShapeError(f"the gradient must have the shape of its value, {value.data.shape}, got {seed.shape}")
         return seed if seed.dtype == value.data.dtype else seed.astype(value.data.dtype)
+
+    def conjugated(self, cotangent):
+        # The walk pairs cotangents with changes without conjugation: see `complexes`.
+        return cotangent.conj() if getattr(getattr(cotangent, "dtype", None), "kind", "") == "c" else cotangent
 
     def zero(self, data):
         zero = np.zeros((), data.dtype) if isinstance(data, Symbol) else np.zeros_like(data, shape=())
@@ -71,7 +78,10 @@ class ArrayAlgebra(Algebra):
         shape, dtype = target
         if cotangent.shape != shape:
             cotangent = cotangent.sum(axis=summed_axes(cotangent.shape, shape), keepdims=True).reshape(shape)
-        return cotangent if cotangent.dtype == dtype else cotangent.astype(dtype)
+        if cotangent.dtype == dtype:
+            return cotangent
+        is_halved = cotangent.dtype.kind == "c" and dtype.kind != "c"
+        return (cotangent.real if is_halved else cotangent).astype(dtype)
 
     def accumulate(self, value, cotangent):
         _check_shape(value, cotangent)

@@ -36,6 +36,10 @@ movement = _family("movement", makes_views=True)
 joining = _family("joining", is_variadic=True)
 #: Sums of products.
 contraction = _family("contraction")
+#: Of matrices in the last two axes; leading axes are batches.
+matrix = _family("matrix")
+#: Discrete Fourier transforms.
+transform = _family("transform")
 #: Elements chosen or written by index.
 indexing = _family("indexing", makes_views=True)
 #: Where something is: integers or booleans, without a derivative.

@@ -38,6 +38,31 @@ class distinct:  # noqa: N801
 
 
 @dataclass(frozen=True)
+class complex_uniform:  # noqa: N801
+    """Complex numbers with both parts spread evenly over an interval, twice as wide as the dtype asked for."""
+
+    low: float = -3.0
+    high: float = 3.0
+
+    def draw(self, rng, shape, dtype):
+        """An array of such numbers."""
+        x = rng.uniform(self.low, self.high, (2, *shape))
+        return (x[0] + 1j * x[1]).astype(np.complex128 if np.dtype(dtype).itemsize > 4 else np.complex64)
+
+
+@dataclass(frozen=True)
+class well_conditioned:  # noqa: N801
+    """Matrices far from singular: small numbers, with one to two on the diagonal; `is_definite` for symmetric ones."""
+
+    is_definite: bool = False
+
+    def draw(self, rng, shape, dtype):
+        """An array of such matrices in its last two axes."""
+        x = rng.uniform(-0.5, 0.5, shape) + np.eye(*shape[-2:]) * rng.uniform(1, 2, (*shape[:-2], 1, shape[-1]))
+        return (x @ x.swapaxes(-1, -2) + 0.5 * np.eye(shape[-1]) if self.is_definite else x).astype(dtype)
+
+
+@dataclass(frozen=True)
 class of:  # noqa: N801
     """An operand of a given shape, drawn from a domain."""
 

@@ -8,13 +8,15 @@ from ._families import conversion
 from ._samples import call
 
 
-@conversion(aliases=("cast",), samples=(call((2, 3), dtype=float32), call((2, 3), dtype=float64)))
-def astype(x, /, dtype):
-    r"""`x` converted to `dtype`.
+@conversion(aliases=("cast",), makes_views=True, samples=(call((2, 3), dtype=float32), call((2, 3), dtype=float64)))
+def astype(x, /, dtype, copy=True, device=None):
+    r"""`x` converted to `dtype`, on `device`. Unless `copy`, a tensor that is of that type and there already shares its memory.
 
     $\bar x$ is $\bar z$ converted back to the type of $x$. A result of integers or booleans has no gradient.
     """
-    return x.astype(as_dtype(dtype)) if hasattr(x, "astype") else np.asarray(x, as_dtype(dtype))
+    found = x.astype(as_dtype(dtype), copy=copy) if hasattr(x, "astype") else np.asarray(x, as_dtype(dtype))
+    found = x[...] if found is x else found
+    return found if device is None else move(found, device)
 
 
 # The walk converts every cotangent to the type of what it belongs to.

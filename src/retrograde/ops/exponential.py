@@ -41,7 +41,20 @@ def expm1(x, /):
 
     $z = e^x - 1 \;\Rightarrow\; \bar x = \bar z\, (z + 1)$
     """
-    return np.expm1(x)
+    return _expm1_complex(np.asarray(x)) if np.iscomplexobj(x) else np.expm1(x)
+
+
+def _expm1_complex(x):
+    """The real part without cancellation, and the limits of the Array API standard at infinity, which NumPy lacks."""
+    a, b = x.real, x.imag
+    result = np.empty_like(x)
+    with np.errstate(all="ignore"):
+        half = np.sin(b / 2)
+        result.real = np.expm1(a) * np.cos(b) - 2 * half * half + 0.0
+        result.imag = np.where(b == 0, b, np.exp(a) * np.sin(b))
+    result[np.isneginf(a) & ~np.isfinite(b)] = -1
+    result.real[np.isposinf(a) & ~np.isfinite(b)] = np.inf
+    return result
 
 
 expm1.defvjp(lambda g, z: g * (z + 1))

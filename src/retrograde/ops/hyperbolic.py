@@ -41,7 +41,7 @@ def asinh(x, /):
     return np.arcsinh(x)
 
 
-asinh.defvjp(lambda g, x: g / hypot(x, 1.0))
+asinh.defvjp(lambda g, x: g / (sqrt(x * x + 1) if x.dtype.kind == "c" else hypot(x, 1.0)))
 
 
 @elementwise(aliases=("arccosh",), samples=uniform(1.2, 4))

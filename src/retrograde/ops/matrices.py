@@ -73,3 +73,13 @@ def _distance(x):
     if x.ndim < 2:
         raise ShapeError(f"a triangle needs at least 2 axes, got shape {x.shape}")
     return np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
+
+
+def linalg_diagonal(x, /, offset=0):
+    """A diagonal of each matrix in the last two axes of `x`; `offset` is counted to the right."""
+    return diagonal(x, offset, -2, -1)
+
+
+def linalg_trace(x, /, offset=0, dtype=None):
+    """The sum of a diagonal of each matrix in the last two axes of `x`."""
+    return sum(linalg_diagonal(x, offset), -1, False, dtype)

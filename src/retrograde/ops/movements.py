@@ -10,15 +10,17 @@ from ._samples import call
 
 
 @movement(samples=(call((2, 3), shape=(3, 2)), call((2, 3), shape=-1), call((2, 0), shape=(0, 5)), call((), shape=(1, 1))))
-def reshape(x, /, shape):
+def reshape(x, /, shape, copy=None):
     r"""`x` with another `shape`, in row-major order; one size may be -1 and is found from the others.
+
+    `copy` says whether to copy the elements; with False it is an error if that has to be, and None copies where it has to be.
 
     The same elements in the same order: $\bar x$ is $\bar z$ in the shape of $x$.
 
     >>> rg.reshape(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), -1)
     tensor([1., 2., 3., 4.])
     """
-    return np.reshape(x, shape)
+    return np.reshape(x, shape) if copy is None else np.reshape(x, shape, copy=copy)
 
 
 reshape.defvjp(lambda g, x_shape: reshape(g, x_shape))

@@ -59,7 +59,7 @@ def _padded(rows, extra, value):
     return pad(rows, ((0, 0),) * (rows.ndim - 1) + ((0, extra),), value)
 
 
-@reduction(aliases=("cumulative_sum",), samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
+@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
 def cumsum(x, /, axis=None, dtype=None):
     r"""Running sum of `x` along `axis`; None for the elements in row-major order.
 
@@ -76,7 +76,7 @@ def _cumsum_rule(g, x_shape, axis):
 cumsum.defvjp(_cumsum_rule)
 
 
-@reduction(aliases=("cumulative_prod",), samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
+@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
 def cumprod(x, /, axis=None, dtype=None):
     r"""Running product of `x` along `axis`; None for the elements in row-major order.
 

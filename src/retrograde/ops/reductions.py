@@ -111,7 +111,7 @@ def logsumexp(x, /, axis=None, keepdims=False):
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]))
     tensor(1000.6931)
     """
-    top = max(x, axis, keepdims=True)
+    top = max(x.real if x.dtype.kind == "c" else x, axis, keepdims=True)
     top = where(isfinite(top), top, 0)
     total = log(sum(exp(x - top), axis, keepdims=True)) + top
     return total if keepdims else reshape(total, _dropped(x.shape, axis))

@@ -63,7 +63,7 @@ def sinc(x, /):
 
 def _sinc_slope(x):
     r"""$(\cos y - \sin y / y) / x$ with $y = \pi x$; for small $y$ the series $\sum_k (-1)^k 2k\, y^{2k} / (2k+1)! / x$."""
-    is_near = (x < 0.25) & (x > -0.25)
+    is_near = x.real * x.real + x.imag * x.imag < 1 / 16 if x.dtype.kind == "c" else (x < 0.25) & (x > -0.25)
     far = np.pi * where(is_near, 0.25, x)
     near = np.pi * where(is_near, x, 0)
     square, series = near * near, 0

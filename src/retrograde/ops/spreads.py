@@ -5,6 +5,7 @@ from ._families import composite
 from ._samples import call
 from .arithmetic import sqrt
 from .comparisons import where as choose
+from .complexes import mirrored
 from .movements import broadcast_to, reshape
 from .reductions import mean, spread, sum
 
@@ -14,6 +15,11 @@ _CALLS = (call((2, 3)), call((4, 3), axis=0, correction=1), call((2, 3, 2), axis
 def _centred(x, axis, where):
     centred = x - mean(x, axis, keepdims=True, where=where)
     return centred if where is None else choose(where, centred, 0)
+
+
+def _square(x):
+    """The squared size of each element."""
+    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 
 def _divisor(x, axis, correction, where):
@@ -33,7 +39,7 @@ def var(x, /, axis=None, keepdims=False, correction=0, where=None):
     $z = \tfrac{1}{n - c} \sum_i (x_i - m)^2 \;\Rightarrow\; \bar x_i = \tfrac{2}{n - c} \bar z\,(x_i - m)$
     """
     centred = _centred(x, axis, where)
-    total = sum(centred * centred, axis, keepdims)
+    total = sum(_square(centred), axis, keepdims)
     divisor = _divisor(x, axis, correction, where)
     return total / (divisor if where is None else reshape(divisor, total.shape))
 
@@ -48,12 +54,12 @@ def std(x, /, axis=None, keepdims=False, correction=0, where=None):
 
 
 def _var_rule(g, x, axis, correction, where):
-    return spread(g, x.shape, axis) * (_centred(x, axis, where) * (2 / _divisor(x, axis, correction, where)))
+    return spread(g, x.shape, axis) * (mirrored(_centred(x, axis, where)) * (2 / _divisor(x, axis, correction, where)))
 
 
 def _std_rule(g, x, z, axis, correction, where):
     share = choose(z == 0, 0, g / choose(z == 0, 1, z))
-    return spread(share, x.shape, axis) * (_centred(x, axis, where) / _divisor(x, axis, correction, where))
+    return spread(share, x.shape, axis) * (mirrored(_centred(x, axis, where)) / _divisor(x, axis, correction, where))
 
 
 var.defvjp(_var_rule)

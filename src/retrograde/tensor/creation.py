@@ -6,9 +6,12 @@ import numpy as np
 
 from ..backend import move
 from ..core.mode import current
-from ..dtypes import as_dtype, default_float
+from ..dtypes import as_dtype, complex64, complex128, default_float
 from ..errors import DTypeError
 from .tensor import Tensor
+
+#: The types of Python's floats and complex numbers as elements.
+_DEFAULTS = {np.dtype(np.float64): default_float, complex128: complex64}
 
 
 def tensor(data, dtype=None, device=None, requires_grad=False):
@@ -20,7 +23,7 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
     tensor([[1., 2.],
             [3., 4.]], requires_grad=True)
     """
-    return _new(move(_copied(data, dtype), device or "cpu"), requires_grad)
+    return _placed(_copied(data, dtype), device or "cpu", requires_grad)
 
 
 def asarray(data, dtype=None, device=None, copy=None):
@@ -42,8 +45,8 @@ def _copied(data: Any, dtype):
     array = np.array(data) if not hasattr(data, "__array_function__") else data.copy()
     if array.dtype.kind in "OUSMm":
         raise DTypeError(f"tensor needs numbers, got {type(data).__name__} with elements of {array.dtype}")
-    if dtype is None and not hasattr(data, "dtype") and array.dtype == np.float64 and not _has_arrays(data):
-        dtype = default_float
+    if dtype is None and not hasattr(data, "dtype") and not _has_arrays(data):
+        dtype = _DEFAULTS.get(array.dtype)
     array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     return array if dtype is None else array.astype(as_dtype(dtype), copy=False)
 
@@ -57,23 +60,23 @@ def _has_arrays(data):
     return isinstance(data, list) and any(_has_arrays(d) if isinstance(d, list) else hasattr(d, "dtype") for d in data)
 
 
-def zeros(*shape, dtype=None, device=None, requires_grad=False):
+def zeros(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
     """Zeros of a shape given as one tuple or several integers.
 
     >>> rg.zeros(2, 3).shape
     (2, 3)
     """
-    return full(_shape(shape), 0, dtype or default_float, device, requires_grad)
+    return full(_shape((shape, *sizes)), 0, dtype or default_float, device, requires_grad)
 
 
-def ones(*shape, dtype=None, device=None, requires_grad=False):
+def ones(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
     """Ones of a shape given as one tuple or several integers."""
-    return full(_shape(shape), 1, dtype or default_float, device, requires_grad)
+    return full(_shape((shape, *sizes)), 1, dtype or default_float, device, requires_grad)
 
 
-def empty(*shape, dtype=None, device=None, requires_grad=False):
+def empty(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
     """A tensor whose elements are not set yet."""
-    return _placed(np.empty(_shape(shape), as_dtype(dtype or default_float)), device, requires_grad)
+    return _placed(np.empty(_shape((shape, *sizes)), as_dtype(dtype or default_float)), device, requires_grad)
 
 
 def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
@@ -104,22 +107,30 @@ def eye(n_rows, n_cols=None, k=0, dtype=None, device=None, requires_grad=False):
     return _placed(np.eye(n_rows, n_cols, k, as_dtype(dtype or default_float)), device, requires_grad)
 
 
-def zeros_like(x, dtype=None, requires_grad=False):
+def zeros_like(x, /, dtype=None, device=None, requires_grad=False):
     """Zeros in the shape, dtype and place of `x`."""
-    return full_like(x, 0, dtype, requires_grad)
+    return full_like(x, 0, dtype, device, requires_grad)
 
 
-def ones_like(x, dtype=None, requires_grad=False):
+def ones_like(x, /, dtype=None, device=None, requires_grad=False):
     """Ones in the shape, dtype and place of `x`."""
-    return full_like(x, 1, dtype, requires_grad)
+    return full_like(x, 1, dtype, device, requires_grad)
 
 
-def full_like(x, fill_value, dtype=None, requires_grad=False):
+def empty_like(x, /, dtype=None, device=None, requires_grad=False):
+    """A tensor in the shape, dtype and place of `x` whose elements are not set yet."""
+    if isinstance(x, Tensor) and x.is_traced:
+        return full_like(x, 0, dtype, device, requires_grad)
+    data = x.data if isinstance(x, Tensor) else x
+    return _placed(np.empty_like(data, dtype and as_dtype(dtype), subok=True), device, requires_grad)
+
+
+def full_like(x, /, fill_value, dtype=None, device=None, requires_grad=False):
     """`fill_value` in the shape, dtype and place of `x`."""
     if isinstance(x, Tensor) and x.is_traced:
-        return full(x.shape, fill_value, dtype or x.dtype, requires_grad=requires_grad)
-    array = np.full_like(x.data if isinstance(x, Tensor) else x, fill_value, dtype and as_dtype(dtype), subok=True)
-    return _new(array, requires_grad)
+        return full(x.shape, fill_value, dtype or x.dtype, device, requires_grad)
+    data = x.data if isinstance(x, Tensor) else x
+    return _placed(np.full_like(data, fill_value, dtype and as_dtype(dtype), subok=True), device, requires_grad)
 
 
 def _shape(shape):
@@ -127,11 +138,7 @@ def _shape(shape):
 
 
 def _placed(array, device, requires_grad):
-    return _new(move(array, device or "cpu"), requires_grad)
-
-
-def _new(array, requires_grad):
-    made = Tensor(array)
+    made = Tensor(array if device is None else move(array, device))
     made.requires_grad = requires_grad
     mode = current()
     if mode is not None and mode.tracer is not None:

@@ -6,7 +6,20 @@ import numpy as np
 from ..core import registry
 from ..core.value import Value
 from ..errors import DTypeError, RegistryError
-from ..ops import comparisons, contractions, movements
+from ..ops import (
+    borders,
+    comparisons,
+    contractions,
+    eigen,
+    factorizations,
+    finding,
+    fourier,
+    grids,
+    inverses,
+    matrices,
+    movements,
+    norms,
+)
 
 # Where NumPy's name or arguments differ from ours.
 _UFUNCS = {"invert": "bitwise_invert", "fabs": "abs", "float_power": "power"}
@@ -55,7 +68,7 @@ def _stored(result, out, where):
 
 def array_function(self, function, types, args, kwargs):
     """`np.sum(t, 0)`, `np.concatenate([t, u])`, `np.where(m, t, u)` and so on."""
-    found = _FUNCTIONS.get(function.__name__)
+    found = _MODULES.get(function.__module__, _FUNCTIONS).get(function.__name__)
     if found is None:
         try:
             found = registry.get(function.__name__).call
@@ -95,9 +108,7 @@ def _reshape(a, shape=None, order="C"):
 
 
 def _pad(array, pad_width, mode="constant", constant_values=0):
-    if mode != "constant":
-        raise DTypeError(f"np.pad on tensors takes mode='constant', got {mode!r}")
-    return movements.pad(array, pad_width, constant_values)
+    return borders.pad_border(array, pad_width, mode, constant_values)
 
 
 def _zeros_like(a, dtype=None, shape=None, **_):
@@ -112,10 +123,26 @@ def _full_like(a, fill_value, dtype=None, shape=None, **_):
     return type(a)(np.full(a.shape if shape is None else shape, fill_value, dtype or a.dtype))
 
 
+def _named(*functions):
+    return {function.__name__: function for function in functions}
+
+
+# Functions of NumPy's submodules that are no op of the same name.
+_MODULES = {
+    "numpy.linalg": {
+        **_named(eigen.eig, factorizations.eigh, factorizations.qr, factorizations.svd, inverses.slogdet),
+        "norm": norms.linalg_norm, "trace": matrices.linalg_trace, "diagonal": matrices.linalg_diagonal,
+    },
+    "numpy.fft": _named(
+        fourier.fft, fourier.fft2, fourier.fftn, fourier.fftshift, fourier.hfft, fourier.ifft, fourier.ifft2, fourier.ifftn,
+        fourier.ifftshift, fourier.ihfft, fourier.irfft, fourier.irfft2, fourier.irfftn, fourier.rfft, fourier.rfft2,
+        fourier.rfftn),
+}
 # Functions of NumPy that are no op, or whose arguments differ from the op's.
 _FUNCTIONS = {
     "transpose": _transpose, "squeeze": _squeeze, "clip": _clip, "dot": _dot, "reshape": _reshape, "pad": _pad,
     "zeros_like": _zeros_like, "ones_like": _ones_like, "full_like": _full_like, "einsum": contractions.einsum,
+    **_named(finding.nonzero, grids.broadcast_arrays, grids.meshgrid, grids.unstack),
     "ravel": movements.ravel, "matrix_transpose": movements.matrix_transpose,
     "copy": lambda a, **_: a.clone(), "shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a: a.size,
     "result_type": lambda *x: np.result_type(*(v.dtype if isinstance(v, Value) else v for v in x)),

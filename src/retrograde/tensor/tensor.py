@@ -1,26 +1,37 @@
 """Tensor, an array with a place in the graph. Its operators and methods are the ops themselves."""
 
+import sys
+
 import numpy as np
 
 from ..backend import device_of
 from ..core.gradient import backward
 from ..core.value import Value
-from ..errors import DTypeError, GraphError
+from ..errors import ArgumentError, DTypeError, GraphError
 from ..ops import (
     activation,
     arithmetic,
+    bits,
     comparisons,
+    complexes,
     contractions,
     conversions,
     exponential,
+    finding,
+    gamma,
     gathering,
+    grids,
     hyperbolic,
     matrices,
     movements,
+    normal,
     products,
+    rankings,
     reductions,
     repetition,
     rounding,
+    running,
+    scattering,
     searches,
     selections,
     sorting,
@@ -60,6 +71,8 @@ class Tensor(Value):
     device = property(lambda self: device_of(self.data), doc='Where the elements are: "cpu" or "cuda:0".')
     T = property(lambda self: movements.permute_dims(self, tuple(range(self.ndim))[::-1]), doc="All axes reversed.")
     mT = property(movements.matrix_transpose, doc="The last two axes exchanged.")
+    real = property(complexes.real, doc="The real parts.")
+    imag = property(complexes.imag, doc="The imaginary parts.")
 
     def backward(self, gradient=None, retain_graph=False, create_graph=False, inputs=None):
         """Add the derivative of this tensor to the `.grad` of the leaves that it depends on.
@@ -119,6 +132,18 @@ class Tensor(Value):
     def __format__(self, spec):
         return format(self.data.item(), spec) if self.data.ndim == 0 and spec else format(repr(self), spec)
 
+    # The Array API standard.
+    def __array_namespace__(self, api_version=None):
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ArgumentError(f"retrograde follows the Array API standard up to 2024.12, got api_version={api_version!r}")
+        return sys.modules[__name__.partition(".")[0]]
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return self.numpy().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self):
+        return self.data.__dlpack_device__()
+
     # NumPy's protocols.
     __array_ufunc__ = array_ufunc
     __array_function__ = array_function
@@ -150,6 +175,12 @@ class Tensor(Value):
         is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
         return conversions.copy_to_device(self, target) if is_device else conversions.astype(self, target)
 
+    def to_device(self, device, /, *, stream=None):
+        """This tensor in the memory of `device`; there is no `stream` to choose."""
+        if stream is not None:
+            raise ArgumentError(f"stream must be None, got {stream!r}")
+        return self.to(device)
+
     def cpu(self):
         """This tensor in the memory of the CPU."""
         return self.to("cpu")
@@ -171,10 +202,15 @@ class Tensor(Value):
     __or__, __ror__ = comparisons.bitwise_or, lambda x, y: comparisons.bitwise_or(y, x)
     __xor__, __rxor__ = comparisons.bitwise_xor, lambda x, y: comparisons.bitwise_xor(y, x)
     __invert__ = comparisons.bitwise_invert
+    __lshift__, __rlshift__ = bits.bitwise_left_shift, lambda x, y: bits.bitwise_left_shift(y, x)
+    __rshift__, __rrshift__ = bits.bitwise_right_shift, lambda x, y: bits.bitwise_right_shift(y, x)
     __getitem__, __setitem__ = selections.getitem, inplace.set_item
     __iadd__, __isub__ = inplace.assigning(arithmetic.add), inplace.assigning(arithmetic.subtract)
     __imul__, __itruediv__ = inplace.assigning(arithmetic.multiply), inplace.assigning(arithmetic.divide)
     __ipow__, __imatmul__ = inplace.assigning(arithmetic.power), inplace.assigning(contractions.matmul)
+    __iand__, __ior__ = inplace.assigning(comparisons.bitwise_and), inplace.assigning(comparisons.bitwise_or)
+    __ixor__, __ilshift__ = inplace.assigning(comparisons.bitwise_xor), inplace.assigning(bits.bitwise_left_shift)
+    __irshift__ = inplace.assigning(bits.bitwise_right_shift)
     __ifloordiv__, __imod__ = inplace.assigning(arithmetic.floor_divide), inplace.assigning(arithmetic.remainder)
 
     # Methods: the ops that NumPy's and PyTorch's users expect on an array.
@@ -198,11 +234,15 @@ class Tensor(Value):
     ravel, flatten, flip, pad, shrink = movements.ravel, movements.flatten, movements.flip, movements.pad, movements.shrink
     expand_dims, squeeze, swapaxes = movements.expand_dims, movements.squeeze, movements.transpose
     unsqueeze, moveaxis, broadcast_to = movements.expand_dims, movements.moveaxis, movements.broadcast_to
-    clip = comparisons.clip
+    clip, conj = comparisons.clip, complexes.conj
     var, std, sort, argsort = spreads.var, spreads.std, sorting.sort, sorting.argsort
     take, take_along_axis = gathering.take, gathering.take_along_axis
     diagonal, trace, tril, triu = matrices.diagonal, matrices.trace, matrices.tril, matrices.triu
     repeat, tile, roll, split = repetition.repeat, repetition.tile, repetition.roll, repetition.split
+    median, quantile, topk, diff = rankings.median, rankings.quantile, rankings.topk, running.diff
+    gather, scatter, masked_fill = scattering.gather, scattering.scatter, grids.masked_fill
+    lgamma, digamma, erfinv, angle = gamma.lgamma, gamma.digamma, normal.erfinv, complexes.angle
+    nonzero, unbind = finding.nonzero, grids.unstack
     argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any
 
     def reshape(self, *shape):

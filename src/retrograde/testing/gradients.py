@@ -13,6 +13,7 @@ from ..core.mode import enable_grad, is_recording, no_grad
 from ..core.value import Value
 from ..dtypes import float64, is_float
 from ..errors import ArgumentError, DTypeError, GradientCheckError
+from ..ops.complexes import view_as_complex, view_as_real
 from ..tensor.tensor import Tensor
 
 # The central difference with an error of the sixth order: steps and weights.
@@ -25,8 +26,8 @@ def check_gradients(function, inputs, order=2, eps=1e-3, rtol=1e-6, atol=1e-8, s
     """Raise a GradientCheckError unless the derivatives of `function` up to `order` agree with finite differences.
 
     function  takes the `inputs`, returns a tensor or a tree of tensors
-    inputs    a tuple or list of arguments, or the only one; each may be a tree. Floats are tested, as float64; anything else is
-              handed through
+    inputs    a tuple or list of arguments, or the only one; each may be a tree. Floats are tested, as float64, and complex
+              numbers as pairs of them; anything else is handed through
     eps       the step of the differences: keep `inputs` at least three times as far from every kink
     rtol      how far they may lie apart, relative to the sum of the absolute terms of the directional derivative
     seed      of the random directions and cotangents
@@ -46,14 +47,15 @@ def check_gradients(function, inputs, order=2, eps=1e-3, rtol=1e-6, atol=1e-8, s
     def of_floats(*floats):
         filled = list(leaves)
         for i, x in zip(places, floats, strict=True):
-            filled[i] = x
+            filled[i] = view_as_complex(x) if _is_complex(leaves[i]) else x
         found = [x for x in tree.leaves(function(*build(filled))) if isinstance(x, Value) and is_float(x.data.dtype)]
+        found = [view_as_real(x) if _is_complex(x) else x for x in found]
         if not found:
             raise GradientCheckError("the function returned no tensor of floats, so there is nothing to check")
         return found
 
     names = [name for number, arg in enumerate(args) for name in _names(number, tree.leaves(arg))]
-    points = [np.array(_data(leaves[i]), float64) for i in places]
+    points = [_real(_data(leaves[i])) for i in places]
     _check(of_floats, points, [names[i] for i in places], (1, order), (eps, rtol, atol), np.random.default_rng(seed))
 
 
@@ -61,11 +63,17 @@ def _is_tested(leaf):
     data = _data(leaf)
     if isinstance(data, float):
         return True
-    if not hasattr(data, "dtype"):
-        return False
-    if data.dtype.kind == "c":
-        raise DTypeError(f"check_gradients takes real inputs, got {data.dtype}")
-    return is_float(data.dtype)
+    return hasattr(data, "dtype") and is_float(data.dtype)
+
+
+def _is_complex(leaf):
+    data = _data(leaf)
+    return hasattr(data, "dtype") and data.dtype.kind == "c"
+
+
+def _real(data):
+    """`data` as float64; of complex numbers, their two parts along a last axis."""
+    return np.stack([data.real, data.imag], -1).astype(float64) if _is_complex(data) else np.array(data, float64)
 
 
 def _data(leaf):

@@ -49,6 +49,15 @@ class DiscreteSearch(TextOptimizer):
         """Compare candidates, and keep the best if it passes the gate; returns the Step. A `closure` is called first."""
         if closure is not None:
             closure()
+        before = self._draw.getstate()
+        try:
+            return self._step()
+        except BaseException:
+            # An interrupted step is made again after a resume, with the same draws.
+            self._draw.setstate(before)
+            raise
+
+    def _step(self):
         candidates = self._candidates()
         if not candidates:
             return self.noted("unchanged", "every value that was drawn has been tried")

@@ -26,7 +26,7 @@ class Run:
         return [step for step in self.steps if step.is_accepted]
 
 
-def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=None, patience=None, on_step=None):
+def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=None, patience=None, target=None, on_step=None):
     """Make `steps` steps of an optimizer of the text in `module`, and return the Run.
 
     closure     computes the loss under the current parameters and calls `backward`; it is given the number of the step
@@ -34,6 +34,7 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
                 of an interrupted step are not paid for twice
     test        gives a score for each item that no step has seen; called at the start and at the end
     patience    stop after so many steps in a row without one that was accepted
+    target      stop when the mean validation score is at least this
     on_step     called with the Run after each step
 
     A budget that ends stops the run, with the parameters as the last accepted step left them.
@@ -56,7 +57,7 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
         meter = _Meter(run, trace)
         try:
             _score(run, "before", optimizer, test)
-            while len(run.steps) < steps and not _is_stuck(run.steps, patience):
+            while not (ending := _ending(run, optimizer, steps, patience, target)):
                 optimizer.zero_grad()
                 number = len(run.steps)
                 run.steps.append(optimizer.step(None if closure is None else lambda number=number: closure(number)))
@@ -64,7 +65,7 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
                 _keep(run, module, optimizer, checkpoint)
                 if on_step is not None:
                     on_step(run)
-            run.ending = "all steps made" if len(run.steps) >= steps else f"no gain in {patience} steps"
+            run.ending = ending
             _score(run, "after", optimizer, test)
         except BudgetError as error:
             run.ending = f"the budget ended: {error}"
@@ -99,8 +100,15 @@ def _score(run, when, optimizer, test):
         run.scores[f"test {when}"] = sum(scores) / len(scores)
 
 
-def _is_stuck(steps, patience):
-    return patience is not None and len(steps) >= patience and not any(step.is_accepted for step in steps[-patience:])
+def _ending(run, optimizer, steps, patience, target):
+    """Why the run is over; an empty string if it is not."""
+    scores = optimizer.current_scores() if target is not None else None
+    if scores is not None and sum(scores) >= target * len(scores):
+        return f"a validation score of {target:g} was reached"
+    if len(run.steps) >= steps:
+        return "all steps made"
+    is_stuck = patience is not None and len(run.steps) >= patience and not any(step.is_accepted for step in run.steps[-patience:])
+    return f"no gain in {patience} steps" if is_stuck else ""
 
 
 def _keep(run, module, optimizer, checkpoint):

@@ -44,25 +44,24 @@ class Places:
         self._places, self._modules = search.places, search.modules
 
     def chosen(self, values):
-        """Where each of the tensors `values` is found, (mapping, key) by identity, and what else must stay as it is:
-        (mapping, key, value).
+        """(mapping, key, value, whether a change there counts as an edit) for each of the tensors `values` that has a place,
+        and for all else that must stay as it is.
         """
         wanted, found = {id(v) for v in values}, {}
         for number, place in enumerate(self._places):
-            is_first = id(place.value) not in found or id(place.mapping) in self._modules
-            if id(place.value) in wanted and is_first:
+            is_better = id(place.value) not in found or id(place.mapping) in self._modules
+            if id(place.value) in wanted and is_better:
                 found[id(place.value)] = number
         used = sorted(found.values())
-        holders = {name: (self._places[n].mapping, self._places[n].key) for name, n in found.items()}
-        return holders, [(p.mapping, p.key, p.value) for n, p in enumerate(self._places) if self._is_needed(n, p, used)]
+        needed = [p for n, p in enumerate(self._places) if self._is_needed(n, p, used)]
+        return [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
 
     def _is_needed(self, number, place, used):
-        if isinstance(place.value, Value):
-            return False
-        if place.is_top or id(place.mapping) in self._modules:
-            return True
         at = bisect_left(used, number - place.count)
-        return at < len(used) and used[at] < number
+        if isinstance(place.value, Value):
+            return at < len(used) and used[at] == number
+        leads = at < len(used) and used[at] < number
+        return leads or place.is_top or id(place.mapping) in self._modules
 
 
 class _Items:
@@ -70,9 +69,6 @@ class _Items:
 
     def __init__(self, items):
         self._items = items
-
-    def __getitem__(self, key):
-        return self._items[key]
 
     def get(self, key, default=None):
         """The entry at a position."""
@@ -84,9 +80,6 @@ class _Cell:
 
     def __init__(self, cell):
         self._cell = cell
-
-    def __getitem__(self, key):
-        return self.get(key)
 
     def get(self, key, default=None):
         """What the variable holds now."""

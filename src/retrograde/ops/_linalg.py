@@ -1,0 +1,69 @@
+"""LAPACK's functions as NumPy offers them, for every float dtype, with errors of ours."""
+
+import numpy as np
+
+from ..dtypes import is_float
+from ..errors import ArgumentError, ShapeError
+
+
+def computed(function, *operands):
+    """`function` of `operands`, in a dtype that LAPACK has and brought back to theirs; one result or a tuple of them.
+
+    Where there is no answer, such as for a singular matrix, an ArgumentError is raised; where floating point errors are
+    ignored (`np.errstate(invalid="ignore")`), as in a backward pass, the results are NaN.
+    """
+    operands = [np.asarray(x) if not hasattr(x, "dtype") else x for x in operands]
+    dtype = np.result_type(*operands)
+    is_narrow = is_float(dtype) and dtype.itemsize < 4
+    wide = [x.astype(np.float32) if is_narrow else x for x in operands]
+    try:
+        found = function(*wide)
+    except np.linalg.LinAlgError as error:
+        if np.geterr()["invalid"] != "ignore":
+            raise ArgumentError(f"there is no answer: {str(error).lower()}; look for rows that depend on each other") from None
+        found = _without_answer(function, wide)
+    return _brought_back(found, dtype) if is_narrow else found
+
+
+def _without_answer(function, operands):
+    """NaN in the form of the results, which is found with matrices that have an answer."""
+    easy = [np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape) if x.ndim > 1 else x for x in operands]
+    found = function(*easy)
+    return tuple([part * np.nan for part in found]) if isinstance(found, tuple) else found * np.nan
+
+
+def _brought_back(found, dtype):
+    if isinstance(found, tuple):
+        return tuple([_brought_back(part, dtype) for part in found])
+    return found.astype(dtype) if found.dtype.kind == "f" else found
+
+
+def check_square(x):
+    """Raise a ShapeError unless `x` is made of square matrices."""
+    if np.ndim(x) < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"square matrices are needed in the last two axes, got shape {np.shape(x)}")
+
+
+def check_matrix(x):
+    """Raise a ShapeError unless `x` has two axes at least."""
+    if np.ndim(x) < 2:
+        raise ShapeError(f"matrices are needed in the last two axes, got shape {np.shape(x)}")
+
+
+def hermitian(x):
+    """The part of `x` that equals its own adjoint."""
+    return (x + np.conjugate(np.swapaxes(x, -1, -2))) / 2
+
+
+def adjugate(x):
+    """The transposed cofactors of square matrices, of singular ones too: from the singular values, each left out in turn."""
+    u, s, vh = np.linalg.svd(x)
+    others = _products_of_others(s) * (np.linalg.det(u) * np.linalg.det(vh))[..., None]
+    return np.conjugate(np.swapaxes(vh, -1, -2)) * others[..., None, :] @ np.conjugate(np.swapaxes(u, -1, -2))
+
+
+def _products_of_others(s):
+    ones = np.ones_like(s[..., :1])
+    before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
+    return before * after

@@ -1,0 +1,26 @@
+"""Sums of series in place, on flat arrays: what the kernels of the special functions are made of."""
+
+import numpy as np
+
+
+def polynomial(x, coefficients):
+    """Horner's scheme; the lowest coefficient comes first."""
+    total = np.full_like(x, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        total *= x
+        total += c
+    return total
+
+
+def chebyshev(x, coefficients):
+    """The sum of Chebyshev's polynomials of `x`, between -1 and 1, by Clenshaw's recurrence; the lowest comes first."""
+    twice, ahead, behind = 2 * x, np.zeros_like(x), np.zeros_like(x)
+    for c in coefficients[:0:-1]:
+        ahead, behind = twice * ahead - behind + c, ahead
+    return x * ahead - behind + coefficients[0]
+
+
+def fill(result, x, mask, function):
+    """Write `function` of the elements of `x` that `mask` selects into their places in `result`."""
+    if mask.any():
+        result[mask] = function(x[mask])

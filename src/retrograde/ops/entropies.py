@@ -1,0 +1,58 @@
+"""Logarithms of probabilities and odds, with their limits at the edges."""
+
+import numpy as np
+
+from ._blocks import in_blocks
+from ._families import elementwise
+from ._samples import uniform
+from .arithmetic import reciprocal
+from .comparisons import where
+from .exponential import log, log1p
+
+
+@elementwise(samples=uniform(0.05, 0.95))
+def logit(x, /):
+    r"""$\ln \frac{x}{1 - x}$, the inverse of `sigmoid`; infinite at 0 and 1, NaN outside.
+
+    $z = \ln x - \ln (1 - x) \;\Rightarrow\; \bar x = \bar z \,/\, (x\,(1 - x))$
+    """
+    return in_blocks({"float64": _log_odds}, x)
+
+
+def _log_odds(x):
+    # In the middle the quotient is near 1, and its distance from 1 is known exactly.
+    return np.where(np.abs(x - 0.5) < 0.25, np.log1p((2 * x - 1) / (1 - x)), np.log(x / (1 - x)))
+
+
+@elementwise(samples=uniform(0.1, 3))
+def entr(x, /):
+    r"""$-x \ln x$, 0 at 0 and minus infinity below.
+
+    $z = -x \ln x \;\Rightarrow\; \bar x = -\bar z\,(\ln x + 1)$
+    """
+    return in_blocks({"float64": _entropy}, x)
+
+
+def _entropy(x):
+    return np.where(x < 0, -np.inf, -x * np.log(np.where(x == 0, 1, x)))
+
+
+@elementwise(samples=(uniform(-3, 3), uniform(-0.5, 3)))
+def xlog1py(x, y, /):
+    r"""$x \ln (1 + y)$, and 0 where $x = 0$ and $y$ is not NaN; there both derivatives at $y = -1$ are 0 too.
+
+    $z = x \ln (1 + y) \;\Rightarrow\; \bar x = \bar z \ln (1 + y),\; \bar y = \bar z\, x / (1 + y)$
+    """
+    x, y = np.asarray(x), np.asarray(y)
+    is_zero = (x == 0) & ~np.isnan(y)
+    return np.where(is_zero, 0, x * np.log1p(np.where(is_zero, 0, y)))
+
+
+def _inside(x, y):
+    """`y` where the function is smooth, and 0 at its edge."""
+    return where((x == 0) & (y == -1), 0, y)
+
+
+logit.defvjp(lambda g, x: g * reciprocal(x * (1 - x)))
+entr.defvjp(lambda g, x: -g * (log(x) + 1))
+xlog1py.defvjp(lambda g, x, y: g * log1p(_inside(x, y)), lambda g, x, y: g * (x / (1 + _inside(x, y))))

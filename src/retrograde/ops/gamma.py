@@ -1,0 +1,75 @@
+"""The gamma function's logarithm and its derivatives of any order, and what is made of them."""
+
+import math
+import operator
+
+from ..errors import ArgumentError
+from . import _gamma
+from ._blocks import in_blocks
+from ._families import composite, elementwise
+from ._samples import call, of, uniform
+
+_DOMAIN = uniform(0.3, 5)
+# Between two poles.
+_BETWEEN = uniform(-2.6, -2.4)
+
+
+@elementwise(aliases=("gammaln",), samples=_DOMAIN)
+def lgamma(x, /):
+    r"""$\ln |\Gamma(x)|$, the logarithm of the factorial of $x - 1$.
+
+    $z = \ln |\Gamma(x)| \;\Rightarrow\; \bar x = \bar z\, \psi(x)$, where $\psi$ is `digamma`.
+
+    >>> rg.lgamma(rg.tensor([1.0, 5.0]))
+    tensor([0.       , 3.1780539])
+    """
+    return in_blocks({"float64": _gamma.log_gamma}, x)
+
+
+@elementwise(aliases=("psi",), samples=_DOMAIN)
+def digamma(x, /):
+    r"""$\psi(x)$, the derivative of $\ln \Gamma(x)$; NaN at the negative integers.
+
+    $z = \psi(x) \;\Rightarrow\; \bar x = \bar z\, \psi'(x)$, where $\psi'$ is `polygamma` of order 1.
+    """
+    return in_blocks({"float64": _gamma.digamma}, x)
+
+
+@elementwise(samples=(call(of((2, 3), _DOMAIN), 1), call(of((3,), _DOMAIN), n=2),
+                      call(of((2, 2), _BETWEEN), n=1), call(of((), _DOMAIN), n=0)))
+def polygamma(x, /, n=1):
+    r"""Derivative `n` of `digamma` at `x`; `n` is an integer of at least 0.
+
+    $z = \psi^{(n)}(x) \;\Rightarrow\; \bar x = \bar z\, \psi^{(n + 1)}(x)$
+    """
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise ArgumentError(f"polygamma(x, n) needs an integer n, got {n!r}") from None
+    if n < 0:
+        raise ArgumentError(f"polygamma needs an n of at least 0, got {n}")
+    return in_blocks({"float64": _gamma.digamma if n == 0 else lambda x: _gamma.polygamma(n, x)}, x)
+
+
+lgamma.defvjp(lambda g, x: g * digamma(x))
+digamma.defvjp(lambda g, x: g * polygamma(x, 1))
+polygamma.defvjp(lambda g, x, n: g * polygamma(x, n + 1))
+
+
+@composite(samples=(call(of((3,), uniform(2, 5)), p=3), call(of((), uniform(2, 5)), p=1)))
+def multigammaln(x, /, p):
+    r"""Logarithm of the multivariate gamma function of dimension `p`, for $x > (p - 1) / 2$.
+
+    $z = \tfrac{p (p - 1)}{4} \ln \pi + \sum_{i < p} \ln \Gamma(x - \tfrac i2)$, whose derivative is the sum of `digamma` at
+    the same places.
+    """
+    return sum((lgamma(x - i / 2) for i in range(p)), p * (p - 1) / 4 * math.log(math.pi))
+
+
+@composite(samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
+def betaln(x, y, /):
+    r"""$\ln |B(x, y)| = \ln |\Gamma(x)| + \ln |\Gamma(y)| - \ln |\Gamma(x + y)|$, the logarithm of the beta function.
+
+    The derivative in $x$ is $\psi(x) - \psi(x + y)$, and likewise in $y$.
+    """
+    return lgamma(x) + lgamma(y) - lgamma(x + y)

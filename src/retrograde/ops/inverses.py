@@ -1,0 +1,189 @@
+"""Inverses, linear equations and determinants of square matrices in the last two axes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ShapeError
+from . import _linalg
+from ._families import composite, matrix
+from ._samples import call, of, well_conditioned
+from .complexes import adjoint, mirrored, real
+from .contractions import matmul
+from .movements import broadcast_to, expand_dims, transpose, unbroadcast
+from .reductions import sum
+
+_SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
+_NONE = of((0, 0))
+
+
+@matrix(samples=(call(_SQUARE), call(_BATCH), call(_NONE)))
+def inv(x, /):
+    r"""The inverse of square matrices. Raises an ArgumentError for a singular one.
+
+    $Z = X^{-1}$, $dZ = -Z\, dX\, Z \;\Rightarrow\; \bar X = -Z^\top \bar Z Z^\top$
+
+    >>> rg.linalg.inv(rg.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5 , 0.  ],
+            [0.  , 0.25]])
+    """
+    _linalg.check_square(x)
+    return _linalg.computed(np.linalg.inv, x)
+
+
+def _inverse_rule(g, z):
+    back = transpose(z)
+    return -matmul(matmul(back, g), back)
+
+
+inv.defvjp(_inverse_rule)
+
+
+@matrix(samples=(call(_SQUARE, (3,)), call(_SQUARE, (3, 2)), call(_BATCH, (2, 1)), call(_SQUARE, (2, 3, 1)), call(_NONE, (0, 2))))
+def solve(x, y, /):
+    r"""The $Z$ with $X Z = Y$. A `y` of one axis is a vector; otherwise it holds matrices, and batches are broadcast.
+
+    $dZ = X^{-1}(dY - dX\, Z) \;\Rightarrow\; \bar Y = X^{-\top} \bar Z,\; \bar X = -\bar Y Z^\top$
+    """
+    _linalg.check_square(x)
+    if np.ndim(y) == 0 or y.shape[-1 if y.ndim == 1 else -2] != x.shape[-1]:
+        raise ShapeError(f"X Z = Y needs as many rows in Y as in X, got {x.shape} and {np.shape(y)}")
+    return _linalg.computed(np.linalg.solve, x, y)
+
+
+def _solve_rule(g, needs, x, y_shape, z):
+    right = solve(transpose(x), g)
+    left = None
+    if needs[0]:
+        outer = expand_dims(right, -1) * expand_dims(z, -2) if len(y_shape) == 1 else matmul(right, transpose(z))
+        left = unbroadcast(-outer, x.shape)
+    return left, unbroadcast(right, y_shape) if needs[1] else None
+
+
+solve.defvjp_all(_solve_rule)
+
+
+@matrix(samples=(call(_SQUARE), call(_BATCH), call(of((1, 1))), call(_NONE)))
+def det(x, /):
+    r"""The determinant of square matrices.
+
+    $z = \det X \;\Rightarrow\; \bar X = \bar z \operatorname{adj}(X)^\top$, for singular matrices too.
+    """
+    _linalg.check_square(x)
+    return _linalg.computed(np.linalg.det, x)
+
+
+det.defvjp(lambda g, x: expand_dims(g, (-2, -1)) * transpose(adjugate(x)))
+
+
+@matrix(samples=(call(_SQUARE), call(_BATCH)))
+def adjugate(x, /):
+    r"""The transposed cofactors of square matrices, $\det(X)\, X^{-1}$ where that exists.
+
+    $dZ = \operatorname{tr}(Z\, dX)\, X^{-1} - X^{-1} dX\, Z \;\Rightarrow\;
+    \bar X = \langle \bar Z, X^{-1} \rangle Z^\top - X^{-\top} \bar Z Z^\top$, for matrices that have an inverse.
+    """
+    _linalg.check_square(x)
+    return _linalg.computed(_linalg.adjugate, x)
+
+
+def _adjugate_rule(g, x, z):
+    inverse = inv(x)
+    share = sum(g * inverse, (-2, -1), keepdims=True)
+    return share * transpose(z) - matmul(matmul(transpose(inverse), g), transpose(z))
+
+
+adjugate.defvjp(_adjugate_rule)
+
+
+class SLogDet(NamedTuple):
+    """The `sign` of a determinant and the logarithm of its size."""
+
+    sign: object
+    logabsdet: object
+
+
+def slogdet(x, /):
+    """The sign of the determinant of square matrices (of complex ones, a number of length 1), and the logarithm of its size.
+
+    >>> rg.linalg.slogdet(rg.tensor([[2.0, 0.0], [0.0, -0.5]]))
+    SLogDet(sign=tensor(-1.), logabsdet=tensor(0.))
+    """
+    return SLogDet(*slogdet_pair(x))
+
+
+@matrix(is_multiple=True, samples=(call(_SQUARE), call(_BATCH)))
+def slogdet_pair(x, /):
+    r"""The two results of `slogdet`.
+
+    $\ell = \ln |\det X| \;\Rightarrow\; \bar X = \bar\ell\, X^{-\top}$. The sign $s$ of real matrices is constant; of complex
+    ones, $\bar X = -i \operatorname{Re}(i\, \bar s s)\, X^{-\top}$.
+    """
+    _linalg.check_square(x)
+    return _linalg.computed(lambda x: tuple(np.linalg.slogdet(x)), x)
+
+
+def _slogdet_rule(g, _, x, z):
+    of_sign, of_size = g
+    share = 0 if of_size is None else of_size
+    if of_sign is not None and x.dtype.kind == "c":
+        share = share - 1j * real(1j * of_sign * z[0])
+    if isinstance(share, int):
+        return (x * 0,)
+    return (expand_dims(share, (-2, -1)) * transpose(inv(x)),)
+
+
+slogdet_pair.defvjp_all(_slogdet_rule)
+
+
+@composite(samples=(call(_SQUARE, n=3), call(_BATCH, n=-2), call(_SQUARE, n=0), call(_SQUARE, n=1)))
+def matrix_power(x, /, n):
+    r"""The product of `n` factors `x`; of the inverse for negative `n`; the identity for 0.
+
+    $Z = X^n \;\Rightarrow\; \bar X = \sum_{i < n} (X^\top)^i\, \bar Z\, (X^\top)^{n - 1 - i}$
+    """
+    _linalg.check_square(x)
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    result = None
+    while n:
+        if n & 1:
+            result = x if result is None else matmul(result, x)
+        n >>= 1
+        x = matmul(x, x) if n else x
+    return broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape) + x * 0 if result is None else result
+
+
+@matrix(samples=(call(of((3, 2))), call(of((2, 3))), call(of((2, 2, 2), well_conditioned())), call(of((3, 0)))))
+def pinv(x, /, rtol=None):
+    r"""The pseudo-inverse of matrices (Moore and Penrose); singular values below `rtol` times the greatest count as 0.
+
+    $Z = X^+ \;\Rightarrow\; \bar X = -Z^\top \bar Z Z^\top + (I - X Z)\, \bar Z^\top Z Z^\top +
+    Z^\top Z\, \bar Z^\top (I - Z X)$ (Golub and Pereyra, 1973), where the rank does not change.
+    """
+    _linalg.check_matrix(x)
+    tolerance = np.finfo(np.result_type(x, np.float32)).eps * max(x.shape[-2:]) if rtol is None else rtol
+    return _linalg.computed(lambda x: np.linalg.pinv(x, rcond=tolerance), x)
+
+
+def _pinv_rule(g, x, z):
+    # In terms of adjoints, which is the conjugate of what the walk carries.
+    g, back = adjoint(mirrored(g)), adjoint(z)
+    inner = matmul(matmul(back, adjoint(g)), back)
+    left = matmul(g, matmul(z, back))
+    right = matmul(matmul(back, z), g)
+    found = left - matmul(x, matmul(z, left)) + right - matmul(matmul(right, z), x) - inner
+    return mirrored(found)
+
+
+pinv.defvjp(_pinv_rule)
+
+
+@composite(samples=(call(of((3, 2)), (3,)), call(of((3, 2)), (3, 2)), call(of((2, 3)), (2, 1))))
+def lstsq(x, y, /, rtol=None):
+    r"""The $Z$ of least length with the least squared distance $|X Z - Y|^2$: $Z = X^+ Y$.
+
+    The derivative is that of the product of `pinv` with `y`.
+    """
+    _linalg.check_matrix(x)
+    return matmul(pinv(x, rtol), y)

@@ -1,0 +1,99 @@
+"""Resampling: images, lines and volumes in another size. Arrays are (batch, channels, ...), as in PyTorch.
+
+One axis after the other, each result is a sum of neighbours with weights that depend on its place alone.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ShapeError
+from ._families import composite
+from ._samples import call
+from .contractions import matmul
+from .gathering import take
+from .movements import moveaxis
+
+_MODES = {"nearest": None, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": None}
+
+
+@composite(samples=(
+    call((1, 2, 3, 4), size=(5, 2)), call((1, 2, 3), scale_factor=2.0, mode="linear"),
+    call((1, 1, 3, 4), size=(5, 6), mode="bilinear"), call((1, 1, 3, 4), size=(5, 6), mode="bilinear", align_corners=True),
+    call((1, 1, 4, 4), size=(6, 3), mode="bicubic"),
+    call((1, 1, 2, 3, 2), size=(3, 2, 4), mode="trilinear"), call((1, 1, 5, 4), size=(3, 2), mode="area")))
+def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corners=False):
+    r"""`x`, of shape (batch, channels, ...), with its further axes in another `size`, or `scale_factor` times as long.
+
+    `mode` is "nearest", "linear", "bilinear", "bicubic" or "trilinear" by the number of axes, or "area" for the mean over the
+    part of the old image that a new element covers. With `align_corners` the outermost elements keep their places.
+
+    Each axis is a matrix product, $z = A x \Rightarrow \bar x = A^\top \bar z$.
+    """
+    axes = x.ndim - 2
+    if mode not in _MODES or _MODES[mode] not in (None, axes):
+        raise ArgumentError(f"mode must be one of {', '.join(_MODES)} and fit {axes} axes, got {mode!r}")
+    if align_corners and mode in ("nearest", "area"):
+        raise ArgumentError(f"align_corners has no meaning with mode={mode!r}; leave it out")
+    sizes, scales = _sizes(x.shape[2:], size, scale_factor)
+    for axis, (n, scale) in enumerate(zip(sizes, scales, strict=True), start=2):
+        if mode == "nearest":
+            x = take(x, np.minimum((np.arange(n) * scale).astype(int), x.shape[axis] - 1), axis)
+        elif mode == "area":
+            x = _averaged(x, n, axis)
+        else:
+            x = _mixed(x, _places(n, x.shape[axis], scale, align_corners), axis, mode == "bicubic")
+    return x
+
+
+def _sizes(shape, size, scale_factor):
+    """The new size of each axis, and how many old elements lie between the centres of new ones."""
+    if (size is None) == (scale_factor is None):
+        raise ArgumentError(f"interpolate needs either size or scale_factor, got {size} and {scale_factor}")
+    given = size if scale_factor is None else scale_factor
+    given = tuple(given) if isinstance(given, (tuple, list)) else (given,) * len(shape)
+    if len(given) != len(shape):
+        raise ShapeError(f"one number for each of {len(shape)} axes is needed, got {given}")
+    sizes: Any = given if scale_factor is None else tuple(int(n * s) for n, s in zip(shape, given, strict=True))
+    scales = [n / m for n, m in zip(shape, sizes, strict=True)] if scale_factor is None else [1 / s for s in given]
+    return sizes, scales
+
+
+def _places(count, size, scale, align_corners):
+    """Where in the old axis the centre of each new element lies."""
+    if align_corners:
+        return np.linspace(0, size - 1, count) if count > 1 else np.zeros(count)
+    return (np.arange(count) + 0.5) * scale - 0.5
+
+
+def _mixed(x, places, axis, is_cubic):
+    """Sums of 2 or 4 neighbours along `axis`."""
+    last = x.shape[axis] - 1
+    places = places if is_cubic else np.clip(places, 0, last)
+    first = np.floor(places).astype(int)
+    part = places - first
+    weights = _cubic(part) if is_cubic else (1 - part, part)
+    shape = [-1 if a == axis else 1 for a in range(x.ndim)]
+    total: Any = 0
+    for offset, weight in enumerate(weights, start=-1 if is_cubic else 0):
+        total = total + take(x, np.clip(first + offset, 0, last), axis) * weight.astype(x.dtype).reshape(shape)
+    return total
+
+
+def _cubic(part, a=-0.75):
+    """The weights of 4 neighbours by Keys' cubic convolution (1981), with PyTorch's parameter."""
+    def near(d):
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d):
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+    return far(part + 1), near(part), near(1 - part), far(2 - part)
+
+
+def _averaged(x, count, axis):
+    size = x.shape[axis]
+    i, j = np.arange(count)[:, None], np.arange(size)
+    is_inside = (j >= i * size // count) & (j < -(-(i + 1) * size // count))
+    weights = (is_inside / is_inside.sum(axis=1, keepdims=True)).astype(x.dtype)
+    return moveaxis(matmul(moveaxis(x, axis, -1), weights.T), -1, axis)

@@ -1,0 +1,209 @@
+"""Linear algebra: factorizations, inverses and norms, with derivatives that do not depend on free signs and phases."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde import linalg
+from retrograde.errors import ArgumentError, ShapeError
+from retrograde.testing import check_gradients
+
+RNG = np.random.default_rng(0)
+TALL, WIDE, SQUARE = RNG.standard_normal((4, 2)), RNG.standard_normal((2, 3)), RNG.standard_normal((3, 3)) + 3 * np.eye(3)
+BATCH = RNG.standard_normal((2, 3, 3)) + 3 * np.eye(3)
+COMPLEX = RNG.standard_normal((3, 3)) + 1j * RNG.standard_normal((3, 3)) + 2 * np.eye(3)
+WEIGHTS = RNG.standard_normal((4, 4))
+
+
+def spectral(x):
+    """A matrix function by eigenvalues: signs and phases of the vectors cancel."""
+    values, vectors = linalg.eigh(x)
+    return (vectors * rg.expand_dims(rg.sin(values), -2)) @ rg.conj(rg.matrix_transpose(vectors))
+
+
+def singular(x):
+    u, s, vh = linalg.svd(x, full_matrices=False)
+    return (u * rg.expand_dims(rg.tanh(s), -2)) @ vh
+
+
+@pytest.mark.parametrize("x", [SQUARE, BATCH, COMPLEX], ids=["real", "batch", "complex"])
+def test_derivatives_of_functions_of_eigenvectors(x):
+    check_gradients(spectral, x, order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("x", [SQUARE, TALL, WIDE, BATCH[:, :, :2], COMPLEX, COMPLEX[:, :2], COMPLEX[:2]],
+                         ids=["square", "tall", "wide", "batch", "complex", "complex tall", "complex wide"])
+def test_derivatives_of_functions_of_singular_vectors(x):
+    check_gradients(singular, x, order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("function", [
+    linalg.inv, linalg.det, linalg.slogdet, linalg.pinv, linalg.svdvals, linalg.eigvalsh, linalg.matrix_norm, linalg.cond,
+    lambda x: linalg.solve(x, SQUARE), lambda x: linalg.cholesky(x @ rg.conj(rg.matrix_transpose(x)) + np.eye(3)),
+    lambda x: linalg.qr(x)[0] @ linalg.qr(x)[1] * 2, lambda x: linalg.matrix_power(x, -2),
+    linalg.adjugate, lambda x: linalg.vector_norm(x, axis=0, ord=3), lambda x: linalg.matrix_norm(x, ord="nuc"),
+], ids=range(15))
+def test_derivatives_of_complex_matrices(function):
+    check_gradients(function, COMPLEX, order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "pinv", "svdvals", "eigvalsh", "matrix_rank", "cond", "matrix_norm"])
+@pytest.mark.parametrize("x", [SQUARE, BATCH, np.zeros((0, 2, 2))], ids=["matrix", "batch", "no matrix"])
+def test_values_are_numpys(name, x):
+    theirs = {"svdvals": lambda x: np.linalg.svd(x, compute_uv=False), "matrix_norm": np.linalg.matrix_norm,
+              "eigvalsh": lambda x: np.linalg.eigvalsh((x + x.mT) / 2)}.get(name) or getattr(np.linalg, name)
+    np.testing.assert_allclose(getattr(linalg, name)(rg.tensor(x)).data, theirs(x), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [None, 2, 1, 0, 3.5, -1, np.inf, -np.inf])
+def test_norms_of_vectors_are_numpys(order):
+    x = RNG.standard_normal((3, 4))
+    found = linalg.norm(rg.tensor(x), order, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.data, np.linalg.norm(x, order, axis=1, keepdims=True), rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+def test_norms_of_matrices_are_numpys(order):
+    x = RNG.standard_normal((2, 3, 4))
+    found = linalg.norm(rg.tensor(x), order, axis=(0, 2))
+    np.testing.assert_allclose(found.data, np.linalg.norm(x, order, axis=(0, 2)), rtol=1e-12)
+
+
+def test_a_norm_at_zero_has_gradient_zero():
+    x = rg.zeros(3, requires_grad=True)
+    for order in (1, 2, 3, np.inf):
+        x.grad = None
+        linalg.vector_norm(x, ord=order).backward()
+        assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_the_gradient_of_the_determinant_of_a_singular_matrix_is_its_adjugate():
+    x = rg.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 5.0]], dtype=rg.float64, requires_grad=True)
+    linalg.det(x).backward()
+    minors = np.array([[14, -10, 2], [-7, 5, -1], [0, 0, 0]])
+    np.testing.assert_allclose(x.grad.data, minors, atol=1e-12)
+
+
+def test_equal_eigenvalues_have_gradients_as_a_group():
+    x = rg.tensor(np.diag([1.0, 1.0, 2.0]), requires_grad=True)
+    values = linalg.eigh(x).eigenvalues
+    (values[:2].sum() + values[2] ** 2).backward()
+    np.testing.assert_allclose(x.grad.data, np.diag([1.0, 1.0, 4.0]), atol=1e-12)
+
+
+def test_a_gradient_within_a_group_of_equal_eigenvalues_is_left_out_with_a_warning():
+    x = rg.tensor(np.diag([1.0, 1.0, 2.0]), requires_grad=True)
+    _, vectors = linalg.eigh(x)
+    with pytest.warns(RuntimeWarning, match="equal eigenvalues"):
+        (vectors * WEIGHTS[:3, :3]).sum().backward()
+    assert np.isfinite(x.grad.data).all()
+
+
+def test_the_projection_on_a_group_of_equal_eigenvalues_has_its_gradient():
+    def projection(x):
+        vectors = linalg.eigh(x)[1][:, :2]
+        return vectors @ vectors.T
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = rg.tensor(np.diag([1.0, 1.0, 2.0]), requires_grad=True)
+        (projection(x) * WEIGHTS[:3, :3]).sum().backward()
+    numeric, step = np.zeros((3, 3)), 1e-6
+    for i, j in np.ndindex(3, 3):
+        shift = np.zeros((3, 3))
+        shift[i, j] = step
+        up, down = (projection(np.diag([1.0, 1.0, 2.0]) + s * shift) for s in (1, -1))
+        numeric[i, j] = ((up - down) * WEIGHTS[:3, :3]).sum() / (2 * step)
+    np.testing.assert_allclose(x.grad.data, numeric, atol=1e-8)
+
+
+def general(x):
+    """A matrix function by eigenvalues of any matrix: lengths and phases of the vectors cancel."""
+    values, vectors = linalg.eig(x)
+    return vectors @ (rg.expand_dims(rg.exp(values), -1) * linalg.inv(vectors))
+
+
+@pytest.mark.parametrize("x", [SQUARE, BATCH, COMPLEX], ids=["real", "batch", "complex"])
+def test_the_exponential_by_eigenvalues_has_the_derivatives_of_the_exponential(x):
+    check_gradients(general, x / 2, order=2, rtol=1e-5)
+    check_gradients(linalg.matrix_exp, x / 2, order=2, rtol=1e-5)
+    check_gradients(linalg.eigvals, x[..., :2, :2], order=2, rtol=1e-5)
+    np.testing.assert_allclose(general(x).data if isinstance(general(x), rg.Tensor) else general(x), linalg.matrix_exp(x), rtol=1e-9, atol=1e-9)
+
+
+def test_a_length_of_eigenvectors_that_is_fixed_has_no_derivative():
+    x = rg.tensor(SQUARE, requires_grad=True)
+    vectors = linalg.eig(x).eigenvectors
+    (vectors.real**2 + vectors.imag**2).sum().backward()
+    np.testing.assert_allclose(x.grad.data, np.zeros((3, 3)), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 0.3, 4.0, 60.0])
+def test_the_exponential_of_matrices_is_scipys(scale):
+    scipy = pytest.importorskip("scipy.linalg")
+    x = BATCH * scale / 4
+    np.testing.assert_allclose(linalg.matrix_exp(x), scipy.expm(x), rtol=1e-11, atol=1e-11 * np.abs(scipy.expm(x)).max())
+    np.testing.assert_allclose(linalg.matrix_exp(x.astype(np.float32)), scipy.expm(x), rtol=2e-4 * max(scale, 1), atol=1e-4)
+
+
+def test_the_other_triangle_does_not_count():
+    y = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(linalg.solve_triangular(SQUARE, y), np.linalg.solve(np.tril(SQUARE), y))
+
+
+def test_the_rest_of_a_wide_matrix_takes_part_in_its_qr():
+    def invariant(x):
+        q, r = linalg.qr(x)
+        return q @ r[:, :2], q @ r[:, 2:]
+
+    check_gradients(invariant, WIDE, order=2)
+
+
+def test_qr_has_orthonormal_columns_and_a_triangle():
+    for x in (TALL, WIDE, BATCH):
+        q, r = linalg.qr(rg.tensor(x))
+        np.testing.assert_allclose((q @ r).data, x, atol=1e-12)
+        np.testing.assert_allclose((q.mT @ q).data, np.broadcast_to(np.eye(q.shape[-1]), (*x.shape[:-2], q.shape[-1], q.shape[-1])), atol=1e-12)
+    assert linalg.qr(rg.tensor(TALL), mode="complete").Q.shape == (4, 4)
+
+
+def test_singular_matrices_are_refused():
+    for function in (linalg.inv, lambda x: linalg.solve(x, np.ones(2))):
+        with pytest.raises(ArgumentError, match="singular"):
+            function(rg.ones(2, 2))
+    with pytest.raises(ArgumentError, match="positive definite"):
+        linalg.cholesky(rg.tensor([[1.0, 0.0], [0.0, -1.0]]))
+
+
+def test_shapes_that_are_no_matrices_are_refused():
+    for function in (linalg.inv, linalg.det, linalg.cholesky, linalg.eigh):
+        with pytest.raises(ShapeError, match="square"):
+            function(rg.ones(2, 3))
+    with pytest.raises(ShapeError, match="rows"):
+        linalg.solve(rg.eye(3), rg.ones(2))
+    with pytest.raises(ShapeError):
+        linalg.svd(rg.ones(3))
+
+
+def test_vectors_that_have_no_derivative_are_refused():
+    x = rg.tensor(TALL, requires_grad=True)
+    with pytest.raises(ArgumentError, match="full_matrices=False"):
+        linalg.svd(x).U.sum().backward()
+    with pytest.raises(ArgumentError, match="reduced"):
+        linalg.qr(x, mode="complete").Q.sum().backward()
+    linalg.svd(x).S.sum().backward()
+    assert x.grad.shape == (4, 2)
+
+
+def test_numpys_names_work_on_tensors():
+    a, b = rg.tensor(SQUARE, requires_grad=True), rg.tensor(np.ones(3))
+    np.linalg.solve(a, b).sum().backward()
+    inverse = np.linalg.inv(SQUARE)
+    np.testing.assert_allclose(a.grad.data, -np.outer(inverse.T @ np.ones(3), inverse @ np.ones(3)), rtol=1e-10)
+
+
+def test_least_squares_and_equations_agree():
+    y = RNG.standard_normal((4, 3))
+    np.testing.assert_allclose(linalg.lstsq(rg.tensor(TALL), rg.tensor(y)).data, np.linalg.lstsq(TALL, y)[0], atol=1e-12)

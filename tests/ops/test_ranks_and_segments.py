@@ -1,0 +1,106 @@
+"""Ranks, scattering, segments, borders, resampling, windows: NumPy's values and refusals; PyTorch's are compared elsewhere."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.errors import ArgumentError, OutOfRangeError, ShapeError
+from retrograde.testing import check_gradients
+
+RNG = np.random.default_rng(0)
+X = RNG.permutation(24).reshape(4, 6) * 0.3 - 3.1
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 1), -1])
+def test_quantiles_are_numpys(method, axis):
+    for q in (0.0, 0.37, np.array([[0.1, 0.9]])):
+        np.testing.assert_allclose(rg.quantile(rg.tensor(X), q, axis, method=method).data, np.quantile(X, q, axis, method=method))
+
+
+def test_the_median_of_numbers_with_a_nan_is_nan():
+    x = X.copy()
+    x[1, 2] = np.nan
+    np.testing.assert_array_equal(rg.median(rg.tensor(x), axis=1).data, np.median(x, axis=1))
+    assert rg.median(rg.tensor([1, 2, 4])).item() == 2.0
+
+
+def test_the_median_of_an_even_count_shares_its_gradient():
+    x = rg.tensor([1.0, 5.0, 2.0, 9.0], requires_grad=True)
+    rg.median(x).backward()
+    assert x.grad.tolist() == [0.0, 0.5, 0.5, 0.0]
+
+
+def test_the_greatest_elements_receive_the_gradient():
+    x = rg.tensor(X, requires_grad=True)
+    values = rg.topk(x, 2, axis=0)[0]
+    np.testing.assert_array_equal(values.data, -np.sort(-X, axis=0)[:2])
+    values.sum().backward()
+    np.testing.assert_array_equal(x.grad.data, np.greater_equal(X, np.sort(X, axis=0)[2]))
+    with pytest.raises(ArgumentError, match="between 0 and"):
+        rg.topk(x, 7)
+
+
+@pytest.mark.parametrize("call", [lambda: rg.quantile(X, 1.5), lambda: rg.quantile(X, 0.5, method="mean"), lambda: rg.quantile(np.ones((0,)), 0.5),
+                                  lambda: rg.pad_border(X, 1, "mirror"), lambda: rg.pad_border(np.ones((0,)), 1), lambda: rg.interpolate(X[None]),
+                                  lambda: rg.interpolate(X[None], 3, mode="bicubic"), lambda: rg.interpolate(X[None], 3, mode="area", align_corners=True),
+                                  lambda: rg.scatter_reduce(X, X, np.zeros((1, 1), int), reduce="median"), lambda: rg.meshgrid(X, X),
+                                  lambda: rg.gather(X, np.zeros((9, 9), int)), lambda: rg.cumulative_sum(X), lambda: rg.segment_sum(X, np.array([0, 1]), 2),
+                                  lambda: rg.tensordot(X, X, 2.5), lambda: rg.tensordot(X, X, 1), lambda: rg.cross(X, X), lambda: rg.vecdot(X, X[:, :2]),
+                                  lambda: rg.conv3d(X, X), lambda: rg.conv_transpose2d(X, X), lambda: rg.max_pool3d(np.ones((1, 4, 4, 4)), (2, 2))])
+def test_what_does_not_fit_is_refused(call):
+    with pytest.raises((ArgumentError, ShapeError, TypeError)):
+        call()
+
+
+def test_an_index_out_of_range_is_refused():
+    for call in (lambda: rg.gather(rg.tensor(X), np.array([[6]])), lambda: rg.segment_max(X, np.array([0, 1, 2, 4]), 4),
+                 lambda: rg.scatter(rg.tensor(X), 0.0, np.array([[-7]]))):
+        with pytest.raises(OutOfRangeError):
+            call()
+
+
+def test_a_product_of_a_segment_with_zeros_has_an_exact_gradient():
+    x = rg.tensor([0.0, 3.0, 0.0, 0.0, 5.0], requires_grad=True)
+    rg.segment_prod(x, np.array([0, 0, 1, 1, 2]), 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 0.0, 0.0, 0.0, 1.0]
+
+
+def test_ties_in_a_segment_share_the_gradient():
+    x = rg.tensor([2.0, 2.0, 1.0], requires_grad=True)
+    rg.segment_max(x, np.array([0, 0, 0]), 1).sum().backward()
+    assert x.grad.tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("reflect", "reflect"), ("symmetric", "symmetric"), ("edge", "edge"), ("replicate", "edge"),
+                                              ("wrap", "wrap"), ("circular", "wrap"), ("constant", "constant")])
+def test_borders_are_numpys(ours, theirs):
+    for widths in (2, ((1, 3), (0, 7))):
+        np.testing.assert_array_equal(rg.pad_border(X, widths, ours), np.pad(X, widths, theirs))
+
+
+@pytest.mark.parametrize(("ours", "theirs", "operands"), [
+    (rg.kron, np.kron, (X[:2], X[:, :2])), (rg.kron, np.kron, (X[0], X)), (lambda x, y: rg.tensordot(x, y, ((1, 0), (1, 0))),
+     lambda x, y: np.tensordot(x, y, ((1, 0), (1, 0))), (X, X)), (rg.vecdot, np.vecdot, (X * 1j, X)), (rg.diff, np.diff, (X,)),
+    (lambda x: rg.diff(x, axis=0, n=2, prepend=0), lambda x: np.diff(x, axis=0, n=2, prepend=0), (X,)),
+    (lambda x: rg.cross(x, x[::-1]), lambda x: np.cross(x, x[::-1]), (X[:, :3],)), (rg.copysign, np.copysign, (X, X[::-1])),
+    (lambda x: rg.searchsorted(np.sort(x[0]), x), lambda x: np.searchsorted(np.sort(x[0]), x), (X,)),
+    (lambda x: rg.diff(x > 0), lambda x: np.diff(x > 0), (X,)),
+], ids=range(10))
+def test_values_are_numpys(ours, theirs, operands):
+    np.testing.assert_allclose(ours(*map(rg.tensor, operands)).data, theirs(*operands))
+
+
+def test_a_transposed_convolution_is_the_transpose_of_a_convolution():
+    x, w, y = RNG.standard_normal((1, 2, 10)), RNG.standard_normal((3, 2, 4)), RNG.standard_normal((1, 3, 3))
+    forward = (rg.conv1d(x, w, stride=3) * y).sum()
+    np.testing.assert_allclose((rg.conv_transpose1d(y, w, stride=3) * x).sum(), forward)
+
+
+def test_windows_of_volumes_and_lines():
+    x = RNG.permutation(np.arange(64.0)).reshape(1, 4, 4, 4)
+    blocks = x.reshape(1, 2, 2, 2, 2, 2, 2)
+    np.testing.assert_array_equal(rg.max_pool3d(x, 2), blocks.max((2, 4, 6)))
+    np.testing.assert_allclose(rg.avg_pool3d(x, 2), blocks.mean((2, 4, 6)))
+    np.testing.assert_allclose(rg.adaptive_avg_pool3d(x, 2), blocks.mean((2, 4, 6)))
+    check_gradients(lambda x: rg.adaptive_max_pool2d(x, (3, 2)), x[0])
