@@ -37,7 +37,7 @@ def deep(x, w):
 def program_of(function, *args):
     step = rg.jit(function)
     step(*args)
-    return step._last.program
+    return step._last_step().program
 
 
 def test_the_arena_of_a_chain_of_products_holds_two_of_them():
@@ -59,7 +59,7 @@ def check_updates(function, shapes, calls=3):
         wanted, got = function(rg.tensor(x), *eager), fast(x)
         for a, b in zip([*rg.tree.leaves(wanted), *eager], [*rg.tree.leaves(got), *compiled], strict=True):
             np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-12, atol=1e-12)
-    return fast._last.program
+    return fast._last_step().program
 
 
 def test_an_update_is_computed_in_the_memory_of_its_tensor():

@@ -9,6 +9,7 @@ import json
 import time
 import zlib
 from contextlib import contextmanager
+from typing import Any
 
 from .. import text
 from ..data import read_task, text_task
@@ -22,11 +23,11 @@ from .tuning import Classifier, search
 def run(options, model=None):
     """Tune, report and save, as `options` say, by default the local model; returns the exit code."""
     task = text_task(options.task) if options.data is None else read_task(options.data)
-    task = task if options.prompt is None else task._replace(instruction=options.prompt)
+    task = task if options.prompt is None else task.starting_from(options.prompt)
     _require(model)
     console = optional("rich.console", "tune").Console(quiet=options.quiet, highlight=False)
-    with _model(options, model) as model:
-        return _run(options, task, model, console)
+    with _model(options, model) as found:
+        return _run(options, task, found, console)
 
 
 def _run(options, task, model, console):
@@ -60,8 +61,8 @@ def _model(options, model):
     if model is not None:
         yield model
         return
-    with text.LocalModel(threads=options.threads) as model:
-        yield model
+    with text.LocalModel(threads=options.threads) as local:
+        yield local
 
 
 def _budgeted(options, task, model, spent):
@@ -87,12 +88,13 @@ def _checkpoint(options, task):
         return path, 0
     if not (path.exists() and settings_path.exists()):
         raise CheckpointError(f"there is no run to resume in {options.output}; leave --resume out to begin one")
-    before = text.load(settings_path)
+    before: Any = text.load(settings_path)
     other = [f"{name} was {before.get(name)!r}, now {value!r}" for name, value in settings.items() if before.get(name) != value]
     if other:
         raise CheckpointError(f"the run in {options.output} had other settings: {'; '.join(other)}")
     # The calls of the first test, which the checkpoint counts too, have a limit of their own.
-    facts = text.load(path)["run"]
+    saved: Any = text.load(path)
+    facts = saved["run"]
     return path, facts["usage"]["calls"] - (len(task.test) if "test before" in facts["scores"] else 0)
 
 

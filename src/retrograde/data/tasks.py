@@ -34,6 +34,10 @@ class TextTask(NamedTuple):
     validation: list
     test: list
 
+    def starting_from(self, instruction):
+        """The same task with another prompt to start from."""
+        return self._replace(instruction=instruction)
+
 
 def text_task(name):
     """One of the tasks that come with retrograde: "sentiment" (2 labels), "topic" (4) or "question" (4), of 60 test items each.

@@ -102,8 +102,8 @@ def _score(run, when, optimizer, test):
 
 def _ending(run, optimizer, steps, patience, target):
     """Why the run is over; an empty string if it is not."""
-    scores = optimizer.current_scores() if target is not None else None
-    if scores is not None and sum(scores) >= target * len(scores):
+    scores = optimizer.current_scores()
+    if target is not None and scores is not None and sum(scores) >= target * len(scores):
         return f"a validation score of {target:g} was reached"
     if len(run.steps) >= steps:
         return "all steps made"

