@@ -8,8 +8,7 @@ from llvmlite import ir
 from ..dtypes import name_of
 from ..shapes import row_major
 from . import threads
-from .codegen.box import Box, Store
-from .codegen.loop_plan import plan_loops
+from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.matmul import Problem, choose, generate
 from .codegen.target import host
@@ -30,7 +29,8 @@ class Launch:
     """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
 
     `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
-    a rough guess of how long one thread takes.
+    a rough guess of how long one thread takes. A nest has `passes`, each with entry and slots of its own, and runs
+    them on `blocks` blocks of rows, `chunk_blocks` of them in a chunk.
     """
 
     step: object
@@ -41,6 +41,14 @@ class Launch:
     chunks: int
     lasts: bool
     seconds: float = 0.0
+    passes: tuple = ()
+    blocks: int = 0
+    chunk_blocks: int = 0
+
+    @property
+    def units(self):
+        """The units that it calls."""
+        return [launch.unit for launch in self.passes] or [self.unit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,30 +58,46 @@ class Scratch:
     nbytes: int
 
 
-def assemble(schedule, homes):
+def assemble(schedule, boxes, homes):
     """The steps of a schedule in order: launches and library calls.
 
+    boxes    the loops of its steps
     homes    for nodes that live in another buffer's memory, that buffer
     """
-    assembler = _Assembler(schedule, homes)
+    assembler = _Assembler(schedule, boxes, homes)
     return [part for step in schedule.steps for part in assembler.parts(step)]
 
 
 class _Assembler:
-    def __init__(self, schedule, homes):
-        self._schedule, self._homes, self._constants = schedule, homes, {}
+    def __init__(self, schedule, boxes, homes):
+        self._schedule, self._boxes, self._homes, self._constants = schedule, boxes, homes, {}
 
     def parts(self, step):
         """What a step becomes."""
         if step.kind == "call":
             return [LibraryCall(step.roots[0])]
+        if step.nest is not None:
+            return [self._nest(step.nest)] if step is step.nest.steps[0] else []
         return self._loops(step) if step.kind == "loop" else [self._product(step)]
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)
 
-    def _loops(self, step):
-        plan = plan_loops(self._box(step), host())
+    def _nest(self, nest):
+        """All passes of a nest as one launch."""
+        local = {node: node.size // nest.rows * node.dtype.itemsize * nest.block for node in nest.local}
+        memory = {id(node): Scratch(nbytes * nest.chunks) for node, nbytes in local.items()}
+        rows = Rows(nest.axes, nest.block, nest.chunk_blocks, {id(node): nbytes for node, nbytes in local.items()})
+        passes = []
+        for step in nest.steps:
+            launch = self._loops(step, rows)[0]
+            passes.append(replace(launch, buffers=tuple([memory.get(id(b), b) for b in launch.buffers])))
+        buffers = tuple([b for launch in passes for b in launch.buffers])
+        lasts, seconds = any([launch.lasts for launch in passes]), sum([launch.seconds for launch in passes])
+        return Launch(nest.steps[0], None, "", buffers, (), nest.chunks, lasts, seconds, tuple(passes), nest.blocks, nest.chunk_blocks)
+
+    def _loops(self, step, rows=None):
+        plan = plan_loops(self._box(step), host(), rows)
         unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
@@ -106,19 +130,10 @@ class _Assembler:
         return self._home(load.buffer), load.start, load.steps
 
     def _box(self, step):
-        """The loops of a step, what they compute and what they store."""
-        schedule = self._schedule
-        expression = Expression(step.domain, schedule.facts, lambda node: schedule.is_loaded(node, step.stage))
-        stores = []
-        for root in step.roots:
-            is_reduction = schedule.facts.kind(root) == "reduction"
-            value = expression.add(root.args[0] if is_reduction else root)
-            shape = tuple(1 if i in step.reduced else n for i, n in enumerate(step.domain)) if is_reduction else root.shape
-            combine = root.op.name if is_reduction else None
-            stores.append(Store(self._home(root), value, 0, _strides(shape), name_of(root.dtype), combine))
-        entries = [replace(e, buffer=self._home(e.buffer)) if isinstance(e, Load) else e for e in expression.entries]
-        is_reduced = tuple(i in step.reduced for i in range(len(step.domain)))
-        return Box(step.domain, is_reduced, tuple(entries), tuple(stores))
+        """The loops of a step, with the memory where its buffers live."""
+        box = self._boxes[step]
+        entries = tuple([replace(e, buffer=self._home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
+        return replace(box, entries=entries, stores=tuple([replace(s, buffer=self._home(s.buffer)) for s in box.stores]))
 
     def _home(self, buffer):
         return buffer if isinstance(buffer, np.ndarray) else self._homes.get(buffer, buffer)
@@ -156,6 +171,3 @@ def _problem(node, a, b):
     batch = tuple((shape[i], step(a, x, i), step(b, y, i), c[i]) for i in range(rank - 2))
     return Problem(name_of(node.dtype), shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
 
-
-def _strides(shape):
-    return tuple(0 if n == 1 else step for n, step in zip(shape, row_major(shape), strict=True))

@@ -18,13 +18,14 @@ _CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "ma
 
 @dataclass(eq=False)
 class Step:
-    """One pass: a "loop" over a domain with its stored results, a "matmul", or a "call"."""
+    """One pass: a "loop" over a domain with its stored results, a "matmul", or a "call"; the `nest` that it is part of."""
 
     kind: str
     stage: int
     roots: list = field(default_factory=list)
     domain: tuple = ()
     reduced: tuple = ()
+    nest: object = None
 
 
 class Schedule:

@@ -11,6 +11,7 @@ from . import threads
 from .assemble import Launch, Scratch, assemble
 from .codegen.loop_plan import FLAG
 from .library_call import LibraryCall
+from .plan import numbered
 from .program import SMALL, Program
 from .units import library
 
@@ -26,17 +27,15 @@ class NativeProgram(Program):
 
     def __init__(self, inputs, state, results, updates, held=()):
         super().__init__(inputs, state, results, updates, held)
-        self.parts = assemble(self.schedule, self.homes)
+        self.parts = assemble(self.schedule, self.boxes, self.homes)
         self.launches = [part for part in self.parts if isinstance(part, Launch)]
-        library().load([launch.unit for launch in self.launches])
+        library().load([unit for launch in self.launches for unit in launch.units])
         self._slots, self._buffers = {}, []
         for buffer in (POOL, FLAG, *self.inputs, *self.state):
             self._slot(buffer)
-        numbers = {id(step): i for i, step in enumerate(self.schedule.steps)}
-        self.reserve([
-            (buffer, numbers[id(launch.step)])
-            for launch in self.launches for buffer in launch.buffers if isinstance(buffer, Scratch)
-        ])
+        numbers = {step: number for number, step in numbered(self.schedule)}
+        scratch = {b: numbers[launch.step] for launch in self.launches for b in launch.buffers if isinstance(b, Scratch)}
+        self.reserve(scratch.items(), without={n for step in self.schedule.steps if step.nest is not None for n in step.nest.local})
         self._fresh_places = {node: self._slot(node) for node in self.fresh}
         self._flag = self.fixed[id(FLAG)] = np.zeros(1, np.int64)
         for leaf in self.inputs:
@@ -55,13 +54,12 @@ class NativeProgram(Program):
 
     def _lay_out(self):
         """The launches as the words that the runner reads; runs of them between library calls are segments."""
-        slots = [[*[self._slot(b) for b in launch.buffers], *launch.words] for launch in self.launches]
-        self._words = np.array([word for words in slots for word in words], np.int64)
-        address, at = address_of(self._words), 0
-        self._steps = np.zeros((len(slots), 4), np.int64)
-        for i, (launch, words) in enumerate(zip(self.launches, slots, strict=True)):
-            self._steps[i] = library().address(launch.entry), address + 8 * at, launch.chunks, launch.lasts
-            at += len(words)
+        words = _Words()
+        calls = [self._call_of(launch, words) for launch in self.launches]
+        self._words = words.array()
+        self._steps = np.zeros((len(calls), 4), np.int64)
+        for i, (launch, (function, at)) in enumerate(zip(self.launches, calls, strict=True)):
+            self._steps[i] = function, address_of(self._words) + 8 * at, launch.chunks, launch.lasts
         self.is_parallel = sum([launch.seconds for launch in self.launches if launch.chunks > 1]) > _SHARED_SECONDS
         self.segments, first, place = [], 0, 0
         for part in (*self.parts, None):
@@ -73,6 +71,14 @@ class NativeProgram(Program):
             if part is not None:
                 self.segments.append(part)
             first = place
+
+    def _call_of(self, launch, words):
+        """The address of a launch's function, and where its slots are among the `words`."""
+        if not launch.passes:
+            return library().address(launch.entry), words.add([*[self._slot(b) for b in launch.buffers], *launch.words])
+        calls = [self._call_of(one, words) for one in launch.passes]
+        numbers = [launch.blocks, launch.chunk_blocks, len(calls), *[number for call in calls for number in call]]
+        return threads.nest_address(), words.add(numbers, range(4, len(numbers), 2))
 
     def _bind(self):
         """Fill in the pointers that stay."""
@@ -160,6 +166,26 @@ class NativeProgram(Program):
             else:
                 runs.append(partial(part.run, found))
         return runs
+
+
+class _Words:
+    """Numbers that compiled code reads, some of them the addresses of others."""
+
+    def __init__(self):
+        self._words, self._places = [], []
+
+    def add(self, words, places=()):
+        """Append words; where they begin. Those at `places` say where other words begin."""
+        at = len(self._words)
+        self._words += words
+        self._places += [at + place for place in places]
+        return at
+
+    def array(self):
+        """All words, with addresses filled in."""
+        found = np.array(self._words, np.int64)
+        found[self._places] = address_of(found) + 8 * found[self._places]
+        return found
 
 
 def address_of(array):

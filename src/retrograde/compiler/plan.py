@@ -29,13 +29,22 @@ class Arena:
         self.size = max(self.size, start + size)
 
 
+def numbered(schedule):
+    """(number, step) in order; the passes of a nest, which take turns, have the same number."""
+    number, before = -1, None
+    for step in schedule.steps:
+        number += step.nest is None or step.nest is not before
+        before = step.nest
+        yield number, step
+
+
 def lifetimes(schedule, kept):
-    """For each stored node the first and the last step that touches it; `kept` nodes live to the end."""
+    """For each stored node the numbers of the first and the last step that touches it; `kept` nodes live to the end."""
     found = {}
-    for number, step in enumerate(schedule.steps):
+    for number, step in numbered(schedule):
         for node in step.roots:
             found[node] = [number, number]
-    for number, step in enumerate(schedule.steps):
+    for number, step in numbered(schedule):
         for node in read_by(schedule, step):
             if node in found:
                 found[node][1] = max(found[node][1], number)
@@ -98,20 +107,23 @@ def homes(schedule, updates, kept):
     writes, and nothing fails from there on. What is among the nodes `kept` is read after the last step.
     """
     kept = {node for node in kept if isinstance(node, Symbol)}
-    last_read, first_safe = {}, 0
-    for number, step in enumerate(schedule.steps):
+    readers, first_safe = {}, 0
+    for number, step in numbered(schedule):
         if _may_fail(schedule, step):
             first_safe = number + 1
         for node in read_by(schedule, step):
-            last_read[node] = number
-    made = {node: (number, step) for number, step in enumerate(schedule.steps) for node in step.roots}
+            if node not in readers or readers[node][0] < number:
+                readers[node] = number, set()
+            readers[node][1].add(step)
+    made = {node: (number, step) for number, step in numbered(schedule) for node in step.roots}
     found = {}
     for leaf, node in updates:
         if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
-        last = last_read.get(leaf, -1)
-        is_free = last < number or (last == number and step.kind == "loop" and _reads_in_place(schedule, step, leaf))
+        last, users = readers.get(leaf, (-1, set()))
+        reads_alone = last == number and users == {step} and step.kind == "loop"
+        is_free = last < number or (reads_alone and _reads_in_place(schedule, step, leaf))
         if is_free and number >= first_safe:
             found[node] = leaf
     return found

@@ -3,8 +3,10 @@
 import numpy as np
 
 from ..core.symbol import Symbol
+from .boxes import Boxes
 from .fuse import Schedule
 from .lower import lower
+from .nests import nested
 from .plan import Arena, homes, lifetimes, updates_last
 from .report import explained_program, measured
 
@@ -32,20 +34,22 @@ class Program:
         self.updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
         self.schedule.steps = updates_last(self.schedule, self.updates)
+        self.boxes = Boxes(self.schedule)
+        nested(self.schedule, self.boxes, {node for node in lowered if isinstance(node, Symbol)})
         self.homes = homes(self.schedule, self.updates, lowered)
         self.state_arrays = [None] * len(self.state)
         self.parts, self.fixed, self.latest = [], {}, {}
 
-    def reserve(self, scratch=()):
+    def reserve(self, scratch=(), without=()):
         """Lay out what is stored and not handed in: `fixed` has the arrays by identity, `fresh` the results that are made anew
-        at each call. `scratch` holds (buffer with `nbytes`, number of the step that needs it).
+        at each call. `scratch` holds (buffer with `nbytes`, number of the step that needs it); the nodes `without` need no memory.
         """
         nodes = {o for o in self.results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
         self.fresh = [o for o in nodes if o.size * o.dtype.itemsize > SMALL]
         kept = [*nodes, *[n for n in (*self.held_nodes, *[n for _, n in self.updates]) if isinstance(n, Symbol)]]
         arena, given_out = Arena(), set(self.fresh)
         for node, (first, last) in lifetimes(self.schedule, kept).items():
-            if node.shape is not None and node not in self.homes and node not in given_out:
+            if node.shape is not None and node not in self.homes and node not in given_out and node not in without:
                 arena.place(node, node.size * node.dtype.itemsize, first, last)
         for buffer, number in scratch:
             arena.place(buffer, buffer.nbytes, number, number)

@@ -53,7 +53,7 @@ class ReferenceProgram(Program):
 class ReferenceStep:
     """One step: all its results are computed before the first is written, as a kernel reads a place before it writes it."""
 
-    unit, chunks = None, 1
+    units, chunks, passes = (), 1, ()
 
     def __init__(self, step, schedule):
         self.step = step

@@ -9,7 +9,7 @@ from .fuse import reduced_axes
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of a program: a loop nest, a matrix product, or a library call.
+    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, or a library call.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -28,18 +28,18 @@ class Kernel:
     nbytes: int
     flops: int
     chunks: int
-    unit: object
+    units: tuple
     seconds: float | None = None
 
     @property
     def llvm(self):
         """The LLVM code."""
-        return self.unit.text if self.unit is not None else ""
+        return "\n".join([unit.text for unit in self.units])
 
     @property
     def assembly(self):
         """The machine code, as text."""
-        return self.unit.assembly if self.unit is not None else ""
+        return "\n".join([unit.assembly for unit in self.units])
 
     def __str__(self):
         made = ", ".join(f"{op} {dtype}{list(shape)}" for op, shape, dtype in self.results)
@@ -88,18 +88,25 @@ def measured(runs, repeats):
 
 
 def _kernel(number, part, schedule, seconds):
-    step = part.step
-    roots = step.roots if step else [part.node]
-    results = tuple((r.op.name, r.shape, str(r.dtype)) for r in roots)
-    if step is None:
+    if part.step is None:
         read = [a for a in part.node.inputs if a.shape is not None]
-        return Kernel(number, "library", (part.node.op.name,), (), results, _bytes([*read, *roots]), 0, 1, None, seconds)
-    computed = _computed(schedule, step)
+        made = [part.node]
+        return Kernel(number, "library", (part.node.op.name,), (), _results(made), _bytes([*read, *made]), 0, 1, (), seconds)
+    steps = [launch.step for launch in part.passes] or [part.step]
+    local = steps[0].nest.local if part.passes else ()
+    computed = [n for step in steps for n in _computed(schedule, step)]
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
-    domain = step.domain if step.kind == "loop" else (*roots[0].shape, roots[0].args[0].shape[-1])
+    made = [root for step in steps for root in step.roots if root not in local]
+    step = max(steps, key=lambda step: _product(step.domain))
+    domain = step.domain if step.kind == "loop" else (*made[0].shape, made[0].args[0].shape[-1])
     flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
-    nbytes = _bytes([*_read(schedule, step), *roots])
-    return Kernel(number, step.kind, ops, domain, results, nbytes, flops, part.chunks, part.unit, seconds)
+    read = {n for step in steps for n in _read(schedule, step)} - {root for step in steps for root in step.roots}
+    kind = "rows" if part.passes else step.kind
+    return Kernel(number, kind, ops, domain, _results(made), _bytes([*read, *made]), flops, part.chunks, tuple(part.units), seconds)
+
+
+def _results(nodes):
+    return tuple((node.op.name, node.shape, str(node.dtype)) for node in nodes)
 
 
 def _computed(schedule, step):

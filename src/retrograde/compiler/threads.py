@@ -56,7 +56,7 @@ _state = {"pool": None, "threads": None, "functions": None, "runner": None, "alo
 def _pool_functions():
     if _state["functions"] is None:
         text = parallel.pool_text(_FUTEXES[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
-        library().load([TextUnit(parallel.RUNNER + text)])
+        library().load([TextUnit(parallel.RUNNER + parallel.NEST + text)])
         _state["functions"] = library().address
     return _state["functions"]
 
@@ -69,6 +69,11 @@ def runner():
     if _state["runner"] is None:
         _state["runner"] = _RUN(_pool_functions()("retrograde_run"))
     return _state["runner"]
+
+
+def nest_address():
+    """The address of the native function that runs a chunk of a nest."""
+    return _pool_functions()("retrograde_nest")
 
 
 def _can_share():

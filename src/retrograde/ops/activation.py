@@ -233,7 +233,7 @@ def softmax(x, /, axis=-1):
     $z_i = e^{x_i} / \sum_j e^{x_j} \;\Rightarrow\; \bar x_i = z_i\,(\bar z_i - \sum_j \bar z_j z_j)$
     """
     powers = exp(x - max(x, axis, keepdims=True))
-    return powers / sum(powers, axis, keepdims=True)
+    return powers * (1 / sum(powers, axis, keepdims=True))  # the sum is at least 1
 
 
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))

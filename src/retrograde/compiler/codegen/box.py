@@ -34,12 +34,17 @@ class Box:
     entries: tuple
     stores: tuple
 
-    def merged(self):
-        """The same work in fewer loops: those of length 1 gone, neighbours that every address crosses evenly made one."""
-        box, i = self.without_unit_loops(), 0
+    def merged(self, rows=0):
+        """The same work in fewer loops: those of length 1 gone, neighbours that every address crosses evenly made one.
+
+        The first `rows` loops are joined with each other, and none of them with the next.
+        """
+        rows, i = sum([n != 1 for n in self.lengths[:rows]]), 0
+        box = self.without_unit_loops()
         while i + 1 < len(box.lengths):
-            if box.can_join(i):
+            if i + 1 != rows and box.can_join(i):
                 box = box.joined(i)
+                rows -= i + 1 < rows
             else:
                 i += 1
         return box

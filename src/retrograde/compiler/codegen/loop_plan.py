@@ -58,6 +58,7 @@ class LoopPlan:
     partials      where the outermost loop is reduced the partial results of each reduction, those of all chunks, which
                   `finish` combines in order
     keeps_rows    whether the results of reductions are folded in memory, row after row
+    rows          where the kernel is one pass of a nest, what is to be known of that
     runs          repetitions among the entries, `tapes` their slots that are kept for every round, and `levels` of how many
                   loops each entry is inside
     tape          memory for the tapes, the same amount for each chunk
@@ -75,6 +76,7 @@ class LoopPlan:
     runs: list
     tapes: list
     tape: object = None
+    rows: object = None
     numbers: dict = field(default_factory=dict)
 
     @cached_property
@@ -123,7 +125,13 @@ class LoopPlan:
         stores = tuple(
             (place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores
         )
-        return ("loop", self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes, self._width())
+        local = () if self.rows is None else tuple([place[id(buffer)] for buffer in self.local])
+        return ("loop", local, self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes, self._width())
+
+    @property
+    def local(self):
+        """The buffers of which each chunk of the nest has one block of its own."""
+        return [buffer for buffer in self.buffers if self.rows is not None and id(buffer) in self.rows.local]
 
     def _width(self):
         return self.box.width if self.keeps_rows else None
@@ -143,11 +151,28 @@ class LoopPlan:
         return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
 
 
-def plan_loops(box, target):
-    """The plan of a box."""
-    box = box.merged()
+@dataclass(frozen=True)
+class Rows:
+    """What a pass of a nest is told: its first `axes` loops are the rows, of which a chunk is one `block`.
+
+    `local` has, by the identity of a buffer of which there is only a block for each `chunk_blocks` of these, its bytes.
+    """
+
+    axes: int
+    block: int
+    chunk_blocks: int
+    local: dict
+
+
+def plan_loops(box, target, rows=None):
+    """The plan of a box; `rows` if it is one pass of a nest."""
+    box = box.merged(0 if rows is None else rows.axes)
     lanes = _lanes(box, target)
-    length, chunks = _chunks(box, lanes)
+    if rows is None:
+        length, chunks = _chunks(box, lanes)
+    else:
+        length, chunks = rows.block, -(-box.lengths[0] // rows.block)
+        lanes = min(lanes, length) if box.vector_loop() == 0 else lanes
     folds = [store for store in box.stores if store.combine is not None]
     keeps_rows = bool(folds) and box.keeps_rows(box.vector_loop())
     is_split = chunks > 1 and bool(folds) and (keeps_rows or all(box.is_reduced))
@@ -161,7 +186,7 @@ def plan_loops(box, target):
     tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
     extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
     buffers = (*_buffers(box), *partials, *extra)
-    plan = LoopPlan(box, lanes, length, chunks, buffers, partials, keeps_rows, levels, runs, tapes, tape)
+    plan = LoopPlan(box, lanes, length, chunks, buffers, partials, keeps_rows, levels, runs, tapes, tape, rows)
     plan.numbers.update(_numbers(plan))
     return plan
 
@@ -187,6 +212,9 @@ def _numbers(plan):
         yield "chunk_length", plan.chunk_length
     if plan.tape is not None:
         yield "tape_bytes", plan.tape.nbytes
+    if plan.local:
+        yield "chunk_blocks", plan.rows.chunk_blocks
+        yield from ((("block", i), plan.rows.local[id(buffer)]) for i, buffer in enumerate(plan.local))
     yield from ((("length", i), n) for i, n in enumerate(box.lengths) if n > _SHORT)
     starts = [("start", i, e.start) for i, e in enumerate(box.entries) if isinstance(e, Load)]
     starts += [("store", i, s.start) for i, s in enumerate(box.stores)]

@@ -38,6 +38,16 @@ class _Entry:
             self.pointers[id(buffer)] = self.ir.load(where, typ=_POINTER)
         #: The run-time numbers by name.
         self.numbers = {name: self._word(len(plan.buffers) + i) for i, name in enumerate(plan.numbers)}
+        if plan.local:
+            self._turn_to_blocks(plan.local)
+
+    def _turn_to_blocks(self, local):
+        """Let pointers to what lasts for one block be such that the block of this chunk begins where the memory does."""
+        owner = self.ir.sdiv(self.chunk, self.numbers["chunk_blocks"])
+        behind = self.ir.sub(owner, self.chunk)
+        for i, buffer in enumerate(local):
+            move = self.ir.mul(behind, self.numbers["block", i])
+            self.pointers[id(buffer)] = self.ir.gep(self.pointers[id(buffer)], [move], source_etype=ir.IntType(8))
 
     def _word(self, place):
         return self.ir.load(self.ir.gep(self._slots, [_INDEX(place)], source_etype=_INDEX), typ=_INDEX)

@@ -78,6 +78,45 @@ out:
 }
 """
 
+#: Running a chunk of a nest. Its slots are how many blocks there are, how many a chunk takes, how many passes there are, and
+#: for each pass its function and its slots.
+NEST = """
+define void @retrograde_nest(ptr %table, ptr %slots, i64 %chunk) {
+entry:
+  %size.place = getelementptr i64, ptr %slots, i64 1
+  %count.place = getelementptr i64, ptr %slots, i64 2
+  %blocks = load i64, ptr %slots, align 8
+  %size = load i64, ptr %size.place, align 8
+  %count = load i64, ptr %count.place, align 8
+  %first = mul i64 %chunk, %size
+  %last.whole = add i64 %first, %size
+  %is.whole = icmp ult i64 %last.whole, %blocks
+  %last = select i1 %is.whole, i64 %last.whole, i64 %blocks
+  br label %block
+block:
+  %b = phi i64 [ %first, %entry ], [ %b.next, %block.end ]
+  br label %pass
+pass:
+  %k = phi i64 [ 0, %block ], [ %k.next, %pass ]
+  %twice = shl i64 %k, 1
+  %at = add i64 %twice, 3
+  %function.place = getelementptr i64, ptr %slots, i64 %at
+  %slots.place = getelementptr i64, ptr %function.place, i64 1
+  %function = load ptr, ptr %function.place, align 8
+  %own = load ptr, ptr %slots.place, align 8
+  call void %function(ptr %table, ptr %own, i64 %b)
+  %k.next = add i64 %k, 1
+  %more = icmp ult i64 %k.next, %count
+  br i1 %more, label %pass, label %block.end
+block.end:
+  %b.next = add i64 %b, 1
+  %again = icmp ult i64 %b.next, %last
+  br i1 %again, label %block, label %out
+out:
+  ret void
+}
+"""
+
 #: The pool where workers share: @@names@@ are filled in by `pool_text`.
 _SHARED = """
 declare i64 @syscall(i64, ...)
