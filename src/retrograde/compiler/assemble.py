@@ -1,6 +1,7 @@
 """Assembling: the steps of a schedule as launches of compiled units, with library calls where an op has no lowering."""
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from llvmlite import ir
@@ -8,12 +9,14 @@ from llvmlite import ir
 from ..dtypes import name_of
 from ..shapes import row_major
 from . import threads
-from .codegen.loop_plan import Rows, plan_loops
+from .codegen.loop_plan import FLAG, Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.matmul import Problem, choose, generate
+from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
 from .codegen.vecmath.elements import ELEMENTS
 from .expression import Expression, Load
+from .kinds import scattered
 from .library_call import LibraryCall
 from .units import Unit, unit_of
 
@@ -34,7 +37,7 @@ class Launch:
     """
 
     step: object
-    unit: Unit
+    unit: Unit | None
     entry: str
     buffers: tuple
     words: tuple
@@ -78,7 +81,7 @@ class _Assembler:
             return [LibraryCall(step.roots[0])]
         if step.nest is not None:
             return [self._nest(step.nest)] if step is step.nest.steps[0] else []
-        return self._loops(step) if step.kind == "loop" else [self._product(step)]
+        return self._loops(step) if step.kind == "loop" else [getattr(self, f"_{step.kind}")(step)]
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)
@@ -93,8 +96,9 @@ class _Assembler:
             launch = self._loops(step, rows)[0]
             passes.append(replace(launch, buffers=tuple([memory.get(id(b), b) for b in launch.buffers])))
         buffers = tuple([b for launch in passes for b in launch.buffers])
-        lasts, seconds = any([launch.lasts for launch in passes]), sum([launch.seconds for launch in passes])
-        return Launch(nest.steps[0], None, "", buffers, (), nest.chunks, lasts, seconds, tuple(passes), nest.blocks, nest.chunk_blocks)
+        return replace(
+            passes[0], unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),
+            seconds=sum([p.seconds for p in passes]), passes=tuple(passes), blocks=nest.blocks, chunk_blocks=nest.chunk_blocks)
 
     def _loops(self, step, rows=None):
         plan = plan_loops(self._box(step), host(), rows)
@@ -107,7 +111,18 @@ class _Assembler:
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step), seconds)
         return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1, seconds=0.0)] if plan.partials else [launch]
 
-    def _product(self, step):
+    def _scatter(self, step):
+        node = step.roots[0]
+        x, positions, axis = scattered(node)
+        buffers = [self._layout(a)[0] for a in (x, positions)]
+        plan = ScatterPlan(
+            name_of(node.dtype), name_of(positions.dtype), host().lanes(name_of(node.dtype)), prod(node.shape[:axis]),
+            prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
+        unit = unit_of(plan.key, lambda module, name: write_scatter(module, name, plan))
+        slots, seconds = (*buffers, self._home(node), FLAG), (x.size + node.size) * _ENTRY_SECONDS
+        return Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)
+
+    def _matmul(self, step):
         node = step.roots[0]
         buffers, starts, steps = zip(*[self._layout(x) for x in node.args], strict=True)
         problem = _problem(node, *steps)
@@ -125,7 +140,8 @@ class _Assembler:
         if isinstance(node, np.ndarray):
             array = self._constants.setdefault(id(node), np.ascontiguousarray(node))
             return array, 0, row_major(array.shape)
-        expression = Expression(node.shape, self._schedule.facts, lambda n: n in self._schedule.stored)
+        base = self._schedule.facts.base(node)
+        expression = Expression(node.shape, self._schedule.facts, lambda n: n is base)
         load = expression.entries[expression.add(node)]
         return self._home(load.buffer), load.start, load.steps
 
@@ -169,5 +185,6 @@ def _problem(node, a, b):
         return 0 if at < 0 or argument.shape[at] == 1 else steps[at]
 
     batch = tuple((shape[i], step(a, x, i), step(b, y, i), c[i]) for i in range(rank - 2))
-    return Problem(name_of(node.dtype), shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
+    problem = Problem(name_of(node.dtype), shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
+    return problem.with_tall_rows()
 

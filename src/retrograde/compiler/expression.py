@@ -160,7 +160,7 @@ class Expression:
             moved = self._place(_moved(self._facts.index_map(node), self._places[place], len(self.domain)))
             return [(node.args[0], moved, guard)], lambda numbers: numbers[0]
         if kind == "reshaped":
-            source = node.args[0]
+            source = self._facts.memory(node)
             return [], lambda _: self._append(self._load(source, node.shape, source.dtype, place, guard))
         if kind == "pieces":
             return self._assembled(node, place, guard)
@@ -265,7 +265,7 @@ class Expression:
         stride, size = row_major(source.shape)[axis], source.shape[axis]
 
         def make(numbers):
-            load = self._load(source, source.shape, source.dtype, self._place(inner), guard)
+            load = self._load(self._facts.memory(source), source.shape, source.dtype, self._place(inner), guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
             return self._append(replace(load, depends=depends, chosen=((numbers[0], stride, size),)))
 

@@ -16,9 +16,13 @@ _CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "ma
                         "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
 
 
+#: The kinds of node that are a pass by themselves.
+PASSES = ("matmul", "scatter", "call")
+
+
 @dataclass(eq=False)
 class Step:
-    """One pass: a "loop" over a domain with its stored results, a "matmul", or a "call"; the `nest` that it is part of."""
+    """One pass: a "loop" over a domain with its stored results, or of a kind of PASSES; the `nest` that it is part of."""
 
     kind: str
     stage: int
@@ -35,7 +39,7 @@ class Schedule:
         self.facts = Facts()
         self.nodes = ordered(outputs)
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
-        self.steps = []
+        self.steps, self._read = [], {}
         while True:
             self._stages = self._staged()
             self.steps = self._grouped()
@@ -49,14 +53,14 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind in ("leaf", "reduction", "matmul", "call"):
+            if kind in ("leaf", "reduction", *PASSES):
                 found.add(node)
-            if kind == "call":
+            if kind in ("call", "scatter"):
                 found.update(node.inputs)
             if kind == "matmul":
                 found.update(self.facts.base(a) for a in node.inputs)
             if kind in ("gather", "reshaped"):
-                found.add(node.args[0])
+                found.add(self.facts.memory(node.args[0]))
         return found
 
     def _staged(self):
@@ -65,19 +69,19 @@ class Schedule:
         for node in self.nodes:
             kind = self.facts.kind(node)
             read = [self._available(a, stages) for a in node.inputs] if node.op else []
-            if kind == "call":
+            if kind in ("call", "scatter"):
                 read = [self._in_memory(a, stages) for a in node.inputs]
             if kind == "matmul":
                 read = [self._in_memory(self.facts.base(a), stages) for a in node.inputs]
             if kind in ("gather", "reshaped"):
-                read.append(self._in_memory(node.args[0], stages))
+                read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
             stages[node] = max(read, default=0)
         return stages
 
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
         kind = self.facts.kind(node)
-        return stages[node] + 1 if kind in ("reduction", "matmul", "call") else stages[node]
+        return stages[node] + 1 if kind in ("reduction", *PASSES) else stages[node]
 
     def _in_memory(self, node, stages):
         return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
@@ -89,7 +93,7 @@ class Schedule:
             if node not in self.stored or kind == "leaf":
                 continue
             stage = self._stages[node]
-            if kind in ("matmul", "call"):
+            if kind in PASSES:
                 groups[node] = Step(kind, stage, [node])
                 continue
             domain, reduced = self._domain(node)
@@ -109,7 +113,29 @@ class Schedule:
         if node not in self.stored:
             return False
         kind = self.facts.kind(node)
-        return kind in ("leaf", "reduction", "matmul", "call") or self._stages[node] < stage
+        return kind in ("leaf", "reduction", *PASSES) or self._stages[node] < stage
+
+    def read_by(self, step):
+        """The stored nodes that a step reads."""
+        if step not in self._read:
+            self._read[step] = self._memory_of(step)
+        return self._read[step]
+
+    def _memory_of(self, step):
+        if step.kind == "matmul":
+            return list(dict.fromkeys([base for base in map(self.facts.base, step.roots[0].inputs) if base in self.stored]))
+        found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if self.is_loaded(node, step.stage) or (step.kind != "loop" and node in self.stored):
+                found.append(node)
+            elif node.op is not None:
+                is_shown = self.facts.kind(node) in ("gather", "reshaped")
+                stack.extend([self.facts.memory(node.args[0]), *node.inputs[1:]] if is_shown else node.inputs)
+        return found
 
     def _dear_and_shared(self):
         """Nodes that several steps would compute, and that are too dear for that."""

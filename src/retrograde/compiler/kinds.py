@@ -24,7 +24,7 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", or "call" for all that has no lowering and runs as a library call.
+        arrays, "gather", "matmul", "scatter", or "call" for all that has no lowering and runs as a library call.
         """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)
@@ -48,6 +48,12 @@ class Facts:
         source, indices, axis = node.args
         return source, axis % source.ndim, indices, node.op.name == "take_along_axis"
 
+    def memory(self, node):
+        """The node whose memory holds the elements of `node` in the same order: itself, or what it is a new shape of."""
+        while isinstance(node, Symbol) and self.kind(node) == "reshaped":
+            node = node.args[0]
+        return node
+
     def base(self, node):
         """The node whose memory `node` shows: itself, or what is under its views."""
         while isinstance(node, Symbol) and self.kind(node) in ("view", "reshaped"):
@@ -69,6 +75,8 @@ def _kind(facts, node):
         return "reduction"
     if op.name == "matmul" and node.dtype.kind == "f" and all(_is_matrix(a, node.dtype) for a in node.args):
         return "matmul"
+    if op.name == "scatter_add" and scattered(node) is not None:
+        return "scatter"
     if op.name in PIECES and facts.pieces(node) is not None:
         return "pieces"
     if op.name in ("take", "take_along_axis") and _is_gather(node):
@@ -83,6 +91,19 @@ def _kind(facts, node):
 def _is_gather(node):
     source, indices, axis = node.args
     return isinstance(source, Symbol) and hasattr(indices, "shape") and axis is not None and indices.dtype.kind in "iu"
+
+
+def scattered(node):
+    """(what is added, the positions, along which axis) of a node that adds lines at positions along one axis; None of others."""
+    x, shape, index = node.args
+    index = index if isinstance(index, tuple) else (index,)
+    axis = len(index) - 1
+    is_plain = axis >= 0 and all(isinstance(i, slice) and i == slice(None) for i in index[:-1])
+    if not is_plain or not hasattr(index[-1], "dtype") or name_of(index[-1].dtype) not in ("int32", "int64"):
+        return None
+    fits = node.dtype.kind == "f" and getattr(x, "dtype", None) == node.dtype
+    fits = fits and x.shape == (*shape[:axis], *index[-1].shape, *shape[axis + 1 :])
+    return (x, index[-1], axis) if fits else None
 
 
 def _is_matrix(argument, dtype):

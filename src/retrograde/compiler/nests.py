@@ -10,7 +10,6 @@ from heapq import heapify, heappop, heappush
 from math import prod
 
 from .expression import Load
-from .plan import read_by
 
 #: Passes over fewer numbers than this find everything in cache as it is.
 _LEAST = 32768
@@ -68,7 +67,11 @@ def nested(schedule, boxes, kept):
                 break
         else:
             groups.open(number)
-    nests = [nest for nest in groups.nests if len(nest.steps) > 1 and _is_worth_it(schedule, boxes, nest, kept)]
+    readers = {}
+    for step in schedule.steps:
+        for node in schedule.read_by(step):
+            readers.setdefault(node, set()).add(step)
+    nests = [nest for nest in groups.nests if len(nest.steps) > 1 and _is_worth_it(nest, boxes, readers, kept)]
     for nest in nests:
         for step in nest.steps:
             step.nest = nest
@@ -89,7 +92,7 @@ class _Groups:
     def __init__(self, schedule):
         self._schedule, self._steps = schedule, schedule.steps
         makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
-        self.producers = [{makers[n] for n in read_by(schedule, step) if n in makers} for step in self._steps]
+        self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
         self.nest_of, self._members = {}, {}
         self._before = []
         for needed in self.producers:
@@ -199,7 +202,7 @@ def _is_in_row(load, lengths, size):
     return load.steps[0] == size and low >= 0 and high < size
 
 
-def _is_worth_it(schedule, boxes, nest, kept):
+def _is_worth_it(nest, boxes, readers, kept):
     """Fill in what a nest consists of; whether it hands on so much that it pays."""
     nest.rows = prod(nest.steps[0].domain[: nest.axes])
     made = {root for step in nest.steps for root in step.roots}
@@ -207,6 +210,5 @@ def _is_worth_it(schedule, boxes, nest, kept):
     touched |= {id(root): root for root in made}
     row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= nest.rows]) // nest.rows
     nest.block = 1 << max(0, (_BLOCK_BYTES // row_bytes).bit_length() - 1)
-    others = {n for step in schedule.steps if step not in nest.steps for n in read_by(schedule, step)}
-    nest.local = {node for node in made if node not in others and node not in kept}
+    nest.local = {node for node in made if node not in kept and readers.get(node, set()) <= set(nest.steps)}
     return nest.blocks > 1

@@ -1,7 +1,6 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
 from ..core.symbol import Symbol
-from .fuse import ordered
 from .kinds import CHECKS
 
 _ALIGNMENT = 64
@@ -45,27 +44,12 @@ def lifetimes(schedule, kept):
         for node in step.roots:
             found[node] = [number, number]
     for number, step in numbered(schedule):
-        for node in read_by(schedule, step):
+        for node in schedule.read_by(step):
             if node in found:
                 found[node][1] = max(found[node][1], number)
     for node in kept:
         if node in found:
             found[node][1] = len(schedule.steps)
-    return found
-
-
-def read_by(schedule, step):
-    """The stored nodes that a step reads."""
-    found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if schedule.is_loaded(node, step.stage) or (step.kind != "loop" and node in schedule.stored):
-            found.append(node)
-        elif node.op is not None:
-            stack.extend(node.inputs)
     return found
 
 
@@ -83,11 +67,11 @@ def updates_last(schedule, updates):
         step = stack.pop()
         if step not in needed:
             needed.add(step)
-            stack.extend(makers[node] for node in read_by(schedule, step) if node in makers)
+            stack.extend(makers[node] for node in schedule.read_by(step) if node in makers)
     updated, delayed = {node for _, node in updates}, {}
     for step in steps:
         is_update = step not in needed and any(root in updated for root in step.roots)
-        if is_update or any(makers.get(node) in delayed for node in read_by(schedule, step)):
+        if is_update or any(makers.get(node) in delayed for node in schedule.read_by(step)):
             delayed[step] = True
     return [step for step in steps if step not in delayed] + list(delayed)
 
@@ -95,7 +79,7 @@ def updates_last(schedule, updates):
 def _may_fail(schedule, step):
     """Whether a step may find a position out of range, or calls what may raise."""
     if step.kind != "loop":
-        return step.kind == "call"
+        return step.kind in ("call", "scatter")
     kind = schedule.facts.kind
     return any([kind(n) == "gather" or (n.op is not None and n.op.name in CHECKS) for n in schedule.computed_by(step)])
 
@@ -111,7 +95,7 @@ def homes(schedule, updates, kept):
     for number, step in numbered(schedule):
         if _may_fail(schedule, step):
             first_safe = number + 1
-        for node in read_by(schedule, step):
+        for node in schedule.read_by(step):
             if node not in readers or readers[node][0] < number:
                 readers[node] = number, set()
             readers[node][1].add(step)
@@ -133,13 +117,14 @@ def _reads_in_place(schedule, step, leaf):
     """Whether the kernel of a step over the leaf's own shape reads it without moving it."""
     if step.domain != leaf.shape:
         return False
-    stack, seen = list(step.roots), set()
+    stack, seen = [(root, False) for root in step.roots], set()
     while stack:
-        node = stack.pop()
-        if node in seen or node is leaf or (node not in step.roots and schedule.is_loaded(node, step.stage)):
-            continue
-        seen.add(node)
-        if schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather") and leaf in ordered([node]):
+        node, is_moved = found = stack.pop()
+        if node is leaf and is_moved:
             return False
-        stack.extend(node.inputs)
+        if found in seen or node is leaf or (node not in step.roots and schedule.is_loaded(node, step.stage)):
+            continue
+        seen.add(found)
+        is_moved = is_moved or schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather")
+        stack.extend([(a, is_moved) for a in node.inputs])
     return True

@@ -15,7 +15,8 @@ from .codegen.target import available_cores
 from .units import TextUnit, library
 
 _PAUSES = {"x86_64": ("llvm.x86.sse2.pause", ""), "aarch64": ("llvm.aarch64.hint", "i32 1")}
-_FUTEXES = {"x86_64": 202, "aarch64": 98}
+#: The numbers of the system calls futex and sched_yield.
+_CALLS = {"x86_64": (202, 24), "aarch64": (98, 124)}
 _MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
 
 
@@ -55,7 +56,7 @@ _state = {"pool": None, "threads": None, "functions": None, "runner": None, "alo
 
 def _pool_functions():
     if _state["functions"] is None:
-        text = parallel.pool_text(_FUTEXES[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
+        text = parallel.pool_text(*_CALLS[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
         library().load([TextUnit(parallel.RUNNER + parallel.NEST + text)])
         _state["functions"] = library().address
     return _state["functions"]
@@ -77,7 +78,7 @@ def nest_address():
 
 
 def _can_share():
-    return sys.platform == "linux" and _MACHINE in _FUTEXES
+    return sys.platform == "linux" and _MACHINE in _CALLS
 
 
 @cache

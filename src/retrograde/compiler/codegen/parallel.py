@@ -13,6 +13,9 @@ WORKERS, WORDS = _PLACES["WORKERS"], 64
 
 _WAIT, _AWAKEN = 128, 129  # FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 
+#: How often a thread looks again before it lets others run; a power of two, less one.
+_PATIENCE = 2047
+
 
 #: Running the steps of a program. A step is four words: its function, its slots, how many chunks it has, and whether it
 #: writes what lasts, so that it must not run once a check has failed.
@@ -185,12 +188,28 @@ share:
   call void @take(ptr %pool)
   br label %wait
 wait:
+  %turn = phi i64 [ 1, %share ], [ %turn.next, %idle ]
   %finished = load atomic i64, ptr %done acquire, align 8
   %all = icmp eq i64 %finished, %count
   br i1 %all, label %out, label %idle
 idle:
-  @@pause@@
+  call void @pause(i64 %turn)
+  %turn.next = add i64 %turn, 1
   br label %wait
+out:
+  ret void
+}
+
+; Spin for a moment; once in a while let another thread have this core, which may be the one that is waited for.
+define internal void @pause(i64 %turn) {
+entry:
+  @@pause@@
+  %low = and i64 %turn, @@patience@@
+  %is.long = icmp eq i64 %low, 0
+  br i1 %is.long, label %give, label %out
+give:
+  %r = call i64 (i64, ...) @syscall(i64 @@yield@@)
+  br label %out
 out:
   ret void
 }
@@ -243,8 +262,10 @@ entry:
   %sleepers = @@SLEEPERS@@
   br label %work
 work:
+  %turn = phi i64 [ 1, %entry ], [ %turn.next, %work ], [ 1, %woken ]
   call void @take(ptr %pool)
-  @@pause@@
+  call void @pause(i64 %turn)
+  %turn.next = add i64 %turn, 1
   %is = load atomic i64, ptr %running monotonic, align 8
   %busy = icmp ne i64 %is, 0
   br i1 %busy, label %work, label %rest
@@ -271,11 +292,11 @@ out:
 """
 
 
-def pool_text(futex_number, idle, operand):
-    """The module of the pool, as LLVM text, for the number of a system call and an intrinsic that idles."""
+def pool_text(futex_number, yield_number, idle, operand):
+    """The module of the pool, as LLVM text, for the numbers of two system calls and an intrinsic that idles."""
     words = {name: f"getelementptr i64, ptr %pool, i64 {at}" for name, at in _PLACES.items()}
     words |= {"idle": idle, "type": operand.partition(" ")[0], "pause": f"call void @{idle}({operand})"}
-    words |= {"futex": futex_number, "wait": _WAIT, "awaken": _AWAKEN}
+    words |= {"futex": futex_number, "yield": yield_number, "patience": _PATIENCE, "wait": _WAIT, "awaken": _AWAKEN}
     text = _SHARED
     for name, value in words.items():
         text = text.replace(f"@@{name}@@", str(value))

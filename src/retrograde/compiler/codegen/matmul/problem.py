@@ -36,6 +36,13 @@ class Problem:
             batch=tuple(dimension for dimension in self.batch if dimension[0] != 1),
         )
 
+    def with_tall_rows(self):
+        """The same problem with batches that share B, and whose rows follow each other, as rows of one product."""
+        m, batch = self.m, [dimension for dimension in self.batch if dimension[0] != 1]
+        while batch and batch[-1][1:] == (m * self.a[0], 0, m * self.c[0]):
+            m *= batch.pop()[0]
+        return replace(self, m=m, batch=tuple(batch))
+
     @property
     def batch_size(self):
         """How many products there are."""

@@ -1,0 +1,112 @@
+"""Adding lines at positions: `out[o, positions[i]] += x[o, i]` for all o and i, in order of i, lines in vectors."""
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from .matmul import emit
+from .matmul.emit import I64, POINTER
+from .vecmath.elements import ELEMENTS
+
+#: A chunk adds at least this many numbers.
+_CHUNK_WORK, _MOST_CHUNKS = 16384, 32
+
+
+@dataclass(frozen=True)
+class ScatterPlan:
+    """Sizes of a scattered sum: `outer` times `count` lines of `width` numbers into `outer` times `size` lines."""
+
+    dtype: str
+    index_dtype: str
+    lanes: int
+    outer: int
+    count: int
+    size: int
+    width: int
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "scatter", self.dtype, self.index_dtype, self.lanes
+
+    @property
+    def chunk_width(self):
+        """How much of each line one chunk takes, whatever the number of threads."""
+        lines = max(1, self.outer * (self.count + self.size))
+        step = max(self.lanes, _CHUNK_WORK // lines, -(-self.width // _MOST_CHUNKS))
+        return -(-step // self.lanes) * self.lanes
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return max(1, -(-self.width // self.chunk_width))
+
+    @property
+    def words(self):
+        """The numbers that the code is handed."""
+        return self.outer, self.count, self.size, self.width, self.chunk_width
+
+
+def write_scatter(module, name, plan):
+    """Add the function of a scattered sum to `module`; its slots are x, the positions, the result, the flag, and the words."""
+    _Writer(module, name, plan).write()
+
+
+class _Writer:
+    def __init__(self, module, name, plan):
+        self.item, self.index_item = ELEMENTS[plan.dtype], ELEMENTS[plan.index_dtype]
+        self.lanes = plan.lanes
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]), name)
+        table, slots, chunk = function.args
+        self.ir = ir.IRBuilder(function.append_basic_block("entry"))
+        word = lambda place: self.ir.load(emit.address(self.ir, slots, place, I64), typ=I64)
+        self.x, self.positions, self.out, self.flag = (
+            self.ir.load(emit.address(self.ir, table, word(i), POINTER), typ=POINTER) for i in range(4)
+        )
+        self.outer, self.count, self.size, self.width, step = (word(4 + i) for i in range(5))
+        self.first = self.ir.mul(chunk, step)
+        self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.width)
+
+    def write(self):
+        """The whole function."""
+        b = self.ir
+        whole = b.sub(self.last, b.srem(b.sub(self.last, self.first), I64(self.lanes)))
+        parts = [(self.first, whole, ir.VectorType(self.item, self.lanes)), (whole, self.last, self.item)]
+        with emit.loop(b, 0, self.outer) as o:
+            with emit.loop(b, 0, self.size) as line:
+                start = self._line(o.index, self.size, line.index)
+                self._along(parts, lambda kind, c: emit.store(b, emit.zeros(kind), self._at(self.out, start, c)))
+            with emit.loop(b, 0, self.count) as i:
+                self._add(parts, o.index, i.index)
+        b.ret_void()
+
+    def _add(self, parts, outer, i):
+        """Add line `i` where its position says; a position that is out of range is noted."""
+        b = self.ir
+        found = b.load(emit.address(b, self.positions, i, self.index_item), typ=self.index_item)
+        found = b.sext(found, I64) if self.index_item.width < 64 else found
+        found = b.select(b.icmp_signed("<", found, I64(0)), b.add(found, self.size), found)
+        with b.if_else(b.icmp_unsigned("<", found, self.size)) as (inside, outside):
+            with inside:
+                target, source = self._line(outer, self.size, found), self._line(outer, self.count, i)
+                self._along(parts, lambda kind, c: self._join(kind, self._at(self.out, target, c), self._at(self.x, source, c)))
+            with outside:
+                b.store(I64(1), self.flag)
+
+    def _join(self, kind, target, source):
+        b = self.ir
+        emit.store(b, b.fadd(emit.load(b, target, kind), emit.load(b, source, kind)), target)
+
+    def _line(self, outer, lines, line):
+        """The first element of a line."""
+        b = self.ir
+        return b.mul(b.add(b.mul(outer, lines), line), self.width)
+
+    def _at(self, base, start, column):
+        return emit.address(self.ir, base, self.ir.add(start, column), self.item)
+
+    def _along(self, parts, write):
+        """Write for the vectors of this chunk's part of a line, and for the numbers that are left."""
+        for first, last, kind in parts:
+            with emit.loop(self.ir, first, last, kind.count if isinstance(kind, ir.VectorType) else 1) as c:
+                write(kind, c.index)

@@ -1,0 +1,74 @@
+"""scatter: lines added at positions as NumPy adds them, in the order of the positions, whatever the number of threads."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+
+def kinds_of(step):
+    return [kernel.kind for kernel in step.explain().kernels]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("index_dtype", ["int64", "int32"])
+@pytest.mark.parametrize(("shape", "places", "axis"), [
+    ((7,), (20,), 0), ((65, 128), (16, 64), 0), ((10, 3), (4,), 0), ((5, 9, 37), (11,), 1), ((6, 200), (3, 50), 1), ((4, 8), (0,), 0)])
+def test_gradients_of_rows_that_are_chosen_add_up_as_in_numpy(dtype, index_dtype, shape, places, axis):
+    rng = np.random.default_rng(0)
+    indices = rng.integers(0, shape[axis], places).astype(index_dtype)
+    x = rg.tensor(rng.standard_normal(shape).astype(dtype))
+    g = rng.standard_normal((*shape[:axis], *places, *shape[axis + 1 :])).astype(dtype)
+    step = rg.jit(rg.grad(lambda x, i: (rg.take(x, i, axis=axis) * rg.tensor(g)).sum()))
+    wanted = np.zeros(shape, dtype)
+    np.add.at(wanted, (slice(None),) * axis + (indices.astype(np.int64),), g)
+    found = step(x, rg.tensor(indices)).numpy()
+    np.testing.assert_array_equal(found, wanted)
+    if indices.size:
+        assert "scatter" in kinds_of(step) and "library" not in kinds_of(step)
+
+
+def test_negative_positions_count_from_the_end_and_others_are_refused():
+    x = rg.tensor(np.zeros((5, 3)))
+    step = rg.jit(lambda x, i: rg.segment_sum(rg.ones((3, 3)) + x[:3] * 0, i, 5))
+    with pytest.raises(rg.errors.OutOfRangeError):
+        step(x, rg.tensor([0, 1, 5]))
+    np.testing.assert_array_equal(step(x, rg.tensor([0, 0, 4])).numpy()[:, 0], [2, 0, 0, 0, 1])
+    np.testing.assert_array_equal(step(x, rg.tensor([-1, 0, 4])).numpy()[:, 0], [1, 0, 0, 0, 2])
+
+
+def test_a_scattered_sum_is_the_same_for_any_number_of_threads():
+    rng = np.random.default_rng(1)
+    g, i = rng.standard_normal((5000, 300)), rg.tensor(rng.integers(0, 40, 5000))
+    found = []
+    for threads in (1, 2):
+        rg.set_num_threads(threads)
+        try:
+            found.append(rg.jit(lambda g, i: rg.segment_sum(g * 2.0, i, 40))(rg.tensor(g), i).numpy())
+        finally:
+            rg.set_num_threads(2)
+    np.testing.assert_array_equal(*found)
+
+
+def test_a_product_of_a_new_shape_of_a_new_shape_reads_what_is_there():
+    """The product reads the memory beneath, which may be a result of its own stage."""
+    rng = np.random.default_rng(2)
+    x, w = rng.standard_normal((4, 6, 8)), rng.standard_normal((16, 5))
+
+    def function(x):
+        y = rg.tanh(x).reshape(24, 8).reshape(12, 16)
+        return y @ rg.tensor(w), y.reshape(2, 96), y
+
+    for found, wanted in zip(rg.jit(function)(rg.tensor(x)), function(rg.tensor(x)), strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 4), (2, 3, 5, 4)])
+def test_batches_that_share_a_matrix_are_one_tall_product(shape):
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal(shape), rng.standard_normal((4, 6))
+    np.testing.assert_allclose(rg.jit(lambda x: x @ rg.tensor(w))(rg.tensor(x)).numpy(), x @ w, rtol=1e-12)
+    turned = rg.jit(lambda x: rg.swapaxes(x, -1, -2) @ rg.tensor(rng.standard_normal((shape[-2], 3)) * 0 + 1.5))
+    np.testing.assert_allclose(turned(rg.tensor(x)).numpy(), np.swapaxes(x, -1, -2) @ np.full((shape[-2], 3), 1.5), rtol=1e-12)
