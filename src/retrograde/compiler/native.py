@@ -105,7 +105,7 @@ class NativeProgram(Program):
         return super().bind(number, array)
 
     def __call__(self, arrays):
-        """The results, as new arrays. `arrays` are contiguous and have the inputs' shapes and dtypes."""
+        """The results, as new arrays. `arrays` have the inputs' shapes and dtypes, and large ones are contiguous."""
         if not self.is_parallel:
             return self._run_on(arrays)
         pool = threads.pool()

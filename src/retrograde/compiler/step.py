@@ -51,8 +51,17 @@ class Step:
             return False
         for value, array in self._bound:
             if value.data is not array:
-                return self._rebound() and self._holds()
-        return self._holds()
+                return self._rebound() and self.fits()
+        for value, was_none in self._guards:
+            if (value.grad is None) != was_none:
+                return False
+        for mapping, key, value in self._loose_places:
+            if mapping.get(key, True) is not value:
+                return False
+        for read, seen in self._watched:
+            if read() != seen:
+                return False
+        return True
 
     def _is_as_traced(self):
         """Whether all is in its place that the trace found there, and modules are in the mode that they were in."""
@@ -60,15 +69,6 @@ class Step:
             return False
         self._edits = edits()
         return True
-
-    def _holds(self):
-        for value, was_none in self._guards:
-            if (value.grad is None) != was_none:
-                return False
-        for mapping, key, value in self._loose_places:
-            if mapping.get(key, True) is not value:
-                return False
-        return all([read() == seen for read, seen in self._watched])
 
     def bind(self):
         """Take the memory that captured tensors have now; before the first call."""
@@ -90,10 +90,13 @@ class Step:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(value.data)), id(spec) in self._written))
             bound.append((value, value.data))
         self._bound = bound
+        self._prepares = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
         return True
 
     def __call__(self, arrays):
         """Run on `arrays`, one for each argument; what the function returned."""
+        if not self._prepares:
+            return self._returned(self.program(arrays))
         for value, read in self._numbers:
             value.data[()] = read()
         if writes.READERS:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..compiler.program import SMALL
 from ..compiler.step import Step
 from ..compiler.trace import Trace
 from ..core.mode import changed, current, no_grad
@@ -140,7 +141,7 @@ class Compiled:
             return self._function(*args, **kwargs)
         memory.last = step
         is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
-        memory.latest = ([_spec(a, records) for a in args], records, step) if is_flat else None
+        memory.latest = ([(*_spec(a, records), a.nbytes <= SMALL) for a in args], records, step) if is_flat else None
         returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
         return _written_back(returned, step.rewritten, leaves) if step.rewritten else returned
 
@@ -226,13 +227,13 @@ def _matched(args, specs):
     if len(args) != len(specs):
         return None
     arrays = []
-    for a, (shape, dtype, is_tensor, needs_gradient) in zip(args, specs, strict=True):
+    for a, (shape, dtype, is_tensor, needs_gradient, is_small) in zip(args, specs, strict=True):
         array = a.data if a.__class__ is Tensor else a
         if array.__class__ is not np.ndarray or (array is a) is is_tensor or array.shape != shape or array.dtype is not dtype:
             return None
         if needs_gradient or (is_tensor and a.record is not None):
             return None
-        arrays.append(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+        arrays.append(array if is_small or array.flags.c_contiguous else np.ascontiguousarray(array))
     return arrays
 
 
