@@ -19,6 +19,7 @@ from ..core.registry import aliases, families, get, names, unregister
 from . import (
     activation,
     arithmetic,
+    attention,
     bessel,
     bits,
     borders,
@@ -31,6 +32,7 @@ from . import (
     convolutions,
     dropout,
     eigen,
+    embeddings,
     entropies,
     exponential,
     factorizations,
@@ -46,6 +48,7 @@ from . import (
     matrices,
     movements,
     normal,
+    normalization,
     norms,
     pooling,
     products,

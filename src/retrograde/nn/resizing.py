@@ -1,0 +1,124 @@
+"""Images in other sizes, and with space in place of channels."""
+
+from ..errors import ArgumentError, ShapeError
+from ..ops.movements import permute_dims, reshape
+from ..ops.resampling import interpolate
+from .module import Module
+
+
+def pixel_shuffle(input, upscale_factor):
+    """`input`, (..., channels, height, width), with blocks of channels laid out as squares of `upscale_factor` pixels a side.
+
+    Shi et al., "Real-time single image and video super-resolution" (2016).
+
+    >>> rg.nn.functional.pixel_shuffle(rg.arange(4.0).reshape(4, 1, 1), 2).tolist()
+    [[[0.0, 1.0], [2.0, 3.0]]]
+    """
+    r, (*lead, channels, height, width) = upscale_factor, input.shape
+    if r < 1 or channels % (r * r):
+        raise ShapeError(f"pixel_shuffle needs a multiple of upscale_factor² = {r * r} channels, got {channels}")
+    split = reshape(input, (*lead, channels // (r * r), r, r, height, width))
+    n = len(lead)
+    return reshape(permute_dims(split, (*range(n + 1), n + 3, n + 1, n + 4, n + 2)), (*lead, channels // (r * r), height * r, width * r))
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """What undoes `pixel_shuffle`: squares of pixels laid out as blocks of channels."""
+    r, (*lead, channels, height, width) = downscale_factor, input.shape
+    if r < 1 or height % r or width % r:
+        raise ShapeError(f"pixel_unshuffle needs a height and width that {r} divides, got {(height, width)}")
+    split = reshape(input, (*lead, channels, height // r, r, width // r, r))
+    n = len(lead)
+    return reshape(permute_dims(split, (*range(n + 1), n + 2, n + 4, n + 1, n + 3)), (*lead, channels * r * r, height // r, width // r))
+
+
+def channel_shuffle(input, groups):
+    """`input`, (batch, channels, ...), with the channels of all groups in turn: first of each, second of each, and so on."""
+    batch, channels, *rest = input.shape
+    if groups < 1 or channels % groups:
+        raise ShapeError(f"channel_shuffle needs a multiple of groups={groups} channels, got {channels}")
+    split = reshape(input, (batch, groups, channels // groups, *rest))
+    return reshape(permute_dims(split, (0, 2, 1, *range(3, split.ndim))), input.shape)
+
+
+class PixelShuffle(Module):
+    """Blocks of channels laid out as squares of `upscale_factor` pixels a side.
+
+    >>> rg.nn.PixelShuffle(2)(rg.ones(1, 8, 3, 3)).shape
+    (1, 2, 6, 6)
+    """
+
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, x):
+        return pixel_shuffle(x, self.upscale_factor)
+
+    def extra_repr(self):
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """Squares of `downscale_factor` pixels a side laid out as blocks of channels."""
+
+    def __init__(self, downscale_factor):
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, x):
+        return pixel_unshuffle(x, self.downscale_factor)
+
+    def extra_repr(self):
+        return f"downscale_factor={self.downscale_factor}"
+
+
+class ChannelShuffle(Module):
+    """The channels of all `groups` in turn."""
+
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, x):
+        return channel_shuffle(x, self.groups)
+
+    def extra_repr(self):
+        return f"groups={self.groups}"
+
+
+class Upsample(Module):
+    """Lines, images or volumes, (batch, channels, ...), in another `size`, or `scale_factor` times as long.
+
+    `mode` is "nearest", "linear", "bilinear", "bicubic" or "trilinear".
+
+    >>> rg.nn.Upsample(scale_factor=2)(rg.ones(1, 1, 3, 3)).shape
+    (1, 1, 6, 6)
+    """
+
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+        super().__init__()
+        if recompute_scale_factor:
+            raise ArgumentError("Upsample has no recompute_scale_factor here; give size instead")
+        self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
+
+    def forward(self, x):
+        return interpolate(x, self.size, self.scale_factor, self.mode, bool(self.align_corners))
+
+    def extra_repr(self):
+        size = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        return f"{size}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """`Upsample` of images by the nearest pixel."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """`Upsample` of images by straight lines between pixels, the outermost of which keep their places."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, "bilinear", True)
