@@ -25,6 +25,7 @@ from ..ops.embeddings import embedding, embedding_bag, one_hot
 from ..ops.linear import linear
 from ..ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from ..ops.normalization import group_norm, layer_norm, rms_norm
+from ..ops.patches import fold, unfold
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from ..ops.reductions import norm
 from ..ops.resampling import interpolate

@@ -1,7 +1,8 @@
-"""Images in other sizes, and with space in place of channels."""
+"""Images in other sizes, as windows, and with space in place of channels."""
 
 from ..errors import ArgumentError, ShapeError
 from ..ops.movements import permute_dims, reshape
+from ..ops.patches import fold, unfold
 from ..ops.resampling import interpolate
 from .module import Module
 
@@ -122,3 +123,35 @@ class UpsamplingBilinear2d(Upsample):
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, "bilinear", True)
+
+
+class Unfold(Module):
+    """The windows of images (batch, channels, height, width) as columns: (batch, channels * window, number of windows).
+
+    >>> rg.nn.Unfold(2)(rg.ones(1, 3, 4, 4)).shape
+    (1, 12, 9)
+    """
+
+    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+
+    def forward(self, x):
+        return unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+
+
+class Fold(Unfold):
+    """Images of `output_size` made of the columns that `Unfold` gives: where windows overlap, they add up."""
+
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__(kernel_size, dilation, padding, stride)
+        self.output_size = output_size
+
+    def forward(self, x):
+        return fold(x, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self):
+        return f"output_size={self.output_size}, {super().extra_repr()}"
