@@ -8,6 +8,7 @@ tensor([ 0.5403023 , -0.41614684])
 
 import importlib
 from math import e, inf, nan, pi
+from typing import Any
 
 from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, shapes, testing, tree
 from .core.function import Function
@@ -245,7 +246,7 @@ _LATE = {
 }
 
 
-def __getattr__(name):
+def __getattr__(name) -> Any:
     if name in _LATE:
         if _LATE[name] == "compiler.threads":
             extras.optional("llvmlite", "jit")

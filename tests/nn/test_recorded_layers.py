@@ -1,11 +1,8 @@
 """Every layer against what PyTorch gave for it, which is recorded, and compiled against eager."""
 
-import numpy as np
 import pytest
 
-import retrograde as rg
-from layer_cases import CASES, LAYERS, Ours, assert_agree, recorded, run
-from retrograde import nn
+from layer_cases import CASES, Ours, assert_agree, recorded, run
 
 
 @pytest.fixture(scope="module")

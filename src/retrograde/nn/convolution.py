@@ -1,6 +1,7 @@
 """Convolutions of lines, images and volumes: (batch, channels, ...), or one example without the batch."""
 
 import math
+from typing import Any
 
 from ..errors import ArgumentError
 from ..tensor.creation import empty
@@ -24,13 +25,13 @@ class _Convolution(Module):
                                 f"{self.out_channels}")
         if padding_mode not in _PADDING_MODES:
             raise ArgumentError(f"padding_mode must be one of {', '.join(_PADDING_MODES)}, got {padding_mode!r}")
-        self.kernel_size, self.stride, self.padding, self.dilation = [self._each(size) for size in sizes]
+        self.kernel_size, self.stride, self.padding, self.dilation = map(self._each, sizes)
         self.groups, self.padding_mode = groups, padding_mode
         self.weight = Parameter(empty((*weight_shape, *self.kernel_size), **options))
         self.bias = Parameter(empty(self.out_channels, **options)) if bias else None
         self.reset_parameters()
 
-    def _each(self, size):
+    def _each(self, size) -> Any:
         """`size`, one number or one for each axis, as a tuple; a word as it is."""
         if isinstance(size, str):
             return size

@@ -5,7 +5,15 @@ from ..ops import dropout as dropouts
 from ..ops.activation import elu, gelu, hardswish, leaky_relu, log_sigmoid, mish, relu, selu, sigmoid, silu, softplus
 from ..ops.attention import scaled_dot_product_attention
 from ..ops.classification import cross_entropy, nll_loss
-from ..ops.clipping import (
+from ..ops.comparisons import clip
+from ..ops.dropout import dropout
+from ..ops.dropout import feature_dropout as dropout2d
+from ..ops.embeddings import embedding, embedding_bag, one_hot
+from ..ops.linear import linear
+from ..ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from ..ops.normalization import group_norm, layer_norm, rms_norm
+from ..ops.patches import fold, unfold
+from ..ops.piecewise import (
     celu,
     glu,
     hardshrink,
@@ -18,14 +26,6 @@ from ..ops.clipping import (
     tanhshrink,
     threshold,
 )
-from ..ops.comparisons import clip
-from ..ops.dropout import dropout
-from ..ops.dropout import feature_dropout as dropout2d
-from ..ops.embeddings import embedding, embedding_bag, one_hot
-from ..ops.linear import linear
-from ..ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
-from ..ops.normalization import group_norm, layer_norm, rms_norm
-from ..ops.patches import fold, unfold
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from ..ops.reductions import norm
 from ..ops.resampling import interpolate

@@ -19,8 +19,7 @@ def pixel_shuffle(input, upscale_factor):
     if r < 1 or channels % (r * r):
         raise ShapeError(f"pixel_shuffle needs a multiple of upscale_factor² = {r * r} channels, got {channels}")
     split = reshape(input, (*lead, channels // (r * r), r, r, height, width))
-    n = len(lead)
-    return reshape(permute_dims(split, (*range(n + 1), n + 3, n + 1, n + 4, n + 2)), (*lead, channels // (r * r), height * r, width * r))
+    return reshape(_permuted(split, (0, 3, 1, 4, 2)), (*lead, channels // (r * r), height * r, width * r))
 
 
 def pixel_unshuffle(input, downscale_factor):
@@ -29,8 +28,13 @@ def pixel_unshuffle(input, downscale_factor):
     if r < 1 or height % r or width % r:
         raise ShapeError(f"pixel_unshuffle needs a height and width that {r} divides, got {(height, width)}")
     split = reshape(input, (*lead, channels, height // r, r, width // r, r))
-    n = len(lead)
-    return reshape(permute_dims(split, (*range(n + 1), n + 2, n + 4, n + 1, n + 3)), (*lead, channels * r * r, height // r, width // r))
+    return reshape(_permuted(split, (0, 2, 4, 1, 3)), (*lead, channels * r * r, height // r, width // r))
+
+
+def _permuted(x, order):
+    """`x` with its last axes in another `order`."""
+    first = x.ndim - len(order)
+    return permute_dims(x, (*range(first), *[first + axis for axis in order]))
 
 
 def channel_shuffle(input, groups):

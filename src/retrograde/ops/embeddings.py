@@ -15,13 +15,13 @@ from .selections import scatter_add
 _ROWS = np.array([[2, 0, 2], [1, 1, 3]])
 
 
-def _embedding_in_ops(input, weight, padding_idx):
+def _embedding_in_ops(input, weight, padding_idx):  # noqa: ARG001 - an expansion has the arguments of its op
     return take(weight, checked_positions(input, weight.shape[0]), 0)
 
 
 @indexing(makes_views=False, optional=("weight",), expansion=_embedding_in_ops, samples=(
     call(_ROWS, (4, 3)), call(np.array([0, 2]), (4, 3), 1), call(np.array(2), (4, 3), -1)))
-def embedding(input, /, weight, padding_idx=None):
+def embedding(input, /, weight, padding_idx=None):  # noqa: ARG001 - the derivative reads it
     r"""The rows of `weight` at the positions `input`; the axis of rows is replaced by the axes of `input`.
 
     The row `padding_idx` receives no gradient. A position that is negative or too great raises an OutOfRangeError.

@@ -80,7 +80,7 @@ def _standardize_rule(g, needs, x, weight, bias_shape, axis, eps):
     return (
         factor * (given - mean(given, axis, keepdims=True) - normal * mean(given * normal, axis, keepdims=True))
         if needs[0] else None,
-        unbroadcast(g * normal, weight.shape) if needs[1] else None,
+        None if weight is None or not needs[1] else unbroadcast(g * normal, weight.shape),
         unbroadcast(g, bias_shape) if needs[2] else None,
     )
 
@@ -185,7 +185,7 @@ def _rms_rule(g, needs, x, normalized_shape, weight, eps):
     normal, given = wide * factor, g if weight is None else g * weight
     return (
         factor * (given - normal * mean(given * normal, axis, keepdims=True)) if needs[0] else None,
-        unbroadcast(g * normal, weight.shape) if needs[1] else None,
+        None if weight is None or not needs[1] else unbroadcast(g * normal, weight.shape),
     )
 
 
