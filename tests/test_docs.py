@@ -1,6 +1,7 @@
 """What the documentation shows is run: docstrings, code blocks, examples; and generated pages are up to date."""
 
 import doctest
+import gzip
 import importlib
 import inspect
 import pkgutil
@@ -96,10 +97,27 @@ def test_code_blocks_run_and_print_what_their_comments_say(page, tmp_path, monke
         assert capsys.readouterr().out.splitlines() == promised, f"{page.name}, block ending on line {block.count(chr(10))}"
 
 
+def clothes(folder):
+    """A folder with files as those of Fashion-MNIST, of a few made-up images; returns it."""
+    rng = np.random.default_rng(0)
+    for part, count in (("train", 128), ("t10k", 50)):
+        for name, shape in (("images-idx3", (count, 28, 28)), ("labels-idx1", (count,))):
+            numbers = rng.integers(0, 10, shape, np.uint8)
+            with gzip.open(folder / f"{part}-{name}-ubyte.gz", "wb") as file:
+                file.write(bytes([0, 0, 8, len(shape)]) + np.array(shape, ">u4").tobytes() + numbers.tobytes())
+    return folder
+
+
+#: What examples that would take long are called with here.
+SHORT = {"fashion": lambda folder: ["--data", clothes(folder), "--epochs", "1"],
+         "gpt": lambda folder: ["--steps", "2", "--length", "5"]}
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_examples_run(example, tmp_path):
-    done = subprocess.run([sys.executable, "-W", "error", example], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-                          check=False)
+    options = SHORT.get(example.stem, lambda folder: [])(tmp_path)
+    done = subprocess.run([sys.executable, "-W", "error", example, *options], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

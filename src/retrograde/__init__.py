@@ -8,6 +8,7 @@ tensor([ 0.5403023 , -0.41614684])
 
 import importlib
 from math import e, inf, nan, pi
+from typing import Any
 
 from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, shapes, testing, tree
 from .core.function import Function
@@ -77,6 +78,7 @@ from .ops.arithmetic import negative as negate
 from .ops.arithmetic import power as pow
 from .ops.arithmetic import remainder as mod
 from .ops.arithmetic import subtract as sub
+from .ops.attention import attention
 from .ops.bessel import i0, i0e, i1, i1e
 from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
 from .ops.bits import bitwise_left_shift as left_shift
@@ -116,6 +118,7 @@ from .ops.conversions import copy_to_device as to_device
 from .ops.convolution import conv1d, conv2d, conv2d_input, conv2d_weight
 from .ops.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from .ops.dropout import drop, dropout, feature_dropout
+from .ops.embeddings import embedding
 from .ops.entropies import entr, logit, xlog1py
 from .ops.exponential import exp, exp2, expm1, log, log1p, log2, log10, logaddexp
 from .ops.exponential import log as ln
@@ -154,6 +157,7 @@ from .ops.movements import broadcast_to as expand
 from .ops.movements import permute_dims as permute
 from .ops.movements import transpose as swapaxes
 from .ops.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .ops.normalization import rms_norm, standardize
 from .ops.pooling import (
     adaptive_avg_pool2d,
     avg_pool2d,
@@ -242,7 +246,7 @@ _LATE = {
 }
 
 
-def __getattr__(name):
+def __getattr__(name) -> Any:
     if name in _LATE:
         if _LATE[name] == "compiler.threads":
             extras.optional("llvmlite", "jit")

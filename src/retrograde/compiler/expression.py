@@ -181,6 +181,7 @@ class Expression:
             return Constant(value, None)
         if value.size == 1 or not any(value.strides):
             return Constant(value.flat[0].item(), name_of(value.dtype))
+        value = np.ascontiguousarray(value)
         return self._load(value, value.shape, value.dtype, place, guard)
 
     def _load(self, buffer, shape, dtype, place, guard):

@@ -1,7 +1,9 @@
 """Activations as modules. `inplace` is taken for the sake of models written for PyTorch, and changes nothing."""
 
+from ..tensor.creation import full
 from . import functional
 from .module import Module
+from .parameter import Parameter
 
 
 class ReLU(Module):
@@ -146,3 +148,130 @@ class LogSoftmax(Softmax):
 
     def forward(self, x):
         return functional.log_softmax(x, self.dim)
+
+
+class Softmin(Softmax):
+    """`Softmax` of the negative."""
+
+    def forward(self, x):
+        return functional.softmin(x, self.dim)
+
+
+class Softmax2d(Module):
+    """`Softmax` over the channels of images, (batch, channels, height, width) or without the batch."""
+
+    def forward(self, x):
+        return functional.softmax(x, -3)
+
+
+class ReLU6(ReLU):
+    """`ReLU` that stays at 6."""
+
+    def forward(self, x):
+        return functional.relu6(x)
+
+
+class Hardsigmoid(ReLU):
+    """`Sigmoid` in straight pieces."""
+
+    def forward(self, x):
+        return functional.hardsigmoid(x)
+
+
+class Softsign(Module):
+    """`x` divided by 1 plus its size."""
+
+    def forward(self, x):
+        return functional.softsign(x)
+
+
+class Tanhshrink(Module):
+    """`x` less its hyperbolic tangent."""
+
+    def forward(self, x):
+        return functional.tanhshrink(x)
+
+
+class Hardtanh(Module):
+    """`x`, but at least `min_val` and at most `max_val`."""
+
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False):
+        super().__init__()
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+
+    def forward(self, x):
+        return functional.hardtanh(x, self.min_val, self.max_val)
+
+    def extra_repr(self):
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+
+
+class Softshrink(Module):
+    """`x` moved towards 0 by `lambd`, and 0 where it is nearer than that."""
+
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, x):
+        return functional.softshrink(x, self.lambd)
+
+    def extra_repr(self):
+        return str(self.lambd)
+
+
+class Hardshrink(Softshrink):
+    """`x`, and 0 where it is at most `lambd` from 0."""
+
+    def forward(self, x):
+        return functional.hardshrink(x, self.lambd)
+
+
+class Threshold(Module):
+    """`x` where it is above `threshold`, else `value`."""
+
+    def __init__(self, threshold, value, inplace=False):
+        super().__init__()
+        self.threshold, self.value, self.inplace = threshold, value, inplace
+
+    def forward(self, x):
+        return functional.threshold(x, self.threshold, self.value)
+
+    def extra_repr(self):
+        return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
+
+
+class CELU(ELU):
+    """`ELU` without a bend at 0."""
+
+    def forward(self, x):
+        return functional.celu(x, self.alpha)
+
+
+class GLU(Module):
+    """The first half along the axis `dim`, times the logistic function of the second."""
+
+    def __init__(self, dim=-1):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x):
+        return functional.glu(x, self.dim)
+
+    def extra_repr(self):
+        return f"dim={self.dim}"
+
+
+class PReLU(Module):
+    """`LeakyReLU` whose slope is learned: one number, or one for each channel."""
+
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(full(num_parameters, float(init), dtype=dtype, device=device))
+
+    def forward(self, x):
+        return functional.prelu(x, self.weight)
+
+    def extra_repr(self):
+        return f"num_parameters={self.num_parameters}"

@@ -3,7 +3,7 @@
 from math import prod
 from typing import Any
 
-from ..errors import DTypeError, OutOfRangeError
+from ..errors import DTypeError, OutOfRangeError, ShapeError
 from ..ops.movements import reshape
 from ..shapes import one_axis
 from .module import Module
@@ -36,6 +36,34 @@ class Flatten(Module):
 
     def extra_repr(self):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """The axis `dim` as several, of the sizes `unflattened_size`, one of which may be -1.
+
+    >>> rg.nn.Unflatten(1, (2, -1))(rg.ones(3, 8)).shape
+    (3, 2, 4)
+    """
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x):
+        axis = one_axis(self.dim, x.ndim)
+        return reshape(x, (*x.shape[:axis], *_filled(self.unflattened_size, x.shape[axis]), *x.shape[axis + 1 :]))
+
+    def extra_repr(self):
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+def _filled(sizes, total):
+    """`sizes` with what is left of `total` in place of -1."""
+    known = prod(n for n in sizes if n != -1)
+    found = tuple(total // known if n == -1 and known else n for n in sizes)
+    if prod(found) != total or sizes.count(-1) > 1:
+        raise ShapeError(f"an axis of {total} elements cannot be unflattened to {sizes}")
+    return found
 
 
 class _Numbered(Module):

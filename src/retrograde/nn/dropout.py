@@ -27,7 +27,19 @@ class Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
+class Dropout1d(Dropout):
+    """`Dropout` of whole channels of lines (batch, channels, length)."""
+
+    _function = staticmethod(functional.dropout1d)
+
+
 class Dropout2d(Dropout):
     """`Dropout` of whole channels of images (batch, channels, height, width)."""
 
     _function = staticmethod(functional.dropout2d)
+
+
+class Dropout3d(Dropout):
+    """`Dropout` of whole channels of volumes (batch, channels, depth, height, width)."""
+
+    _function = staticmethod(functional.dropout3d)

@@ -1,16 +1,54 @@
 """Functions of layers and losses under PyTorch's names and arguments. The axis of a softmax may be called `dim` or `axis`."""
 
-from ..ops import activation
+from ..ops import activation, convolution, convolutions, windows
+from ..ops import dropout as dropouts
 from ..ops.activation import elu, gelu, hardswish, leaky_relu, log_sigmoid, mish, relu, selu, sigmoid, silu, softplus
+from ..ops.attention import scaled_dot_product_attention
 from ..ops.classification import cross_entropy, nll_loss
-from ..ops.convolution import conv1d, conv2d
+from ..ops.comparisons import clip
 from ..ops.dropout import dropout
 from ..ops.dropout import feature_dropout as dropout2d
+from ..ops.embeddings import embedding, embedding_bag, one_hot
 from ..ops.linear import linear
 from ..ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from ..ops.normalization import group_norm, layer_norm, rms_norm
+from ..ops.patches import fold, unfold
+from ..ops.piecewise import (
+    celu,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardtanh,
+    prelu,
+    relu6,
+    softshrink,
+    softsign,
+    tanhshrink,
+    threshold,
+)
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from ..ops.reductions import norm
+from ..ops.resampling import interpolate
 from ..ops.trigonometric import tanh
+from ..ops.windows import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool3d,
+)
+from .batches import batched
+from .padding import pad
+from .resizing import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from .running import batch_norm, instance_norm
 
+conv1d, conv_transpose1d = batched(convolution.conv1d, 3), batched(convolutions.conv_transpose1d, 3)
+conv2d, conv_transpose2d = batched(convolution.conv2d, 4), batched(convolutions.conv_transpose2d, 4)
+conv3d, conv_transpose3d = batched(convolutions.conv3d, 5), batched(convolutions.conv_transpose3d, 5)
+dropout1d, dropout3d = batched(dropouts.feature_dropout, 3), batched(dropouts.feature_dropout, 5)
 logsigmoid = log_sigmoid
 
 
@@ -26,3 +64,27 @@ def softmax(input, dim=-1, *, axis=None):
 def log_softmax(input, dim=-1, *, axis=None):
     """Logarithm of `softmax`, precise where that underflows."""
     return activation.log_softmax(input, dim if axis is None else axis)
+
+
+def softmin(input, dim=-1):
+    """`softmax` of the negative of `input`."""
+    return activation.softmax(-input, dim)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The root of the sum of the powers `norm_type` of each window of images."""
+    return windows.lp_pool2d(input, kernel_size, float(norm_type), stride, ceil_mode)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12):
+    """`input` divided by its length over the axis `dim`, which counts as at least `eps`.
+
+    >>> rg.nn.functional.normalize(rg.tensor([[3.0, 4.0]])).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    return input / clip(norm(input, p, dim, keepdims=True), eps, None)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The cosine of the angle between the vectors along the axis `dim`; each length counts as at least `eps`."""
+    return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(axis=dim)

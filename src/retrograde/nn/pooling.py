@@ -1,0 +1,153 @@
+"""Pooling: the windows of lines, images and volumes, (batch, channels, ...), made one number each."""
+
+from ..errors import ArgumentError
+from . import functional
+from .module import Module
+
+
+class _Pool(Module):
+    """What all pooling with windows of a given size shares."""
+
+    def __init__(self, kernel_size, stride, padding, ceil_mode):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+
+
+class MaxPool1d(_Pool):
+    """The greatest number of each window; windows lie `stride` apart, by default their own size.
+
+    >>> rg.nn.MaxPool1d(2)(rg.tensor([[1.0, 4.0, 2.0, 3.0]]))
+    tensor([[4., 3.]])
+    """
+
+    _function = staticmethod(functional.max_pool1d)
+
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        super().__init__(kernel_size, stride, padding, ceil_mode)
+        if return_indices:
+            raise ArgumentError(f"{type(self).__name__} has no return_indices here; leave it False")
+        self.dilation = dilation
+
+    def forward(self, x):
+        return self._function(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+
+    def extra_repr(self):
+        return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+                f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")
+
+
+class MaxPool2d(MaxPool1d):
+    """`MaxPool1d` of images; sizes are one number or (height, width).
+
+    >>> rg.nn.MaxPool2d(2)(rg.arange(16.0).reshape(1, 1, 4, 4)).tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
+    """
+
+    _function = staticmethod(functional.max_pool2d)
+
+
+class MaxPool3d(MaxPool1d):
+    """`MaxPool1d` of volumes; sizes are one number or (depth, height, width)."""
+
+    _function = staticmethod(functional.max_pool3d)
+
+
+class AvgPool1d(_Pool):
+    """The mean of each window; windows lie `stride` apart, by default their own size.
+
+    >>> rg.nn.AvgPool1d(2)(rg.tensor([[1.0, 4.0, 2.0, 3.0]]))
+    tensor([[2.5, 2.5]])
+    """
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        super().__init__(kernel_size, stride, padding, ceil_mode)
+        self.count_include_pad = count_include_pad
+
+    def forward(self, x):
+        return functional.avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(AvgPool1d):
+    """`AvgPool1d` of images; `divisor_override` replaces the number of elements of a window."""
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        self.divisor_override = divisor_override
+
+    def forward(self, x):
+        return functional.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                                     self.divisor_override)
+
+
+class AvgPool3d(AvgPool1d):
+    """`AvgPool1d` of volumes."""
+
+    def forward(self, x):
+        return functional.avg_pool3d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+
+class LPPool2d(_Pool):
+    """The root of the sum of the powers `norm_type` of each window of images."""
+
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__(kernel_size, stride, 0, ceil_mode)
+        self.norm_type = float(norm_type)
+
+    def forward(self, x):
+        return functional.lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self):
+        return (f"norm_type={self.norm_type:g}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}")
+
+
+class AdaptiveAvgPool1d(Module):
+    """The means of as many windows as `output_size` says.
+
+    >>> rg.nn.AdaptiveAvgPool1d(2)(rg.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[1.5, 3.5]])
+    """
+
+    _function = staticmethod(functional.adaptive_avg_pool1d)
+
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, x):
+        return self._function(x, self.output_size)
+
+    def extra_repr(self):
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
+    """The means of windows of images: `output_size` is one number or (height, width), None to keep a size."""
+
+    _function = staticmethod(functional.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(AdaptiveAvgPool1d):
+    """The means of windows of volumes: `output_size` is one number or (depth, height, width), None to keep a size."""
+
+    _function = staticmethod(functional.adaptive_avg_pool3d)
+
+
+class AdaptiveMaxPool1d(AdaptiveAvgPool1d):
+    """The greatest numbers of as many windows as `output_size` says."""
+
+    _function = staticmethod(functional.adaptive_max_pool1d)
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__(output_size)
+        if return_indices:
+            raise ArgumentError(f"{type(self).__name__} has no return_indices here; leave it False")
+
+
+class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
+    """The greatest numbers of windows of images: `output_size` is one number or (height, width), None to keep a size."""
+
+    _function = staticmethod(functional.adaptive_max_pool2d)

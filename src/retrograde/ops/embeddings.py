@@ -1,0 +1,84 @@
+"""Embeddings: rows of a table, chosen by numbers, and bags of them folded into one."""
+
+import numpy as np
+
+from ..errors import ArgumentError, DTypeError, ShapeError
+from ..shapes import one_axis
+from ._families import indexing
+from ._samples import call
+from .comparisons import equal, not_equal, where
+from .gathering import checked_positions, take
+from .movements import expand_dims
+from .reductions import max, sum
+from .selections import scatter_add
+
+_ROWS = np.array([[2, 0, 2], [1, 1, 3]])
+
+
+def _embedding_in_ops(input, weight, padding_idx):  # noqa: ARG001 - an expansion has the arguments of its op
+    return take(weight, checked_positions(input, weight.shape[0]), 0)
+
+
+@indexing(makes_views=False, optional=("weight",), expansion=_embedding_in_ops, samples=(
+    call(_ROWS, (4, 3)), call(np.array([0, 2]), (4, 3), 1), call(np.array(2), (4, 3), -1)))
+def embedding(input, /, weight, padding_idx=None):  # noqa: ARG001 - the derivative reads it
+    r"""The rows of `weight` at the positions `input`; the axis of rows is replaced by the axes of `input`.
+
+    The row `padding_idx` receives no gradient. A position that is negative or too great raises an OutOfRangeError.
+
+    $z_{\dots j} = w_{i_{\dots} j}$, so $\bar w$ is zero but for $\bar z$ added at the rows chosen, that of the padding aside.
+    """
+    _check(input, weight)
+    return np.take(weight, checked_positions(input, weight.shape[0]), 0)
+
+
+def _check(input, weight):
+    if weight.ndim != 2:
+        raise ShapeError(f"embedding needs a weight of two axes, got shape {tuple(weight.shape)}")
+    if input.dtype.kind not in "iu":
+        raise DTypeError(f"embedding needs integers as positions, got {input.dtype}")
+
+
+def _embedding_rule(g, input, weight_shape, padding_idx):
+    if padding_idx is not None:
+        g = where(expand_dims(equal(input, one_axis(padding_idx, weight_shape[0])), -1), 0, g)
+    return scatter_add(g, weight_shape, (input,))
+
+
+embedding.defvjp(None, _embedding_rule)
+
+
+def embedding_bag(input, /, weight, mode="mean", per_sample_weights=None, padding_idx=None):
+    """The mean, sum or greatest of the rows of `weight` at each line of positions in `input`, (bags, length).
+
+    `per_sample_weights` multiplies rows before a sum; rows that are `padding_idx` do not count.
+
+    >>> rg.nn.functional.embedding_bag(rg.tensor([[0, 1]]), rg.tensor([[1.0], [3.0]]))
+    tensor([[2.]])
+    """
+    if mode not in ("sum", "mean", "max") or per_sample_weights is not None and mode != "sum":
+        raise ArgumentError('mode must be "sum", "mean" or "max", and "sum" with per_sample_weights, got ' + repr(mode))
+    if input.ndim != 2:
+        raise ShapeError(f"embedding_bag needs bags of equal length, (bags, length), got shape {tuple(input.shape)}")
+    rows = embedding(input, weight, padding_idx)
+    rows = rows if per_sample_weights is None else rows * expand_dims(per_sample_weights, -1)
+    if padding_idx is None:
+        return max(rows, 1) if mode == "max" else sum(rows, 1) if mode == "sum" else rows.mean(axis=1)
+    counts = expand_dims(not_equal(input, one_axis(padding_idx, weight.shape[0])), -1)
+    number = sum(counts, 1)
+    if mode == "max":
+        return where(number == 0, 0, max(where(counts, rows, -np.inf), 1))
+    total = sum(where(counts, rows, 0), 1)
+    return total if mode == "sum" else total / where(number == 0, 1, number).astype(total.dtype)
+
+
+def one_hot(input, /, num_classes=-1):
+    """Integers as rows of zeros with a one at that place; `num_classes` is the length, by default the greatest plus one.
+
+    >>> rg.nn.functional.one_hot(rg.tensor([0, 2])).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    if input.dtype.kind not in "iu":
+        raise DTypeError(f"one_hot needs integers, got {input.dtype}")
+    count = int(input.max()) + 1 if num_classes == -1 else num_classes
+    return equal(expand_dims(checked_positions(input, count), -1), np.arange(count)).astype(np.int64)

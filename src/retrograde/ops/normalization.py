@@ -1,0 +1,193 @@
+"""Normalisation: numbers that belong together brought to mean 0 and variance 1, or to a mean square of 1.
+
+One op serves layer, batch, group and instance norm, which differ only in what belongs together. Half precision is computed
+in float32.
+"""
+
+import numpy as np
+
+from ..errors import ArgumentError, ShapeError
+from ._families import composite
+from ._samples import call
+from .arithmetic import reciprocal, sqrt
+from .conversions import astype
+from .movements import reshape, unbroadcast
+from .reductions import mean
+
+
+def _widened(x):
+    """`x` in a type in which long sums are precise."""
+    return astype(x, np.float32) if x.dtype.itemsize < 4 else x
+
+
+def moments(x, axis):
+    """`x` less its mean over `axis`, that mean, and the variance there; the reduced axes stay, with size 1."""
+    x = _widened(x)
+    location = mean(x, axis, keepdims=True)
+    centred = x - location
+    return centred, location, mean(centred * centred, axis, keepdims=True)
+
+
+def _standard(x, axis, eps):
+    """`x` brought to mean 0 and variance 1 over `axis`, and by what its distances from the mean were multiplied."""
+    centred, _, variance = moments(x, axis)
+    factor = reciprocal(sqrt(variance + eps))
+    return centred * factor, factor
+
+
+def _affine(x, weight, bias):
+    """`x` times `weight` plus `bias`, each of which may be None."""
+    scaled = x if weight is None else x * weight
+    return scaled if bias is None else scaled + bias
+
+
+def _standardize_in_ops(x, weight, bias, axis, eps):
+    return astype(_affine(_standard(x, axis, eps)[0], weight, bias), x.dtype)
+
+
+def _result_shape(x, weight, bias, *_):
+    shapes = [() if p is None else p.shape for p in (weight, bias)]
+    if np.broadcast_shapes(x.shape, *shapes) != tuple(x.shape):
+        raise ShapeError(f"weight and bias must broadcast to the shape of x, {tuple(x.shape)}, got {shapes[0]} and {shapes[1]}")
+    return tuple(x.shape)
+
+
+@composite(is_composite=False, expansion=_standardize_in_ops, optional=("weight", "bias"), samples=(
+    call((2, 5)), call((2, 5), (5,), (5,)), call((3, 2, 4), (2, 1), (2, 1), axis=(0, 2)), call((2, 2, 3), (3,), axis=(-2, -1)),
+    call((2, 3), None, (3,), axis=0, eps=0.1)))
+def standardize(x, /, weight=None, bias=None, axis=-1, eps=1e-5):
+    r"""`x` less its mean over `axis`, divided by its standard deviation there, times `weight` plus `bias`.
+
+    `eps` is added to the variance. `weight` and `bias` broadcast against `x`.
+
+    $z = w\,y + b$ with $y = r\,(x - m)$, $m = \tfrac1n \sum_i x_i$, $r = (\tfrac1n \sum_i (x_i - m)^2 + \epsilon)^{-1/2}$.
+    With $h = w \bar z$: $\bar x = r\,(h - \tfrac1n \sum_i h_i - y\,\tfrac1n \sum_i h_i y_i)$, $\bar w = \bar z\, y$ and
+    $\bar b = \bar z$, summed over what the operand was repeated for.
+
+    >>> rg.standardize(rg.tensor([1.0, 3.0]), eps=0.0)
+    tensor([-1.,  1.])
+    """
+    _result_shape(x, weight, bias)
+    wide = _widened(x)
+    result = wide - np.mean(wide, axis, keepdims=True)
+    result *= 1 / np.sqrt(np.mean(result * result, axis, keepdims=True) + eps)
+    return _affine(result, weight, bias).astype(x.dtype, copy=False)
+
+
+def _standardize_rule(g, needs, x, weight, bias_shape, axis, eps):
+    normal, factor = _standard(x, axis, eps)
+    given = g if weight is None else g * weight
+    return (
+        factor * (given - mean(given, axis, keepdims=True) - normal * mean(given * normal, axis, keepdims=True))
+        if needs[0] else None,
+        None if weight is None or not needs[1] else unbroadcast(g * normal, weight.shape),
+        unbroadcast(g, bias_shape) if needs[2] else None,
+    )
+
+
+standardize.defvjp_all(_standardize_rule)
+
+
+def layer_norm(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """`standardize` over the last axes, whose shape is `normalized_shape`, as those of `weight` and `bias` are.
+
+    Ba, Kiros and Hinton, "Layer normalization" (2016).
+
+    >>> rg.nn.functional.layer_norm(rg.tensor([[1.0, 3.0], [2.0, 2.0]]), (2,), eps=0.0625).shape
+    (2, 2)
+    """
+    return standardize(x, weight, bias, _last_axes(x, normalized_shape, weight, bias), eps)
+
+
+def _last_axes(x, normalized_shape, *parameters):
+    """The last axes of `x`, checked to have the shape `normalized_shape`, and so the `parameters`."""
+    shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    if not shape or tuple(x.shape[x.ndim - len(shape) :]) != shape or x.ndim < len(shape):
+        raise ShapeError(f"the last axes of the input must have the shape normalized_shape={shape}, got {tuple(x.shape)}")
+    if wrong := [tuple(p.shape) for p in parameters if p is not None and tuple(p.shape) != shape]:
+        raise ShapeError(f"weight and bias must have the shape normalized_shape={shape}, got {wrong[0]}")
+    return tuple(range(-len(shape), 0))
+
+
+def group_norm(x, /, num_groups, weight=None, bias=None, eps=1e-5):
+    """`standardize` of each group of channels of each example; `x` is (batch, channels, ...), `weight` (channels,).
+
+    Wu and He, "Group normalization" (2018).
+
+    >>> rg.nn.functional.group_norm(rg.ones(2, 6, 4), 3).shape
+    (2, 6, 4)
+    """
+    channels = x.shape[1] if x.ndim > 1 else 0
+    if num_groups < 1 or not channels or channels % num_groups:
+        raise ArgumentError(f"num_groups must divide the channels of (batch, channels, ...), got {num_groups} and {x.shape}")
+    split = (num_groups, channels // num_groups)
+    weight, bias = [None if p is None else reshape(p, (*split, *[1] * (x.ndim - 2))) for p in (weight, bias)]
+    grouped = reshape(x, (x.shape[0], *split, *x.shape[2:]))
+    return reshape(standardize(grouped, weight, bias, tuple(range(2, grouped.ndim)), eps), x.shape)
+
+
+def channel_norm(x, /, axis, weight=None, bias=None, eps=1e-5):
+    """`standardize` over `axis` of `x`, (batch, channels, ...), with one weight and bias per channel: batch and instance norm."""
+    return standardize(x, per_channel(weight, x.ndim), per_channel(bias, x.ndim), axis, eps)
+
+
+def fixed_norm(x, /, location, variance, weight=None, bias=None, eps=1e-5):
+    """`x`, (batch, channels, ...), less `location`, divided by the root of `variance`: batch norm by known statistics.
+
+    >>> rg.ops.normalization.fixed_norm(rg.ones(1, 2), rg.zeros(2), rg.tensor([1.0, 4.0]), eps=0.0)
+    tensor([[1. , 0.5]])
+    """
+    factor = reciprocal(sqrt(variance + eps))
+    factor = factor if weight is None else factor * weight
+    centred = x - per_channel(location, x.ndim)
+    return astype(_affine(centred, per_channel(factor, x.ndim), per_channel(bias, x.ndim)), x.dtype)
+
+
+def per_channel(x, ndim):
+    """`x`, one number per channel, in a shape that broadcasts with (batch, channels, ...) of `ndim` axes; None stays None."""
+    return None if x is None else reshape(x, (-1, *[1] * (ndim - 2)))
+
+
+def _root_factor(x, axis, eps):
+    """One over the root of the mean square of `x` over `axis`."""
+    return reciprocal(sqrt(mean(x * x, axis, keepdims=True) + eps))
+
+
+def _rms_norm_in_ops(x, normalized_shape, weight, eps):
+    wide, axis, eps = _rms_terms(x, normalized_shape, weight, eps)
+    return astype(_affine(wide * _root_factor(wide, axis, eps), weight, None), x.dtype)
+
+
+def _rms_terms(x, normalized_shape, weight, eps):
+    axis = _last_axes(x, normalized_shape, weight)
+    return _widened(x), axis, float(np.finfo(np.float32 if x.dtype.itemsize < 4 else x.dtype).eps) if eps is None else eps
+
+
+@composite(is_composite=False, expansion=_rms_norm_in_ops, optional=("weight",), samples=(
+    call((2, 5), 5), call((2, 5), [5], (5,)), call((2, 2, 3), [2, 3], (2, 3), eps=0.1)))
+def rms_norm(x, /, normalized_shape, weight=None, eps=None):
+    r"""`x` divided by the root of its mean square over the last axes, of shape `normalized_shape`, times `weight`.
+
+    `eps` is added to the mean square; by default it is the distance from 1 to the next number of the type.
+    Zhang and Sennrich, "Root mean square layer normalization" (2019).
+
+    $z = w\,y$ with $y = r x$, $r = (\tfrac1n \sum_i x_i^2 + \epsilon)^{-1/2}$. With $h = w \bar z$:
+    $\bar x = r\,(h - y\,\tfrac1n \sum_i h_i y_i)$ and $\bar w = \sum \bar z\, y$ over the leading axes.
+    """
+    wide, axis, eps = _rms_terms(x, normalized_shape, weight, eps)
+    result = wide * (1 / np.sqrt(np.mean(wide * wide, axis, keepdims=True) + eps))
+    return _affine(result, weight, None).astype(x.dtype, copy=False)
+
+
+def _rms_rule(g, needs, x, normalized_shape, weight, eps):
+    wide, axis, eps = _rms_terms(x, normalized_shape, weight, eps)
+    factor = _root_factor(wide, axis, eps)
+    normal, given = wide * factor, g if weight is None else g * weight
+    return (
+        factor * (given - normal * mean(given * normal, axis, keepdims=True)) if needs[0] else None,
+        None if weight is None or not needs[1] else unbroadcast(g * normal, weight.shape),
+    )
+
+
+rms_norm.defvjp_all(_rms_rule)
+
