@@ -72,17 +72,11 @@ class Schedule:
             if kind in ("call", "scatter"):
                 read = [self._in_memory(a, stages) for a in node.inputs]
             if kind == "matmul":
-                read = [self._in_memory(self._held(a), stages) for a in node.inputs]
+                read = [self._in_memory(self.facts.base(a), stages) for a in node.inputs]
             if kind in ("gather", "reshaped"):
                 read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
             stages[node] = max(read, default=0)
         return stages
-
-    def _held(self, node):
-        """The node whose memory a product reads for `node`: itself if it is stored, else what is under its views."""
-        while node not in self.stored and self.facts.kind(node) in ("view", "reshaped"):
-            node = node.args[0]
-        return node
 
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
