@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from .case import Compilation, Curve, FirstCall, Peak, Quick, Timed
-from .workloads import chain, elementwise, nothing, perceptron, pinn, policy
+from .workloads import chain, elementwise, gpt, nothing, perceptron, pinn, policy, rows
 from .workloads.perceptron import Task
 
 CLASSIFIER = Task((784, 512, 256, 10), "ReLU", 128)
@@ -56,6 +56,12 @@ CASES = [
           pinn.RIVALS, goals={"torch": 4, "jax": 1.5, "tinygrad": 1}),
     Quick("j-policy", "the answer of an 8-32-32-4 tanh network to one observation, a NumPy array, float32",
           policy.RIVALS, goals={"torch": 2, "jax": 6, "tinygrad": 1}),
+    Timed("c-gpt", "one AdamW step of a character GPT: 4 layers, 4 heads, width 128, context 64, batch 16, vocabulary 65, float32",
+          gpt.RIVALS, goals={"torch": 2, "jax": 3}),
+    Quick("k-token", "the logits after one more token of that GPT, with a cache of keys and values", gpt.TOKENS,
+          goals={"torch": 4, "jax": 2}),
+    Timed("l-rows", "layer norm, softmax and cross entropy of 4,096 rows of 4,096 float32 numbers, value and gradient",
+          rows.RIVALS, goals={"torch": 6, "jax": 2, "tinygrad": 1}),
     FirstCall("first-call", "the first call of the step of a-mlp, without and with what an earlier process compiled",
               perceptron.rivals(CLASSIFIER, COMPILERS), goals={"retrograde, cold": 500, "retrograde, warm": 100}),
     Compilation("compile", "the first call of the compiled chain of f-chain, unrolled ever more often",

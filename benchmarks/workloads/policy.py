@@ -78,11 +78,14 @@ def numpy():
     return lambda: libraries.layered(parameters, observation, np.tanh)
 
 
-def _answering(lib):
-    """The network of retrograde or torch, in a process that from here on only answers."""
-    model = libraries.perceptron(lib, SIZES, ACTIVATION).eval()
+def answering(lib, model):
+    """A network of retrograde or torch, in a process that from here on only answers."""
     _MODES.enter_context(lib.library.inference_mode())
-    return model
+    return model.eval()
+
+
+def _answering(lib):
+    return answering(lib, libraries.perceptron(lib, SIZES, ACTIVATION))
 
 
 def _observation():

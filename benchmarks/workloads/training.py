@@ -50,10 +50,10 @@ def with_tinygrad(lib, parameters, loss_of):
     return on
 
 
-def with_jax(lib, parameters, loss_of):
+def with_jax(lib, parameters, loss_of, decay=0.0):
     """The steps of JAX: one compiled function of parameters and state, whose memory it may reuse.
 
-    The loss is a function of a list of parameters and of the data.
+    The loss is a function of a list of parameters and of the data. `decay` is AdamW's, 0 makes it Adam.
     """
     state = parameters, *([lib.numpy.zeros_like(p) for p in parameters] for _ in range(2)), lib.numpy.zeros(())
 
@@ -61,7 +61,7 @@ def with_jax(lib, parameters, loss_of):
     def advanced(state, *data):
         *state, age = state
         loss, gradients = lib.value_and_grad(loss_of)(state[0], *data)
-        return (*_adam(state, gradients, age + 1, lib.numpy.sqrt), age + 1), loss
+        return (*_adam(state, gradients, age + 1, lib.numpy.sqrt, decay), age + 1), loss
 
     def step(*data):
         nonlocal state
@@ -87,9 +87,10 @@ def with_autograd(lib, parameters, loss_of):
     return lambda *data: partial(step, *data)
 
 
-def _adam(state, gradients, age, sqrt):
+def _adam(state, gradients, age, sqrt, decay=0.0):
     """Lists of parameters, mean gradients and mean squares after a step of Adam as PyTorch has it, in any library's arrays."""
-    updated = [_adam_of_one(p, g, mean, square, age, sqrt) for g, p, mean, square in zip(gradients, *state, strict=True)]
+    parts = zip(gradients, *state, strict=True)
+    updated = [_adam_of_one(p * (1 - RATE * decay), g, mean, square, age, sqrt) for g, p, mean, square in parts]
     return [list(part) for part in zip(*updated, strict=True)]
 
 

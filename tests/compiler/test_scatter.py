@@ -1,4 +1,4 @@
-"""scatter: lines added at positions as NumPy adds them, in the order of the positions, whatever the number of threads."""
+"""scatter and products: what a pass by itself reads, and lines added at positions as NumPy adds them."""
 
 import numpy as np
 import pytest
@@ -72,3 +72,13 @@ def test_batches_that_share_a_matrix_are_one_tall_product(shape):
     np.testing.assert_allclose(rg.jit(lambda x: x @ rg.tensor(w))(rg.tensor(x)).numpy(), x @ w, rtol=1e-12)
     turned = rg.jit(lambda x: rg.swapaxes(x, -1, -2) @ rg.tensor(rng.standard_normal((shape[-2], 3)) * 0 + 1.5))
     np.testing.assert_allclose(turned(rg.tensor(x)).numpy(), np.swapaxes(x, -1, -2) @ np.full((shape[-2], 3), 1.5), rtol=1e-12)
+
+
+def test_a_product_reads_a_copy_where_a_view_was_given_another_shape():
+    rng = np.random.default_rng(4)
+    x, w = rng.standard_normal((3, 4, 5, 2)), rng.standard_normal((8, 6))
+
+    def function(x):
+        return rg.permute_dims(rg.tanh(x), (0, 2, 1, 3)).reshape(15, 8) @ rg.tensor(w)
+
+    np.testing.assert_allclose(rg.jit(function)(rg.tensor(x)).numpy(), function(rg.tensor(x)).numpy(), rtol=1e-12)

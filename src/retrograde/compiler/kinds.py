@@ -56,9 +56,9 @@ class Facts:
 
     def base(self, node):
         """The node whose memory `node` shows: itself, or what is under its views."""
-        while isinstance(node, Symbol) and self.kind(node) in ("view", "reshaped"):
+        while isinstance(node, Symbol) and self.kind(node) == "view":
             node = node.args[0]
-        return node
+        return self.memory(node)
 
 
 def _kind(facts, node):

@@ -153,6 +153,10 @@ class NativeProgram(Program):
         raise OutOfRangeError("an index was negative or too great; nothing was written. Call the function without jit to see "
                               "which op and which index")
 
+    def _run_step(self, place, _arrays):
+        """Run one step; its caller keeps the arrays that it writes to."""
+        self._run(self._table_address, place, 1)
+
     def single_runs(self, arrays):
         """For each part a function that runs it alone."""
         fresh = {node: np.empty(node.shape, node.dtype) for node in self.fresh}
@@ -161,7 +165,7 @@ class NativeProgram(Program):
         found, place, runs = self.arrays(arrays, fresh), address_of(self._steps), []
         for part in self.parts:
             if isinstance(part, Launch):
-                runs.append(partial(self._run, self._table_address, place, 1))
+                runs.append(partial(self._run_step, place, found))
                 place += 32
             else:
                 runs.append(partial(part.run, found))
