@@ -149,7 +149,8 @@ def _texts():
     return text[:, :-1], text[:, 1:]
 
 
-RIVALS = {"retrograde": retrograde, "retrograde eager": retrograde_eager, "torch": torch, "torch.compile": torch_compile, "jax": jax}
+RIVALS = {"retrograde": retrograde, "retrograde eager": retrograde_eager, "torch": torch, "torch.compile": torch_compile,
+          "jax": jax}
 
 
 # One token after the other

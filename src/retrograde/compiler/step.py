@@ -58,10 +58,7 @@ class Step:
         for mapping, key, value in self._loose_places:
             if mapping.get(key, True) is not value:
                 return False
-        for read, seen in self._watched:
-            if read() != seen:
-                return False
-        return True
+        return not self._watched or all([read() == seen for read, seen in self._watched])
 
     def _is_as_traced(self):
         """Whether all is in its place that the trace found there, and modules are in the mode that they were in."""
