@@ -238,7 +238,7 @@ newaxis = None
 #: What takes long to load, and where it is: it is loaded by those who use it.
 _LATE = {
     "debug": "debug", "get_num_threads": "compiler.threads", "jit": "transforms.jit", "lazy": "transforms.lazy",
-    "realize": "transforms.lazy", "set_num_threads": "compiler.threads", "text": "text",
+    "realize": "transforms.lazy", "scan": "transforms.scan", "set_num_threads": "compiler.threads", "text": "text",
 }
 
 

@@ -16,6 +16,10 @@ from .codegen.target import host
 from .codegen.vecmath.elements import ELEMENTS
 from .expression import Expression, Load
 from .library_call import LibraryCall
+from .loop_call import LoopCall
+from .repeat import Body, Repeat
+from .repetition import Loop
+from .table import Scratch
 from .units import Unit, unit_of
 
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
@@ -42,12 +46,19 @@ class Launch:
     lasts: bool
     seconds: float = 0.0
 
+    @property
+    def units(self):
+        """The units that it needs."""
+        return [self.unit]
 
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """Memory of the code's own."""
+    @property
+    def shared_seconds(self):
+        """How much of its time several threads can share."""
+        return self.seconds if self.chunks > 1 else 0.0
 
-    nbytes: int
+    def slots(self, slot):
+        """The words that its function reads; `slot(buffer)` is a buffer's place in the table of pointers."""
+        return [*[slot(buffer) for buffer in self.buffers], *self.words]
 
 
 def assemble(schedule, homes):
@@ -66,8 +77,15 @@ class _Assembler:
     def parts(self, step):
         """What a step becomes."""
         if step.kind == "call":
-            return [LibraryCall(step.roots[0])]
+            return [self._repeat(step) if isinstance(step.roots[0].op, Loop) else LibraryCall(step.roots[0])]
         return self._loops(step) if step.kind == "loop" else [self._product(step)]
+
+    def _repeat(self, step):
+        """A loop as a native step; from Python if something in its body has no lowering."""
+        body = Body(step, self._home)
+        parts = assemble(body.schedule, {})
+        is_native = all([isinstance(part, (Launch, Repeat)) for part in parts])
+        return Repeat(body, parts) if is_native else LoopCall(step)
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)

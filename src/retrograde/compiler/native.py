@@ -1,6 +1,5 @@
 """The native way: the steps of a program as machine code, one native call for each run of them."""
 
-import ctypes
 from functools import partial
 
 import numpy as np
@@ -8,15 +7,15 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..errors import OutOfRangeError
 from . import threads
-from .assemble import Launch, Scratch, assemble
+from .assemble import Launch, assemble
 from .codegen.loop_plan import FLAG
-from .library_call import LibraryCall
 from .program import SMALL, Program
+from .repeat import Repeat
+from .table import POOL, Scratch, address_of, laid_out
 from .units import library
 
-#: The first place of every table of pointers: the record of the threads that share parallel regions.
-POOL = "pool"
-
+#: What runs as steps of the native runner.
+_NATIVE = (Launch, Repeat)
 #: To wake threads pays for a program that could share at least this much work.
 _SHARED_SECONDS = 5e-5
 
@@ -27,8 +26,9 @@ class NativeProgram(Program):
     def __init__(self, inputs, state, results, updates, held=()):
         super().__init__(inputs, state, results, updates, held)
         self.parts = assemble(self.schedule, self.homes)
-        self.launches = [part for part in self.parts if isinstance(part, Launch)]
-        library().load([launch.unit for launch in self.launches])
+        self.launches = [part for part in self.parts if isinstance(part, _NATIVE)]
+        threads.runner()
+        library().load([unit for launch in self.launches for unit in launch.units])
         self._slots, self._buffers = {}, []
         for buffer in (POOL, FLAG, *self.inputs, *self.state):
             self._slot(buffer)
@@ -55,17 +55,11 @@ class NativeProgram(Program):
 
     def _lay_out(self):
         """The launches as the words that the runner reads; runs of them between library calls are segments."""
-        slots = [[*[self._slot(b) for b in launch.buffers], *launch.words] for launch in self.launches]
-        self._words = np.array([word for words in slots for word in words], np.int64)
-        address, at = address_of(self._words), 0
-        self._steps = np.zeros((len(slots), 4), np.int64)
-        for i, (launch, words) in enumerate(zip(self.launches, slots, strict=True)):
-            self._steps[i] = library().address(launch.entry), address + 8 * at, launch.chunks, launch.lasts
-            at += len(words)
-        self.is_parallel = sum([launch.seconds for launch in self.launches if launch.chunks > 1]) > _SHARED_SECONDS
+        self._words, self._steps = laid_out(self.launches, self._slot)
+        self.is_parallel = sum([launch.shared_seconds for launch in self.launches]) > _SHARED_SECONDS
         self.segments, first, place = [], 0, 0
         for part in (*self.parts, None):
-            if isinstance(part, Launch):
+            if isinstance(part, _NATIVE):
                 place += 1
                 continue
             if place > first:
@@ -91,7 +85,7 @@ class NativeProgram(Program):
         self._large_inputs = [(i, place) for i, place, inbox in inputs if inbox is None]
         self._is_simple = not self.late and not self.moving and len(self.segments) == 1 and all(
             o is not None for o in self.outlets
-        ) and not isinstance(self.segments[0], LibraryCall)
+        ) and isinstance(self.segments[0], tuple)
 
     def bind(self, number, array):
         """Let leaf `number` of the state be `array`, which is contiguous, from here on; returns it."""
@@ -154,17 +148,10 @@ class NativeProgram(Program):
             self._pointers[self._fresh_places[node]] = address_of(array)
         found, place, runs = self.arrays(arrays, fresh), address_of(self._steps), []
         for part in self.parts:
-            if isinstance(part, Launch):
+            if isinstance(part, _NATIVE):
                 runs.append(partial(self._run, self._table_address, place, 1))
                 place += 32
             else:
                 runs.append(partial(part.run, found))
         return runs
 
-
-def address_of(array):
-    """The address of an array's first element."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
-    except (TypeError, ValueError, BufferError):  # read-only, or empty
-        return array.__array_interface__["data"][0]

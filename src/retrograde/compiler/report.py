@@ -9,7 +9,7 @@ from .fuse import reduced_axes
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of a program: a loop nest, a matrix product, or a library call.
+    """One kernel of a program: a loop nest, a matrix product, a library call, or a loop that repeats kernels.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -18,6 +18,7 @@ class Kernel:
     flops    floating point operations; an elementwise function counts as one
     chunks   how many pieces may run at the same time
     seconds  the shortest time that was seen, None if it was not measured
+    inside   of a loop, the kernels that run in each turn
     """
 
     number: int
@@ -30,6 +31,7 @@ class Kernel:
     chunks: int
     unit: object
     seconds: float | None = None
+    inside: tuple = ()
 
     @property
     def llvm(self):
@@ -52,7 +54,7 @@ class Kernel:
         if self.seconds:
             speed, flow = self.flops / self.seconds / 1e9, self.nbytes / self.seconds / 1e9
             line += f" {self.seconds * 1e6:9.1f} µs {speed:7.1f} Gflop/s {flow:6.1f} GB/s"
-        return f"{line}  {fused}  → {made}"
+        return "\n    ".join([f"{line}  {fused}  → {made}", *map(str, self.inside)])
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,24 @@ def _kernel(number, part, schedule, seconds):
     if step is None:
         read = [a for a in part.node.inputs if a.shape is not None]
         return Kernel(number, "library", (part.node.op.name,), (), results, _bytes([*read, *roots]), 0, 1, None, seconds)
+    if part.chunks == 0:
+        return _repeat(number, part, roots[1:], seconds)
     computed = _computed(schedule, step)
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
     domain = step.domain if step.kind == "loop" else (*roots[0].shape, roots[0].args[0].shape[-1])
     flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
     nbytes = _bytes([*_read(schedule, step), *roots])
     return Kernel(number, step.kind, ops, domain, results, nbytes, flops, part.chunks, part.unit, seconds)
+
+
+def _repeat(number, part, results, seconds):
+    """A loop: its kernels are those of its body, in each turn."""
+    body, turns = part.body, part.body.loop.length or 1
+    inside = [_kernel(i, launch, body.schedule, None) for i, launch in enumerate(part.launches)]
+    made = tuple((r.op.name, r.shape, str(r.dtype)) for r in results)
+    nbytes, flops = (turns * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
+    ops = tuple(name for kernel in inside for name in kernel.ops)
+    return Kernel(number, "repeat", ops, (turns,), made, nbytes, flops, 1, part.unit, seconds, tuple(inside))
 
 
 def _computed(schedule, step):
