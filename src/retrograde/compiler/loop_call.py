@@ -23,7 +23,7 @@ class LoopCall:
         if self._program is None:
             self._prepare()
         fixed = [a for a, is_leaf in zip(captured, self._is_leaf, strict=True) if is_leaf]
-        self._turns(starts, stacks, [np.ascontiguousarray(a) for a in fixed], count, arrays)
+        self._turns(starts, stacks, [_contiguous(a) for a in fixed], count, arrays)
 
     def _prepare(self):
         loop = self._loop
@@ -38,7 +38,7 @@ class LoopCall:
         self._program = new_program(leaves, [], lower(outputs, known), [])
 
     def _turns(self, starts, stacks, fixed, count, arrays):
-        loop, carried, turn = self._loop, [np.ascontiguousarray(a) for a in starts], 0
+        loop, carried, turn = self._loop, [_contiguous(a) for a in starts], 0
         length = int(count) if loop.length is None else loop.length
         histories = [(arrays[pick], which) for pick, kind, which in self._wanted if kind == "history"]
         made = [arrays[pick] for pick, kind, _ in self._wanted if kind == "stack"]
@@ -46,7 +46,7 @@ class LoopCall:
             array[length if loop.reverse else 0] = carried[which]
         while turn < length:
             place = length - 1 - turn if loop.reverse else turn
-            rows = [np.ascontiguousarray(s[r.first + place]) for s, (_, r) in zip(stacks, loop.stacks, strict=True)]
+            rows = [_contiguous(s[r.first + place]) for s, (_, r) in zip(stacks, loop.stacks, strict=True)]
             found = self._program([*carried, *rows, *fixed])
             carried, others = found[: len(carried)], found[len(carried) :]
             for array, which in histories:
@@ -63,3 +63,7 @@ class LoopCall:
     def _array(self, node, arrays):
         """The array of a node: in memory, or a view of what is."""
         return arrays[node] if node in arrays else node.op.kernel(self._array(node.args[0], arrays), *node.args[1:])
+
+
+def _contiguous(array):
+    return np.ascontiguousarray(array).reshape(np.shape(array))  # NumPy makes a number an array of one axis

@@ -90,7 +90,9 @@ class Loop:
             if node in seen:
                 continue
             seen.add(node)
-            if node in self.nodes and (node in leaves or not _is_move(node)):
+            # Results of a loop within the body may have been asked for after this loop was made.
+            is_ours = node in self.nodes or (node.op is PICK and node.args[0] in self.nodes)
+            if is_ours and (node in leaves or not _is_move(node)):
                 found[node] = True
             else:
                 stack.extend(node.inputs)
