@@ -17,6 +17,7 @@ from .activation import (
     Softplus,
     Tanh,
 )
+from .cells import GRUCell, LSTMCell, RNNCell
 from .container import Flatten, Identity, ModuleDict, ModuleList, Sequential
 from .convolution import AdaptiveAvgPool2d, AvgPool2d, Conv2d, MaxPool2d
 from .dropout import Dropout, Dropout2d
@@ -24,3 +25,4 @@ from .linear import Linear
 from .loss import BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss
 from .module import Module
 from .parameter import Parameter
+from .recurrent import GRU, LSTM, RNN
