@@ -41,16 +41,17 @@ class Loop:
     stacks     (leaf or other node of the body, `Rows`): what each turn is handed
     made       nodes of the body that others may want to know, each turn's beside the others
     reverse    whether the first turn has the last rows
+    inside     nodes that belong to the body even if they are the same in each turn, since it may not run at all
     """
 
     name, family, expansion, broadcasts = "loop", "loop", None, False
 
-    def __init__(self, length, carries, stacks, made, reverse=False, count=None, condition=None):
+    def __init__(self, length, carries, stacks, made, reverse=False, count=None, condition=None, inside=()):
         self.length, self.reverse, self.condition = length, reverse, condition
         self.carries, self.stacks = list(carries), list(stacks)
         cuts = [*[c.leaf for c in self.carries], *[node for node, _ in self.stacks]]
         roots = [*[c.out for c in self.carries], *made, condition]
-        self.nodes, self.captured = _explored([r for r in roots if isinstance(r, Symbol)], cuts)
+        self.nodes, self.captured = _explored([r for r in roots if isinstance(r, Symbol)], cuts, inside)
         operands = tuple(c.start for c in self.carries), tuple(rows.stack for _, rows in self.stacks), tuple(self.captured), count
         self.symbol = Symbol(self, operands, None, None)
         #: What the loop leaves: (kind, which) with kind "final", "history" or "stack".
@@ -128,8 +129,9 @@ def _is_move(node):
     return node.shape is not None and node.op is not None and node.op.name in _MOVES and len(node.inputs) == 1
 
 
-def _explored(roots, cuts):
-    """The nodes that change from turn to turn, and those that they need and that do not."""
+def _explored(roots, cuts, inside):
+    """The nodes that change from turn to turn, or are `inside` anyway, and those that they need and that do not."""
+    inside = set(inside)
     changing, captured, done = set(cuts), {}, set(cuts)
     stack = list(roots)
     while stack:
@@ -143,7 +145,7 @@ def _explored(roots, cuts):
             continue
         stack.pop()
         done.add(node)
-        if any(a in changing for a in node.inputs):
+        if node in inside or any(a in changing for a in node.inputs):
             changing.add(node)
             captured.update(dict.fromkeys(a for a in symbols_in(node.args) if a not in changing))
     captured.update(dict.fromkeys(r for r in roots if r not in changing))

@@ -38,10 +38,13 @@ class Attempt:
 
     written  captures that the body writes to; those that are handed in hold leaves of the body meanwhile
     states   for each of those handed in: (what it held before, its leaf, what it holds after one turn)
+    found    what those that are written to hold in the end, by identity
+    nodes    the nodes that were made
     """
 
     def __init__(self, trace, written):
         self._trace, self.written, self.states = trace, list(written), []
+        self.found, self.nodes = {}, []
 
     def __enter__(self):
         trace = self._trace
@@ -50,13 +53,17 @@ class Attempt:
         self._leaves = [Symbol(None, (), c.now.shape, c.now.dtype) for c in self.written]
         for capture, leaf in zip(self.written, self._leaves, strict=True):
             capture.now = leaf
+        trace.logs.append(self.nodes)
         return self
 
     def __exit__(self, kind, *_):
+        self._trace.logs.pop()
         trace, handed_in = self._trace, {id(c) for c in self.written}
         self.states = [(self._held[id(c)], leaf, c.now) for c, leaf in zip(self.written, self._leaves, strict=True)]
         for capture in trace.captured():
             before = self._held.get(id(capture), capture.start)
+            if capture.now is not before:
+                self.found[id(capture)] = capture.now
             if capture.now is not before and id(capture) not in handed_in:
                 self.written.append(capture)
             capture.now = before
@@ -77,6 +84,14 @@ class Trace(Recorder):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made = {}
+        #: Lists that note the nodes which are made.
+        self.logs = []
+
+    def node(self, op, args, shape, dtype):
+        made = super().node(op, args, shape, dtype)
+        for log in self.logs:
+            log.append(made)
+        return made
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""

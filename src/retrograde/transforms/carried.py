@@ -10,7 +10,7 @@ from ..errors import DTypeError, ShapeError
 def check_carry(before, after):
     """Raise unless `after`, what a body made of the carry `before`, may be carried on; the error names the leaf."""
     if tree.structure(before) != tree.structure(after):
-        raise ShapeError(f"the body must return a carry of the structure it was given, {_told(before)}, got {_told(after)}")
+        raise ShapeError(f"the body must return a carry of the structure it was given, {told(before)}, got {told(after)}")
     for path, old, new in zip(_paths(before), tree.leaves(before), tree.leaves(after), strict=True):
         if shape_of(old) != shape_of(new):
             raise ShapeError(f"the carry must keep its shape: {path} was {shape_of(old)} and became {shape_of(new)}; "
@@ -57,6 +57,6 @@ def _paths(carry):
     return found
 
 
-def _told(carry):
-    """A tree in words, with shapes for leaves."""
+def told(carry):
+    """A tree in words, with dtypes and shapes for leaves."""
     return repr(tree.map(lambda leaf: f"{dtype_of(leaf)}{list(shape_of(leaf))}", carry)).replace("'", "")

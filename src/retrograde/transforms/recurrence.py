@@ -17,9 +17,10 @@ from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
-from ..errors import TraceError
+from ..errors import GraphError, ShapeError, TraceError
 from ..ops._arrays import arrays
-from ..ops.movements import broadcast_to
+from ..ops.comparisons import where
+from ..ops.movements import broadcast_to, reshape
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .carried import check_carry, dtype_of, is_number, shape_of
@@ -72,6 +73,34 @@ def _leaf(shape, dtype):
     return value, node
 
 
+def traced_while(tracer, condition, body, init):
+    """`while_loop` in a trace."""
+    starts, build = tree.flatten(init)
+    starts = _settled_starts(tracer, lambda carry, _: (body(carry), None), starts, build, [], list)
+
+    def call(carried, _):
+        carry = body(build(carried))
+        check_carry(build(starts), carry)
+        return tree.leaves(carry), [_truth(condition(carry))]
+
+    goes_on = _truth(condition(build([asarray(x) for x in starts])))
+    with no_grad():
+        count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
+    loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
+    return build(loop.finals[: len(starts)])
+
+
+def _truth(found):
+    """The answer of a condition, as a value without axes."""
+    if shape_of(found) not in ((), (1,)):
+        raise ShapeError(f"the condition of while_loop must give one truth value, got shape {shape_of(found)}; use rg.all or rg.any")
+    return reshape(asarray(found).detach(), ()).astype(bool)
+
+
+#: More steps than any loop takes.
+_ENDLESS = 1 << 62
+
+
 @dataclass
 class Carried:
     """One thing that is carried: where it starts (None for zeros), its leaf in the body, and what it becomes."""
@@ -98,6 +127,7 @@ class Recurrence:
     carries: list = field(default_factory=list)
     handed: list = field(default_factory=list)
     made: list = field(default_factory=list)
+    count: Any = None
     loop: Any = None
     finals: list = field(default_factory=list)
     stacked: list = field(default_factory=list)
@@ -114,12 +144,15 @@ class Recurrence:
         """Make the loop, once its body is known; `others` are nodes that will be asked for."""
         carries = [Carry(c.leaf.data, c.node, self.node(c.out)) for c in self.carries]
         nodes = [self.node(y) for y in self.made]
-        self.loop = Loop(self.length, carries, bindings, [*nodes, *others], self.reverse)
+        if self.length is None:
+            self.loop = Loop(None, carries, bindings, [], count=self.count, condition=nodes[0])
+        else:
+            self.loop = Loop(self.length, carries, bindings, [*nodes, *others], self.reverse)
 
     def finish(self):
         """The values that the loop gives, linked to what they depend on."""
         self.finals = [arrays.kind(self.loop.final(i)) for i in range(len(self.carries))]
-        self.stacked = [self._rows_of(y) for y in self.made]
+        self.stacked = [] if self.length is None else [self._rows_of(y) for y in self.made]
         self._link()
 
     def _rows_of(self, y):
@@ -143,7 +176,7 @@ class Recurrence:
         """Give results their history."""
         leaves = {c.leaf.record: c.start for c in self.carries if c.leaf.record is not None}
         leaves |= {leaf.record: value for leaf, value in self.handed if leaf.record is not None}
-        outs, made = [c.out for c in self.carries], self.made
+        outs, made = [c.out for c in self.carries], [] if self.length is None else self.made
         roots = [v.record for v in (*outs, *made) if isinstance(v, Value) and v.record is not None]
         inside = [r for r in ancestors(roots, self.windows[0][0]) if self._is_inside(r)] if roots else []
         outside = dict.fromkeys(p for r in inside for p in r.parents if p is not None and not self._is_inside(p))
@@ -157,14 +190,14 @@ class Recurrence:
         self.rows = [i for i, (leaf, value) in enumerate(self.handed) if leaf.record in needed and leaf.record is not None]
         self.starts = [i for i in self.carried if getattr(self.carries[i].start, "record", None) is not None]
         parents = [*[self.carries[i].start.record for i in self.starts], *[self.handed[i][1].record for i in self.rows], *outside]
-        record, self.count = Record(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
+        record, self.width = Record(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
         for i, c in enumerate(self.carries):
             if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
-                self.finals[i] = arrays.kind(self.finals[i].data, Projection(record, i, self.count))
+                self.finals[i] = arrays.kind(self.finals[i].data, Projection(record, i, self.width))
         for j, y in enumerate(made):
             if isinstance(y, Value) and y.record in flows and y.record is not None and self._is_inside(y.record):
                 data = self.tracer.symbol(self.stacked[j])
-                self.stacked[j] = arrays.kind(data, Projection(record, len(outs) + j, self.count))
+                self.stacked[j] = arrays.kind(data, Projection(record, len(outs) + j, self.width))
 
     def _flowing(self, inside, needed):
         """The records through which a derivative flows that something outside may want."""
@@ -186,6 +219,9 @@ class Recurrence:
 
     def function(self, g, needs, *saved):
         """The gradients of what the loop depends on, from those of what it gives."""
+        if self.length is None:
+            raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit, since "
+                             "nobody knows how many steps to keep; use rg.scan or bounds that are numbers")
         is_again, start = is_recording(), tick()
         back = Recurrence(self.tracer, self.length, not self.reverse, self.is_checkpoint)
         outputs, seeds = self._seeds(back, g, is_again)
@@ -261,7 +297,7 @@ class Recurrence:
             if c.leaf.record is not None:
                 place = len(self.carries) + len(self.made) + i
                 history = arrays.kind(self.tracer.symbol(self.view(self.loop.stacked(c.leaf.data))),
-                                      Projection(record, place, self.count) if i in self.carried else None)
+                                      Projection(record, place, self.width) if i in self.carried else None)
                 back.handed.append((c.leaf, history))
         back.handed += self.handed
         back.windows = [*self.windows, (start, tick())]
@@ -294,12 +330,12 @@ def _seed(like, is_again):
     return leaf
 
 
-def recorded(tracer, call, starts, leaves, count, reverse, is_checkpoint):
+def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count=None):
     """The loop of a body: `call(carried, rows)` returns what is carried on, and what is stacked.
 
     What the body writes to tensors from outside, such as the state of a generator, is carried along as well.
     """
-    made = Recurrence(tracer, count, reverse, is_checkpoint)
+    made = Recurrence(tracer, length, reverse, is_checkpoint, count=count)
     stacks = [x if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
     written: list = []
     while True:
