@@ -75,4 +75,5 @@ def _with_modules(lib, optimizer, compiled=lambda step: step, compiled_loss=lamb
     return training.with_modules(lib, parts.parameters(), compiled_loss(loss_of), optimizer, compiled)(*data())
 
 
-RIVALS = {"retrograde": retrograde, "retrograde eager": retrograde_eager, "torch": torch, "torch.compile": torch_compile, "jax": jax}
+RIVALS = {"retrograde": retrograde, "retrograde eager": retrograde_eager, "torch": torch, "torch.compile": torch_compile,
+          "jax": jax}

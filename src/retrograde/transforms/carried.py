@@ -1,10 +1,17 @@
-"""What loops carry: it must keep its structure, its shapes and its dtypes."""
+"""What bodies of loops return, checked: what is carried must keep its structure, its shapes and its dtypes."""
 
 import numpy as np
 
 from .. import tree
 from ..core.value import Value
-from ..errors import DTypeError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
+
+
+def checked_pair(returned):
+    """What the body of a scan returned, if it is two things."""
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise ArgumentError(f"the function of a scan must return (carry, y), got {type(returned).__name__}; y may be None")
+    return returned
 
 
 def check_carry(before, after):

@@ -1,15 +1,16 @@
 """Loops and branches: while_loop, fori_loop, cond and switch. Eager they are Python's own; under jit they are compiled."""
 
+from typing import Any
+
 import numpy as np
 
-from .. import tree
 from ..core.value import Value
 from ..errors import ArgumentError
 from ..tensor.creation import asarray
 from .branches import traced_cond
 from .carried import check_carry
-from .recurrence import traced_while
 from .scan import scan, tracing
+from .traced import traced_while
 
 
 def while_loop(condition, body, init):
@@ -89,4 +90,5 @@ def switch(index, branches, *operands):
         return branches[max(0, min(int(index), len(branches) - 1))](*operands)
     if len(branches) == 1:
         return branches[0](*operands)
-    return cond(index <= 0, branches[0], lambda *args: switch(index - 1, branches[1:], *args), *operands)
+    place: Any = index
+    return cond(place <= 0, branches[0], lambda *args: switch(place - 1, branches[1:], *args), *operands)

@@ -12,9 +12,9 @@ from ..errors import ArgumentError, ShapeError
 from ..ops.joins import concatenate, stack
 from ..ops.movements import reshape
 from ..tensor.tensor import Tensor
-from .carried import check_carry
+from .carried import check_carry, checked_pair
 from .checkpoint import checkpoint as checkpointed
-from .recurrence import traced_scan
+from .traced import traced_scan
 
 
 def scan(f, init, xs=None, length=None, reverse=False, checkpoint=False):
@@ -123,7 +123,7 @@ def _stepped(f, init, leaves, build, count, reverse):
     """`scan`, one step after the other."""
     carry, found, rows = init, [], [_rows(x) for x in leaves]
     for number, i in enumerate(reversed(range(count)) if reverse else range(count)):
-        carry, y = _pair(f(carry, build([x[i] for x in rows])))
+        carry, y = checked_pair(f(carry, build([x[i] for x in rows])))
         if number == 0:
             check_carry(init, carry)
         found.append(y)
@@ -137,11 +137,5 @@ def _stepped(f, init, leaves, build, count, reverse):
 
 def _empty(f, init, leaves, build):
     """What no steps give: arrays of length 0, in the shapes of what a step with zeros would give."""
-    _, y = _pair(f(init, build([np.zeros(x.shape[1:], x.dtype) for x in leaves])))
+    _, y = checked_pair(f(init, build([np.zeros(x.shape[1:], x.dtype) for x in leaves])))
     return tree.map(lambda part: stack([part])[:0], y)
-
-
-def _pair(returned):
-    if not isinstance(returned, tuple) or len(returned) != 2:
-        raise ArgumentError(f"the function of a scan must return (carry, y), got {type(returned).__name__}; y may be None")
-    return returned

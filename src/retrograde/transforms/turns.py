@@ -9,7 +9,7 @@ from ..core.symbol import Symbol
 from ..ops._arrays import arrays
 from ..ops.contractions import matmul
 from ..ops.movements import moveaxis, reshape, transpose
-from ..ops.reductions import sum
+from ..ops.reductions import sum as total
 
 #: Ops of one array that commute with sums, by name.
 _LINEAR = frozenset(["reshape", "transpose", "matrix_transpose", "permute_dims", "expand_dims", "squeeze", "negative"])
@@ -32,7 +32,7 @@ def sum_over_turns(node, changing):
     changing  the nodes that are not the same in each turn
     """
     if not isinstance(node, Symbol) or node not in changing:
-        value = arrays.kind(node) if isinstance(node, Symbol) else node
+        value: Any = arrays.kind(node) if isinstance(node, Symbol) else node
         return Sum(lambda loop: value * loop.length)
     name = node.op.name if node.op is not None else ""
     if name in _LINEAR:
@@ -44,7 +44,8 @@ def sum_over_turns(node, changing):
     if name == "sum":
         return _total(node, changing)
     if name == "matmul" or (name == "multiply" and _is_outer(*node.args)):
-        return _product(*node.args, changing)
+        x, y = node.args
+        return _product(x, y, changing)
     return None
 
 
@@ -55,12 +56,12 @@ def _total(node, changing):
         return None
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = (0, *[a % x.ndim + 1 for a in axes])
-    return Sum(lambda loop: reshape(sum(loop.view(loop.loop.stacked(x)), axes), node.shape), [x])
+    return Sum(lambda loop: reshape(total(loop.view(loop.loop.stacked(x)), axes), node.shape), [x])
 
 
 def _is_outer(x, y):
-    shapes = [getattr(a, "shape", ()) for a in (x, y)]
-    return all(len(shape) == 2 for shape in shapes) and shapes[0][1] == shapes[1][0] == 1
+    is_matrix = [getattr(a, "ndim", 0) == 2 for a in (x, y)]
+    return all(is_matrix) and x.shape[1] == y.shape[0] == 1
 
 
 def _product(x, y, changing):
