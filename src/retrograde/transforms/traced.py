@@ -44,12 +44,13 @@ def _settled_starts(tracer, f, starts, build_carry, leaves, build):
     if not any(map(is_number, starts)):
         return starts
     with tracer.attempt():
-        carried = [_leaf(shape_of(x), asarray(x).dtype)[0] for x in starts]
+        carried = [x if is_number(x) else _leaf(shape_of(x), dtype_of(x))[0] for x in starts]
         rows = [_leaf(x.shape[1:], x.dtype)[0] for x in leaves]
         after = tree.leaves(checked_pair(f(build_carry(carried), build(rows)))[0])
     if len(after) != len(starts):
         return starts
-    return [np.asarray(x, dtype_of(y)) if is_number(x) else x for x, y in zip(starts, after, strict=True)]
+    dtypes = [asarray(y).dtype if is_number(y) else dtype_of(y) for y in after]
+    return [np.asarray(x, dtype) if is_number(x) else x for x, dtype in zip(starts, dtypes, strict=True)]
 
 
 def _leaf(shape, dtype):
