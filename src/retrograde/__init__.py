@@ -241,8 +241,9 @@ newaxis = None
 
 #: What takes long to load, and where it is: it is loaded by those who use it.
 _LATE = {
-    "debug": "debug", "get_num_threads": "compiler.threads", "jit": "transforms.jit", "lazy": "transforms.lazy",
-    "realize": "transforms.lazy", "set_num_threads": "compiler.threads", "text": "text",
+    "cond": "transforms.loops", "debug": "debug", "fori_loop": "transforms.loops", "get_num_threads": "compiler.threads",
+    "jit": "transforms.jit", "lazy": "transforms.lazy", "realize": "transforms.lazy", "scan": "transforms.scan",
+    "set_num_threads": "compiler.threads", "switch": "transforms.loops", "text": "text", "while_loop": "transforms.loops",
 }
 
 

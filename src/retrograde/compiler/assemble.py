@@ -9,6 +9,7 @@ from llvmlite import ir
 from ..dtypes import name_of
 from ..shapes import row_major
 from . import threads
+from .boxes import Boxes
 from .codegen.loop_plan import FLAG, Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.matmul import Problem, choose, generate
@@ -18,6 +19,10 @@ from .codegen.vecmath.elements import ELEMENTS
 from .expression import Expression, Load
 from .kinds import scattered
 from .library_call import LibraryCall
+from .loop_call import LoopCall
+from .repeat import Body, Repeat
+from .repetition import Loop
+from .table import Scratch
 from .units import Unit, unit_of
 
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
@@ -53,12 +58,14 @@ class Launch:
         """The units that it calls."""
         return [launch.unit for launch in self.passes] or [self.unit]
 
+    @property
+    def shared_seconds(self):
+        """How much of its time several threads can share."""
+        return self.seconds if self.chunks > 1 else 0.0
 
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """Memory of the code's own."""
-
-    nbytes: int
+    def slots(self, slot):
+        """The words that its function reads; `slot(buffer)` is a buffer's place in the table of pointers."""
+        return [*[slot(buffer) for buffer in self.buffers], *self.words]
 
 
 def assemble(schedule, boxes, homes):
@@ -78,10 +85,17 @@ class _Assembler:
     def parts(self, step):
         """What a step becomes."""
         if step.kind == "call":
-            return [LibraryCall(step.roots[0])]
+            return [self._repeat(step) if isinstance(step.roots[0].op, Loop) else LibraryCall(step.roots[0])]
         if step.nest is not None:
             return [self._nest(step.nest)] if step is step.nest.steps[0] else []
         return self._loops(step) if step.kind == "loop" else [getattr(self, f"_{step.kind}")(step)]
+
+    def _repeat(self, step):
+        """A loop as a native step; from Python if something in its body has no lowering."""
+        body = Body(step, self._home)
+        parts = assemble(body.schedule, Boxes(body.schedule), {})
+        is_native = all([isinstance(part, (Launch, Repeat)) for part in parts])
+        return Repeat(body, parts) if is_native else LoopCall(step)
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)

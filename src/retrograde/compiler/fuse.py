@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
 from .kinds import Facts
+from .repetition import Loop
+from .trace import PICK
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
@@ -94,7 +96,7 @@ class Schedule:
                 continue
             stage = self._stages[node]
             if kind in PASSES:
-                groups[node] = Step(kind, stage, [node])
+                groups.setdefault(_maker(node), Step(kind, stage)).roots.append(node)
                 continue
             domain, reduced = self._domain(node)
             # Results that are not reduced can share the pass of any reduction over the same box.
@@ -186,6 +188,11 @@ def _with_shared_passes(steps):
                 step.roots += shared.roots
                 shared.roots = []
     return [s for s in steps if s.roots]
+
+
+def _maker(node):
+    """What writes `node`: the loop of which it is a result, or itself."""
+    return node.args[0] if node.op is PICK and isinstance(node.args[0].op, Loop) else node
 
 
 def reduced_axes(node):

@@ -13,15 +13,18 @@ from .simplify import SMALL, folded, simplified
 from .trace import PICK, Trace
 
 
-def lower(outputs):
-    """The `outputs` (symbols or arrays) as a graph of primitive nodes."""
-    lowering = _Lowering()
+def lower(outputs, known=None):
+    """The `outputs` (symbols or arrays) as a graph of primitive nodes.
+
+    known  by the identity of a node, (that node, what stands for it); nothing below it is looked at
+    """
+    lowering = _Lowering(known or {})
     return [lowering.lowered(output) for output in outputs]
 
 
 class _Lowering:
-    def __init__(self):
-        self._done, self._equal = {}, {}
+    def __init__(self, known):
+        self._done, self._equal = dict(known), {}
         self._trace = Trace()
 
     def lowered(self, root):

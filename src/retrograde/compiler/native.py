@@ -1,6 +1,5 @@
 """The native way: the steps of a program as machine code, one native call for each run of them."""
 
-import ctypes
 from functools import partial
 
 import numpy as np
@@ -8,16 +7,16 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..errors import OutOfRangeError
 from . import threads
-from .assemble import Launch, Scratch, assemble
+from .assemble import Launch, assemble
 from .codegen.loop_plan import FLAG
-from .library_call import LibraryCall
 from .plan import numbered
 from .program import SMALL, Program
+from .repeat import Repeat
+from .table import POOL, Scratch, address_of, laid_out
 from .units import library
 
-#: The first place of every table of pointers: the record of the threads that share parallel regions.
-POOL = "pool"
-
+#: What runs as steps of the native runner.
+_NATIVE = (Launch, Repeat)
 #: To wake threads pays for a program that could share at least this much work.
 _SHARED_SECONDS = 5e-5
 
@@ -28,7 +27,8 @@ class NativeProgram(Program):
     def __init__(self, inputs, state, results, updates, held=()):
         super().__init__(inputs, state, results, updates, held)
         self.parts = assemble(self.schedule, self.boxes, self.homes)
-        self.launches = [part for part in self.parts if isinstance(part, Launch)]
+        self.launches = [part for part in self.parts if isinstance(part, _NATIVE)]
+        threads.runner()
         library().load([unit for launch in self.launches for unit in launch.units])
         self._slots, self._buffers = {}, []
         for buffer in (POOL, FLAG, *self.inputs, *self.state):
@@ -54,16 +54,11 @@ class NativeProgram(Program):
 
     def _lay_out(self):
         """The launches as the words that the runner reads; runs of them between library calls are segments."""
-        words = _Words()
-        calls = [self._call_of(launch, words) for launch in self.launches]
-        self._words = words.array()
-        self._steps = np.zeros((len(calls), 4), np.int64)
-        for i, (launch, (function, at)) in enumerate(zip(self.launches, calls, strict=True)):
-            self._steps[i] = function, address_of(self._words) + 8 * at, launch.chunks, launch.lasts
-        self.is_parallel = sum([launch.seconds for launch in self.launches if launch.chunks > 1]) > _SHARED_SECONDS
+        self._words, self._steps = laid_out(self.launches, self._slot)
+        self.is_parallel = sum([launch.shared_seconds for launch in self.launches]) > _SHARED_SECONDS
         self.segments, first, place = [], 0, 0
         for part in (*self.parts, None):
-            if isinstance(part, Launch):
+            if isinstance(part, _NATIVE):
                 place += 1
                 continue
             if place > first:
@@ -71,14 +66,6 @@ class NativeProgram(Program):
             if part is not None:
                 self.segments.append(part)
             first = place
-
-    def _call_of(self, launch, words):
-        """The address of a launch's function, and where its slots are among the `words`."""
-        if not launch.passes:
-            return library().address(launch.entry), words.add([*[self._slot(b) for b in launch.buffers], *launch.words])
-        calls = [self._call_of(one, words) for one in launch.passes]
-        numbers = [launch.blocks, launch.chunk_blocks, len(calls), *[number for call in calls for number in call]]
-        return threads.nest_address(), words.add(numbers, range(4, len(numbers), 2))
 
     def _bind(self):
         """Fill in the pointers that stay."""
@@ -97,7 +84,7 @@ class NativeProgram(Program):
         self._large_inputs = [(i, place) for i, place, inbox in inputs if inbox is None]
         self._is_simple = not self.late and not self.moving and len(self.segments) == 1 and all(
             o is not None for o in self.outlets
-        ) and not isinstance(self.segments[0], LibraryCall)
+        ) and isinstance(self.segments[0], tuple)
 
     def bind(self, number, array):
         """Let leaf `number` of the state be `array`, which is contiguous, from here on; returns it."""
@@ -164,37 +151,9 @@ class NativeProgram(Program):
             self._pointers[self._fresh_places[node]] = address_of(array)
         found, place, runs = self.arrays(arrays, fresh), address_of(self._steps), []
         for part in self.parts:
-            if isinstance(part, Launch):
+            if isinstance(part, _NATIVE):
                 runs.append(partial(self._run_step, place, found))
                 place += 32
             else:
                 runs.append(partial(part.run, found))
         return runs
-
-
-class _Words:
-    """Numbers that compiled code reads, some of them the addresses of others."""
-
-    def __init__(self):
-        self._words, self._places = [], []
-
-    def add(self, words, places=()):
-        """Append words; where they begin. Those at `places` say where other words begin."""
-        at = len(self._words)
-        self._words += words
-        self._places += [at + place for place in places]
-        return at
-
-    def array(self):
-        """All words, with addresses filled in."""
-        found = np.array(self._words, np.int64)
-        found[self._places] = address_of(found) + 8 * found[self._places]
-        return found
-
-
-def address_of(array):
-    """The address of an array's first element."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
-    except (TypeError, ValueError, BufferError):  # read-only, or empty
-        return array.__array_interface__["data"][0]

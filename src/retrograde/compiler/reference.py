@@ -9,8 +9,10 @@ from functools import partial
 import numpy as np
 
 from .library_call import LibraryCall, computed
+from .loop_call import LoopCall
 from .lower import replaced, symbols_in
 from .program import Program
+from .repetition import Loop
 
 
 class ReferenceProgram(Program):
@@ -19,7 +21,7 @@ class ReferenceProgram(Program):
     def __init__(self, inputs, state, results, updates, held=()):
         super().__init__(inputs, state, results, updates, held)
         self.parts = [
-            LibraryCall(step.roots[0]) if step.kind == "call" else ReferenceStep(step, self.schedule)
+            _called(step) if step.kind == "call" else ReferenceStep(step, self.schedule)
             for step in self.schedule.steps
         ]
         self.reserve()
@@ -48,6 +50,10 @@ class ReferenceProgram(Program):
     def _places(self, arrays):
         fresh = {node: np.empty(node.shape, node.dtype) for node in self.fresh}
         return self.arrays(arrays, fresh), fresh
+
+
+def _called(step):
+    return LoopCall(step) if isinstance(step.roots[0].op, Loop) else LibraryCall(step.roots[0])
 
 
 class ReferenceStep:

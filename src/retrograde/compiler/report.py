@@ -9,7 +9,8 @@ from .fuse import reduced_axes
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, or a library call.
+    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, a library call, or a
+    loop that repeats kernels.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -18,6 +19,7 @@ class Kernel:
     flops    floating point operations; an elementwise function counts as one
     chunks   how many pieces may run at the same time
     seconds  the shortest time that was seen, None if it was not measured
+    inside   of a loop, the kernels that run in each turn
     """
 
     number: int
@@ -30,6 +32,7 @@ class Kernel:
     chunks: int
     units: tuple
     seconds: float | None = None
+    inside: tuple = ()
 
     @property
     def llvm(self):
@@ -52,7 +55,7 @@ class Kernel:
         if self.seconds:
             speed, flow = self.flops / self.seconds / 1e9, self.nbytes / self.seconds / 1e9
             line += f" {self.seconds * 1e6:9.1f} µs {speed:7.1f} Gflop/s {flow:6.1f} GB/s"
-        return f"{line}  {fused}  → {made}"
+        return "\n    ".join([f"{line}  {fused}  → {made}", *map(str, self.inside)])
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ def _kernel(number, part, schedule, seconds):
         read = [a for a in part.node.inputs if a.shape is not None]
         made = [part.node]
         return Kernel(number, "library", (part.node.op.name,), (), _results(made), _bytes([*read, *made]), 0, 1, (), seconds)
+    if part.chunks == 0:
+        return _repeat(number, part, seconds)
     steps = [launch.step for launch in part.passes] or [part.step]
     local = steps[0].nest.local if part.passes else ()
     computed = [n for step in steps for n in _computed(schedule, step)]
@@ -107,6 +112,16 @@ def _kernel(number, part, schedule, seconds):
 
 def _results(nodes):
     return tuple((node.op.name, node.shape, str(node.dtype)) for node in nodes)
+
+
+def _repeat(number, part, seconds):
+    """A loop: its kernels are those of its body, in each turn."""
+    body, turns = part.body, part.body.loop.length or 1
+    inside = [_kernel(i, launch, body.schedule, None) for i, launch in enumerate(part.launches)]
+    nbytes, flops = (turns * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
+    ops = tuple(name for kernel in inside for name in kernel.ops)
+    made = _results(part.step.roots[1:])
+    return Kernel(number, "repeat", ops, (turns,), made, nbytes, flops, 1, tuple(part.units), seconds, tuple(inside))
 
 
 def _computed(schedule, step):

@@ -5,6 +5,7 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Symbol
 from ..core.value import Value
+from ..errors import TraceError
 from ..ops._arrays import arrays
 from .recorder import PICK, Recorder
 
@@ -32,6 +33,46 @@ class Gradient:
             self.start = self.now = value.grad
 
 
+class Attempt:
+    """The body of a loop while it is traced.
+
+    written  captures that the body writes to; those that are handed in hold leaves of the body meanwhile
+    states   for each of those handed in: (what it held before, its leaf, what it holds after one turn)
+    found    what those that are written to hold in the end, by identity
+    nodes    the nodes that were made
+    """
+
+    def __init__(self, trace, written):
+        self._trace, self.written, self.states = trace, list(written), []
+        self.found, self.nodes = {}, []
+
+    def __enter__(self):
+        trace = self._trace
+        self._held = {id(c): c.now for c in trace.captured()}
+        self._gradients = {key: g.now for key, g in trace.gradients.items()}
+        self._leaves = [Symbol(None, (), c.now.shape, c.now.dtype) for c in self.written]
+        for capture, leaf in zip(self.written, self._leaves, strict=True):
+            capture.now = leaf
+        trace.logs.append(self.nodes)
+        return self
+
+    def __exit__(self, kind, *_):
+        self._trace.logs.pop()
+        trace, handed_in = self._trace, {id(c) for c in self.written}
+        self.states = [(self._held[id(c)], leaf, c.now) for c, leaf in zip(self.written, self._leaves, strict=True)]
+        for capture in trace.captured():
+            before = self._held.get(id(capture), capture.start)
+            if capture.now is not before:
+                self.found[id(capture)] = capture.now
+            if capture.now is not before and id(capture) not in handed_in:
+                self.written.append(capture)
+            capture.now = before
+        found = {key: g.now for key, g in trace.gradients.items() if g.now is not g.start or key in self._gradients}
+        if kind is None and any(now is not self._gradients.get(key) for key, now in found.items()):
+            raise TraceError("backward() within the body of a loop would write to .grad in each turn; compute gradients there "
+                             "with rg.grad, or call backward() on what the loop returns")
+
+
 class Trace(Recorder):
     """Records ops as symbols.
 
@@ -43,6 +84,14 @@ class Trace(Recorder):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made = {}
+        #: Lists that note the nodes which are made.
+        self.logs = []
+
+    def node(self, op, args, shape, dtype):
+        made = super().node(op, args, shape, dtype)
+        for log in self.logs:
+            log.append(made)
+        return made
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""
@@ -117,6 +166,10 @@ class Trace(Recorder):
         """Take back what was changed outside the trace."""
         for undo in reversed(self._undo):
             undo()
+
+    def attempt(self, written=()):
+        """A context manager for the body of a loop: what it writes to tensors from outside is noted, and taken back."""
+        return Attempt(self, written)
 
     def changed(self):
         """The captures that hold something else at the end than at the start."""

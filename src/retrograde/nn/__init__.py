@@ -31,6 +31,7 @@ from .activation import (
     Threshold,
 )
 from .attention import MultiheadAttention
+from .cells import GRUCell, LSTMCell, RNNCell
 from .container import Flatten, Identity, ModuleDict, ModuleList, Sequential, Unflatten
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
@@ -81,6 +82,7 @@ from .pooling import (
     MaxPool2d,
     MaxPool3d,
 )
+from .recurrent import GRU, LSTM, RNN
 from .resizing import (
     ChannelShuffle,
     Fold,

@@ -36,7 +36,7 @@ def _run(function, args, kwargs):
     if not places:
         return build(outputs)
     inputs, build_inputs = tree.flatten((args, kwargs))
-    parents = _outside([outputs[i].record for i in places], start)
+    parents = outside([outputs[i].record for i in places], start)
     call = _Segment(function, inputs, build_inputs, parents, places, draws)
     record = Record(call, parents, tuple([x.data if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
@@ -46,7 +46,7 @@ def _run(function, args, kwargs):
     return build(outputs)
 
 
-def _outside(records, start):
+def outside(records, start):
     """The records made before `start` that `records` depend on directly: where the checkpointed part begins."""
     inside = {record for record in ancestors(records, start) if record.order >= start}
     found = dict.fromkeys(

@@ -17,8 +17,8 @@ _WAIT, _AWAKEN = 128, 129  # FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAKE | FUTEX
 _PATIENCE = 2047
 
 
-#: Running the steps of a program. A step is four words: its function, its slots, how many chunks it has, and whether it
-#: writes what lasts, so that it must not run once a check has failed.
+#: Running the steps of a program. A step is four words: its function, its slots, how many chunks it has (0 for a loop, which
+#: runs steps of its own), and whether it writes what lasts, so that it must not run once a check has failed.
 RUNNER = """
 define internal void @serial(ptr %function, ptr %table, ptr %slots, i64 %count) {
 entry:
@@ -33,7 +33,7 @@ out:
   ret void
 }
 
-define void @retrograde_run(ptr %table, ptr %steps, i64 %count) {
+define i1 @retrograde_steps(ptr %table, ptr %steps, i64 %count) {
 entry:
   %pool = load ptr, ptr %table, align 8
   %flag.place = getelementptr ptr, ptr %table, i64 1
@@ -59,8 +59,12 @@ step:
   %stops = icmp ne i64 %must.stop, 0
   br i1 %stops, label %end, label %run
 run:
-  %is.one = icmp eq i64 %chunks, 1
-  br i1 %is.one, label %one, label %many
+  switch i64 %chunks, label %many [ i64 1, label %one
+                                    i64 0, label %repeat ]
+repeat:
+  %has.shared = call i1 %function(ptr %table, ptr %slots)
+  %either = or i1 %was.shared, %has.shared
+  br label %next
 one:
   call void %function(ptr %table, ptr %slots, i64 0)
   br label %next
@@ -68,10 +72,16 @@ many:
   call void @parallel(ptr %pool, ptr %function, ptr %table, ptr %slots, i64 %chunks)
   br label %next
 next:
-  %is.shared = phi i1 [ %was.shared, %one ], [ true, %many ]
+  %is.shared = phi i1 [ %was.shared, %one ], [ true, %many ], [ %either, %repeat ]
   %i.next = add i64 %i, 1
   br label %look
 end:
+  ret i1 %was.shared
+}
+
+define void @retrograde_run(ptr %table, ptr %steps, i64 %count) {
+  %pool = load ptr, ptr %table, align 8
+  %was.shared = call i1 @retrograde_steps(ptr %table, ptr %steps, i64 %count)
   br i1 %was.shared, label %rest, label %out
 rest:
   call void @rest(ptr %pool)

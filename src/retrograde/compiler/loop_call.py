@@ -1,0 +1,69 @@
+"""Loop calls: loops that run turn by turn from Python, since something in their body has no lowering."""
+
+import numpy as np
+
+from ..core.symbol import Symbol
+from .lower import lower, replaced
+from .ways import new_program
+
+
+class LoopCall:
+    """A step that runs a loop: its body is a program, which is called for each turn."""
+
+    step, unit, chunks = None, None, 1
+
+    def __init__(self, step):
+        self.node, self._picks = step.roots[0], step.roots[1:]
+        self._loop, self._program = self.node.op, None
+
+    def run(self, arrays):
+        """Compute the wanted results of the loop into their places in `arrays`."""
+        node = self.node
+        starts, stacks, captured, count = replaced(node.args, lambda a: self._array(a, arrays))
+        if self._program is None:
+            self._prepare()
+        fixed = [a for a, is_leaf in zip(captured, self._is_leaf, strict=True) if is_leaf]
+        self._turns(starts, stacks, [_contiguous(a) for a in fixed], count, arrays)
+
+    def _prepare(self):
+        loop = self._loop
+        known = loop.body(self.node.args[2])
+        self._wanted = [(pick, *loop.results[pick.args[1]]) for pick in self._picks]
+        made = [which for _, kind, which in self._wanted if kind == "stack"]
+        outputs = [*[c.out for c in loop.carries], *made, *([] if loop.condition is None else [loop.condition])]
+        leaves = [c.leaf for c in loop.carries] + [known[id(node)][1] for node, _ in loop.stacks]
+        captured = [known[id(node)][1] for node in loop.captured]
+        self._is_leaf = [isinstance(leaf, Symbol) for leaf in captured]
+        leaves += [leaf for leaf in captured if isinstance(leaf, Symbol)]
+        self._program = new_program(leaves, [], lower(outputs, known), [])
+
+    def _turns(self, starts, stacks, fixed, count, arrays):
+        loop, carried, turn = self._loop, [_contiguous(a) for a in starts], 0
+        length = int(count) if loop.length is None else loop.length
+        histories = [(arrays[pick], which) for pick, kind, which in self._wanted if kind == "history"]
+        made = [arrays[pick] for pick, kind, _ in self._wanted if kind == "stack"]
+        for array, which in histories:
+            array[length if loop.reverse else 0] = carried[which]
+        while turn < length:
+            place = length - 1 - turn if loop.reverse else turn
+            rows = [_contiguous(s[r.first + place]) for s, (_, r) in zip(stacks, loop.stacks, strict=True)]
+            found = self._program([*carried, *rows, *fixed])
+            carried, others = found[: len(carried)], found[len(carried) :]
+            for array, which in histories:
+                array[place + (not loop.reverse)] = carried[which]
+            for array, row in zip(made, others, strict=False):
+                array[place] = row
+            turn += 1
+            if loop.condition is not None and not others[-1]:
+                break
+        for pick, kind, which in self._wanted:
+            if kind == "final":
+                np.copyto(arrays[pick], carried[which])
+
+    def _array(self, node, arrays):
+        """The array of a node: in memory, or a view of what is."""
+        return arrays[node] if node in arrays else node.op.kernel(self._array(node.args[0], arrays), *node.args[1:])
+
+
+def _contiguous(array):
+    return np.ascontiguousarray(array).reshape(np.shape(array))  # NumPy makes a number an array of one axis

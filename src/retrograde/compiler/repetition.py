@@ -1,0 +1,152 @@
+"""Repetition: the op of a loop in a graph. Its body is a graph of its own, which is compiled once, however often it runs.
+
+The body is recorded by the trace that records everything else. What in it depends on nothing that changes from turn to turn
+is therefore outside of the loop: it is computed once, and the loop captures it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.symbol import Symbol, symbols_in
+from .recorder import PICK
+from .simplify import is_uniform
+
+#: Ops that a loop in reverse rather does again than read what they gave from memory: they move numbers, no more.
+_MOVES = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis", "shrink",
+                    "getitem", "positive", "contiguous", "negative", "astype"])
+
+
+class Rows(NamedTuple):
+    """What a node of the body is in each turn: the rows of a stack, from row `first` on."""
+
+    stack: object
+    first: int
+
+
+class Carry(NamedTuple):
+    """What a loop carries from turn to turn: its leaf in the body, where it starts, and the node of its next value."""
+
+    leaf: Symbol
+    start: object
+    out: object
+
+
+class Loop:
+    """The op of one loop.
+
+    length     how many turns there are, None where that is known only when it runs: then `count`, a number of int64, says how
+               many at most, and `condition`, a node of the body, whether there is another one
+    carries    what is carried, as `Carry`
+    stacks     (leaf or other node of the body, `Rows`): what each turn is handed
+    made       nodes of the body that others may want to know, each turn's beside the others
+    reverse    whether the first turn has the last rows
+    inside     nodes that belong to the body even if they are the same in each turn, since it may not run at all
+    """
+
+    name, family, expansion, broadcasts = "loop", "loop", None, False
+
+    def __init__(self, length, carries, stacks, made, reverse=False, count=None, condition=None, inside=()):
+        self.length, self.reverse, self.condition = length, reverse, condition
+        self.carries, self.stacks = list(carries), list(stacks)
+        cuts = [*[c.leaf for c in self.carries], *[node for node, _ in self.stacks]]
+        roots = [*[c.out for c in self.carries], *made, condition]
+        self.nodes, self.captured = _explored([r for r in roots if isinstance(r, Symbol)], cuts, inside)
+        operands = tuple(c.start for c in self.carries), tuple(rows.stack for _, rows in self.stacks), tuple(self.captured), count
+        self.symbol = Symbol(self, operands, None, None)
+        #: What the loop leaves: (kind, which) with kind "final", "history" or "stack".
+        self.results, self._picks = [], {}
+
+    def final(self, number):
+        """What carry `number` is after the last turn."""
+        leaf = self.carries[number].leaf
+        return self._result(("final", number), leaf.shape, leaf.dtype)
+
+    def stacked(self, node):
+        """The `Rows` of a node that changes from turn to turn."""
+        for known, rows in self.stacks:
+            if known is node:
+                return rows
+        for number, carry in enumerate(self.carries):
+            if carry.leaf is node or carry.out is node:
+                history = self._result(("history", number), (self.length + 1, *node.shape), node.dtype)
+                return Rows(history, int((carry.leaf is node) is self.reverse))
+        return Rows(self._result(("stack", node), (self.length, *node.shape), node.dtype), 0)
+
+    def _result(self, key, shape, dtype):
+        if key not in self._picks:
+            self._picks[key] = Symbol(PICK, (self.symbol, len(self.results)), shape, dtype)
+            self.results.append(key)
+        return self._picks[key]
+
+    def frontier(self, roots):
+        """The nodes of this body from which `roots`, graphs on top of it, are to be computed elsewhere.
+
+        Views are cheaper to look through again than to keep beside what they show.
+        """
+        found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
+        leaves = {c.leaf for c in self.carries} | {node for node, _ in self.stacks}
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            # Results of a loop within the body may have been asked for after this loop was made.
+            is_ours = node in self.nodes or (node.op is PICK and node.args[0] in self.nodes)
+            if is_ours and (node in leaves or not _is_move(node)):
+                found[node] = True
+            else:
+                stack.extend(node.inputs)
+        return list(found)
+
+    def leaves_below(self, roots):
+        """The leaves of this body that `roots` depend on."""
+        leaves = {c.leaf for c in self.carries} | {node for node, _ in self.stacks}
+        found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                found.update({node: True} if node in leaves else {})
+                stack.extend(() if node in leaves else node.inputs)
+        return list(found)
+
+    def body(self, captured):
+        """What stands for the nodes of the body that it does not compute, by identity: leaves, or constants.
+
+        captured  what the captured nodes became in the graph outside
+        """
+        known = {}
+        for node, _ in self.stacks:
+            known[id(node)] = node, node if node.op is None else Symbol(None, (), node.shape, node.dtype)
+        for node, found in zip(self.captured, captured, strict=True):
+            is_constant = isinstance(found, np.ndarray) and is_uniform(found)
+            known[id(node)] = node, found if is_constant else Symbol(None, (), node.shape, node.dtype)
+        return known
+
+
+def _is_move(node):
+    return node.shape is not None and node.op is not None and node.op.name in _MOVES and len(node.inputs) == 1
+
+
+def _explored(roots, cuts, inside):
+    """The nodes that change from turn to turn, or are `inside` anyway, and those that they need and that do not."""
+    inside = set(inside)
+    changing, captured, done = set(cuts), {}, set(cuts)
+    stack = list(roots)
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        waiting = [a for a in node.inputs if a not in done]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        done.add(node)
+        if node in inside or any(a in changing for a in node.inputs):
+            changing.add(node)
+            captured.update(dict.fromkeys(a for a in symbols_in(node.args) if a not in changing))
+    captured.update(dict.fromkeys(r for r in roots if r not in changing))
+    return changing, list(captured)

@@ -1,0 +1,139 @@
+"""Branches in a trace: two functions, of which the compiled code runs one.
+
+A branch is a loop of one turn or none. The derivative is another choice: each function is traced again and walked back.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from .. import tree
+from ..compiler.repetition import Carry, Loop
+from ..core.gradient import gradient
+from ..core.mode import enable_grad, is_recording, no_grad
+from ..core.symbol import Symbol
+from ..core.value import Projection, Record, Value, tick
+from ..dtypes import is_float
+from ..errors import DTypeError, ShapeError
+from ..ops._arrays import arrays
+from ..ops.comparisons import logical_not
+from ..ops.movements import reshape
+from ..ops.random import Draws
+from .carried import dtype_of, shape_of, told
+from .checkpoint import outside
+
+
+def traced_cond(tracer, predicate, true_function, false_function):
+    """What the function gives that `predicate` chooses."""
+    builders, structures = [], []
+
+    def flat(function):
+        returned = function()
+        leaves, build = tree.flatten(returned)
+        builders.append(build)
+        structures.append(tree.structure(returned))
+        return leaves
+
+    def check(true, false):
+        if structures[0] != structures[1]:
+            raise ShapeError(f"both branches of cond must return the same structure, got {told(builders[0](true))} and "
+                             f"{told(builders[1](false))}")
+        for i, (x, y) in enumerate(zip(true, false, strict=True)):
+            _check_leaf(i, x, y)
+
+    found = _chosen(tracer, predicate, [partial(flat, true_function), partial(flat, false_function)], check)
+    return builders[0](found)
+
+
+def _check_leaf(i, x, y):
+    if shape_of(x) != shape_of(y):
+        raise ShapeError(f"both branches of cond must return the same shapes, got {shape_of(x)} and {shape_of(y)} for leaf {i}")
+    if dtype_of(x) != dtype_of(y):
+        raise DTypeError(f"both branches of cond must return the same dtypes, got {dtype_of(x)} and {dtype_of(y)} for leaf {i}; "
+                         "convert one by .astype")
+
+
+def _chosen(tracer, predicate, functions, check):
+    """The list that the chosen of two functions gives. None in it stands for zeros."""
+    start, traced, parents, draws = tick(), [], {}, [Draws(), Draws()]
+    for function, drawn in zip(functions, draws, strict=True):
+        with tracer.attempt() as attempt, drawn.recorded():
+            leaves = function()
+        traced.append((leaves, attempt))
+        records = [x.record for x in leaves if isinstance(x, Value) and x.record is not None]
+        parents.update(dict.fromkeys(outside(records, start)))
+    check(*[leaves for leaves, _ in traced])
+    pairs = list(zip(*[leaves for leaves, _ in traced], strict=True))
+    places = [i for i, pair in enumerate(pairs) if any([x is not None for x in pair])]
+    is_linked = [any([isinstance(x, Value) and x.record is not None for x in pairs[i]]) for i in places]
+    with no_grad():
+        values = _run(tracer, predicate, [([_filled(pairs[i], k) for i in places], traced[k][1]) for k in (0, 1)])
+    is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
+    if is_recording() and any(is_linked) and parents:
+        call = _Choice(tracer, predicate.detach(), functions, tuple(parents), places, draws)
+        record = Record(call, tuple(parents), ())
+        values = [arrays.kind(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
+    found: list = [None] * len(pairs)
+    for i, value in zip(places, values, strict=True):
+        found[i] = value
+    return found
+
+
+def _filled(pair, which):
+    """One of a pair, or zeros in the shape of the other."""
+    value, other = pair[which], pair[1 - which]
+    return np.broadcast_to(np.zeros((), dtype_of(other)), shape_of(other)) if value is None else value
+
+
+def _run(tracer, predicate, chosen):
+    """The results of the chosen branch; what it writes to tensors from outside is written."""
+    written = list({id(c): c for _, attempt in chosen for c in attempt.written}.values())
+    nodes = [
+        [*[tracer.symbol(x) if isinstance(x, Value) else np.asarray(x) for x in leaves],
+         *[attempt.found.get(id(c), c.now) for c in written]]
+        for leaves, attempt in chosen
+    ]
+    truth = reshape(predicate, ()).astype(bool)
+    found = [np.broadcast_to(np.zeros((), n.dtype), n.shape) for n in nodes[0]]
+    for outs, (_, attempt), is_chosen in zip(nodes, chosen, (truth, logical_not(truth)), strict=True):
+        leaves = [Symbol(None, (), n.shape, n.dtype) for n in outs]
+        carries = [Carry(*parts) for parts in zip(leaves, found, outs, strict=True)]
+        loop = Loop(None, carries, [], [], count=tracer.symbol(is_chosen.astype("int64")), inside=attempt.nodes)
+        found = [loop.final(i) for i in range(len(carries))]
+    split = len(found) - len(written)
+    for capture, final in zip(written, found[split:], strict=True):
+        capture.now = final
+    return [arrays.kind(node) for node in found[:split]]
+
+
+class _Choice:
+    """The op of one choice: its rule makes the same choice between the derivatives of both functions."""
+
+    rules, name, algebra = None, "cond", arrays
+    # Not an attribute: an object that holds itself is freed by the cycle collector only.
+    joint = property(lambda self: self)
+
+    def __init__(self, tracer, predicate, functions, parents, places, draws):
+        self._tracer, self._predicate, self._functions = tracer, predicate, functions
+        self._parents, self._places, self._draws = parents, places, draws
+
+    def revived(self, record):
+        """Nothing is saved: the functions are traced again."""
+        return record.saved
+
+    def function(self, g, needs):
+        """The gradients of all that the functions depend on from those of their results."""
+        is_again = is_recording()
+        pulled = [partial(self._pulled, *pair, g, needs, is_again) for pair in zip(self._functions, self._draws, strict=True)]
+        found = iter(_chosen(self._tracer, self._predicate, pulled, lambda *_: None))
+        return tuple([next(found) if needed else None for needed in needs])
+
+    def _pulled(self, function, draws, g, needs, is_again):
+        with enable_grad(), draws.replayed():
+            outputs = function()
+        pairs = [(outputs[i], c) for i, c in zip(self._places, g, strict=True)
+                 if c is not None and isinstance(outputs[i], Value) and outputs[i].record is not None]
+        targets = [p.algebra.kind(None, p) for p, needed in zip(self._parents, needs, strict=True) if needed]
+        if not pairs:
+            return [None] * len(targets)
+        return gradient([o for o, _ in pairs], targets, [c for _, c in pairs], create_graph=is_again, stops_at_targets=True)

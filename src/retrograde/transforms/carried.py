@@ -1,0 +1,69 @@
+"""What bodies of loops return, checked: what is carried must keep its structure, its shapes and its dtypes."""
+
+import numpy as np
+
+from .. import tree
+from ..core.value import Value
+from ..errors import ArgumentError, DTypeError, ShapeError
+
+
+def checked_pair(returned):
+    """What the body of a scan returned, if it is two things."""
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise ArgumentError(f"the function of a scan must return (carry, y), got {type(returned).__name__}; y may be None")
+    return returned
+
+
+def check_carry(before, after):
+    """Raise unless `after`, what a body made of the carry `before`, may be carried on; the error names the leaf."""
+    if tree.structure(before) != tree.structure(after):
+        raise ShapeError(f"the body must return a carry of the structure it was given, {told(before)}, got {told(after)}")
+    for path, old, new in zip(_paths(before), tree.leaves(before), tree.leaves(after), strict=True):
+        if shape_of(old) != shape_of(new):
+            raise ShapeError(f"the carry must keep its shape: {path} was {shape_of(old)} and became {shape_of(new)}; "
+                             "start with what has the shape of the result, or reduce it in the body")
+        if not is_number(old) and dtype_of(old) != dtype_of(new):
+            raise DTypeError(f"the carry must keep its dtype: {path} was {dtype_of(old)} and became {dtype_of(new)}; "
+                             f"start with one of {dtype_of(new)}, or convert it in the body by .astype")
+
+
+def is_number(leaf):
+    """Whether a leaf is a plain Python number, which takes the dtype of what is made of it."""
+    return leaf.__class__ in (bool, int, float, complex)
+
+
+def shape_of(leaf):
+    """The shape of a leaf: a value, an array or a number."""
+    return leaf.shape if isinstance(leaf, Value) else np.shape(leaf)
+
+
+def dtype_of(leaf):
+    """The dtype of a leaf."""
+    return leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
+
+
+def _paths(carry):
+    """For each leaf, in words, where it stands."""
+    found = []
+
+    def walk(part, path):
+        if part is None:
+            return
+        if isinstance(part, dict):
+            items = [(f"{path}[{key!r}]", value) for key, value in part.items()]
+        elif isinstance(part, (list, tuple)):
+            items = [(f"{path}[{i}]", value) for i, value in enumerate(part)]
+        else:
+            leaves = tree.leaves(part)
+            found.extend([path] if len(leaves) == 1 else [f"{path}, leaf {i}" for i in range(len(leaves))])
+            return
+        for name, value in items:
+            walk(value, name)
+
+    walk(carry, "carry")
+    return found
+
+
+def told(carry):
+    """A tree in words, with dtypes and shapes for leaves."""
+    return repr(tree.map(lambda leaf: f"{dtype_of(leaf)}{list(shape_of(leaf))}", carry)).replace("'", "")

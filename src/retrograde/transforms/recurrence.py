@@ -1,0 +1,252 @@
+"""Recurrence: a loop in a trace. Its body is recorded once; its derivative is another loop, which runs the other way.
+
+The body of the derivative is the derivative of the body: the same walk through the same records, with the cotangents of a turn
+as leaves. What it reads of the body forward is either computed again from what was carried, or kept from turn to turn.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..compiler.repetition import Carry, Loop, Rows
+from ..core.gradient import gradient
+from ..core.graph import ancestors
+from ..core.mode import enable_grad, is_recording, no_grad
+from ..core.symbol import Symbol
+from ..core.value import Projection, Record, Value, tick
+from ..dtypes import is_float
+from ..errors import GraphError
+from ..ops._arrays import arrays
+from ..ops.movements import broadcast_to
+from ..tensor.creation import asarray
+from ..tensor.tensor import Tensor
+from .turns import sum_over_turns
+
+
+@dataclass
+class Carried:
+    """One thing that is carried: where it starts (None for zeros), its leaf in the body, and what it becomes."""
+
+    start: Any
+    node: Any
+    leaf: Value
+    out: Any = None
+
+
+@dataclass
+class Recurrence:
+    """A loop in a trace, and the op of its record.
+
+    length, count  the number of turns, or a node that holds the greatest number of turns
+    windows        the times during which records of the body were made: all others are outside of it
+    carries        what is carried
+    handed         (leaf, value whose row it stands for)
+    made           what the body gives for each turn: values of the body; of a loop without a length, whether it goes on
+    bindings       (node of the body, the rows that stand for it)
+    finals         what is carried after the last turn
+    stacked        what `made` was in all turns
+
+    Once it is finished with a record: the `outside` records that its body depends on, and by their numbers the carries through
+    which a derivative flows (`flowing`), those of them that start with what has a history (`starts`), and those handed in
+    whose gradient is wanted (`rows`); `width` is the number of its results, in which the history of each carry counts too.
+    """
+
+    tracer: Any
+    length: int
+    reverse: bool
+    is_checkpoint: bool
+    windows: list = field(default_factory=list)
+    carries: list = field(default_factory=list)
+    handed: list = field(default_factory=list)
+    made: list = field(default_factory=list)
+    count: Any = None
+    bindings: list = field(default_factory=list)
+    loop: Any = None
+    finals: list = field(default_factory=list)
+    stacked: list = field(default_factory=list)
+    outside: list = field(default_factory=list)
+    flowing: list = field(default_factory=list)
+    starts: list = field(default_factory=list)
+    rows: list = field(default_factory=list)
+    width: int = 0
+
+    rules, name, algebra = None, "scan", arrays
+    # Not an attribute: an object that holds itself is freed by the cycle collector only.
+    joint = property(lambda self: self)
+
+    def node(self, value):
+        """The node of a value, or a constant."""
+        return self.tracer.symbol(value) if isinstance(value, Value) else np.asarray(value)
+
+    def close(self, bindings, others=()):
+        """The loop, once its body is known; `others` are nodes that will be asked for."""
+        carries = [Carry(c.leaf.data, c.node, self.node(c.out)) for c in self.carries]
+        nodes = [self.node(y) for y in self.made]
+        if self.length is None:
+            return Loop(None, carries, bindings, [], count=self.count, condition=nodes[0])
+        return Loop(self.length, carries, bindings, [*nodes, *others], self.reverse)
+
+    def finish(self, loop):
+        """Find the values that the loop gives."""
+        self.loop = loop
+        self.finals = [arrays.kind(loop.final(i)) for i in range(len(self.carries))]
+        self.stacked = [] if self.length is None else [self._rows_of(y) for y in self.made]
+
+    def _rows_of(self, y):
+        node = self.node(y)
+        if isinstance(node, Symbol) and node in self.loop.nodes:
+            return self.view(self.loop.stacked(node))
+        return broadcast_to(y, (self.length, *node.shape))
+
+    def view(self, rows):
+        """A stack's rows as a value."""
+        whole = arrays.kind(rows.stack) if isinstance(rows.stack, Symbol) else rows.stack
+        if whole.shape[0] == self.length:
+            return whole
+        with no_grad():
+            return whole[rows.first : rows.first + self.length]
+
+    def _is_inside(self, record):
+        return any([start <= record.order <= end for start, end in self.windows])
+
+    def link(self):
+        """Give the results their history."""
+        leaves = {c.leaf.record: c.start for c in self.carries if c.leaf.record is not None}
+        leaves |= {leaf.record: value for leaf, value in self.handed if leaf.record is not None}
+        outs, made = [c.out for c in self.carries], [] if self.length is None else self.made
+        roots = [v.record for v in (*outs, *made) if isinstance(v, Value) and v.record is not None]
+        inside = [r for r in ancestors(roots, self.windows[0][0]) if self._is_inside(r)] if roots else []
+        outside = dict.fromkeys(p for r in inside for p in r.parents if p is not None and not self._is_inside(p))
+        outside.update(dict.fromkeys(r for r in roots if not self._is_inside(r)))
+        needed = {r for r, value in leaves.items() if isinstance(value, Value) and value.record is not None} | set(outside)
+        flows = self._flowing(inside, needed)
+        if not flows:
+            return
+        self.outside = list(outside)
+        self.flowing = [i for i, c in enumerate(self.carries) if c.leaf.record in flows]
+        self.rows = [i for i, (leaf, value) in enumerate(self.handed) if leaf.record in needed and leaf.record is not None]
+        self.starts = [i for i in self.flowing if getattr(self.carries[i].start, "record", None) is not None]
+        parents = [*[self.carries[i].start.record for i in self.starts], *[self.handed[i][1].record for i in self.rows], *outside]
+        record, self.width = Record(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
+        for i, c in enumerate(self.carries):
+            if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
+                self.finals[i] = arrays.kind(self.finals[i].data, Projection(record, i, self.width))
+        for j, y in enumerate(made):
+            if isinstance(y, Value) and y.record in flows and y.record is not None and self._is_inside(y.record):
+                data = self.tracer.symbol(self.stacked[j])
+                self.stacked[j] = arrays.kind(data, Projection(record, len(outs) + j, self.width))
+
+    def _flowing(self, inside, needed):
+        """The records through which a derivative flows that something outside may want."""
+        flows = set(needed)
+        while True:
+            for record in inside:
+                if not flows.isdisjoint(record.parents):
+                    flows.add(record)
+            more = {c.leaf.record for c in self.carries if c.leaf.record is not None and isinstance(c.out, Value)
+                    and c.out.record in flows} - flows
+            if not more:
+                return flows - {None}
+            flows |= more
+
+    # The derivative.
+    def revived(self, record):
+        """The record itself, so that what was carried can be differentiated again."""
+        return (record,)
+
+    def function(self, g, needs, *saved):
+        """The gradients of what the loop depends on, from those of what it gives."""
+        if self.length is None:
+            raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit, "
+                             "since nobody knows how many steps to keep; use rg.scan, or bounds that are numbers")
+        is_again, start = is_recording(), tick()
+        back = Recurrence(self.tracer, self.length, not self.reverse, self.is_checkpoint)
+        outputs, seeds = self._seeds(back, g, is_again)
+        wanted = needs[len(self.starts) + len(self.rows) :]
+        outside = [r for r, is_wanted in zip(self.outside, wanted, strict=True) if is_wanted]
+        targets = [self.carries[i].leaf for i in self.flowing] + [self.handed[i][0] for i in self.rows]
+        targets += [r.algebra.kind(None, r) for r in outside]
+        found = gradient(outputs, targets, seeds, create_graph=is_again, stops_at_targets=True)
+        found = [None if c is None else c if isinstance(c, Value) else asarray(np.asarray(c)) for c in found]
+        split, end = len(self.flowing), len(self.flowing) + len(self.rows)
+        for carry, c in zip(back.carries, found[:split], strict=True):
+            carry.out = _zeros(carry.leaf) if c is None else c
+        back.made = [_zeros(self.handed[i][0]) if c is None else c for i, c in zip(self.rows, found[split:end], strict=True)]
+        sums = self._with_sums(back, found[end:], start, is_again, saved)
+        sums = dict(zip(outside, sums, strict=True))
+        of_starts = [back.finals[self.flowing.index(i)] for i in self.starts]
+        return (*of_starts, *back.stacked[: len(self.rows)], *[sums.get(r) for r in self.outside])
+
+    def _seeds(self, back, g, is_again):
+        """What the walk through the body starts from: outputs, and leaves for their cotangents."""
+        outputs, seeds, count = [], [], len(self.carries)
+        for i in self.flowing:
+            c, given = self.carries[i], g[i]
+            node = _zeros(c.leaf) if given is None else self.node(given)
+            leaf = _seed(c.leaf, is_again)
+            back.carries.append(Carried(given, node, leaf))
+            if isinstance(c.out, Value) and c.out.record is not None:
+                outputs, seeds = [*outputs, c.out], [*seeds, leaf]
+        values = [*self.made, *[c.leaf for c in self.carries]]
+        for value, given in zip(values, g[count:], strict=True):
+            if given is not None:
+                leaf = _seed(value, is_again)
+                back.handed.append((leaf, given))
+                back.bindings.append((leaf.data, Rows(self.node(given), 0)))
+                outputs, seeds = [*outputs, value], [*seeds, leaf]
+        return outputs, seeds
+
+    def _with_sums(self, back, found, start, is_again, saved):
+        """Finish the loop `back`; the sums over all turns of the cotangents `found`."""
+        if is_again:
+            return self._accumulated(back, found, start, *saved)
+        nodes = [None if c is None else self.node(c) for c in found]
+        trial = self._closed(back, [n for n in nodes if isinstance(n, Symbol)])
+        plans: list = [None if n is None else sum_over_turns(n, trial.nodes) for n in nodes]
+        with no_grad():
+            totals = [self._accumulate(back, c, False) if c is not None and plan is None else None
+                      for c, plan in zip(found, plans, strict=True)]
+            back.finish(self._closed(back, [n for plan in plans if plan is not None for n in plan.needed]))
+            return [plan.build(back) if plan is not None else None if total is None else back.finals[total]
+                    for plan, total in zip(plans, totals, strict=True)]
+
+    def _accumulated(self, back, found, start, record):
+        """`_with_sums` where all can be differentiated again."""
+        with enable_grad():
+            totals = [None if c is None else self._accumulate(back, c, True) for c in found]
+        for i, c in enumerate(self.carries):
+            if c.leaf.record is not None:
+                place = len(self.carries) + len(self.made) + i
+                link = Projection(record, place, self.width) if i in self.flowing else None
+                history = self.view(self.loop.stacked(c.leaf.data))
+                back.handed.append((c.leaf, arrays.kind(self.tracer.symbol(history), link)))
+        back.handed += self.handed
+        back.windows = [*self.windows, (start, tick())]
+        back.finish(self._closed(back, []))
+        back.link()
+        return [None if total is None else back.finals[total] for total in totals]
+
+    @staticmethod
+    def _accumulate(back, c, is_again):
+        """Carry the sum of `c` along; its number among the carries."""
+        total = _seed(c, is_again)
+        back.carries.append(Carried(None, _zeros(c), total, total + c))
+        return len(back.carries) - 1
+
+    def _closed(self, back, others):
+        """The loop of `back`, which reads what it needs of this one."""
+        roots = [*[self.node(c.out) for c in back.carries], *[self.node(y) for y in back.made], *others]
+        below = self.loop.leaves_below if self.is_checkpoint else self.loop.frontier
+        return back.close([*back.bindings, *[(node, self.loop.stacked(node)) for node in below(roots)]], others)
+
+
+def _zeros(like):
+    """Zeros in the shape and dtype of a value."""
+    return np.broadcast_to(np.zeros((), like.dtype), like.shape)
+
+
+def _seed(like, is_again):
+    leaf = Tensor(Symbol(None, (), like.shape, like.dtype))
+    leaf.requires_grad = is_again
+    return leaf

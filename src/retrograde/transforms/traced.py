@@ -1,0 +1,115 @@
+"""Loops in a trace: bodies are called once, on values that stand for what is another array in each turn."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..compiler.repetition import Rows
+from ..core.mode import no_grad
+from ..core.symbol import Symbol
+from ..core.value import Value, tick
+from ..dtypes import is_float
+from ..errors import ShapeError
+from ..ops.comparisons import where
+from ..ops.movements import reshape
+from ..tensor.creation import asarray
+from ..tensor.tensor import Tensor
+from .carried import check_carry, checked_pair, dtype_of, is_number, shape_of
+from .recurrence import Carried, Recurrence
+
+#: More steps than any loop takes.
+_ENDLESS = 1 << 62
+
+
+def traced_scan(tracer, f, init, leaves, build, count, reverse, is_checkpoint=False):
+    """`scan` in a trace; with `is_checkpoint`, the backward pass keeps only what is carried."""
+    starts, build_carry = tree.flatten(init)
+    starts = _settled_starts(tracer, f, starts, build_carry, leaves, build)
+    rebuild: Any = None
+
+    def call(carried, rows):
+        nonlocal rebuild
+        carry, y = checked_pair(f(build_carry(carried), build(rows)))
+        check_carry(build_carry(starts), carry)
+        ys, rebuild = tree.flatten(y)
+        return tree.leaves(carry), ys
+
+    loop = recorded(tracer, call, starts, leaves, count, reverse, is_checkpoint)
+    return build_carry(loop.finals[: len(starts)]), rebuild(loop.stacked)
+
+
+def _settled_starts(tracer, f, starts, build_carry, leaves, build):
+    """The carry at the start; numbers of Python's as tensors of the dtype that the body makes of them."""
+    if not any(map(is_number, starts)):
+        return starts
+    with tracer.attempt():
+        carried = [x if is_number(x) else _leaf(shape_of(x), dtype_of(x))[0] for x in starts]
+        rows = [_leaf(x.shape[1:], x.dtype)[0] for x in leaves]
+        after = tree.leaves(checked_pair(f(build_carry(carried), build(rows)))[0])
+    if len(after) != len(starts):
+        return starts
+    dtypes = [asarray(y).dtype if is_number(y) else dtype_of(y) for y in after]
+    return [np.asarray(x, dtype) if is_number(x) else x for x, dtype in zip(starts, dtypes, strict=True)]
+
+
+def _leaf(shape, dtype):
+    """A value for what is another array in each turn, and its node."""
+    node = Symbol(None, (), tuple(shape), dtype)
+    value = Tensor(node)
+    if is_float(dtype):
+        value.requires_grad = True
+    return value, node
+
+
+def traced_while(tracer, condition, body, init):
+    """`while_loop` in a trace."""
+    starts, build = tree.flatten(init)
+    starts = _settled_starts(tracer, lambda carry, _: (body(carry), None), starts, build, [], list)
+
+    def call(carried, _):
+        carry = body(build(carried))
+        check_carry(build(starts), carry)
+        return tree.leaves(carry), [_truth(condition(carry))]
+
+    goes_on = _truth(condition(build([asarray(x) for x in starts])))
+    with no_grad():
+        count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
+    loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
+    return build(loop.finals[: len(starts)])
+
+
+def _truth(found):
+    """The answer of a condition, as a value without axes."""
+    if shape_of(found) not in ((), (1,)):
+        raise ShapeError(f"the condition of while_loop must give one truth value, got shape {shape_of(found)}; use rg.all or "
+                         "rg.any")
+    return reshape(asarray(found).detach(), ()).astype(bool)
+
+
+def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count=None):
+    """The loop of a body: `call(carried, rows)` returns what is carried on, and what is stacked.
+
+    What the body writes to tensors from outside, such as the state of a generator, is carried along as well.
+    """
+    made = Recurrence(tracer, length, reverse, is_checkpoint, count=count)
+    stacks = [x if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
+    written: list = []
+    while True:
+        start = tick()
+        made.carries = [Carried(x, made.node(x), _leaf(shape_of(x), dtype_of(x))[0]) for x in starts]
+        made.handed = [(_leaf(x.shape[1:], x.dtype)[0], x) for x in stacks]
+        with tracer.attempt(written) as attempt:
+            outs, made.made = call([c.leaf for c in made.carries], [leaf for leaf, _ in made.handed])
+        if len(attempt.written) == len(written):
+            break
+        written = attempt.written
+    for carried, out in zip(made.carries, outs, strict=True):
+        carried.out = out
+    made.carries += [Carried(None, now, Tensor(leaf), Tensor(out)) for now, leaf, out in attempt.states]
+    made.windows = [(start, tick())]
+    made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
+    made.link()
+    for capture, final in zip(written, made.finals[len(starts) :], strict=True):
+        capture.now = final.data
+    return made

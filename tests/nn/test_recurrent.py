@@ -1,0 +1,92 @@
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from nn.recurrent_cases import CASES, CELLS, drawn, figures
+from retrograde import nn
+from retrograde.errors import ArgumentError, DTypeError, ShapeError
+
+RECORD = Path(__file__).parent / "recurrent.npz"
+
+
+@pytest.mark.parametrize("number", range(len(CASES) + len(CELLS)), ids=lambda i: str([*CASES, *CELLS][i]))
+def test_outputs_and_gradients_are_those_that_torch_gave(number):
+    with np.load(RECORD) as record:
+        for i, array in enumerate(figures(rg, [*CASES, *CELLS][number])):
+            np.testing.assert_allclose(array, record[f"{number}_{i}"], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
+def test_a_compiled_step_gives_what_an_eager_one_gives(kind):
+    results = []
+    for compiled in (False, True):
+        rg.manual_seed(1)
+        network = kind(3, 4, num_layers=2, bidirectional=True)
+
+        def step(x, network=network):
+            network.zero_grad()
+            loss = (network(x)[0] ** 2).sum()
+            loss.backward()
+            return loss.detach()
+
+        loss = (rg.jit(step) if compiled else step)(rg.tensor(drawn(5, (6, 2, 3))))
+        results.append([loss.numpy(), *[p.grad.numpy() for p in network.parameters()]])
+    for eager, compiled in zip(*results, strict=True):
+        np.testing.assert_allclose(compiled, eager, rtol=2e-5, atol=1e-6)
+
+
+def test_dropout_between_layers_draws_the_same_numbers_compiled():
+    network = nn.GRU(3, 4, num_layers=2, dropout=0.5)
+    x = rg.tensor(drawn(5, (6, 2, 3)))
+    rg.manual_seed(7)
+    eager = network(x)[0].detach().numpy()
+    rg.manual_seed(7)
+    np.testing.assert_allclose(rg.jit(lambda x: network(x)[0])(x).detach().numpy(), eager, rtol=1e-5, atol=1e-6)
+    network.eval()
+    assert np.abs(network(x)[0].detach().numpy() - eager).max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", [nn.RNNCell, nn.LSTMCell, nn.GRUCell])
+def test_a_cell_called_in_a_loop_is_the_network(kind):
+    network = getattr(nn, kind.__name__.removesuffix("Cell"))(3, 4)
+    cell = kind(3, 4)
+    cell.load_state_dict({key.removesuffix("_l0"): value for key, value in network.state_dict().items()})
+    x = rg.tensor(drawn(5, (6, 2, 3)))
+    state = None
+    for row in x:
+        state = cell(row) if state is None else cell(row, state)
+    last = state[0] if isinstance(state, tuple) else state
+    np.testing.assert_allclose(network(x)[0][-1].detach().numpy(), last.detach().numpy(), rtol=1e-6, atol=1e-6)
+
+
+def test_weights_start_within_one_over_the_root_of_the_hidden_size():
+    network = nn.LSTM(3, 100)
+    largest = max(float(rg.abs(p.detach()).max()) for p in network.parameters())
+    assert 0.099 < largest <= 0.1
+
+
+def test_networks_can_be_copied_and_shown():
+    network = nn.RNN(3, 4, nonlinearity="relu", bidirectional=True)
+    again = pickle.loads(pickle.dumps(network))
+    x = rg.tensor(drawn(5, (6, 2, 3)))
+    assert np.array_equal(again(x)[0].detach().numpy(), network(x)[0].detach().numpy())
+    assert repr(network) == "RNN(3, 4, bidirectional=True)"
+    assert repr(nn.LSTMCell(3, 4, bias=False)) == "LSTMCell(3, 4, bias=False)"
+
+
+def test_what_does_not_fit_is_named():
+    with pytest.raises(ShapeError, match=r"time, batch, 3.*got \(5, 2, 4\)"):
+        nn.LSTM(3, 4)(rg.ones(5, 2, 4))
+    with pytest.raises(ShapeError, match=r"each of shape \(1, 2, 4\), got \(1, 2, 5\)"):
+        nn.LSTM(3, 4)(rg.ones(5, 2, 3), (rg.ones(1, 2, 5), rg.ones(1, 2, 4)))
+    with pytest.raises(DTypeError, match="packed sequences"):
+        nn.GRU(3, 4)([rg.ones(5, 3)])
+    with pytest.raises(ArgumentError, match="proj_size"):
+        nn.LSTM(3, 4, proj_size=2)
+    with pytest.raises(ArgumentError, match="nonlinearity"):
+        nn.RNN(3, 4, nonlinearity="sin")
+    with pytest.raises(ShapeError, match="LSTMCell needs input"):
+        nn.LSTMCell(3, 4)(rg.ones(2, 5))

@@ -1,0 +1,112 @@
+"""Loops and branches: eager they are Python's, compiled they are machine code; values and derivatives are the same."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.errors import ArgumentError, DTypeError, GraphError, ShapeError
+
+X, Y = np.random.default_rng(0).standard_normal((2, 3))
+
+
+def agree(function, *args, rtol=1e-11):
+    compiled = rg.jit(function)
+    for ours, theirs in zip(rg.tree.leaves(compiled(*args)), rg.tree.leaves(function(*args)), strict=True):
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=rtol, atol=1e-14)
+
+
+@pytest.mark.parametrize("start", [3.0, 99.0, 300.0])
+def test_while_loop_stops_where_pythons_does(start):
+    agree(lambda x: rg.while_loop(lambda c: c[0] < 100, lambda c: (c[0] * 2, c[1] + 1), (x, 0)), np.array(start))
+
+
+def test_while_loop_can_be_differentiated_eager_and_says_why_not_compiled():
+    double = lambda x: rg.while_loop(lambda c: c < 100, lambda c: c * 2, x)
+    assert rg.grad(double)(3.0) == 64.0
+    with pytest.raises(GraphError, match=r"rg\.scan"):
+        rg.jit(rg.grad(double))(np.array(3.0))
+    agree(lambda x: rg.grad(lambda y: y * double(x))(x), np.array(3.0))
+
+
+def test_fori_loop_counts_and_is_differentiable():
+    f = lambda x: rg.fori_loop(2, 6, lambda i, c: c * x + i, x)
+    assert f(1.0) == 1 + 2 + 3 + 4 + 5
+    agree(f, np.array(0.7))
+    agree(rg.grad(f), np.array(0.7))
+    agree(rg.grad(rg.grad(f)), np.array(0.7))
+    assert rg.jit(lambda x: rg.fori_loop(3, 3, lambda i, c: c * i, x))(np.array(2.0)) == 2.0
+
+
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_fori_loop_takes_bounds_that_are_computed(count):
+    agree(lambda x, n: rg.fori_loop(0, n, lambda i, c: c * x + i, x), np.array(0.7), np.array(count))
+
+
+@pytest.mark.parametrize("shift", [2.0, -2.0])
+def test_cond_takes_one_branch_and_its_derivatives(shift):
+    def f(x, y):
+        found = rg.cond(x.sum() > 0, lambda a: (rg.sqrt(rg.abs(a.sum())) * y, a * 2), lambda a: (rg.sin(a.sum()) * y, a * 3), x)
+        return sum([(part**2).sum() for part in found])
+
+    agree(f, X + shift, Y)
+    agree(rg.grad(f, (0, 1)), X + shift, Y)
+    agree(rg.grad(lambda *args: sum([(g**2).sum() for g in rg.grad(f, (0, 1))(*args)]), (0, 1)), X + shift, Y, rtol=1e-9)
+
+
+def test_what_is_not_chosen_adds_no_nan_to_gradients():
+    f = rg.grad(lambda x: rg.cond(x > 0, lambda: rg.sqrt(x), lambda: x * 3))
+    assert rg.jit(f)(np.array(-1.0)) == 3.0
+    assert rg.jit(f)(np.array(4.0)) == 0.25
+    assert rg.jit(f)(np.array(0.0)) == 3.0
+
+
+def test_a_tensor_that_one_branch_uses_has_gradient_zero_in_the_other():
+    f = rg.grad(lambda x, y: rg.cond(x.sum() > 0, lambda: (x**2).sum(), lambda: (y**3).sum()), (0, 1))
+    for x in (X + 3, X - 3):
+        agree(f, x, Y)
+        assert any(np.all(np.asarray(g) == 0) for g in rg.jit(f)(x, Y))
+
+
+def test_random_numbers_are_drawn_in_the_branch_that_runs_alone():
+    f = rg.grad(lambda x: rg.cond(x.sum() > 0, lambda: (rg.dropout(x * x, 0.5)).sum(), lambda: x.sum()))
+    for x in (np.abs(X), -np.abs(X)):
+        rg.manual_seed(5)
+        eager, after = f(x), rg.rand(2).numpy()
+        rg.manual_seed(5)
+        np.testing.assert_allclose(rg.jit(f)(x), eager)
+        assert np.array_equal(rg.rand(2).numpy(), after)
+
+
+@pytest.mark.parametrize("index", range(-1, 4))
+def test_switch_takes_the_branch_of_its_number(index):
+    branches = [lambda x: x.sum(), lambda x: (x**2).sum(), lambda x: (x**3).sum()]
+    agree(rg.grad(lambda x, i: rg.switch(i, branches, x)), X, np.array(index))
+
+
+def test_branches_within_a_scan():
+    def f(x, rows):
+        step = lambda c, y: rg.cond(y.sum() > 0, lambda: (c * y, c.sum()), lambda: (rg.tanh(c) - y, y.sum()))
+        last, sums = rg.scan(step, x, rows)
+        return (last**2).sum() + (sums**2).sum()
+
+    rows = np.random.default_rng(1).standard_normal((6, 3))
+    agree(f, X, rows)
+    agree(rg.grad(f, (0, 1)), X, rows)
+
+
+def test_what_is_wrong_is_named():
+    truth = np.array(True)
+    with pytest.raises(ShapeError, match=r"same shapes, got \(3,\) and \(\) for leaf 0"):
+        rg.jit(lambda p, x: rg.cond(p, lambda: x, lambda: x.sum()))(truth, X)
+    with pytest.raises(DTypeError, match=r"float64 and float32"):
+        rg.jit(lambda p, x: rg.cond(p, lambda: x, lambda: x.astype("float32")))(truth, X)
+    with pytest.raises(ShapeError, match="same structure"):
+        rg.jit(lambda p, x: rg.cond(p, lambda: (x, x), lambda: [x, x]))(truth, X)
+    with pytest.raises(ArgumentError, match=r"rg\.where"):
+        rg.jit(lambda x: rg.cond(x > 0, lambda: x, lambda: -x))(X)
+    with pytest.raises(ShapeError, match=r"rg\.all"):
+        rg.jit(lambda x: rg.while_loop(lambda c: c < 3, lambda c: c + 1, x))(X)
+    with pytest.raises(ArgumentError, match="at least one branch"):
+        rg.switch(0, [])
+    with pytest.raises(ShapeError, match="carry was"):
+        rg.while_loop(lambda c: True, lambda c: rg.stack([c, c]), X)
