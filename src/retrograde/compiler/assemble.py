@@ -1,6 +1,6 @@
 """Assembling: the steps of a schedule as launches of compiled units, with library calls where an op has no lowering."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from llvmlite import ir
@@ -14,40 +14,17 @@ from .codegen.loops import write_loops
 from .codegen.matmul import Problem, choose, generate
 from .codegen.target import host
 from .codegen.vecmath.elements import ELEMENTS
+from .convolutions import convolution
 from .expression import Expression, Load
+from .launches import Launch, Scratch
 from .library_call import LibraryCall
-from .units import Unit, unit_of
+from .units import unit_of
 
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
 #: A matrix product of more floating point operations than this is worth sharing.
 _SHARED_FLOPS = 1_000_000
 #: What one thread takes for one element of an entry of a loop, and for one operation of a matrix product; rough.
 _ENTRY_SECONDS, _FLOP_SECONDS = 1e-10, 1.5e-11
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
-
-    `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
-    a rough guess of how long one thread takes.
-    """
-
-    step: object
-    unit: Unit
-    entry: str
-    buffers: tuple
-    words: tuple
-    chunks: int
-    lasts: bool
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """Memory of the code's own."""
-
-    nbytes: int
 
 
 def assemble(schedule, homes):
@@ -67,6 +44,8 @@ class _Assembler:
         """What a step becomes."""
         if step.kind == "call":
             return [LibraryCall(step.roots[0])]
+        if step.kind == "sliding":
+            return convolution(step, self._layout, self._home, self._lasts(step))
         return self._loops(step) if step.kind == "loop" else [self._product(step)]
 
     def _lasts(self, step):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
 from .kinds import Facts
+from .sliding import operands_of, source_of
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
@@ -18,7 +19,7 @@ _CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "ma
 
 @dataclass(eq=False)
 class Step:
-    """One pass: a "loop" over a domain with its stored results, a "matmul", or a "call"."""
+    """One pass: a "loop" over a domain with its stored results, a "matmul", "sliding" windows, or a "call"."""
 
     kind: str
     stage: int
@@ -48,12 +49,12 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind in ("leaf", "reduction", "matmul", "call"):
+            if kind in ("leaf", "reduction", "matmul", "sliding", "call"):
                 found.add(node)
             if kind == "call":
                 found.update(node.inputs)
-            if kind == "matmul":
-                found.update(self.facts.base(a) for a in node.inputs)
+            if kind in ("matmul", "sliding"):
+                found.update([self.facts.base(a) for a in _operands(node, kind)])
             if kind in ("gather", "reshaped"):
                 found.add(node.args[0])
         return found
@@ -66,8 +67,8 @@ class Schedule:
             read = [self._available(a, stages) for a in node.inputs] if node.op else []
             if kind == "call":
                 read = [self._in_memory(a, stages) for a in node.inputs]
-            if kind == "matmul":
-                read = [self._in_memory(self.facts.base(a), stages) for a in node.inputs]
+            if kind in ("matmul", "sliding"):
+                read = [self._in_memory(self.facts.base(a), stages) for a in _operands(node, kind)]
             if kind in ("gather", "reshaped"):
                 read.append(self._in_memory(node.args[0], stages))
             stages[node] = max(read, default=0)
@@ -76,7 +77,7 @@ class Schedule:
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
         kind = self.facts.kind(node)
-        return stages[node] + 1 if kind in ("reduction", "matmul", "call") else stages[node]
+        return stages[node] + 1 if kind in ("reduction", "matmul", "sliding", "call") else stages[node]
 
     def _in_memory(self, node, stages):
         return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
@@ -90,6 +91,9 @@ class Schedule:
             stage = self._stages[node]
             if kind in ("matmul", "call"):
                 groups[node] = Step(kind, stage, [node])
+                continue
+            if kind == "sliding":
+                groups.setdefault(source_of(node), Step(kind, stage)).roots.append(node)
                 continue
             domain, reduced = self._domain(node)
             # Results that are not reduced can share the pass of any reduction over the same box.
@@ -108,7 +112,7 @@ class Schedule:
         if node not in self.stored:
             return False
         kind = self.facts.kind(node)
-        return kind in ("leaf", "reduction", "matmul", "call") or self._stages[node] < stage
+        return kind in ("leaf", "reduction", "matmul", "sliding", "call") or self._stages[node] < stage
 
     def _dear_and_shared(self):
         """Nodes that several steps would compute, and that are too dear for that."""
@@ -146,6 +150,11 @@ class Schedule:
                 cost += 1 if n.op.name in _CHEAP_OPS else _CHEAP + 1
             stack.extend(n.inputs)
         return cost
+
+
+def _operands(node, kind):
+    """The symbols that a matrix product or windows read."""
+    return [a for a in operands_of(node) if isinstance(a, Symbol)] if kind == "sliding" else node.inputs
 
 
 def _with_shared_passes(steps):

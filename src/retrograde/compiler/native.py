@@ -8,8 +8,9 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..errors import OutOfRangeError
 from . import threads
-from .assemble import Launch, Scratch, assemble
+from .assemble import assemble
 from .codegen.loop_plan import FLAG
+from .launches import Launch, Scratch
 from .library_call import LibraryCall
 from .program import SMALL, Program
 from .units import library

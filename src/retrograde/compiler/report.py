@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from ..core.symbol import Symbol
 from .fuse import reduced_axes
+from .sliding import flops_of, operands_of
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of a program: a loop nest, a matrix product, or a library call.
+    """One kernel of a program: a loop nest, a matrix product, sliding windows, or a library call.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -96,7 +97,7 @@ def _kernel(number, part, schedule, seconds):
         return Kernel(number, "library", (part.node.op.name,), (), results, _bytes([*read, *roots]), 0, 1, None, seconds)
     computed = _computed(schedule, step)
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
-    domain = step.domain if step.kind == "loop" else (*roots[0].shape, roots[0].args[0].shape[-1])
+    domain = (*roots[0].shape, roots[0].args[0].shape[-1]) if step.kind == "matmul" else step.domain or roots[0].shape
     flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
     nbytes = _bytes([*_read(schedule, step), *roots])
     return Kernel(number, step.kind, ops, domain, results, nbytes, flops, part.chunks, part.unit, seconds)
@@ -112,8 +113,8 @@ def _computed(schedule, step):
 def _read(schedule, step):
     found = set()
     for node in _computed(schedule, step):
-        for a in node.inputs:
-            found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
+        for a in operands_of(node) if step.kind == "sliding" else node.inputs:
+            found.add(schedule.facts.base(a) if step.kind in ("matmul", "sliding") else a)
     inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]
 
@@ -126,6 +127,8 @@ def _flops(schedule, nodes):
             total += node.size
         elif kind == "reduction":
             total += node.args[0].size if reduced_axes(node) else node.size
+        elif kind == "sliding":
+            return flops_of(node)
     return total
 
 
