@@ -18,6 +18,8 @@ from .convolutions import convolution
 from .expression import Expression, Load
 from .launches import Launch, Scratch
 from .library_call import LibraryCall
+from .pools import pooling
+from .sliding import is_convolution
 from .units import unit_of
 
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
@@ -45,7 +47,8 @@ class _Assembler:
         if step.kind == "call":
             return [LibraryCall(step.roots[0])]
         if step.kind == "sliding":
-            return convolution(step, self._layout, self._home, self._lasts(step))
+            launches = convolution if is_convolution(step.roots[0]) else pooling
+            return launches(step, self._layout, self._home, self._lasts(step))
         return self._loops(step) if step.kind == "loop" else [self._product(step)]
 
     def _lasts(self, step):

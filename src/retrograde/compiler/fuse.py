@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
 from .kinds import Facts
-from .sliding import operands_of, source_of
+from .sliding import memory_of, source_of
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
@@ -54,7 +54,7 @@ class Schedule:
             if kind == "call":
                 found.update(node.inputs)
             if kind in ("matmul", "sliding"):
-                found.update([self.facts.base(a) for a in _operands(node, kind)])
+                found.update(self._read_by_kernel(node, kind))
             if kind in ("gather", "reshaped"):
                 found.add(node.args[0])
         return found
@@ -68,11 +68,15 @@ class Schedule:
             if kind == "call":
                 read = [self._in_memory(a, stages) for a in node.inputs]
             if kind in ("matmul", "sliding"):
-                read = [self._in_memory(self.facts.base(a), stages) for a in _operands(node, kind)]
+                read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
             if kind in ("gather", "reshaped"):
                 read.append(self._in_memory(node.args[0], stages))
             stages[node] = max(read, default=0)
         return stages
+
+    def _read_by_kernel(self, node, kind):
+        """The nodes whose memory a matrix product or a kernel of windows reads."""
+        return memory_of(node, self.facts) if kind == "sliding" else [self.facts.base(a) for a in node.inputs]
 
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
@@ -150,11 +154,6 @@ class Schedule:
                 cost += 1 if n.op.name in _CHEAP_OPS else _CHEAP + 1
             stack.extend(n.inputs)
         return cost
-
-
-def _operands(node, kind):
-    """The symbols that a matrix product or windows read."""
-    return [a for a in operands_of(node) if isinstance(a, Symbol)] if kind == "sliding" else node.inputs
 
 
 def _with_shared_passes(steps):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..core.symbol import Symbol
 from .fuse import reduced_axes
-from .sliding import flops_of, operands_of
+from .sliding import flops_of, memory_of
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def _computed(schedule, step):
 def _read(schedule, step):
     found = set()
     for node in _computed(schedule, step):
-        for a in operands_of(node) if step.kind == "sliding" else node.inputs:
-            found.add(schedule.facts.base(a) if step.kind in ("matmul", "sliding") else a)
+        for a in memory_of(node, schedule.facts) if step.kind == "sliding" else node.inputs:
+            found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
     inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]
 

@@ -1,9 +1,12 @@
 """Sliding windows: which nodes are convolutions and pooling that the compiler has kernels for, and what they read and cost."""
 
+import math
+
 import numpy as np
 
 from ..core.symbol import Symbol
 from ..ops._convolving import Geometry
+from ..ops._pooling import Windows
 from .trace import PICK
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
@@ -11,30 +14,41 @@ _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 
 def is_sliding(node):
     """Whether there is a kernel for a node."""
-    op = node.op
-    if op is PICK:
-        return node.args[0].op.name in _POOLS and _has_kernel(node.args[0])
-    return op.name in _GEOMETRIES and node.size > 0 and node.dtype in _FLOATS and _has_kernel(node)
+    if node.op is PICK:
+        return is_shared(node.args[0])
+    is_known = node.op.name in _GEOMETRIES or node.op.name in _WINDOWS
+    return is_known and node.shape is not None and node.size > 0 and _has_kernel(node)
 
 
 def is_shared(node):
     """Whether a node stands for several results of one kernel."""
-    return node.op is not PICK and node.shape is None and node.op.name in _POOLS and _has_kernel(node)
+    return node.op is not PICK and node.shape is None and node.op.name in _WINDOWS and _has_kernel(node)
 
 
 def _has_kernel(node):
-    operands = operands_of(node)
-    is_float = all([a.dtype in _FLOATS and a.size > 0 for a in operands])
-    return is_float and len({a.dtype for a in operands}) == 1 and isinstance(node.args[0], Symbol)
+    first, *others = operands_of(node)
+    if node.op.name in _GEOMETRIES:
+        has_dtypes = all([a.dtype == first.dtype and a.size > 0 for a in others])
+    else:
+        has_dtypes = all([a.dtype == np.uint8 for a in others]) and _places(windows_of(node)) <= _MOST_PLACES
+    return first.dtype in _FLOATS and first.size > 0 and isinstance(node.args[0], Symbol) and has_dtypes
 
 
-_POOLS = frozenset()
+def _places(windows):
+    return windows.kernel[0] * windows.kernel[1]
+
+
+def memory_of(node, facts):
+    """The nodes whose memory the kernel of a node reads: convolutions read through views."""
+    found = [a for a in operands_of(node) if isinstance(a, Symbol)]
+    if is_convolution(node):
+        return [facts.base(a) for a in found]
+    return [a.args[0] if facts.kind(a) == "reshaped" else a for a in found]
 
 
 def operands_of(node):
     """The arrays that the kernel of a node reads."""
-    source = source_of(node)
-    return [a for a in source.args[:3] if hasattr(a, "dtype")]
+    return [a for a in source_of(node).args[:3] if hasattr(a, "dtype")]
 
 
 def source_of(node):
@@ -42,18 +56,31 @@ def source_of(node):
     return node.args[0] if node.op is PICK else node
 
 
+def is_convolution(node):
+    """Whether a kernel is one of a convolution, rather than of pooling."""
+    return source_of(node).op.name in _GEOMETRIES
+
+
 def geometry_of(node):
     """The sizes of a convolution."""
     return _GEOMETRIES[node.op.name](*node.args)
 
 
+def windows_of(node):
+    """The windows of pooling."""
+    named = dict(zip(node.op.arguments, node.args, strict=True))
+    shape = named.get("shape", node.args[0].shape)
+    names = ("kernel_size", "stride", "padding")
+    return Windows.of(shape, *[named[name] for name in names], named.get("dilation", 1), named["ceil_mode"])
+
+
 def flops_of(node):
     """Floating point operations of the kernel of a node."""
     node = source_of(node)
-    if node.op.name not in _GEOMETRIES:
-        return 0
-    geometry = geometry_of(node)
-    return 2 * geometry.batch * geometry.outputs * geometry.depth * geometry.result[0] * geometry.result[1]
+    if node.op.name in _GEOMETRIES:
+        geometry = geometry_of(node)
+        return 2 * geometry.batch * geometry.outputs * geometry.depth * geometry.result[0] * geometry.result[1]
+    return math.prod(windows_of(node).shape)
 
 
 def _of_output(x, weight, bias, stride, padding, dilation, groups):
@@ -69,3 +96,6 @@ def _of_weight(x, y, shape, stride, padding, dilation, groups):
 
 
 _GEOMETRIES = {"conv2d": _of_output, "conv2d_input": _of_input, "conv2d_weight": _of_weight}
+_WINDOWS = frozenset(["max_pool2d_with_taps", "max_pool2d_input", "avg_pool2d", "avg_pool2d_input"])
+#: Places in a window are kept as bytes, and each is written out.
+_MOST_PLACES = 100

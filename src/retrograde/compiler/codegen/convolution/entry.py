@@ -54,34 +54,35 @@ def at(builder, pointer, item, *terms):
 def copy_row(builder, item, lanes, source, target, count, steps=(1, 1), change=None):
     """Copy `count` numbers, which are `steps` apart in source and target; `change(value)` may alter them on the way."""
     change = change or (lambda value: value)
-    width = _width(count, lanes)
+    width = width_for(count, lanes)
     if steps[1] != 1 or steps[0] not in (1, 2) or width == 1:
         with emit.loop(builder, 0, count) as place:
             value = emit.load(builder, at(builder, source, item, (place.index, steps[0])), item)
             emit.store(builder, change(value), at(builder, target, item, (place.index, steps[1])))
         return
-    read = _read_run if steps[0] == 1 else _read_every_other
-    for start in _pieces(builder, count, width):
+    read = read_run if steps[0] == 1 else read_every_other
+    for start in pieces(builder, count, width):
         value = read(builder, at(builder, source, item, (start, steps[0])), item, width)
         emit.store(builder, change(value), at(builder, target, item, start))
 
 
 def clear(builder, item, lanes, target, count):
     """Fill `count` numbers, a Python number, with zeros."""
-    width = _width(count, lanes)
+    width = width_for(count, lanes)
     kind = item if width == 1 else ir.VectorType(item, width)
-    for start in _pieces(builder, count, width):
+    for start in pieces(builder, count, width):
         emit.store(builder, emit.zeros(kind), at(builder, target, item, start))
 
 
-def _width(count, lanes):
+def width_for(count, lanes):
+    """The lanes of the pieces that `count` numbers are moved in."""
     width = lanes
     while width > max(count, 1):
         width //= 2
     return width
 
 
-def _pieces(builder, count, width):
+def pieces(builder, count, width):
     """Where pieces of `width` start that cover `count` numbers; the last one may lie over the one before."""
     if count <= 0:
         return
@@ -95,11 +96,12 @@ def _pieces(builder, count, width):
         yield count - width
 
 
-def _read_run(builder, source, item, width):
+def read_run(builder, source, item, width):
+    """`width` numbers that follow each other."""
     return emit.load(builder, source, item if width == 1 else ir.VectorType(item, width))
 
 
-def _read_every_other(builder, source, item, width):
+def read_every_other(builder, source, item, width):
     """Each second number, from two vectors of which the last one ends with a number that is wanted."""
     kind = ir.VectorType(item, width)
     low, high = emit.load(builder, source, kind), emit.load(builder, at(builder, source, item, width - 1), kind)
