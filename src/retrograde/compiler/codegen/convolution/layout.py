@@ -45,7 +45,7 @@ class Layout:
         for plane in self.correlation.planes:
             first, end = inside(plane.columns, self.correlation.image[1], width)
             shared.append(min(first, width - end))
-        return width - max(min(shared), 0)
+        return max(width - min(shared), self.correlation.count[1])
 
     @cached_property
     def plane(self):
