@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from .case import Compilation, Curve, FirstCall, Peak, Quick, Timed
-from .workloads import chain, elementwise, gpt, nothing, perceptron, pinn, policy, recurrent, rows
+from .workloads import chain, elementwise, gpt, images, nothing, perceptron, pinn, policy, recurrent, rows
 from .workloads.perceptron import Task
 
 CLASSIFIER = Task((784, 512, 256, 10), "ReLU", 128)
@@ -48,12 +48,16 @@ CASES = [
           perceptron.rivals(CLASSIFIER), goals={"torch": 1.8, "jax": 1.3, "tinygrad": 1}),
     Quick("b-tiny-mlp", "one Adam step of a 2-16-16-1 perceptron, tanh, mean squared error, batch 32, float32",
           perceptron.rivals(TINY), goals={"torch": 15, "jax": 5, "tinygrad": 1}),
+    Timed("d-conv", "one SGD step with momentum of conv 1→32→64, 3×3, ReLU, 2×2 max-pools, linear, 64 images of 28×28, float32",
+          images.NETWORKS, goals={"torch": 2.5, "jax": 3}),
     Timed("e-elementwise", "sum(sin x · exp(-x²) + tanh x · log1p(x²)) and its gradient, 1 million float32 numbers",
           elementwise.RIVALS, goals={"torch": 15, "torch.compile": 5, "jax": 15, "tinygrad": 1}),
     Quick("f-chain", "y = y·0.99 + sin(y)·0.01, 300 times, the sum and its gradient, 10 float64 numbers",
           chain.RIVALS, goals={"torch": 150, "jax": 2.5, "tinygrad": 1}),
     Timed("g-lstm", "one Adam step of an LSTM, 32 inputs, 128 units, 64 steps, linear head, cross entropy, batch 32, float32",
           recurrent.RIVALS, goals={"torch": 1.5, "jax": 1.5}),
+    Timed("h-residual", "one SGD step of a residual block: two 3×3 convolutions with batch norm, 32 channels, 32 images of 32×32",
+          images.BLOCKS, goals={"torch": 1.5, "jax": 3}),
     Timed("i-pinn", "one Adam step of a 2-64-64-64-1 tanh network on u_t = 0.1 u_xx + source at 1,024 points, float32",
           pinn.RIVALS, goals={"torch": 4, "jax": 1.5, "tinygrad": 1}),
     Quick("j-policy", "the answer of an 8-32-32-4 tanh network to one observation, a NumPy array, float32",

@@ -1,4 +1,4 @@
-"""Training with Adam, as the users of each library write it: forward, backward and update in one step.
+"""Training with Adam or gradient descent, as the users of each library write it: forward, backward and update in one step.
 
 Each function takes parameters and the loss as a function, and returns one that takes data and returns the step, which
 returns the loss. Steps on different data train the same parameters.
@@ -62,6 +62,25 @@ def with_jax(lib, parameters, loss_of, decay=0.0):
         *state, age = state
         loss, gradients = lib.value_and_grad(loss_of)(state[0], *data)
         return (*_adam(state, gradients, age + 1, lib.numpy.sqrt, decay), age + 1), loss
+
+    def step(*data):
+        nonlocal state
+        state, loss = lib.block_until_ready(advanced(state, *data))
+        return loss
+
+    return lambda *data: partial(step, *map(lib.numpy.asarray, data))
+
+
+def with_jax_sgd(lib, parameters, loss_of, momentum):
+    """As `with_jax`, with gradient descent in place of Adam."""
+    state = parameters, [lib.numpy.zeros_like(p) for p in parameters]
+
+    @partial(lib.jit, donate_argnums=0)
+    def advanced(state, *data):
+        parameters, speeds = state
+        loss, gradients = lib.value_and_grad(loss_of)(parameters, *data)
+        speeds = [momentum * v + g for v, g in zip(speeds, gradients, strict=True)] if momentum else gradients
+        return ([p - RATE * v for p, v in zip(parameters, speeds, strict=True)], speeds), loss
 
     def step(*data):
         nonlocal state

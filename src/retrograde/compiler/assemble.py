@@ -1,6 +1,7 @@
 """Assembling: the steps of a schedule as launches of compiled units, with library calls where an op has no lowering."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -16,56 +17,24 @@ from .codegen.matmul import Problem, choose, generate
 from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
 from .codegen.vecmath.elements import ELEMENTS
+from .convolutions import convolution
 from .expression import Expression, Load
 from .kinds import scattered
+from .launches import Launch
 from .library_call import LibraryCall
 from .loop_call import LoopCall
+from .pools import pooling
 from .repeat import Body, Repeat
 from .repetition import Loop
+from .sliding import is_convolution
 from .table import Scratch
-from .units import Unit, unit_of
+from .units import unit_of
 
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
 #: A matrix product of more floating point operations than this is worth sharing.
 _SHARED_FLOPS = 1_000_000
 #: What one thread takes for one element of an entry of a loop, and for one operation of a matrix product; rough.
 _ENTRY_SECONDS, _FLOP_SECONDS = 1e-10, 1.5e-11
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
-
-    `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
-    a rough guess of how long one thread takes. A nest has `passes`, each with entry and slots of its own, and runs
-    them on `blocks` blocks of rows, `chunk_blocks` of them in a chunk.
-    """
-
-    step: object
-    unit: Unit | None
-    entry: str
-    buffers: tuple
-    words: tuple
-    chunks: int
-    lasts: bool
-    seconds: float = 0.0
-    passes: tuple = ()
-    blocks: int = 0
-    chunk_blocks: int = 0
-
-    @property
-    def units(self):
-        """The units that it calls."""
-        return [launch.unit for launch in self.passes] or [self.unit]
-
-    @property
-    def shared_seconds(self):
-        """How much of its time several threads can share."""
-        return self.seconds if self.chunks > 1 else 0.0
-
-    def slots(self, slot):
-        """The words that its function reads; `slot(buffer)` is a buffer's place in the table of pointers."""
-        return [*[slot(buffer) for buffer in self.buffers], *self.words]
 
 
 def assemble(schedule, boxes, homes):
@@ -88,7 +57,11 @@ class _Assembler:
             return [self._repeat(step) if isinstance(step.roots[0].op, Loop) else LibraryCall(step.roots[0])]
         if step.nest is not None:
             return [self._nest(step.nest)] if step is step.nest.steps[0] else []
-        return self._loops(step) if step.kind == "loop" else [getattr(self, f"_{step.kind}")(step)]
+        return getattr(self, f"_{step.kind}")(step)
+
+    def _sliding(self, step):
+        launches = convolution if is_convolution(step.roots[0]) else pooling
+        return launches(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
@@ -107,14 +80,14 @@ class _Assembler:
         rows = Rows(nest.axes, nest.block, nest.chunk_blocks, {id(node): nbytes for node, nbytes in local.items()})
         passes = []
         for step in nest.steps:
-            launch = self._loops(step, rows)[0]
+            launch = self._loop(step, rows)[0]
             passes.append(replace(launch, buffers=tuple([memory.get(id(b), b) for b in launch.buffers])))
         buffers = tuple([b for launch in passes for b in launch.buffers])
         return replace(
             passes[0], unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),
             seconds=sum([p.seconds for p in passes]), passes=tuple(passes), blocks=nest.blocks, chunk_blocks=nest.chunk_blocks)
 
-    def _loops(self, step, rows=None):
+    def _loop(self, step, rows=None):
         plan = plan_loops(self._box(step), host(), rows)
         unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
@@ -128,17 +101,17 @@ class _Assembler:
     def _scatter(self, step):
         node = step.roots[0]
         x, positions, axis = scattered(node)
-        buffers = [self._layout(a)[0] for a in (x, positions)]
+        buffers = [self._layout(step, a)[0] for a in (x, positions)]
         plan = ScatterPlan(
             name_of(node.dtype), name_of(positions.dtype), host().lanes(name_of(node.dtype)), prod(node.shape[:axis]),
             prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
         unit = unit_of(plan.key, lambda module, name: write_scatter(module, name, plan))
         slots, seconds = (*buffers, self._home(node), FLAG), (x.size + node.size) * _ENTRY_SECONDS
-        return Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)
+        return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)]
 
     def _matmul(self, step):
         node = step.roots[0]
-        buffers, starts, steps = zip(*[self._layout(x) for x in node.args], strict=True)
+        buffers, starts, steps = zip(*[self._layout(step, x) for x in node.args], strict=True)
         problem = _problem(node, *steps)
         plan = choose(host(), problem)
         chunks = threads.get_num_threads() if 2 * node.size * problem.k > _SHARED_FLOPS else 1
@@ -147,15 +120,15 @@ class _Assembler:
         words = (*starts, 0, size, *plan.descriptor(chunks))
         slots = (*buffers, self._home(node), Scratch(chunks * size))
         seconds = 2 * node.size * problem.k * _FLOP_SECONDS
-        return Launch(step, unit, unit.name, slots, words, chunks, self._lasts(step), seconds)
+        return [Launch(step, unit, unit.name, slots, words, chunks, self._lasts(step), seconds)]
 
-    def _layout(self, node):
-        """(buffer, first element, steps per axis) of a node that is a view of memory."""
+    def _layout(self, step, node):
+        """(buffer, first element, steps per axis) of a node that is a view of memory which a step reads."""
         if isinstance(node, np.ndarray):
             array = self._constants.setdefault(id(node), np.ascontiguousarray(node))
             return array, 0, row_major(array.shape)
-        base = self._schedule.facts.base(node)
-        expression = Expression(node.shape, self._schedule.facts, lambda n: n is base)
+        memory = set(self._schedule.read_by(step))
+        expression = Expression(node.shape, self._schedule.facts, memory.__contains__)
         load = expression.entries[expression.add(node)]
         return self._home(load.buffer), load.start, load.steps
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ..core.symbol import Symbol
 from .kinds import Facts
 from .repetition import Loop
+from .sliding import memory_of
 from .trace import PICK
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
@@ -19,7 +20,7 @@ _CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "ma
 
 
 #: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "scatter", "call")
+PASSES = ("matmul", "sliding", "scatter", "call")
 
 
 @dataclass(eq=False)
@@ -59,8 +60,8 @@ class Schedule:
                 found.add(node)
             if kind in ("call", "scatter"):
                 found.update(node.inputs)
-            if kind == "matmul":
-                found.update(self.facts.base(a) for a in node.inputs)
+            if kind in ("matmul", "sliding"):
+                found.update(self._read_by_kernel(node, kind))
             if kind in ("gather", "reshaped"):
                 found.add(self.facts.memory(node.args[0]))
         return found
@@ -73,12 +74,16 @@ class Schedule:
             read = [self._available(a, stages) for a in node.inputs] if node.op else []
             if kind in ("call", "scatter"):
                 read = [self._in_memory(a, stages) for a in node.inputs]
-            if kind == "matmul":
-                read = [self._in_memory(self.facts.base(a), stages) for a in node.inputs]
+            if kind in ("matmul", "sliding"):
+                read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
             if kind in ("gather", "reshaped"):
                 read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
             stages[node] = max(read, default=0)
         return stages
+
+    def _read_by_kernel(self, node, kind):
+        """The nodes whose memory a matrix product or a kernel of windows reads."""
+        return memory_of(node, self.facts) if kind == "sliding" else [self.facts.base(a) for a in node.inputs]
 
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
@@ -96,7 +101,7 @@ class Schedule:
                 continue
             stage = self._stages[node]
             if kind in PASSES:
-                groups.setdefault(_maker(node), Step(kind, stage)).roots.append(node)
+                groups.setdefault(_maker(node, kind), Step(kind, stage)).roots.append(node)
                 continue
             domain, reduced = self._domain(node)
             # Results that are not reduced can share the pass of any reduction over the same box.
@@ -124,8 +129,8 @@ class Schedule:
         return self._read[step]
 
     def _memory_of(self, step):
-        if step.kind == "matmul":
-            return list(dict.fromkeys([base for base in map(self.facts.base, step.roots[0].inputs) if base in self.stored]))
+        if step.kind in ("matmul", "sliding"):
+            return list(dict.fromkeys([a for a in self._read_by_kernel(step.roots[0], step.kind) if a in self.stored]))
         found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
         while stack:
             node = stack.pop()
@@ -190,9 +195,10 @@ def _with_shared_passes(steps):
     return [s for s in steps if s.roots]
 
 
-def _maker(node):
-    """What writes `node`: the loop of which it is a result, or itself."""
-    return node.args[0] if node.op is PICK and isinstance(node.args[0].op, Loop) else node
+def _maker(node, kind):
+    """What writes `node`: the loop or the kernel of which it is a result, or itself."""
+    is_shared = node.op is PICK and (kind == "sliding" or isinstance(node.args[0].op, Loop))
+    return node.args[0] if is_shared else node
 
 
 def reduced_axes(node):

@@ -4,6 +4,7 @@ from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES
+from .sliding import is_shared, is_sliding
 from .trace import PICK
 from .views import index_map, is_movement
 
@@ -24,7 +25,8 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", "scatter", or "call" for all that has no lowering and runs as a library call.
+        arrays, "gather", "matmul", "sliding" windows, "scatter", the "shared" kernel of several results, or "call" for all that
+        has no lowering and runs as a library call.
         """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)
@@ -65,6 +67,10 @@ def _kind(facts, node):
     op = node.op
     if op is None:
         return "leaf"
+    if is_sliding(node):
+        return "sliding"
+    if is_shared(node):
+        return "shared"
     if op is PICK or node.shape is None or not node.size:
         return "call"
     if not all(name_of(dtype) in ELEMENTS for dtype in _dtypes(node)):

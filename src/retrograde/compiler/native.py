@@ -7,8 +7,9 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..errors import OutOfRangeError
 from . import threads
-from .assemble import Launch, assemble
+from .assemble import assemble
 from .codegen.loop_plan import FLAG
+from .launches import Launch
 from .plan import numbered
 from .program import SMALL, Program
 from .repeat import Repeat

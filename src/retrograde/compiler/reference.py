@@ -70,7 +70,7 @@ class ReferenceStep:
         values = {node: found[node] for node in self._loaded}
         for node in self._order:
             value = computed(node, replaced(node.args, values.__getitem__))
-            values[node] = np.asarray(value).astype(node.dtype, copy=False)
+            values[node] = value if node.shape is None else np.asarray(value).astype(node.dtype, copy=False)
         for root in self.step.roots:
             np.copyto(found[root], values[root])
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from ..core.symbol import Symbol
 from .fuse import reduced_axes
+from .sliding import flops_of, memory_of
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, a library call, or a
-    loop that repeats kernels.
+    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows, a
+    library call, or a loop that repeats kernels.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -103,7 +104,7 @@ def _kernel(number, part, schedule, seconds):
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
     made = [root for step in steps for root in step.roots if root not in local]
     step = max(steps, key=lambda step: _product(step.domain))
-    domain = step.domain if step.kind == "loop" else (*made[0].shape, made[0].args[0].shape[-1])
+    domain = (*made[0].shape, made[0].args[0].shape[-1]) if step.kind == "matmul" else step.domain or made[0].shape
     flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
     read = {n for step in steps for n in _read(schedule, step)} - {root for step in steps for root in step.roots}
     kind = "rows" if part.passes else step.kind
@@ -134,7 +135,7 @@ def _computed(schedule, step):
 def _read(schedule, step):
     found = set()
     for node in _computed(schedule, step):
-        for a in node.inputs:
+        for a in memory_of(node, schedule.facts) if step.kind == "sliding" else node.inputs:
             found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
     inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]
@@ -148,6 +149,8 @@ def _flops(schedule, nodes):
             total += node.size
         elif kind == "reduction":
             total += node.args[0].size if reduced_axes(node) else node.size
+        elif kind == "sliding":
+            return flops_of(node)
     return total
 
 

@@ -76,13 +76,18 @@ class Windows:
         """By what the sum of each window is divided, in the shape of one result."""
         if override is not None:
             return np.array(override, dtype=np.intp)
-        lengths = []
+        tall, wide = self.lengths(with_border)
+        return np.array(tall)[:, None] * np.array(wide)
+
+    def lengths(self, with_border):
+        """How many rows, and how many columns, of each window count as elements of its mean."""
+        found = []
         for axis, size in enumerate(self.shape[-2:]):
             border = self.padding[axis] if with_border else 0
             start = np.arange(self.result[axis]) * self.stride[axis] - self.padding[axis]
             stop = np.minimum(start + self.kernel[axis], size + border)
-            lengths.append(stop - np.maximum(start, -border))
-        return lengths[0][:, None] * lengths[1]
+            found.append(tuple((stop - np.maximum(start, -border)).tolist()))
+        return tuple(found)
 
 
 def _count(size, kernel, stride, padding, dilation, ceil_mode):

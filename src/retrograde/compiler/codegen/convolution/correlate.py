@@ -1,0 +1,310 @@
+"""Correlation as an implicit matrix product: tiles of a few output channels by a few vectors of pixels.
+
+Row k of the right matrix, one tap of one channel, is the image itself from a certain place on, so nothing is copied but the
+image with its border. What tiles compute past the end of a row of pixels is left out when rows are stored.
+See layout.py for the scratch memory, and matmul/tiles.py for the same tile over packed panels.
+"""
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ..matmul import emit
+from ..matmul.emit import I64, POINTER
+from ..target import SCALAR_TYPES
+from .entry import Entry, at, copy_row
+from .image import lay_out
+from .layout import Layout, heights, odd_lines
+
+#: Up to so many taps are written out one after the other; so many channels are, of kernels of one tap.
+_UNROLLED, _CHANNELS = 12, 4
+
+
+@dataclass(frozen=True)
+class Correlating:
+    """A correlation with the steps of its arrays, in elements.
+
+    source   of images, channels, rows and columns
+    weight   of output channels, input channels and groups, and of each of the kernel's places
+    """
+
+    layout: Layout
+    source: tuple
+    weight: tuple
+    places: tuple
+    bias: int | None  # the step of the bias
+
+    @property
+    def item(self):
+        """The LLVM type of one number."""
+        return SCALAR_TYPES[self.layout.dtype]
+
+    @property
+    def vector(self):
+        """The LLVM type of one vector."""
+        return ir.VectorType(self.item, self.layout.lanes)
+
+    @property
+    def packed(self):
+        """How many numbers the packed weights of all groups have."""
+        correlation = self.layout.correlation
+        taps = sum([len(grid.taps) for grid in correlation.grids])
+        return correlation.groups * correlation.outputs * correlation.inputs * taps
+
+    @property
+    def sums(self):
+        """Numbers from one row of a tile's results to the next."""
+        layout = self.layout
+        widest = max([layout.flat(grid, layout.highest) for grid in layout.correlation.grids])
+        return odd_lines(widest + layout.lanes, layout.dtype)
+
+    @property
+    def room(self):
+        """Numbers of scratch memory of one chunk: a group's images, then the results of a row of tiles."""
+        return odd_lines(self.layout.correlation.inputs * self.layout.channel + self.layout.rows * self.sums, self.layout.dtype)
+
+    @property
+    def tiles(self):
+        """(height, how many) of the tiles over output channels."""
+        return heights(self.layout.correlation.outputs, self.layout.rows)
+
+
+# Weights
+
+
+def write_packing(module, name, plan):
+    """The entry that packs the weights: for each grid, group and tile the weights of each channel and tap, side by side.
+
+    Its buffers are the weights and the room for the packed ones; its word is the number of chunks.
+    """
+    entry = Entry(module, name, ("weight", "packed"), ("chunks",), {None: plan.item})
+    b, correlation = entry.builder, plan.layout.correlation
+    first, end = entry.share(correlation.groups, entry.words["chunks"])
+    for grid, start in zip(correlation.grids, _grid_starts(plan), strict=True):
+        places = table_of(module, f"{name}_places_{start}", [plan.places[tap.weight] for tap in grid.taps])
+        with emit.loop(b, first, end) as group:
+            source = at(b, entry.pointers["weight"], plan.item, (group.index, plan.weight[2]))
+            target = at(b, entry.pointers["packed"], plan.item, start, (group.index, _group_size(plan, grid)))
+            for height, tile, row in _each_tile(b, plan):
+                here = at(b, source, plan.item, (row, plan.weight[0]))
+                there = at(b, target, plan.item, (row, correlation.inputs * len(grid.taps)))
+                with emit.loop(b, 0, correlation.inputs) as channel, emit.loop(b, 0, len(grid.taps)) as tap:
+                    place = b.load(at(b, places, I64, tap.index), typ=I64)
+                    line = at(b, here, plan.item, (channel.index, plan.weight[1]), place)
+                    number = b.add(b.mul(channel.index, I64(len(grid.taps))), tap.index)
+                    to = at(b, there, plan.item, (number, height))
+                    for i in range(height):
+                        value = emit.load(b, at(b, line, plan.item, i * plan.weight[0]), plan.item)
+                        emit.store(b, value, at(b, to, plan.item, i))
+    b.ret_void()
+    return entry.function
+
+
+def _grid_starts(plan):
+    starts, total = [], 0
+    for grid in plan.layout.correlation.grids:
+        starts.append(total)
+        total += plan.layout.correlation.groups * _group_size(plan, grid)
+    return starts
+
+
+def _group_size(plan, grid):
+    return plan.layout.correlation.outputs * plan.layout.correlation.inputs * len(grid.taps)
+
+
+def _each_tile(builder, plan):
+    """Run over the tiles of one group as (height, index, first output channel); the body is emitted once for each height."""
+    first = 0
+    for height, count in plan.tiles:
+        with emit.loop(builder, 0, count) as tile:
+            yield height, tile.index, builder.add(builder.mul(tile.index, I64(height)), I64(first))
+        first += height * count
+
+
+def table_of(module, name, numbers):
+    """Numbers that lie in memory."""
+    kind = ir.ArrayType(I64, max(len(numbers), 1))
+    table = ir.GlobalVariable(module, kind, module.get_unique_name(name))
+    table.initializer, table.linkage, table.global_constant = ir.Constant(kind, numbers or [0]), "internal", True
+    return table
+
+
+# Images
+
+
+def write_correlation(module, name, plan):
+    """The entry that computes all results of the images of a chunk.
+
+    Its buffers are the source, packed weights, bias, result and scratch memory; its words the number of tasks, which are
+    bands of images, and of chunks.
+    """
+    entry = Entry(module, name, ("source", "packed", "bias", "result", "scratch"), ("tasks", "chunks"), {None: plan.item})
+    layout, b = plan.layout, entry.builder
+    tiles = {(g, h, v): _tile(module, name, plan, g, h, v) for g in range(len(layout.correlation.grids))
+             for h, _ in plan.tiles for v in _widths(plan, layout.correlation.grids[g])}
+    scratch = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
+    sums = at(b, scratch, plan.item, layout.correlation.inputs * layout.channel)
+    with emit.loop(b, 0, layout.correlation.inputs * layout.channel // layout.lanes) as place:
+        emit.store(b, emit.zeros(plan.vector), at(b, scratch, plan.item, (place.index, layout.lanes)))
+    first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
+    with emit.loop(b, first, end) as task, emit.loop(b, 0, layout.correlation.groups) as group:
+        image, first_row, rows = band_of(b, layout, task.index)
+        inputs = layout.correlation.inputs
+        source = at(b, entry.pointers["source"], plan.item, (image, plan.source[0]), (group.index, inputs * plan.source[1]))
+        lay_out(b, layout, plan.item, source, plan.source[1:], scratch, first_row)
+        for number in range(len(layout.correlation.grids)):
+            _sweep(entry, plan, tiles, number, group.index, (image, first_row, rows), scratch, sums)
+    b.ret_void()
+    return entry.function
+
+
+def band_of(builder, layout, task):
+    """(image, first row, rows) of a task; rows are a Python number where there is one band."""
+    if layout.bands == 1:
+        return task, I64(0), layout.band_rows
+    image, band = builder.sdiv(task, I64(layout.bands)), builder.srem(task, I64(layout.bands))
+    first = builder.add(builder.mul(band, I64(layout.band_rows)), emit.minimum(builder, band, layout.tall))
+    is_tall = builder.icmp_signed("<", band, I64(layout.tall))
+    return image, first, builder.add(I64(layout.band_rows), builder.zext(is_tall, I64))
+
+
+def _widths(plan, grid):
+    """The widths of tiles, in vectors, that a grid needs."""
+    layout = plan.layout
+    if layout.bands > 1:
+        return list(range(1, layout.vectors + 1))
+    vectors = -(-layout.flat(grid, grid.rows[2]) // layout.lanes)
+    return sorted({layout.vectors if vectors >= layout.vectors else 0, vectors % layout.vectors} - {0})
+
+
+def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
+    """All output channels of one grid of a group, for one band: tile by tile into `sums`, then row by row to the result."""
+    b, layout = entry.builder, plan.layout
+    correlation, grid = layout.correlation, layout.correlation.grids[number]
+    image, first_row, rows = band
+    if layout.bands == 1:
+        rows = grid.rows[2]
+        vectors = I64(-(-layout.flat(grid, rows) // layout.lanes))
+    else:
+        rows = emit.minimum(b, rows, b.sub(I64(grid.rows[2]), first_row))
+        places = b.add(b.mul(b.sub(rows, I64(1)), I64(layout.pitch)), I64(grid.columns[2] + layout.lanes - 1))
+        vectors = b.sdiv(places, I64(layout.lanes))
+    whole = b.mul(b.sdiv(vectors, I64(layout.vectors)), I64(layout.vectors))
+    packed = at(b, entry.pointers["packed"], plan.item, _grid_starts(plan)[number], (group, _group_size(plan, grid)))
+    for height, _, row in _each_tile(b, plan):
+        weights = at(b, packed, plan.item, (row, correlation.inputs * len(grid.taps)))
+        _row_of_tiles(b, plan, tiles, (number, height), weights, scratch, sums, (vectors, whole))
+        output = b.add(b.mul(group, I64(correlation.outputs)), row)
+        _store(entry, plan, grid, sums, height, image, output, first_row, rows)
+
+
+def _row_of_tiles(b, plan, tiles, kind, weights, scratch, sums, numbers):
+    """All pixels of a few output channels: tiles of full width, and a narrower last one."""
+    layout, (vectors, whole) = plan.layout, numbers
+    if (*kind, layout.vectors) in tiles:
+        with emit.loop(b, 0, whole, layout.vectors) as place:
+            _call_tile(b, plan, tiles[(*kind, layout.vectors)], weights, scratch, sums, place.index)
+    for width in range(1, layout.vectors):
+        if (*kind, width) in tiles:
+            with b.if_then(b.icmp_signed("==", b.sub(vectors, whole), I64(width))):
+                _call_tile(b, plan, tiles[(*kind, width)], weights, scratch, sums, whole)
+
+
+def _call_tile(b, plan, tile, weights, scratch, sums, vector):
+    places = [at(b, pointer, plan.item, (vector, plan.layout.lanes)) for pointer in (scratch, sums)]
+    b.call(tile, [weights, *places])
+
+
+def _store(entry, plan, grid, sums, height, image, output, first_row, rows):
+    """Store the pixels of a tile's channels, with their bias."""
+    b, item, correlation = entry.builder, plan.item, plan.layout.correlation
+    tall, wide = correlation.result
+    with emit.loop(b, 0, height) as channel:
+        number = b.add(output, channel.index)
+        plane = b.add(b.mul(image, I64(correlation.groups * correlation.outputs)), number)
+        change = None
+        if plan.bias is not None:
+            bias = emit.load(b, at(b, entry.pointers["bias"], item, (number, plan.bias)), item)
+            change = _adding(b, bias)
+        with emit.loop(b, 0, rows) as row:
+            here = at(b, sums, item, (channel.index, plan.sums), (row.index, plan.layout.pitch))
+            line = b.add(b.mul(b.add(row.index, first_row), I64(grid.rows[1])), I64(grid.rows[0]))
+            there = at(b, entry.pointers["result"], item, (plane, tall * wide), (line, wide), grid.columns[0])
+            copy_row(b, item, plan.layout.lanes, here, there, grid.columns[2], (1, grid.columns[1]), change)
+
+
+def _adding(builder, number):
+    def change(value):
+        other = emit.splat(builder, number, value.type.count) if isinstance(value.type, ir.VectorType) else number
+        return builder.fadd(value, other)
+
+    return change
+
+
+# Tiles
+
+
+def _tile(module, name, plan, number, height, vectors):
+    """The function of one size of tile of a grid: (weights, first pixel, sums) to the sums over all channels and taps."""
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 3), f"{name}_{number}_{height}x{vectors}")
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    b, layout = ir.IRBuilder(function.append_basic_block("entry")), plan.layout
+    weights, source, sums = function.args
+    taps = [layout.offset(tap) for tap in layout.correlation.grids[number].taps]
+    totals = [emit.zeros(plan.vector)] * (height * vectors)
+    totals = _over_channels(b, plan, (height, vectors), weights, source, taps, totals, f"{function.name}_taps")
+    for place, value in enumerate(totals):
+        i, j = divmod(place, vectors)
+        emit.store(b, value, at(b, sums, plan.item, i * plan.sums + j * layout.lanes))
+    b.ret_void()
+    return function
+
+
+def _over_channels(b, plan, size, weights, source, taps, totals, name):
+    layout, count = plan.layout, plan.layout.correlation.inputs
+    if not taps:
+        return totals
+    if len(taps) > _UNROLLED:
+        return _overtable_of(b, plan, size, weights, source, table_of(b.module, name, taps), len(taps), totals)
+    group = min(_CHANNELS, count) if len(taps) == 1 else 1
+    whole = count - count % group
+    for start, stop, step in ((0, whole, group), (whole, count, 1)):
+        if start == stop:
+            continue
+        with emit.loop(b, start, stop, step, totals) as channel:
+            panel = at(b, weights, plan.item, (channel.index, len(taps) * size[0]))
+            image = at(b, source, plan.item, (channel.index, layout.channel))
+            for k, (further, tap) in enumerate((i * layout.channel, tap) for i in range(step) for tap in taps):
+                pixel = at(b, image, plan.item, further + tap)
+                channel.values = _step(b, plan, size, at(b, panel, plan.item, k * size[0]), pixel, channel.values)
+        totals = channel.results
+    return totals
+
+
+def _overtable_of(b, plan, size, weights, source, table, count, totals):
+    """Over all channels and the taps of a table, a few at a time."""
+    together = max([n for n in range(1, 9) if count % n == 0])
+    with emit.loop(b, 0, plan.layout.correlation.inputs, 1, totals) as channel:
+        panel = at(b, weights, plan.item, (channel.index, count * size[0]))
+        image = at(b, source, plan.item, (channel.index, plan.layout.channel))
+        with emit.loop(b, 0, count, together, channel.values) as tap:
+            part = at(b, panel, plan.item, (tap.index, size[0]))
+            for k in range(together):
+                place = b.load(at(b, table, I64, tap.index, k), typ=I64)
+                pixel, numbers = at(b, image, plan.item, place), at(b, part, plan.item, k * size[0])
+                tap.values = _step(b, plan, size, numbers, pixel, tap.values)
+        channel.values = tap.results
+    return channel.results
+
+
+def _step(b, plan, size, weights, pixel, totals):
+    """One tap of one channel."""
+    height, vectors = size
+    lanes, is_fused, totals = plan.layout.lanes, plan.layout.is_fused, list(totals)
+    right = [emit.load(b, at(b, pixel, plan.item, j * lanes), plan.vector) for j in range(vectors)]
+    for i in range(height):
+        left = emit.splat(b, emit.load(b, at(b, weights, plan.item, i), plan.item), lanes)
+        for j, value in enumerate(right):
+            totals[i * vectors + j] = emit.multiply_add(b, left, value, totals[i * vectors + j], is_fused)
+    return totals

@@ -1,0 +1,109 @@
+"""Entries: functions that the runner calls, with their pointers and numbers by name; and rows of numbers that they move."""
+
+from llvmlite import ir
+
+from ..matmul import emit
+from ..matmul.emit import I64, POINTER, address
+
+#: Rows of more pieces than this are moved in a loop.
+_UNROLLED = 8
+
+
+class Entry:
+    """An entry under construction, `function(table, slots, chunk)`.
+
+    Its slots are the places of `buffers` in the table, where each of them starts, and `words`.
+    """
+
+    def __init__(self, module, name, buffers, words, items):
+        self.module = module
+        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]), name)
+        table, self._slots, self.chunk = self.function.args
+        self.builder = b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.pointers = {}
+        for i, label in enumerate(buffers):
+            base = b.load(address(b, table, self._word(i), POINTER), typ=POINTER)
+            self.pointers[label] = address(b, base, self._word(len(buffers) + i), items.get(label, items[None]))
+        self.words = {label: self._word(2 * len(buffers) + i) for i, label in enumerate(words)}
+
+    def _word(self, place):
+        return self.builder.load(address(self.builder, self._slots, place, I64), typ=I64)
+
+    def share(self, total, parts):
+        """First and end of this chunk's part of `total` things that are dealt to `parts` chunks."""
+        b = self.builder
+        first = b.sdiv(b.mul(self.chunk, emit.number(total)), emit.number(parts))
+        return first, b.sdiv(b.mul(b.add(self.chunk, I64(1)), emit.number(total)), emit.number(parts))
+
+
+def at(builder, pointer, item, *terms):
+    """The address of the element whose number is the sum of `terms`: numbers, or pairs of an index and a step."""
+    total, known = None, 0
+    for term in terms:
+        index, step = term if isinstance(term, tuple) else (term, 1)
+        if isinstance(index, int) and isinstance(step, int):
+            known += index * step
+            continue
+        part = index if step == 1 else builder.mul(emit.number(index), emit.number(step))
+        total = part if total is None else builder.add(total, part)
+    if total is not None:
+        pointer = address(builder, pointer, total, item)
+    return address(builder, pointer, known, item) if known else pointer
+
+
+def copy_row(builder, item, lanes, source, target, count, steps=(1, 1), change=None):
+    """Copy `count` numbers, which are `steps` apart in source and target; `change(value)` may alter them on the way."""
+    change = change or (lambda value: value)
+    width = width_for(count, lanes)
+    if steps[1] != 1 or steps[0] not in (1, 2) or width == 1:
+        with emit.loop(builder, 0, count) as place:
+            value = emit.load(builder, at(builder, source, item, (place.index, steps[0])), item)
+            emit.store(builder, change(value), at(builder, target, item, (place.index, steps[1])))
+        return
+    read = read_run if steps[0] == 1 else read_every_other
+    for start in pieces(builder, count, width):
+        value = read(builder, at(builder, source, item, (start, steps[0])), item, width)
+        emit.store(builder, change(value), at(builder, target, item, start))
+
+
+def clear(builder, item, lanes, target, count):
+    """Fill `count` numbers, a Python number, with zeros."""
+    width = width_for(count, lanes)
+    kind = item if width == 1 else ir.VectorType(item, width)
+    for start in pieces(builder, count, width):
+        emit.store(builder, emit.zeros(kind), at(builder, target, item, start))
+
+
+def width_for(count, lanes):
+    """The lanes of the pieces that `count` numbers are moved in."""
+    width = lanes
+    while width > max(count, 1):
+        width //= 2
+    return width
+
+
+def pieces(builder, count, width):
+    """Where pieces of `width` start that cover `count` numbers; the last one may lie over the one before."""
+    if count <= 0:
+        return
+    whole = count // width
+    if whole <= _UNROLLED:
+        yield from range(0, whole * width, width)
+    else:
+        with emit.loop(builder, 0, whole * width, width) as piece:
+            yield piece.index
+    if count % width:
+        yield count - width
+
+
+def read_run(builder, source, item, width):
+    """`width` numbers that follow each other."""
+    return emit.load(builder, source, item if width == 1 else ir.VectorType(item, width))
+
+
+def read_every_other(builder, source, item, width):
+    """Each second number, from two vectors of which the last one ends with a number that is wanted."""
+    kind = ir.VectorType(item, width)
+    low, high = emit.load(builder, source, kind), emit.load(builder, at(builder, source, item, width - 1), kind)
+    picks = [*range(0, width, 2), *range(width + 1, 2 * width, 2)]
+    return emit.shuffle(builder, low, high, picks)

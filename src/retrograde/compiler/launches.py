@@ -1,0 +1,41 @@
+"""Launches: calls of compiled code, as the steps of a native program."""
+
+from dataclasses import dataclass
+
+from .units import Unit
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
+
+    `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
+    a rough guess of how long one thread takes. A nest has `passes`, each with entry and slots of its own, and runs
+    them on `blocks` blocks of rows, `chunk_blocks` of them in a chunk.
+    """
+
+    step: object
+    unit: Unit | None
+    entry: str
+    buffers: tuple
+    words: tuple
+    chunks: int
+    lasts: bool
+    seconds: float = 0.0
+    passes: tuple = ()
+    blocks: int = 0
+    chunk_blocks: int = 0
+
+    @property
+    def units(self):
+        """The units that it calls."""
+        return [launch.unit for launch in self.passes] or [self.unit]
+
+    @property
+    def shared_seconds(self):
+        """How much of its time several threads can share."""
+        return self.seconds if self.chunks > 1 else 0.0
+
+    def slots(self, slot):
+        """The words that its function reads; `slot(buffer)` is a buffer's place in the table of pointers."""
+        return [*[slot(buffer) for buffer in self.buffers], *self.words]

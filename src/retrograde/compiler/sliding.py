@@ -1,0 +1,101 @@
+"""Sliding windows: which nodes are convolutions and pooling that the compiler has kernels for, and what they read and cost."""
+
+import math
+
+import numpy as np
+
+from ..core.symbol import Symbol
+from ..ops._convolving import Geometry
+from ..ops._pooling import Windows
+from .trace import PICK
+
+_FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
+
+
+def is_sliding(node):
+    """Whether there is a kernel for a node."""
+    if node.op is PICK:
+        return is_shared(node.args[0])
+    is_known = node.op.name in _GEOMETRIES or node.op.name in _WINDOWS
+    return is_known and node.shape is not None and node.size > 0 and _has_kernel(node)
+
+
+def is_shared(node):
+    """Whether a node stands for several results of one kernel."""
+    return node.op is not PICK and node.shape is None and node.op.name in _WINDOWS and _has_kernel(node)
+
+
+def _has_kernel(node):
+    first, *others = operands_of(node)
+    if node.op.name in _GEOMETRIES:
+        has_dtypes = all([a.dtype == first.dtype and a.size > 0 for a in others])
+    else:
+        has_dtypes = all([a.dtype == np.uint8 for a in others]) and _places(windows_of(node)) <= _MOST_PLACES
+    return first.dtype in _FLOATS and first.size > 0 and isinstance(node.args[0], Symbol) and has_dtypes
+
+
+def _places(windows):
+    return windows.kernel[0] * windows.kernel[1]
+
+
+def memory_of(node, facts):
+    """The nodes whose memory the kernel of a node reads: convolutions read through views."""
+    found = [a for a in operands_of(node) if isinstance(a, Symbol)]
+    if is_convolution(node):
+        return [facts.base(a) for a in found]
+    return [facts.memory(a) for a in found]
+
+
+def operands_of(node):
+    """The arrays that the kernel of a node reads."""
+    return [a for a in source_of(node).args[:3] if hasattr(a, "dtype")]
+
+
+def source_of(node):
+    """The node that a kernel is for: of one of several results, what they are results of."""
+    return node.args[0] if node.op is PICK else node
+
+
+def is_convolution(node):
+    """Whether a kernel is one of a convolution, rather than of pooling."""
+    return source_of(node).op.name in _GEOMETRIES
+
+
+def geometry_of(node):
+    """The sizes of a convolution."""
+    return _GEOMETRIES[node.op.name](*node.args)
+
+
+def windows_of(node):
+    """The windows of pooling."""
+    named = dict(zip(node.op.arguments, node.args, strict=True))
+    shape = named.get("shape", node.args[0].shape)
+    names = ("kernel_size", "stride", "padding")
+    return Windows.of(shape, *[named[name] for name in names], named.get("dilation", 1), named["ceil_mode"])
+
+
+def flops_of(node):
+    """Floating point operations of the kernel of a node."""
+    node = source_of(node)
+    if node.op.name in _GEOMETRIES:
+        geometry = geometry_of(node)
+        return 2 * geometry.batch * geometry.outputs * geometry.depth * geometry.result[0] * geometry.result[1]
+    return math.prod(windows_of(node).shape)
+
+
+def _of_output(x, weight, bias, stride, padding, dilation, groups):
+    return Geometry.of(x.shape, weight.shape, stride, padding, dilation, groups)
+
+
+def _of_input(x, weight, shape, stride, padding, dilation, groups):
+    return Geometry.of(shape, weight.shape, stride, padding, dilation, groups)
+
+
+def _of_weight(x, y, shape, stride, padding, dilation, groups):
+    return Geometry.of(x.shape, shape, stride, padding, dilation, groups)
+
+
+_GEOMETRIES = {"conv2d": _of_output, "conv2d_input": _of_input, "conv2d_weight": _of_weight}
+_WINDOWS = frozenset(["max_pool2d_with_taps", "max_pool2d_input", "avg_pool2d", "avg_pool2d_input"])
+#: Places in a window are kept as bytes, and each is written out.
+_MOST_PLACES = 100
