@@ -9,7 +9,7 @@ tensor([ 0.5403023 , -0.41614684])
 import importlib
 from math import e, inf, nan, pi
 
-from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, shapes, testing, tree
+from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, random, shapes, testing, tree
 from .core.function import Function
 from .core.gradient import backward
 from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -129,6 +129,7 @@ from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from .ops.hyperbolic import acosh as arccosh
 from .ops.hyperbolic import asinh as arcsinh
 from .ops.hyperbolic import atanh as arctanh
+from .ops.incomplete import gammainc, gammainc_slope, random_gamma
 from .ops.joins import concatenate, stack
 from .ops.joins import concatenate as concat
 from .ops.linear import linear

@@ -40,6 +40,7 @@ from . import (
     gathering,
     grids,
     hyperbolic,
+    incomplete,
     inverses,
     joins,
     linear,
@@ -81,6 +82,7 @@ from ._families import (
     matrix,
     movement,
     reduction,
+    sampling,
     search,
     transform,
 )

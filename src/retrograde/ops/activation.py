@@ -48,8 +48,9 @@ def sigmoid(x, /):
 
     $z = \sigma(x) \;\Rightarrow\; \bar x = \bar z\, z\, (1 - z)$
     """
-    small = np.exp(-np.abs(x))
-    return np.where(np.asarray(x) >= 0, 1, small) / (1 + small)
+    is_right = np.real(x) >= 0
+    small = np.exp(np.where(is_right, -x, x)) if np.iscomplexobj(x) else np.exp(-np.abs(x))
+    return np.where(is_right, 1, small) / (1 + small)
 
 
 sigmoid.defvjp(lambda g, z: g * z * (1 - z))

@@ -15,9 +15,9 @@ from ..errors import ArgumentError
 from . import _linalg
 from ._families import matrix
 from ._samples import call, of, well_conditioned
-from .arithmetic import abs
+from .arithmetic import abs, mirrored
 from .comparisons import where
-from .complexes import adjoint, imag, mirrored
+from .complexes import adjoint, imag
 from .contractions import matmul
 from .inverses import inv, solve
 from .joins import concatenate

@@ -10,7 +10,7 @@ from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
 from ._families import composite, reduction
 from ._samples import call, distinct, of
-from .arithmetic import abs, power, sign
+from .arithmetic import abs, mirrored, power, sign
 from .comparisons import isfinite, where
 from .exponential import exp, log
 from .movements import broadcast_to, reshape
@@ -132,7 +132,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     r"""Length of `x` over `axis`: $(\sum_i |x_i|^p)^{1/p}$ with $p$ = `ord`, by default 2; `inf` is the greatest
     magnitude.
 
-    $\bar x_i = \bar z \operatorname{sign}(x_i)\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
+    $\bar x_i = \bar z\, \overline{\operatorname{sign}(x_i)}\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
     """
     if ord is not None and (isinstance(ord, str) and ord != "fro" or not isinstance(ord, str) and ord < 1):
         raise ArgumentError(f"norm takes ord=None, 'fro' or a number from 1 to inf, got {ord!r}")
@@ -149,11 +149,11 @@ def _norm_rule(g, x, z, ord, axis):
     g, z = spread(g, x.shape, axis), spread(z, x.shape, axis)
     if ord == np.inf:
         is_extreme = abs(x) == z
-        return where(is_extreme, g * sign(x) / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
-    ratio = x / where(z == 0, 1, z)
+        return where(is_extreme, g * mirrored(sign(x)) / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
+    ratio = mirrored(x) / where(z == 0, 1, z)
     if ord in (None, "fro", 2):
         return g * ratio
-    return g * sign(x) * power(abs(ratio), ord - 1)
+    return g * mirrored(sign(x)) * power(abs(ratio), ord - 1)
 
 
 norm.defvjp(_norm_rule)

@@ -3,9 +3,8 @@
 from ..shapes import count
 from ._families import composite
 from ._samples import call
-from .arithmetic import sqrt
+from .arithmetic import mirrored, sqrt
 from .comparisons import where as choose
-from .complexes import mirrored
 from .movements import broadcast_to, reshape
 from .reductions import mean, spread, sum
 
