@@ -81,7 +81,7 @@ from .ops.bessel import i0, i0e, i1, i1e
 from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
 from .ops.bits import bitwise_left_shift as left_shift
 from .ops.bits import bitwise_right_shift as right_shift
-from .ops.borders import pad_border
+from .ops.borders import pad, pad_border
 from .ops.classification import cross_entropy, cross_entropy_slopes, nll_loss
 from .ops.comparisons import (
     bitwise_and,
@@ -143,7 +143,6 @@ from .ops.movements import (
     flip,
     matrix_transpose,
     moveaxis,
-    pad,
     permute_dims,
     ravel,
     reshape,
@@ -155,6 +154,7 @@ from .ops.movements import broadcast_to as expand
 from .ops.movements import permute_dims as permute
 from .ops.movements import transpose as swapaxes
 from .ops.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .ops.patches import columns_to_image, image_to_columns, unfold
 from .ops.pooling import (
     adaptive_avg_pool2d,
     avg_pool2d,
@@ -204,6 +204,7 @@ from .ops.windows import (
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool3d,
     lp_pool2d,

@@ -113,7 +113,7 @@ def operation_key(op):
 def _dtypes(node):
     yield node.dtype
     for a in node.args:
-        if hasattr(a, "dtype"):
+        if hasattr(a, "dtype") and not isinstance(a, type):
             yield a.dtype
 
 

@@ -48,6 +48,7 @@ from . import (
     movements,
     normal,
     norms,
+    patches,
     pooling,
     products,
     random,
