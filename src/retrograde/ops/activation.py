@@ -227,20 +227,20 @@ gelu_tanh.defvjp(lambda g, x: g * _gelu_tanh_slope(x))
 _GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None)))
+@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0)), call(())))
 def softmax(x, /, axis=-1):
     r"""Exponentials of `x` divided by their sum over `axis`; safe for large numbers.
 
     $z_i = e^{x_i} / \sum_j e^{x_j} \;\Rightarrow\; \bar x_i = z_i\,(\bar z_i - \sum_j \bar z_j z_j)$
     """
-    powers = exp(x - max(x, axis, keepdims=True))
+    powers = exp(x - max(x, axis, keepdims=True) if x.size else x)
     return powers / sum(powers, axis, keepdims=True)
 
 
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0)))
+@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
 def log_softmax(x, /, axis=-1):
     r"""Logarithm of `softmax`, without the loss of precision of taking it afterwards.
 

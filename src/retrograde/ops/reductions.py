@@ -102,7 +102,7 @@ max.defvjp(_extremum_rule)
 min.defvjp(_extremum_rule)
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True)))
+@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True), call(()), call((0, 3), axis=1)))
 def logsumexp(x, /, axis=None, keepdims=False):
     r"""Logarithm of the sum of exponentials of `x` over `axis`; safe for large numbers.
 
@@ -111,6 +111,8 @@ def logsumexp(x, /, axis=None, keepdims=False):
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]))
     tensor(1000.6931)
     """
+    if not x.size:  # of nothing it is minus infinity
+        return sum(x, axis, keepdims) - np.inf
     top = max(x.real if x.dtype.kind == "c" else x, axis, keepdims=True)
     top = where(isfinite(top), top, 0)
     total = log(sum(exp(x - top), axis, keepdims=True)) + top
