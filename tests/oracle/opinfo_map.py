@@ -329,7 +329,7 @@ def squeezed(x, dim=None):
 
 def picked(x, index, dim=None):
     if dim is None:
-        return rg.take(x, index)
+        return rg.take(x, rg.reshape(index, -1))
     shape = list(np.broadcast_shapes(*[[1 if a == dim % x.ndim else n for a, n in enumerate(s)] for s in (x.shape, index.shape)]))
     shapes = [[n if a != dim % x.ndim else s[dim] for a, n in enumerate(shape)] for s in (x.shape, index.shape)]
     return rg.take_along_axis(rg.broadcast_to(x, shapes[0]), rg.broadcast_to(index, shapes[1]), dim)

@@ -59,9 +59,15 @@ def pad(input, pad, mode="constant", value=None):
         raise ArgumentError(f"pad needs two numbers for each axis from the last on, of {input.ndim} at most, got {tuple(pad)}")
     widths = [(0, 0)] * input.ndim
     widths[input.ndim - len(pad) // 2 :] = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    sizes = input.shape
-    if any(n + min(w[0], 0) + min(w[1], 0) < 0 or n + sum(w) < 0 for n, w in zip(sizes, widths, strict=True)):
-        raise ArgumentError(f"pad takes away more elements than there are: {tuple(pad)} of shape {tuple(sizes)}")
-    if min(pad, default=0) < 0:
-        input = shrink(input, tuple((max(-w[0], 0), n - max(-w[1], 0)) for n, w in zip(sizes, widths, strict=True)))
-    return borders.pad(input, [(max(a, 0), max(b, 0)) for a, b in widths], mode, 0 if value is None else value)
+    if any(n + sum(w) < 0 for n, w in zip(input.shape, widths, strict=True)):
+        raise ArgumentError(f"pad takes away more elements than there are: {tuple(pad)} of shape {tuple(input.shape)}")
+    outside, inside = [(max(a, 0), max(b, 0)) for a, b in widths], [(max(-a, 0), max(-b, 0)) for a, b in widths]
+    if mode == "circular":  # the ring is closed after what is taken away
+        return borders.pad(_within(input, inside), outside, mode)
+    return _within(borders.pad(input, outside, mode, 0 if value is None else value), inside)
+
+
+def _within(x, widths):
+    if not any(max(w) for w in widths):
+        return x
+    return shrink(x, tuple((a, n - b) for (a, b), n in zip(widths, x.shape, strict=True)))

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._samples import call, uniform
@@ -167,6 +168,8 @@ def gelu(x, /, approximate="none"):
     >>> rg.gelu(rg.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.15865526,  0.        ,  0.8413447 ])
     """
+    if approximate not in _GELUS:
+        raise ArgumentError(f"approximate must be one of {', '.join(_GELUS)}, got {approximate!r}")
     return _GELUS[approximate](x)
 
 

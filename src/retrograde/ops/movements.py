@@ -90,7 +90,8 @@ def pad(x, /, pad_width, value=0):
 
     $\bar x$ is $\bar z$ without the border; `shrink` is the derivative, and the other way round.
     """
-    return np.pad(x, _widths(pad_width, np.ndim(x)), constant_values=value) if np.ndim(x) else np.copy(x)
+    widths = _widths(pad_width, np.ndim(x))
+    return np.pad(x, widths, constant_values=value) if widths else np.copy(x)
 
 
 pad.defvjp(lambda g, x_shape, pad_width: shrink(g, _inside(pad_width, x_shape)))
