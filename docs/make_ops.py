@@ -8,7 +8,7 @@ from pathlib import Path
 import retrograde as rg
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-import sweeping  # noqa: E402 - the tests stand beside the docs
+import sweeping
 
 INTRODUCTION = """# Ops
 
@@ -20,10 +20,11 @@ page says otherwise. This page is written by `python docs/make_ops.py` from the 
 """
 #: How the ops are tested, in numbers.
 CHECKED = """What is tested of each, by `tests/test_sweep.py`, `tests/test_sweep_edges.py` and `tests/transforms/test_jit.py`:
-{ops} ops in {calls} calls on shapes from `()` over `(0, 3)` to four axes, in {dtypes} float types, three other types and four memory
-layouts; {differentiable} have a derivative, which is compared in {differentiable_calls} calls with finite differences, to the first and
-the second order, and in {dtypes} types with that of float64; {compiled} calls and their gradients run compiled too, and equal the
-eager ones; every op is given operands of length 0 and single numbers. Without differences, for reasons that their blocks give:
+{ops} ops in {calls} calls on shapes from `()` over `(0, 3)` to four axes, in {dtypes} float types, three other types and four
+memory layouts; {differentiable} have a derivative, which is compared in {differentiable_calls} calls with finite differences, to
+the first and the second order, and in {dtypes} types with that of float64; {compiled} calls and their gradients run compiled too,
+and equal the eager ones, and so do derivatives of the second order (`tests/test_sweep_compiled.py`); every op is given operands of
+length 0 and single numbers. Without differences, for reasons that their blocks give:
 {order_skips}."""
 
 

@@ -491,7 +491,7 @@ ARITHMETIC = {
     "__rsub__": known(lambda x, y: y - x), "__rand__": known(lambda x, y: y & x), "__ror__": known(lambda x, y: y | x),
     "__rxor__": known(lambda x, y: y ^ x), "rsub": known(lambda x, y, alpha=1: y - alpha * x),
     "addmm": known(added), "addmv": known(added), "baddbmm": known(added), "mm": plain(rg.matmul, 2), "bmm": plain(rg.matmul, 2),
-    "mv": plain(rg.matmul, 2), "dot": plain(rg.matmul, 2), "matmul": plain(rg.matmul, 2), "__rmatmul__": known(lambda x, y: y @ x),
+    "mv": plain(rg.matmul, 2), "dot": plain(rg.matmul, 2), "matmul": plain(rg.matmul, 2),
     "addr": known(lambda x, a, b, beta=1, alpha=1: beta * x + alpha * rg.outer(a, b)), "vdot": known(lambda x, y: rg.vecdot(x, y)),
     "inner": known(lambda x, y: x * y if 0 in (x.ndim, y.ndim) else rg.tensordot(x, y, ((-1,), (-1,)))),
     "addcmul": known(lambda x, a, b, value=1: x + value * a * b), "addcdiv": known(lambda x, a, b, value=1: x + value * (a / b)),

@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+from opinfo_map import PICKS, UnmappedError, ours_for
 
 import retrograde as rg
 import sweeping
-from opinfo_map import PICKS, UnmappedError, ours_for
 
 torch = pytest.importorskip("torch")
 with warnings.catch_warnings():

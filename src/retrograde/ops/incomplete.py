@@ -63,14 +63,14 @@ _STATE = np.array([5, 7], np.uint64)
 
 
 @sampling(
-    samples=(call(_STATE, of((2, 3), uniform(0.4, 3))), call(_STATE, of((), uniform(1, 2))), call(_STATE, of((0, 3), uniform(1, 2)))),
+    samples=(call(_STATE, of((2, 3), _ORDER)), call(_STATE, of((), _ORDER)), call(_STATE, of((0, 3), _ORDER))),
     skips={"gradients": "a rejected proposal is a jump to differences; test_incomplete.py checks the derivative"})
 def random_gamma(state, a, /):
-    r"""Gamma distributed numbers of shape `a` and scale 1, by Marsaglia and Tsang, "A simple method for generating gamma variables"
-    (2000).
+    r"""Gamma distributed numbers of shape `a` and scale 1, by the method of Marsaglia and Tsang (2000).
 
-    The derivative is that of the number whose rank $P(a, z)$ stays as it is (Figurnov, Mohamed, Mnih, "Implicit
-    reparameterization gradients", 2018): $dP = 0 \Rightarrow \bar a = -\bar z\, \frac{\partial P / \partial a}{\partial P / \partial z}$.
+    The derivative is that of the number whose rank $P(a, z)$ stays as it is (Figurnov, Mohamed and Mnih, "Implicit
+    reparameterization gradients", 2018): $dP = 0$, so
+    $\bar a = -\bar z\, \frac{\partial P / \partial a}{\partial P / \partial z}$.
     """
     return standard_gamma(state, np.asarray(a))
 

@@ -30,7 +30,8 @@ def unfold(x, /, axis=-1, size=1, step=1):
     return moveaxis(take(x, starts[:, None] + np.arange(size), axis), axis + 1, -1)
 
 
-@composite(samples=(call((1, 2, 3, 4), 2), call((2, 3, 4), kernel_size=(2, 3), padding=1, stride=2), call((1, 1, 5, 5), 2, dilation=2)))
+@composite(samples=(
+    call((1, 2, 3, 4), 2), call((2, 3, 4), kernel_size=(2, 3), padding=1, stride=2), call((1, 1, 5, 5), 2, dilation=2)))
 def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
     r"""The patches of images as columns: (batch, channels, height, width) becomes (batch, channels · kernel, patches).
 
@@ -43,7 +44,8 @@ def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
     return reshape(patches, (*x.shape[:-3], x.shape[-3] * patches.shape[-4] * patches.shape[-3], places))
 
 
-@composite(samples=(call((1, 8, 6), output_size=(3, 4), kernel_size=2), call((4, 4), output_size=(3, 3), kernel_size=2, stride=2, padding=1)))
+@composite(samples=(
+    call((1, 8, 6), output_size=(3, 4), kernel_size=2), call((4, 4), output_size=(3, 3), kernel_size=2, stride=2, padding=1)))
 def columns_to_image(x, /, output_size, kernel_size, dilation=1, padding=0, stride=1):
     r"""Patches put back into images of `output_size` and added where they overlap: PyTorch's `fold`.
 

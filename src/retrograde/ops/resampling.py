@@ -26,8 +26,9 @@ _MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "t
 def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corners=False):
     r"""`x`, of shape (batch, channels, ...), with its further axes in another `size`, or `scale_factor` times as long.
 
-    `mode` is "nearest", "nearest-exact" (from the centres of the elements, not their corners), "linear", "bilinear", "bicubic" or "trilinear" by the number of axes, or "area" for the mean over the
-    part of the old image that a new element covers. With `align_corners` the outermost elements keep their places.
+    `mode` is "nearest", "nearest-exact" (from the centres of the elements, not their corners), "linear", "bilinear", "bicubic"
+    or "trilinear" by the number of axes, or "area" for the mean over the part of the old image that a new element covers.
+    With `align_corners` the outermost elements keep their places.
 
     Each axis is a matrix product, $z = A x \Rightarrow \bar x = A^\top \bar z$.
     """

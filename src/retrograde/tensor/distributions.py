@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from ..core.value import Value
-from ..errors import ArgumentError
+from ..ops import arithmetic, reductions
 from ..ops._marsaglia import words_of_gamma
 from ..ops.activation import softmax
-from ..ops.arithmetic import abs, sign, sqrt
+from ..ops.arithmetic import sign, sqrt
 from ..ops.comparisons import equal, maximum
 from ..ops.conversions import astype
 from ..ops.exponential import exp, log, log1p
 from ..ops.incomplete import random_gamma
 from ..ops.movements import broadcast_to
 from ..ops.random import default_generator, random_normal, random_uniform
-from ..ops.reductions import max, sum
 from ..ops.searches import argmax
 from ..ops.trigonometric import tan
 from .creation import asarray
@@ -43,7 +42,7 @@ def laplace(loc: Any = 0.0, scale: Any = 1.0, size=None, generator=None, dtype=N
     r"""Numbers with density $e^{-|x - m| / s} / 2s$: $m - s \operatorname{sign}(v) \ln(1 - 2 |v|)$ with $v = u - 1/2$."""
     check_parameter("laplace", "scale", scale)
     middle = _inner((loc, scale), size, generator, dtype) - 0.5
-    return loc - scale * (sign(middle) * log1p(-2 * abs(middle)))
+    return loc - scale * (sign(middle) * log1p(-2 * arithmetic.abs(middle)))
 
 
 def logistic(loc: Any = 0.0, scale: Any = 1.0, size=None, generator=None, dtype=None):
@@ -94,7 +93,7 @@ def lognormal(mean: Any = 0.0, sigma: Any = 1.0, size=None, generator=None, dtyp
 def halfnormal(scale: Any = 1.0, size=None, generator=None, dtype=None):
     r"""Sizes of normal numbers of mean 0, $s |n|$."""
     check_parameter("halfnormal", "scale", scale, is_zero_fine=True)
-    return scale * abs(_drawn(random_normal, (scale,), size, generator, dtype))
+    return scale * arithmetic.abs(_drawn(random_normal, (scale,), size, generator, dtype))
 
 
 def gamma(shape: Any, scale: Any = 1.0, size=None, generator=None, dtype=None):
@@ -134,7 +133,7 @@ def dirichlet(alpha: Any, size=None, generator=None, dtype=None):
     alpha = asarray(alpha)
     lead = alpha.shape[:-1] if size is None else size if isinstance(size, (tuple, list)) else (size,)
     parts = _standard_gamma(alpha, shape_of_draw((*lead, alpha.shape[-1]), alpha), generator, dtype or float_type(alpha))
-    return parts / sum(parts, -1, keepdims=True)
+    return parts / reductions.sum(parts, -1, keepdims=True)
 
 
 def student_t(df: Any, loc: Any = 0.0, scale: Any = 1.0, size=None, generator=None, dtype=None):
@@ -157,7 +156,7 @@ def gumbel_softmax(logits, tau=1.0, hard=False, axis=-1, generator=None):
     if not hard:
         return soft
     fixed = soft.detach()
-    return soft + (astype(equal(fixed, max(fixed, axis, keepdims=True)), soft.dtype) - fixed)
+    return soft + (astype(equal(fixed, reductions.max(fixed, axis, keepdims=True)), soft.dtype) - fixed)
 
 
 def categorical(logits, axis=-1, size=None, generator=None):
@@ -171,13 +170,13 @@ def categorical(logits, axis=-1, size=None, generator=None):
     return argmax(logits + gumbel(0.0, 1.0, (*lead, *logits.shape), generator, float_type(logits)), axis)
 
 
-def _drawn(op, parameters, size, generator, dtype):
+def _drawn(op, parameters, size, generator, dtype) -> Any:
     """Noise for a distribution of `parameters`, by `op`."""
     numbers = _floats(op, shape_of_draw(size, *parameters), generator, dtype or float_type(*parameters))
     return _placed(numbers, None, False)
 
 
-def _even(parameters, size, generator, dtype):
+def _even(parameters, size, generator, dtype) -> Any:
     """Numbers spread evenly over [0, 1)."""
     return _drawn(random_uniform, parameters, size, generator, dtype)
 
