@@ -395,7 +395,7 @@ def unflattened(x, dim, sizes):
 
 
 def narrowed(x, dim, start, length):
-    if not -x.ndim <= dim < x.ndim or not 0 <= start <= start + length <= x.shape[dim]:
+    if not isinstance(start, int) or not -x.ndim <= dim < x.ndim or not 0 <= start <= start + length <= x.shape[dim]:
         raise UnmappedError  # a slice of ours cuts off what lies outside, as in NumPy
     return x[(slice(None),) * (dim % x.ndim) + (slice(start, start + length),)]
 
