@@ -98,7 +98,8 @@ pad.defvjp(lambda g, x_shape, pad_width: shrink(g, _inside(pad_width, x_shape)))
 
 
 def _widths(pad_width, ndim):
-    widths = np.broadcast_to(np.asarray(pad_width, dtype=int), (ndim, 2))
+    given = np.asarray(pad_width, dtype=int)
+    widths = given.reshape(0, 2) if ndim == 0 and given.size == 0 else np.broadcast_to(given, (ndim, 2))
     return tuple((int(before), int(after)) for before, after in widths)
 
 
