@@ -7,22 +7,40 @@ from pathlib import Path
 
 import retrograde as rg
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import sweeping
+
 INTRODUCTION = """# Ops
 
 Every op in retrograde, by family. `z` is the result, a bar marks a cotangent: $\\bar x$ is the derivative of the final
 result in `x`. Arguments before `/` are operands: they may be tensors, arrays or numbers, and have derivatives unless the
 page says otherwise. This page is written by `python docs/make_ops.py` from the registry.
+
+{checked}
 """
+#: How the ops are tested, in numbers.
+CHECKED = """What is tested of each, by `tests/test_sweep.py`, `tests/test_sweep_edges.py` and `tests/transforms/test_jit.py`:
+{ops} ops in {calls} calls on shapes from `()` over `(0, 3)` to four axes, in {dtypes} float types, three other types and four
+memory layouts; {differentiable} have a derivative, which is compared in {differentiable_calls} calls with finite differences, to
+the first and the second order, and in {dtypes} types with that of float64; {compiled} calls and their gradients run compiled too,
+and equal the eager ones, and so do derivatives of the second order (`tests/test_sweep_compiled.py`); every op is given operands of
+length 0 and single numbers. Without differences, for reasons that their blocks give:
+{order_skips}."""
 
 
 def main():
     """Write the page, or print it."""
     families = [_family(name) for name in rg.ops.families()]
-    page = "\n".join([INTRODUCTION, *families])
+    page = "\n".join([INTRODUCTION.replace("{checked}", _checked()), *families])
     if "--print" in sys.argv:
         sys.stdout.buffer.write(page.encode())
     else:
         Path(__file__).with_name("ops.md").write_text(page, encoding="utf-8")
+
+
+def _checked():
+    found = sweeping.counts()
+    return CHECKED.format(**{**found, "order_skips": ", ".join(f"`{name}`" for name in found["order_skips"])})
 
 
 def _family(name):

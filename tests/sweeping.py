@@ -73,6 +73,20 @@ def cases(op):
     return [Case(op, call(*map(of, shapes, domains)), seed) for seed, shapes in enumerate(SHAPES[count])]
 
 
+def counts():
+    """How much the sweep runs: ops, those with a derivative, calls, float dtypes, operands of nothing and numbers."""
+    ops = [rg.ops.get(name) for name in rg.ops.names()]
+    calls = {op.name: len(cases(op)) for op in ops}
+    differentiable = [op for op in ops if has_derivative(op)]
+    skips = [(op.name, check) for op in ops for check in op.skips]
+    return {
+        "ops": len(ops), "calls": sum(calls.values()), "differentiable": len(differentiable),
+        "differentiable_calls": sum(calls[op.name] for op in differentiable), "dtypes": len(FLOATS),
+        "compiled": sum(n for name, n in calls.items() if rg.ops.get(name).family != "creation"),
+        "order_skips": sorted({name for name, check in skips if check == "gradients"}),
+    }
+
+
 def has_derivative(op):
     """Whether the sweep can differentiate `op`."""
     return op.is_differentiable

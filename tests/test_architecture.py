@@ -17,7 +17,7 @@ LAYERS = (
     {"ops"},
     {"compiler"},
     {"tensor"},
-    {"transforms", "fft", "linalg"},
+    {"transforms", "fft", "linalg", "random"},
     {"nn", "optim", "text"},
     {"data", "debug", "io", "distributed", "viz", "testing", "interop", "cli"},
 )

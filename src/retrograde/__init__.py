@@ -10,7 +10,7 @@ import importlib
 from math import e, inf, nan, pi
 from typing import Any
 
-from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, shapes, testing, tree
+from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, random, shapes, testing, tree
 from .core.function import Function
 from .core.gradient import backward
 from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -83,7 +83,7 @@ from .ops.bessel import i0, i0e, i1, i1e
 from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
 from .ops.bits import bitwise_left_shift as left_shift
 from .ops.bits import bitwise_right_shift as right_shift
-from .ops.borders import pad_border
+from .ops.borders import pad, pad_border
 from .ops.classification import cross_entropy, cross_entropy_slopes, nll_loss
 from .ops.comparisons import (
     bitwise_and,
@@ -132,6 +132,7 @@ from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from .ops.hyperbolic import acosh as arccosh
 from .ops.hyperbolic import asinh as arcsinh
 from .ops.hyperbolic import atanh as arctanh
+from .ops.incomplete import gammainc, gammainc_slope, random_gamma
 from .ops.joins import concatenate, stack
 from .ops.joins import concatenate as concat
 from .ops.linear import linear
@@ -145,7 +146,6 @@ from .ops.movements import (
     flip,
     matrix_transpose,
     moveaxis,
-    pad,
     permute_dims,
     ravel,
     reshape,
@@ -158,6 +158,7 @@ from .ops.movements import permute_dims as permute
 from .ops.movements import transpose as swapaxes
 from .ops.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .ops.normalization import rms_norm, standardize
+from .ops.patches import columns_to_image, image_to_columns, unfold
 from .ops.pooling import (
     adaptive_avg_pool2d,
     avg_pool2d,
@@ -207,6 +208,7 @@ from .ops.windows import (
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool3d,
     lp_pool2d,

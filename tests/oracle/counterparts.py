@@ -22,7 +22,16 @@ def reduced(function):
     return theirs
 
 
+def weighted_quantile(rows, q, method):
+    """A method that PyTorch lacks, as the sum of the sorted elements with NumPy's weights: its quantiles of steps from 0 to 1."""
+    n = rows.shape[-1]
+    above = [float(np.quantile((np.arange(n) >= k).astype(float), q, method=method)) for k in range(n + 1)]
+    return (torch.sort(rows)[0] * torch.as_tensor(-np.diff(above), dtype=rows.dtype)).sum(-1)
+
+
 def quantile(x, q, axis=None, keepdims=False, method="linear"):
+    if method not in ("linear", "lower", "higher", "nearest", "midpoint"):
+        return reduced(lambda rows: weighted_quantile(rows, q, method))(x, axis, keepdims)
     return reduced(lambda rows: torch.quantile(rows, torch.as_tensor(q, dtype=x.dtype), -1, interpolation=method))(x, axis, keepdims)
 
 
@@ -61,7 +70,7 @@ def bordered(x, pad_width, mode="reflect", value=0):
 
 
 def resized(x, size=None, scale_factor=None, mode="nearest", align_corners=False):
-    return F.interpolate(x, size, scale_factor, mode, align_corners if mode not in ("nearest", "area") else None)
+    return F.interpolate(x, size, scale_factor, mode, align_corners if mode not in ("nearest", "nearest-exact", "area") else None)
 
 
 def differences(x, axis=-1, n=1, prepend=None, append=None):
@@ -144,7 +153,8 @@ MORE = {
     "max_pool1d": batched(F.max_pool1d, 1), "avg_pool1d": batched(F.avg_pool1d, 1), "max_pool3d": batched(F.max_pool3d, 3),
     "avg_pool3d": batched(F.avg_pool3d, 3), "adaptive_avg_pool1d": batched(F.adaptive_avg_pool1d, 1),
     "adaptive_avg_pool3d": batched(F.adaptive_avg_pool3d, 3), "adaptive_max_pool1d": batched(F.adaptive_max_pool1d, 1),
-    "adaptive_max_pool2d": batched(F.adaptive_max_pool2d, 2),
+    "adaptive_max_pool2d": batched(F.adaptive_max_pool2d, 2), "adaptive_max_pool3d": batched(F.adaptive_max_pool3d, 3),
+    "unfold": lambda x, axis=-1, size=1, step=1: x.unfold(axis, size, step),
     "lp_pool2d": lambda x, kernel_size, norm_type=2.0, stride=None: batched(F.lp_pool2d, 2)(x, norm_type, kernel_size, stride),
 }
 

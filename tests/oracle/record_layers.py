@@ -12,8 +12,9 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
 import torch
-from layer_cases import CASES, RECORDED, packed, run
 from torch_layers import Theirs
+
+from layer_cases import CASES, RECORDED, packed, run
 
 
 def main():

@@ -63,7 +63,7 @@ def _added(node):
         return None
     node_like = _GETITEM, tuple(shape), (index,)
     steps = index_map(*node_like)
-    if steps is None:
+    if steps is None or np.broadcast_to(0, tuple(shape))[index].shape != source.shape:
         return None
     axes, fixed = [None] * source.ndim, []
     for axis, (offset, along) in enumerate(steps):

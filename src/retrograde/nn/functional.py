@@ -12,7 +12,8 @@ from ..ops.embeddings import embedding, embedding_bag, one_hot
 from ..ops.linear import linear
 from ..ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from ..ops.normalization import group_norm, layer_norm, rms_norm
-from ..ops.patches import fold, unfold
+from ..ops.patches import columns_to_image as fold
+from ..ops.patches import image_to_columns as unfold
 from ..ops.piecewise import (
     celu,
     glu,
@@ -35,11 +36,13 @@ from ..ops.windows import (
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool3d,
     max_pool1d,
     max_pool3d,
 )
+from ..tensor.distributions import gumbel_softmax
 from .batches import batched
 from .padding import pad
 from .resizing import channel_shuffle, pixel_shuffle, pixel_unshuffle

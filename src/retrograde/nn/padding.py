@@ -8,23 +8,28 @@ from .module import Module
 def pad(input, pad, mode="constant", value=None):
     """`input` with a border: `pad` holds (before, after) for the last axis, then for the one before, and so on.
 
-    `mode` is "constant" for `value` (by default 0), "reflect", "replicate" or "circular". A constant border may be
-    negative: it is cut off then.
+    `mode` is "constant" for `value` (by default 0), "reflect", "replicate" or "circular". Negative numbers take away.
 
     >>> rg.nn.functional.pad(rg.tensor([1.0, 2.0, 3.0]), (1, -1))
     tensor([0., 1., 2.])
     """
-    if len(pad) % 2 or len(pad) // 2 > input.ndim:
-        raise ArgumentError(f"pad needs a pair of numbers for each of up to {input.ndim} axes, got {tuple(pad)}")
-    pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)][::-1]
-    widths = [(0, 0)] * (input.ndim - len(pairs)) + pairs
-    if mode != "constant":
-        return borders.pad_border(input, tuple(widths), mode)
-    if any(min(pair) < 0 for pair in widths):
-        ranges = [(max(0, -before), n - max(0, -after)) for (before, after), n in zip(widths, input.shape, strict=True)]
-        input = movements.shrink(input, tuple(ranges))
-    widths = tuple([(max(before, 0), max(after, 0)) for before, after in widths])
-    return movements.pad(input, widths, 0 if value is None else value)
+    if len(pad) % 2 or len(pad) > 2 * input.ndim:
+        raise ArgumentError(f"pad needs two numbers for each axis from the last on, of {input.ndim} at most, got {tuple(pad)}")
+    widths = [(0, 0)] * input.ndim
+    widths[input.ndim - len(pad) // 2 :] = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    if any(n + sum(w) < 0 for n, w in zip(input.shape, widths, strict=True)):
+        raise ArgumentError(f"pad takes away more elements than there are: {tuple(pad)} of shape {tuple(input.shape)}")
+    outside, inside = [(max(a, 0), max(b, 0)) for a, b in widths], [(max(-a, 0), max(-b, 0)) for a, b in widths]
+    if mode == "circular":  # the ring is closed after what is taken away
+        return borders.pad(_within(input, inside), outside, mode)
+    return _within(borders.pad(input, outside, mode, 0 if value is None else value), inside)
+
+
+def _within(x, widths):
+    """`x` without as many elements from both ends of its axes as `widths` says."""
+    if not any(max(w) for w in widths):
+        return x
+    return movements.shrink(x, tuple((a, n - b) for (a, b), n in zip(widths, x.shape, strict=True)))
 
 
 class _Pad(Module):

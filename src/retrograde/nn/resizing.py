@@ -2,7 +2,8 @@
 
 from ..errors import ArgumentError, ShapeError
 from ..ops.movements import permute_dims, reshape
-from ..ops.patches import fold, unfold
+from ..ops.patches import columns_to_image as fold
+from ..ops.patches import image_to_columns as unfold
 from ..ops.resampling import interpolate
 from .module import Module
 

@@ -42,6 +42,7 @@ from . import (
     gathering,
     grids,
     hyperbolic,
+    incomplete,
     inverses,
     joins,
     linear,
@@ -86,6 +87,7 @@ from ._families import (
     matrix,
     movement,
     reduction,
+    sampling,
     search,
     transform,
 )

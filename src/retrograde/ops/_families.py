@@ -50,5 +50,7 @@ conversion = _family("conversion")
 composite = _family("composite", is_composite=True)
 #: Composites that compare predictions with targets.
 loss = _family("loss", is_composite=True)
+#: Random numbers with a derivative in the parameters of their distribution.
+sampling = _family("sampling")
 #: Made from nothing, and so without a derivative.
 creation = _family("creation", is_differentiable=False)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._samples import call, uniform
@@ -48,8 +49,9 @@ def sigmoid(x, /):
 
     $z = \sigma(x) \;\Rightarrow\; \bar x = \bar z\, z\, (1 - z)$
     """
-    small = np.exp(-np.abs(x))
-    return np.where(np.asarray(x) >= 0, 1, small) / (1 + small)
+    is_right = np.real(x) >= 0
+    small = np.exp(np.where(is_right, -x, x)) if np.iscomplexobj(x) else np.exp(-np.abs(x))
+    return np.where(is_right, 1, small) / (1 + small)
 
 
 sigmoid.defvjp(lambda g, z: g * z * (1 - z))
@@ -166,6 +168,8 @@ def gelu(x, /, approximate="none"):
     >>> rg.gelu(rg.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.15865526,  0.        ,  0.8413447 ])
     """
+    if approximate not in _GELUS:
+        raise ArgumentError(f"approximate must be one of {', '.join(_GELUS)}, got {approximate!r}")
     return _GELUS[approximate](x)
 
 
@@ -226,20 +230,20 @@ gelu_tanh.defvjp(lambda g, x: g * _gelu_tanh_slope(x))
 _GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None)))
+@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0))))
 def softmax(x, /, axis=-1):
     r"""Exponentials of `x` divided by their sum over `axis`; safe for large numbers.
 
     $z_i = e^{x_i} / \sum_j e^{x_j} \;\Rightarrow\; \bar x_i = z_i\,(\bar z_i - \sum_j \bar z_j z_j)$
     """
-    powers = exp(x - max(x, axis, keepdims=True))
+    powers = exp(x - max(x, axis, keepdims=True) if x.size else x)
     return powers * (1 / sum(powers, axis, keepdims=True))  # the sum is at least 1
 
 
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0)))
+@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
 def log_softmax(x, /, axis=-1):
     r"""Logarithm of `softmax`, without the loss of precision of taking it afterwards.
 

@@ -81,26 +81,39 @@ positive.defvjp(lambda g: g)
 
 @elementwise(aliases=("absolute",), samples=uniform(-3, 3, avoid=(0,)))
 def abs(x, /):
-    r"""Absolute value; its derivative at 0 is 0.
+    r"""Absolute value; its derivative at 0 is 0. Of a complex number it is its distance from 0.
 
-    $z = |x| \;\Rightarrow\; \bar x = \bar z \operatorname{sign} x$
+    $z = |x| = \sqrt{x \overline x} \;\Rightarrow\; \bar x = \bar z\, \overline{\operatorname{sign} x}$
     """
     return np.abs(x)
 
 
-abs.defvjp(lambda g, x: g * sign(x))
+abs.defvjp(lambda g, x: g * mirrored(sign(x)))
+
+
+def mirrored(x):
+    """The conjugate of `x`; real arrays as they are."""
+    return x.conj() if x.dtype.kind == "c" else x
 
 
 @elementwise(samples=uniform(-3, 3, avoid=(0,)))
 def sign(x, /):
-    r"""-1, 0 or 1 according to the sign of `x`.
+    r"""-1, 0 or 1 according to the sign of `x`; of a complex number its direction, $x / |x|$.
 
-    Constant between jumps: $\bar x = 0$.
+    Constant between jumps: $\bar x = 0$ for real `x`. For complex ones $|z| = 1$, so that $\bar z$ counts only across `z`:
+    $\bar x = (\bar z - \overline z \operatorname{Re}(\bar z z)) / |x|$, and 0 at 0.
     """
     return np.sign(x)
 
 
-sign.defvjp(lambda g: g * 0)
+def _sign_rule(g, x):
+    if x.dtype.kind != "c":
+        return g * 0
+    z, is_zero = sign(x), x == 0
+    return where(is_zero, 0, (g - z.conj() * (g * z).real) / where(is_zero, 1, abs(x)))
+
+
+sign.defvjp(_sign_rule)
 
 
 @elementwise(aliases=("pow",), samples=(uniform(0.3, 3), uniform(-2, 2)))
@@ -167,11 +180,14 @@ reciprocal.defvjp(lambda g, z: -g * z * z)
 
 @elementwise(samples=(uniform(-3, 3), uniform(0.7, 0.9)))
 def floor_divide(x, y, /):
-    r"""The largest integer not above `x / y`.
+    r"""The largest integer not above `x / y`; an infinite `x` stays infinite, as the Array API standard has it.
 
     Constant between jumps: no gradient flows.
     """
-    return np.floor_divide(x, y)
+    with np.errstate(invalid="ignore"):
+        found = np.floor_divide(x, y)
+        is_infinite = np.isinf(x) & np.isfinite(y)
+        return np.where(is_infinite, np.true_divide(x, y), found) if is_infinite.any() else found
 
 
 floor_divide.defvjp(lambda g: g * 0, lambda g: g * 0)

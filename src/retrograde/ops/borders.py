@@ -6,7 +6,7 @@ from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
 from .gathering import take
-from .movements import pad
+from .movements import pad as pad_constant
 
 #: NumPy's and PyTorch's names of the modes.
 _MODES = {"reflect": "reflect", "symmetric": "symmetric", "edge": "edge", "replicate": "edge", "wrap": "wrap", "circular": "wrap"}
@@ -25,7 +25,7 @@ def pad_border(x, /, pad_width, mode="reflect", value=0):
     tensor([3., 2., 1., 2., 3., 2., 1.])
     """
     if mode == "constant":
-        return pad(x, pad_width, value)
+        return pad_constant(x, pad_width, value)
     if mode not in _MODES:
         raise ArgumentError(f"mode must be constant or one of {', '.join(_MODES)}, got {mode!r}")
     widths = np.broadcast_to(np.asarray(pad_width, dtype=int), (x.ndim, 2))
@@ -33,6 +33,19 @@ def pad_border(x, /, pad_width, mode="reflect", value=0):
         if before or after:
             x = take(x, _places(x.shape[axis], before, after, _MODES[mode]), axis)
     return x
+
+
+def pad(x, /, pad_width, mode="constant", value=0):
+    """`x` with a border: of `value`, or with another `mode` of its own elements, as `pad_border` has them.
+
+    `pad_width` has (before, after) for each axis, one pair for all, or one number.
+
+    >>> rg.pad(rg.tensor([1.0, 2.0]), 1)
+    tensor([0., 1., 2., 0.])
+    >>> rg.pad(rg.tensor([1.0, 2.0, 3.0]), (0, 2), "wrap")
+    tensor([1., 2., 3., 1., 2.])
+    """
+    return pad_constant(x, pad_width, value) if mode == "constant" else pad_border(x, pad_width, mode)
 
 
 def _places(size, before, after, mode):

@@ -154,12 +154,17 @@ def _inside(x, min, max):
 clip.defvjp(
     lambda g, x, min, max: where(_inside(x, min, max), g, 0),
     lambda g, x, min, max: where(_below(x, min, max), g, 0),
-    lambda g, x, max: where(x > max, g, 0),
+    lambda g, x, min, max: where(_above(x, min, max), g, 0),
 )
 
 
 def _below(x, min, max):
     return (x < min) if max is None else (x < min) & (min <= max)
+
+
+def _above(x, min, max):
+    # Of bounds in the wrong order the upper one counts, whatever x is.
+    return (x > max) if min is None else (x > max) | (min > max)
 
 
 @comparison(samples=_BITS)

@@ -11,6 +11,7 @@ from ..dtypes import is_float
 from ..errors import ShapeError
 from ._families import composite, elementwise
 from ._samples import call, complex_uniform, of, uniform
+from .arithmetic import mirrored
 from .joins import stack
 from .movements import transpose
 from .special import atan2
@@ -113,8 +114,3 @@ def view_as_complex(x, /):
 def adjoint(x):
     """`x` with its last two axes exchanged and its elements conjugated."""
     return transpose(mirrored(x))
-
-
-def mirrored(x):
-    """The conjugate of `x`; real arrays as they are."""
-    return conj(x) if x.dtype.kind == "c" else x

@@ -7,6 +7,7 @@ import numpy as np
 from ..dtypes import bfloat16
 from ..errors import ShapeError
 from ._families import composite, contraction
+from ._paths import kept_labels, pairwise_path
 from ._samples import call
 from .movements import broadcast_to, expand_dims, reshape, transpose, unbroadcast
 
@@ -74,10 +75,33 @@ def outer(x, y, /):
 def einsum(subscripts, /, *operands):
     """Sum of products over named axes, in Einstein's notation: `einsum("ij,jk->ik", x, y)` is the matrix product.
 
+    More than two operands are contracted two at a time, in an order that opt_einsum finds if it is installed
+    (`pip install 'retrograde[einsum]'`), and a simpler search if not; the derivative goes back the same way.
+
     >>> rg.einsum("i,i->", rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
-    return contract(operands, subscripts)
+    if len(operands) <= 2 or not isinstance(subscripts, str):
+        return contract(operands, subscripts)
+    inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
+    if any(len(labels) != np.ndim(x) for labels, x in zip(inputs, operands, strict=True)):
+        return contract(operands, subscripts)  # which says what is wrong
+    parts = list(operands)
+    for pair in pairwise_path(inputs, output, _sizes_by_label(inputs, operands)):
+        is_last = len(parts) == 2
+        labels = output if is_last else kept_labels(inputs, pair, output)
+        found = contract([parts[i] for i in pair], ",".join(inputs[i] for i in pair) + "->" + labels)
+        parts = [x for i, x in enumerate(parts) if i not in pair] + [found]
+        inputs = [x for i, x in enumerate(inputs) if i not in pair] + [labels]
+    return parts[0]
+
+
+def _sizes_by_label(inputs, operands):
+    sizes = {}
+    for labels, x in zip(inputs, operands, strict=True):
+        for c, n in zip(labels, x.shape, strict=True):
+            sizes[c] = max(n, sizes.get(c, 1))
+    return sizes
 
 
 @contraction(is_variadic=True, skips={"exported": "einsum is its public face"}, samples=(
@@ -91,7 +115,12 @@ def contract(operands, /, subscripts):
     $z_{o} = \sum \prod_i x^{(i)}_{s_i} \;\Rightarrow\; \bar x^{(i)}_{s_i} = \sum \bar z_{o} \prod_{j \ne i} x^{(j)}_{s_j}$
     """
     operands = [x.astype(np.float32) if getattr(x, "dtype", None) == bfloat16 else x for x in operands]  # einsum knows no other
-    return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
+    # To look for matrix products in it takes longer than small contractions do.
+    is_large = any([np.size(x) > _LARGE for x in operands])
+    return np.einsum(subscripts, *operands, optimize=is_large or len(operands) > 2)
+
+
+_LARGE = 1 << 13
 
 
 def _contract_rule(g, needs, operands, subscripts):

@@ -8,8 +8,9 @@ from . import _linalg
 from ._expm import exponential
 from ._families import composite, matrix
 from ._samples import call, of, uniform, well_conditioned
+from .arithmetic import mirrored
 from .comparisons import where
-from .complexes import adjoint, mirrored, real
+from .complexes import adjoint, real
 from .contractions import matmul
 from .inverses import solve
 from .joins import concatenate

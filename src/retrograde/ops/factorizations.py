@@ -15,9 +15,9 @@ from ..errors import ArgumentError
 from . import _linalg
 from ._families import matrix
 from ._samples import call, of, well_conditioned
-from .arithmetic import abs
+from .arithmetic import abs, mirrored
 from .comparisons import where
-from .complexes import adjoint, imag, mirrored
+from .complexes import adjoint, imag
 from .contractions import matmul
 from .inverses import inv, solve
 from .joins import concatenate
@@ -193,6 +193,8 @@ def _on_diagonal(x):
 def _inverse_gaps(values, mixed):
     """1 / (value j - value i), and 0 where the two are equal but for rounding."""
     gaps = expand_dims(values, -2) - expand_dims(values, -1)
+    if not gaps.size:
+        return gaps
     least = max(abs(values), -1, keepdims=True) * (float(ml_dtypes.finfo(values.dtype).eps) * 4 * values.shape[-1])
     is_equal = abs(gaps) <= expand_dims(least, -1)
     _warn_of_equals(is_equal, mixed)

@@ -8,7 +8,8 @@ from ..errors import ShapeError
 from . import _linalg
 from ._families import composite, matrix
 from ._samples import call, of, well_conditioned
-from .complexes import adjoint, mirrored, real
+from .arithmetic import mirrored
+from .complexes import adjoint, real
 from .contractions import matmul
 from .movements import broadcast_to, expand_dims, transpose, unbroadcast
 from .reductions import sum

@@ -9,7 +9,7 @@ from ..errors import ArgumentError
 from ._families import loss
 from ._samples import call, of, uniform
 from .activation import sigmoid, softplus
-from .arithmetic import abs, sign
+from .arithmetic import abs, mirrored, sign
 from .comparisons import clip, where
 from .movements import unbroadcast
 
@@ -71,7 +71,7 @@ def l1_loss(input, target, /, reduction="mean"):
     return reduced(abs(input - target), reduction)
 
 
-_l1_rule = _of_difference(sign)
+_l1_rule = _of_difference(lambda d: mirrored(sign(d)))
 l1_loss.defvjp(
     lambda g, input, target, reduction: unbroadcast(_l1_rule(g, input, target, reduction), input.shape),
     lambda g, input, target, reduction: unbroadcast(-_l1_rule(g, input, target, reduction), target.shape),

@@ -83,20 +83,23 @@ def flip(x, /, axis=None):
 flip.defvjp(lambda g, axis: flip(g, axis))
 
 
-@movement(samples=(call((2, 3), pad_width=((1, 0), (2, 1))), call((3,), pad_width=1, value=2.0)))
+@movement(skips={"exported": "its public face, borders.pad, has all modes"}, samples=(
+    call((2, 3), pad_width=((1, 0), (2, 1))), call((3,), pad_width=1, value=2.0), call((0, 2), pad_width=1), call((), pad_width=0)))
 def pad(x, /, pad_width, value=0):
     r"""`x` with a border of `value`: `pad_width` has (before, after) for each axis, or one number for all.
 
     $\bar x$ is $\bar z$ without the border; `shrink` is the derivative, and the other way round.
     """
-    return np.pad(x, _widths(pad_width, np.ndim(x)), constant_values=value)
+    widths = _widths(pad_width, np.ndim(x))
+    return np.pad(x, widths, constant_values=value) if widths else np.copy(x)
 
 
 pad.defvjp(lambda g, x_shape, pad_width: shrink(g, _inside(pad_width, x_shape)))
 
 
 def _widths(pad_width, ndim):
-    widths = np.broadcast_to(np.asarray(pad_width, dtype=int), (ndim, 2))
+    given = np.asarray(pad_width, dtype=int)
+    widths = given.reshape(0, 2) if ndim == 0 and given.size == 0 else np.broadcast_to(given, (ndim, 2))
     return tuple((int(before), int(after)) for before, after in widths)
 
 

@@ -10,9 +10,8 @@ from ..shapes import axis_tuple
 from . import _linalg
 from ._families import composite, reduction, search
 from ._samples import call, distinct, of, uniform, well_conditioned
-from .arithmetic import abs, power
+from .arithmetic import abs, mirrored, power
 from .comparisons import where
-from .complexes import mirrored
 from .factorizations import svdvals
 from .inverses import inv
 from .movements import expand_dims, moveaxis

@@ -1,47 +1,78 @@
-"""Patches: the windows that a kernel slides over, as columns, and columns added back into images."""
+"""Patches: the windows of an axis or of images laid side by side, and put back."""
 
-from math import prod
+from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from ._convolving import Geometry, pair
-from .convolution import conv2d, conv2d_input
-from .movements import reshape
+from ..errors import ArgumentError, ShapeError
+from ..shapes import one_axis
+from ._families import composite
+from ._samples import call
+from .gathering import take
+from .movements import moveaxis, pad, reshape, shrink
+from .selections import getitem, scatter_add
 
 
-def unfold(x, /, kernel_size, dilation=1, padding=0, stride=1):
-    """The windows of images (batch, channels, height, width) as columns: (batch, channels * window, number of windows).
+@composite(samples=(call((5,), size=2), call((2, 7), axis=-1, size=3, step=2), call((5, 2), axis=0, size=5), call((0, 4), 1, 2)))
+def unfold(x, /, axis=-1, size=1, step=1):
+    r"""The windows of `size` elements of `x` along `axis`, one every `step`: their places take its place, a last axis runs in them.
 
-    A convolution with kernels that each have a single one, so its derivative is `fold`.
+    $z_{w k} = x_{w s + k}$: each element receives the sum of the cotangents of its windows.
 
-    >>> rg.nn.functional.unfold(rg.arange(4.0).reshape(1, 1, 2, 2), (1, 2)).tolist()
-    [[[0.0, 2.0], [1.0, 3.0]]]
+    >>> rg.unfold(rg.tensor([1.0, 2.0, 3.0, 4.0]), 0, 2, 2).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
-    if x.ndim != 4:
-        raise ShapeError(f"unfold needs images (batch, channels, height, width), got shape {tuple(x.shape)}")
-    columns = conv2d(x, _taps(kernel_size, x.shape[1], x.dtype), None, stride, padding, dilation, x.shape[1])
-    return reshape(columns, (*columns.shape[:2], prod(columns.shape[2:])))
+    axis = one_axis(axis, x.ndim)
+    length = x.shape[axis]
+    if not 1 <= size <= length or step < 1:
+        raise ArgumentError(f"unfold needs 1 <= size <= {length}, the length of axis {axis}, and step >= 1, got {size} and {step}")
+    starts = np.arange(0, length - size + 1, step)
+    return moveaxis(take(x, starts[:, None] + np.arange(size), axis), axis + 1, -1)
 
 
-def fold(x, /, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """Images of `output_size` made of the columns that `unfold` gives: where windows overlap, they add up.
+@composite(samples=(
+    call((1, 2, 3, 4), 2), call((2, 3, 4), kernel_size=(2, 3), padding=1, stride=2), call((1, 1, 5, 5), 2, dilation=2)))
+def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
+    r"""The patches of images as columns: (batch, channels, height, width) becomes (batch, channels · kernel, patches).
 
-    >>> rg.nn.functional.fold(rg.ones(1, 2, 2), (1, 3), (1, 2)).tolist()
-    [[[[1.0, 2.0, 1.0]]]]
+    It is PyTorch's `unfold`: a convolution is the product of its kernel, as a matrix, with the columns. Each element receives the
+    sum of the cotangents of the patches that it is in.
     """
-    window, image = prod(pair(kernel_size, "kernel_size", 1)), pair(output_size, "output_size", 1)
-    if x.ndim != 3 or x.shape[1] % window:
-        raise ShapeError(f"fold needs columns (batch, channels * {window}, number of windows), got shape {tuple(x.shape)}")
-    channels = x.shape[1] // window
-    taps, shape = _taps(kernel_size, channels, x.dtype), (x.shape[0], channels, *image)
-    windows = Geometry.of(shape, taps.shape, stride, padding, dilation, channels).result
-    if x.shape[2] != prod(windows):
-        raise ShapeError(f"fold to {image} needs {windows[0]} by {windows[1]} windows, got {x.shape[2]}")
-    return conv2d_input(reshape(x, (*x.shape[:2], *windows)), taps, shape, stride, padding, dilation, channels)
+    _, window, places = _geometry(x.shape[-2:], kernel_size, dilation, padding, stride)
+    image = pad(x, ((0, 0),) * (x.ndim - 2) + tuple((p, p) for p in _pair(padding)))
+    patches = getitem(image, (..., *window))
+    return reshape(patches, (*x.shape[:-3], x.shape[-3] * patches.shape[-4] * patches.shape[-3], places))
 
 
-def _taps(kernel_size, channels, dtype):
-    """For each channel and each place in the window the kernel that is one there: (channels * window, 1, height, width)."""
-    height, width = pair(kernel_size, "kernel_size", 1)
-    return np.tile(np.eye(height * width, dtype=dtype), (channels, 1)).reshape(-1, 1, height, width)
+@composite(samples=(
+    call((1, 8, 6), output_size=(3, 4), kernel_size=2), call((4, 4), output_size=(3, 3), kernel_size=2, stride=2, padding=1)))
+def columns_to_image(x, /, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    r"""Patches put back into images of `output_size` and added where they overlap: PyTorch's `fold`.
+
+    It is the transpose of `image_to_columns`, which is therefore its derivative.
+    """
+    size, border, kernel = _pair(output_size), _pair(padding), _pair(kernel_size)
+    padded, window, places = _geometry(size, kernel_size, dilation, padding, stride)
+    if x.shape[-1] != places or x.shape[-2] % (kernel[0] * kernel[1]):
+        raise ShapeError(f"columns_to_image needs shape (batch, channels * {kernel[0] * kernel[1]}, {places}), got {x.shape}")
+    lead = (*x.shape[:-2], x.shape[-2] // (kernel[0] * kernel[1]))
+    patches = reshape(x, (*lead, *np.broadcast_shapes(window[0].shape, window[1].shape)))
+    image = scatter_add(patches, (*lead, *padded), (slice(None),) * len(lead) + window)
+    return shrink(image, (None,) * len(lead) + tuple((p, p + n) for p, n in zip(border, size, strict=True)))
+
+
+def _geometry(shape, kernel_size, dilation, padding, stride) -> Any:
+    """The shape of the padded image, the index of its patches (kernel rows, kernel columns, rows, columns), their number."""
+    padded, grid = [], []
+    for n, k, d, p, s in zip(shape, *map(_pair, (kernel_size, dilation, padding, stride)), strict=True):
+        count = (n + 2 * p - d * (k - 1) - 1) // s + 1
+        if min(k, d, s) < 1 or p < 0 or count < 1:
+            raise ArgumentError(f"a kernel of {k} with dilation {d}, stride {s} and padding {p} has no place on an axis of {n}")
+        padded.append(n + 2 * p)
+        grid.append(np.arange(k)[:, None] * d + np.arange(count) * s)
+    rows, columns = grid
+    return tuple(padded), (rows[:, None, :, None], columns[None, :, None, :]), rows.shape[1] * columns.shape[1]
+
+
+def _pair(value):
+    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)

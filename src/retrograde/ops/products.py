@@ -87,7 +87,7 @@ def cumprod(x, /, axis=None, dtype=None):
 
 
 def _cumprod_rule(g, x, axis):
-    if axis is None:
+    if axis is None or x.ndim == 0:
         return reshape(_cumprod_rule(g, reshape(x, -1), 0), x.shape)
     axis = one_axis(axis, x.ndim)
     x, g = moveaxis(x, axis, -1), moveaxis(g, axis, -1)

@@ -2,13 +2,18 @@
 
 import numpy as np
 
+from ..core.dispatch import plain
+from ..core.value import Value
+from ..dtypes import float64, int64
 from ..errors import ArgumentError, ShapeError
 from ..shapes import axis_tuple, kept, one_axis
 from ._families import composite, search
-from ._samples import call, distinct, of
-from .comparisons import isnan, where
+from ._samples import call, distinct, of, uniform
+from .comparisons import clip, isnan, maximum, minimum, where
+from .conversions import astype
 from .gathering import take, take_along_axis
 from .movements import moveaxis, reshape
+from .rounding import ceil, floor, round
 from .searches import any
 from .sorting import argsort, sort
 
@@ -38,35 +43,80 @@ def top_places(x, /, k, axis=-1, largest=True):
     return np.take(argsort(x, axis, largest), np.arange(k), axis)
 
 
-#: How each method picks between the neighbours of the exact place.
-METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
-
-
-@composite(samples=(call(_TABLE, 0.3), call(_TABLE, q=np.array([0.0, 0.5, 1.0]), axis=0),
-                    call(_SOLID, 0.25, axis=(0, -1), keepdims=True), call(_TABLE, 0.4, 1, False, "lower"),
-                    call(_TABLE, 0.4, 1, False, "midpoint")))
+@composite(optional=("q",), samples=(
+    call(_TABLE, 0.3), call(_TABLE, q=np.array([0.0, 0.5, 1.0]), axis=0), call(_SOLID, 0.25, axis=(0, -1), keepdims=True),
+    call(_TABLE, 0.4, 1, False, "lower"), call(_TABLE, 0.4, 1, False, "midpoint"), call(_TABLE, 0.4, 0, False, "hazen"),
+    call(_TABLE, of((2,), uniform(0.55, 0.6)), 1), call(_TABLE, 0.4, 0, False, "averaged_inverted_cdf")))
 def quantile(x, /, q, axis=None, keepdims=False, method="linear"):
     r"""The number that a part `q` (between 0 and 1) of the elements of `x` over `axis` lies below; NaN if one is NaN.
 
     The place is $q (n - 1)$ among the sorted elements; `method` says what to make of a place between two: "linear",
-    "lower", "higher", "nearest" or "midpoint". Several `q` give a first axis of results. The gradient goes to the two
-    neighbours by their weights: $z = (1 - w)\,x_{(i)} + w\,x_{(i + 1)}$.
+    "lower", "higher", "nearest" or "midpoint". The other methods of Hyndman and Fan (1996), by NumPy's names, have other
+    places. Several `q` give a first axis of results.
+
+    The gradient goes to the two neighbours by their weights, $z = (1 - w)\,x_{(i)} + w\,x_{(i + 1)}$, and to a `q` that needs
+    one by the place: $\bar q = \bar z\,(x_{(i + 1)} - x_{(i)})\,\partial w / \partial q$.
     """
     if method not in METHODS:
         raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    parts = np.asarray(q, dtype=np.float64)
-    if not ((parts >= 0) & (parts <= 1)).all():
+    parts = q if isinstance(q, Value) else np.asarray(q, dtype=np.float64)
+    if not getattr(parts, "is_traced", False) and not ((plain(parts) >= 0) & (plain(parts) <= 1)).all():
         raise ArgumentError(f"q must lie between 0 and 1, got {q}")
     rows, shape = _rows(x, axis)
     if rows.shape[-1] == 0:
         raise ShapeError(f"quantile needs at least one element, got shape {x.shape} over axis {axis}")
-    below, above, weight = _neighbours(parts.reshape(-1) * (rows.shape[-1] - 1), method)
-    ordered = sort(rows)
-    low, high = take(ordered, below, -1), take(ordered, above, -1)
-    found = low + (high - low) * weight.astype(np.float64 if rows.dtype.kind in "iub" else rows.dtype)
+    below, weight = METHODS[method](reshape(parts, -1), rows.shape[-1])
+    ordered, first = sort(rows), astype(below, int64)
+    low, high = take(ordered, first, -1), take(ordered, minimum(first + 1, rows.shape[-1] - 1), -1)
+    found = low + (high - low) * astype(weight, float64 if rows.dtype.kind in "iub" else rows.dtype)
+    # A weight of 0 must not turn an infinite neighbour into NaN.
+    found = where(weight == 0, low, where(weight == 1, high, found))
     found = where(any(isnan(rows), -1, keepdims=True), np.nan, found)
     shape = kept(x.shape, axis) if keepdims else shape
     return reshape(moveaxis(found, -1, 0), (*parts.shape, *shape))
+
+
+def _between(alpha, beta):
+    """The methods whose place moves with q: n q + alpha + q (1 - alpha - beta) - 1, counted from 0."""
+    def neighbours(q, n):
+        place = q * (n - 1) if alpha == beta == 1 else n * q + (alpha + q * (1 - alpha - beta) - 1)
+        place = clip(place, 0, n - 1)
+        below = floor(place)
+        return below, place - below
+
+    return neighbours
+
+
+def _at(rounded):
+    """The methods that take the element at a rounded place."""
+    def neighbours(q, n):
+        below = clip(rounded(q, n), 0, n - 1)
+        return below, below * 0
+
+    return neighbours
+
+
+def _halfway(q, n):
+    place = q * (n - 1)
+    below = floor(place)
+    return below, where(place > below, 0.5, 0.0)
+
+
+def _averaged(q, n):
+    place = clip(n * q - 1, -1, n - 1)
+    below = floor(place)
+    weight = where(place > below, 1.0, 0.5)
+    return maximum(below, 0), where(place < 0, 0.0, weight)
+
+
+#: For each method: where the lower neighbour is and how much the upper one counts, from q and the number of elements.
+METHODS = {
+    "linear": _between(1, 1), "lower": _at(lambda q, n: floor(q * (n - 1))), "higher": _at(lambda q, n: ceil(q * (n - 1))),
+    "nearest": _at(lambda q, n: round(q * (n - 1))), "midpoint": _halfway, "inverted_cdf": _at(lambda q, n: ceil(n * q) - 1),
+    "averaged_inverted_cdf": _averaged, "closest_observation": _at(lambda q, n: round(n * q) - 1),
+    "interpolated_inverted_cdf": _between(0, 1), "hazen": _between(0.5, 0.5), "weibull": _between(0, 0),
+    "median_unbiased": _between(1 / 3, 1 / 3), "normal_unbiased": _between(3 / 8, 3 / 8),
+}
 
 
 def _rows(x, axis):
@@ -75,18 +125,6 @@ def _rows(x, axis):
     rest = tuple(n for a, n in enumerate(x.shape) if a not in axes)
     size = int(np.prod([x.shape[a] for a in axes], dtype=int))
     return reshape(moveaxis(x, axes, tuple(range(x.ndim - len(axes), x.ndim))), (*rest, size)), rest
-
-
-def _neighbours(places, method):
-    below, above = np.floor(places).astype(int), np.ceil(places).astype(int)
-    if method == "lower":
-        return below, below, np.zeros_like(places)
-    if method == "higher":
-        return above, above, np.zeros_like(places)
-    if method == "nearest":
-        nearest = np.round(places).astype(int)
-        return nearest, nearest, np.zeros_like(places)
-    return below, above, np.where(below < above, 0.5, 0.0) if method == "midpoint" else places - below
 
 
 @composite(samples=(call(_TABLE), call(_TABLE, axis=0), call(_SOLID, axis=(0, -1), keepdims=True), call(_TABLE, axis=1)))

@@ -10,7 +10,7 @@ from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
 from ._families import composite, reduction
 from ._samples import call, distinct, of
-from .arithmetic import abs, power, sign
+from .arithmetic import abs, mirrored, power, sign
 from .comparisons import isfinite, where
 from .exponential import exp, log
 from .movements import broadcast_to, reshape
@@ -102,7 +102,7 @@ max.defvjp(_extremum_rule)
 min.defvjp(_extremum_rule)
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True)))
+@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True), call(()), call((0, 3), axis=1)))
 def logsumexp(x, /, axis=None, keepdims=False):
     r"""Logarithm of the sum of exponentials of `x` over `axis`; safe for large numbers.
 
@@ -111,6 +111,8 @@ def logsumexp(x, /, axis=None, keepdims=False):
     >>> rg.logsumexp(rg.tensor([1000.0, 1000.0]))
     tensor(1000.6931)
     """
+    if not x.size:  # of nothing it is minus infinity
+        return sum(x, axis, keepdims) - np.inf
     top = max(x.real if x.dtype.kind == "c" else x, axis, keepdims=True)
     top = where(isfinite(top), top, 0)
     total = log(sum(exp(x - top), axis, keepdims=True)) + top
@@ -132,7 +134,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     r"""Length of `x` over `axis`: $(\sum_i |x_i|^p)^{1/p}$ with $p$ = `ord`, by default 2; `inf` is the greatest
     magnitude.
 
-    $\bar x_i = \bar z \operatorname{sign}(x_i)\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
+    $\bar x_i = \bar z\, \overline{\operatorname{sign}(x_i)}\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
     """
     if ord is not None and (isinstance(ord, str) and ord != "fro" or not isinstance(ord, str) and ord < 1):
         raise ArgumentError(f"norm takes ord=None, 'fro' or a number from 1 to inf, got {ord!r}")
@@ -149,11 +151,11 @@ def _norm_rule(g, x, z, ord, axis):
     g, z = spread(g, x.shape, axis), spread(z, x.shape, axis)
     if ord == np.inf:
         is_extreme = abs(x) == z
-        return where(is_extreme, g * sign(x) / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
-    ratio = x / where(z == 0, 1, z)
+        return where(is_extreme, g * mirrored(sign(x)) / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
+    ratio = mirrored(x) / where(z == 0, 1, z)
     if ord in (None, "fro", 2):
         return g * ratio
-    return g * sign(x) * power(abs(ratio), ord - 1)
+    return g * mirrored(sign(x)) * power(abs(ratio), ord - 1)
 
 
 norm.defvjp(_norm_rule)

@@ -14,31 +14,34 @@ from .contractions import matmul
 from .gathering import take
 from .movements import moveaxis
 
-_MODES = {"nearest": None, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": None}
+_MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": None}
 
 
 @composite(samples=(
     call((1, 2, 3, 4), size=(5, 2)), call((1, 2, 3), scale_factor=2.0, mode="linear"),
     call((1, 1, 3, 4), size=(5, 6), mode="bilinear"), call((1, 1, 3, 4), size=(5, 6), mode="bilinear", align_corners=True),
     call((1, 1, 4, 4), size=(6, 3), mode="bicubic"),
-    call((1, 1, 2, 3, 2), size=(3, 2, 4), mode="trilinear"), call((1, 1, 5, 4), size=(3, 2), mode="area")))
+    call((1, 1, 2, 3, 2), size=(3, 2, 4), mode="trilinear"),
+    call((1, 1, 5), size=3, mode="nearest-exact"), call((1, 1, 5, 4), size=(3, 2), mode="area")))
 def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corners=False):
     r"""`x`, of shape (batch, channels, ...), with its further axes in another `size`, or `scale_factor` times as long.
 
-    `mode` is "nearest", "linear", "bilinear", "bicubic" or "trilinear" by the number of axes, or "area" for the mean over the
-    part of the old image that a new element covers. With `align_corners` the outermost elements keep their places.
+    `mode` is "nearest", "nearest-exact" (from the centres of the elements, not their corners), "linear", "bilinear", "bicubic"
+    or "trilinear" by the number of axes, or "area" for the mean over the part of the old image that a new element covers.
+    With `align_corners` the outermost elements keep their places.
 
     Each axis is a matrix product, $z = A x \Rightarrow \bar x = A^\top \bar z$.
     """
     axes = x.ndim - 2
     if mode not in _MODES or _MODES[mode] not in (None, axes):
         raise ArgumentError(f"mode must be one of {', '.join(_MODES)} and fit {axes} axes, got {mode!r}")
-    if align_corners and mode in ("nearest", "area"):
+    if align_corners and _MODES[mode] is None:
         raise ArgumentError(f"align_corners has no meaning with mode={mode!r}; leave it out")
     sizes, scales = _sizes(x.shape[2:], size, scale_factor)
     for axis, (n, scale) in enumerate(zip(sizes, scales, strict=True), start=2):
-        if mode == "nearest":
-            x = take(x, np.minimum((np.arange(n) * scale).astype(int), x.shape[axis] - 1), axis)
+        if mode.startswith("nearest"):
+            start = 0.5 if mode == "nearest-exact" else 0.0
+            x = take(x, np.minimum(((np.arange(n) + start) * scale).astype(int), x.shape[axis] - 1), axis)
         elif mode == "area":
             x = _averaged(x, n, axis)
         else:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..shapes import one_axis
 from ._families import composite
 from ._samples import call
@@ -21,6 +21,8 @@ def diff(x, /, axis=-1, n=1, prepend=None, append=None):
     >>> rg.diff(rg.tensor([1.0, 4.0, 9.0]))
     tensor([3., 5.])
     """
+    if n < 0:
+        raise ArgumentError(f"diff needs n >= 0, got {n}")
     if n == 0:
         return x
     x = moveaxis(x, axis, -1)

@@ -40,7 +40,7 @@ def scatter_add(x, /, shape, index):
     return result
 
 
-scatter_add.defvjp(lambda g, index: getitem(g, index))
+scatter_add.defvjp(lambda g, x_shape, index: unbroadcast(getitem(g, index), x_shape))
 
 
 @indexing(skips={"exported": "written as x[index] = y"},

@@ -1,11 +1,12 @@
 """Spread: how far the elements of an array lie from their mean."""
 
+from math import nan
+
 from ..shapes import count
 from ._families import composite
 from ._samples import call
-from .arithmetic import sqrt
+from .arithmetic import mirrored, sqrt
 from .comparisons import where as choose
-from .complexes import mirrored
 from .movements import broadcast_to, reshape
 from .reductions import mean, spread, sum
 
@@ -53,13 +54,19 @@ def std(x, /, axis=None, keepdims=False, correction=0, where=None):
     return sqrt(var(x, axis, keepdims, correction, where))
 
 
+def _share(part, x, axis, correction, where):
+    """`part` over what a sum of squares is divided by; NaN where that is nothing."""
+    divisor = _divisor(x, axis, correction, where)
+    return part / divisor if where is not None or divisor else nan
+
+
 def _var_rule(g, x, axis, correction, where):
-    return spread(g, x.shape, axis) * (mirrored(_centred(x, axis, where)) * (2 / _divisor(x, axis, correction, where)))
+    return spread(g, x.shape, axis) * (mirrored(_centred(x, axis, where)) * _share(2, x, axis, correction, where))
 
 
 def _std_rule(g, x, z, axis, correction, where):
     share = choose(z == 0, 0, g / choose(z == 0, 1, z))
-    return spread(share, x.shape, axis) * (mirrored(_centred(x, axis, where)) / _divisor(x, axis, correction, where))
+    return spread(share, x.shape, axis) * (mirrored(_centred(x, axis, where)) * _share(1, x, axis, correction, where))
 
 
 var.defvjp(_var_rule)

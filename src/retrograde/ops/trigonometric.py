@@ -49,7 +49,15 @@ def tanh(x, /):
 
     $z = \tanh x \;\Rightarrow\; \bar x = \bar z\, (1 - z^2)$
     """
-    return np.tanh(x)
+    return _complex_tanh(x) if np.iscomplexobj(x) else np.tanh(x)
+
+
+def _complex_tanh(x):
+    """NumPy's, with a zero of the sign of the imaginary part of `x` where the real part is infinite."""
+    is_far = np.isinf(x.real) & np.isfinite(x.imag)
+    found = np.asarray(np.tanh(np.where(is_far, 0, x)))
+    found[is_far] = (np.copysign(1, x.real) + 1j * np.copysign(0, x.imag))[is_far]
+    return found
 
 
 tanh.defvjp(lambda g, z: g * (1 - z * z))

@@ -102,6 +102,14 @@ def adaptive_max_pool2d(x, /, output_size):
     return x
 
 
+@composite(samples=(call(_BOX, 2), call(of((4, 3, 4), distinct()), output_size=(3, 1, None))))
+def adaptive_max_pool3d(x, /, output_size):
+    """The greatest element of each box of a volume of boxes of `output_size`; equal ones share the gradient."""
+    for axis, n in zip((-1, -2, -3), reversed(triple(output_size)), strict=True):
+        x = x if n is None else _adaptive_max(x, n, axis)
+    return x
+
+
 @composite(samples=(call(of((1, 4, 4), distinct(0.5, 2)), 2),
                     call(of((1, 5, 4), distinct(0.5, 2)), norm_type=3.0, kernel_size=(2, 3), stride=1)))
 def lp_pool2d(x, /, kernel_size, norm_type=2.0, stride=None, ceil_mode=False):

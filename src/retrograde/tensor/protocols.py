@@ -108,7 +108,7 @@ def _reshape(a, shape=None, order="C"):
 
 
 def _pad(array, pad_width, mode="constant", constant_values=0):
-    return borders.pad_border(array, pad_width, mode, constant_values)
+    return borders.pad(array, pad_width, mode, constant_values)
 
 
 def _zeros_like(a, dtype=None, shape=None, **_):

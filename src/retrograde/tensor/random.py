@@ -3,10 +3,13 @@
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ..backend import move
+from ..core.dispatch import plain
 from ..core.value import Value
-from ..dtypes import as_dtype, default_float
-from ..errors import ArgumentError
+from ..dtypes import as_dtype, default_float, is_float
+from ..errors import ArgumentError, ShapeError
 from ..ops.conversions import astype
 from ..ops.gathering import take
 from ..ops.random import (
@@ -45,18 +48,50 @@ def randn_like(x, generator=None, dtype=None, requires_grad=False):
     return randn(x.shape, generator=generator, dtype=dtype or x.dtype, device=x.device, requires_grad=requires_grad)
 
 
-def uniform(low=0.0, high=1.0, size=(), generator=None, dtype=None, device=None, requires_grad=False):
-    """Numbers spread evenly from `low` to `high`, in the shape `size`."""
-    numbers = _floats(random_uniform, _size(size), generator, dtype)
+def uniform(low: Any = 0.0, high: Any = 1.0, size=None, generator=None, dtype=None, device=None, requires_grad=False):
+    """Numbers spread evenly from `low` to `high`, in the shape `size`, by default that of `low` and `high` together.
+
+    Gradients flow to `low` and `high` that are tensors, since a number is `low + (high - low) * u` with `u` in [0, 1).
+    """
+    numbers = _floats(random_uniform, shape_of_draw(size, low, high), generator, dtype or float_type(low, high))
     return _placed(numbers * (high - low) + low, device, requires_grad)
 
 
-def normal(mean=0.0, std=1.0, size=(), generator=None, dtype=None, device=None, requires_grad=False):
-    """Normally distributed numbers of the given mean and standard deviation, in the shape `size`."""
-    if std < 0:
-        raise ArgumentError(f"normal needs std >= 0, got {std}")
-    numbers = _floats(random_normal, _size(size), generator, dtype)
+def normal(mean: Any = 0.0, std: Any = 1.0, size=None, generator=None, dtype=None, device=None, requires_grad=False):
+    """Normally distributed numbers, in the shape `size`, by default that of `mean` and `std` together.
+
+    Gradients flow to `mean` and `std` that are tensors, since a number is `mean + std * n` with `n` of mean 0 and variance 1.
+    """
+    check_parameter("normal", "std", std, is_zero_fine=True)
+    numbers = _floats(random_normal, shape_of_draw(size, mean, std), generator, dtype or float_type(mean, std))
     return _placed(numbers * std + mean, device, requires_grad)
+
+
+def shape_of_draw(size, *parameters):
+    """The shape of a draw with `parameters`: theirs together, or `size`, into which they must fit."""
+    shape = np.broadcast_shapes(*[np.shape(plain(p)) for p in parameters])
+    if size is None:
+        return shape
+    size = _size(size)
+    lead = (1,) * (len(size) - len(shape))
+    if len(shape) > len(size) or any(n not in (1, m) for n, m in zip((*lead, *shape), size, strict=True)):
+        raise ShapeError(f"the parameters, of shape {shape} together, must fit the size of the draw, got {size}")
+    return size
+
+
+def float_type(*parameters):
+    """The float type of a draw with `parameters`: that of the tensors and arrays among them, or the default one."""
+    given = [p.dtype for p in parameters if hasattr(p, "dtype") and is_float(p.dtype)]
+    return np.result_type(*given) if given else default_float
+
+
+def check_parameter(draw, name, value, is_zero_fine=False):
+    """Raise an ArgumentError unless all of `value` is greater than 0 (or at least 0); what is being traced is not looked at."""
+    if isinstance(value, Value) and value.is_traced:
+        return
+    found = np.asarray(plain(value))
+    if not ((found >= 0) if is_zero_fine else (found > 0)).all():
+        raise ArgumentError(f"{draw} needs {name} {'>= 0' if is_zero_fine else '> 0'}, got {found.min() if found.ndim else found}")
 
 
 def randint(low: Any, high: Any = None, size=None, generator=None, dtype=None, device=None):

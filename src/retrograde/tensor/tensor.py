@@ -12,6 +12,7 @@ from ..ops import (
     activation,
     arithmetic,
     bits,
+    borders,
     comparisons,
     complexes,
     contractions,
@@ -231,7 +232,7 @@ class Tensor(Value):
     prod, cumsum, cumprod = products.prod, products.cumsum, products.cumprod
     matmul, dot, outer = contractions.matmul, contractions.matmul, contractions.outer
     astype, bitcast, contiguous = conversions.astype, conversions.bitcast, conversions.contiguous
-    ravel, flatten, flip, pad, shrink = movements.ravel, movements.flatten, movements.flip, movements.pad, movements.shrink
+    ravel, flatten, flip, pad, shrink = movements.ravel, movements.flatten, movements.flip, borders.pad, movements.shrink
     expand_dims, squeeze, swapaxes = movements.expand_dims, movements.squeeze, movements.transpose
     unsqueeze, moveaxis, broadcast_to = movements.expand_dims, movements.moveaxis, movements.broadcast_to
     clip, conj = comparisons.clip, complexes.conj
