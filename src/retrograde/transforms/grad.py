@@ -104,13 +104,13 @@ def jacobian(function, argnums=0):
 
 
 def hessian(function, argnums=0):
-    """The function that computes the matrix of second derivatives of `function`, which returns one number.
+    """The function that computes the second derivatives of `function`: a matrix, if that takes a vector and returns one number.
 
     >>> rg.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacobian(grad(function, argnums), argnums)
+    return jacobian(jacobian(function, argnums), argnums)
 
 
 def stop_gradient(x):

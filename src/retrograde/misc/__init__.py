@@ -1,0 +1,3 @@
+"""Small helpers in the manner of autograd.misc: trees as vectors, optimizers as functions, fixed points."""
+
+from .flatten import flatten
