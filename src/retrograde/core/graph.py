@@ -31,15 +31,13 @@ class Span:
 
     @property
     def is_open(self):
-        """Whether anything but the targets could be differentiated in the outputs.
+        """Whether an outer derivative could flow through the outputs.
 
-        The records stop at the oldest target, so a parent before that belongs to an outer derivative.
+        The records stop at the oldest target, so a parent before that belongs to an outer derivative; a leaf after that was
+        made inside, by an inner one.
         """
-        inside, targets = set(self.ordered), set(self.targets)
-        return any([
-            (record.op is None and record not in targets) or not inside.issuperset(filter(None, record.parents))
-            for record in self.ordered
-        ])
+        inside = set(self.ordered)
+        return any([not inside.issuperset(filter(None, record.parents)) for record in self.ordered])
 
     def flows(self):
         """The records through which a derivative with respect to a target flows."""

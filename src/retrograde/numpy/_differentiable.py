@@ -33,14 +33,18 @@ def _is_function(found):
 def chosen(theirs):
     """`theirs`, or our counterpart where a tensor is among the arguments."""
     if isinstance(theirs, np.ufunc):
-        return _ufunc(theirs)
+        return chosen_ufunc(theirs)
     if not hasattr(theirs, "__name__"):
         return theirs
     try:
         ours = counterparts.counterpart(theirs)
     except DTypeError as error:
         return refusing(theirs, str(error))
-    takes_sequences = counterparts.OF_SEQUENCES.get(theirs.__name__) is ours
+    return either(theirs, ours, takes_sequences=counterparts.OF_SEQUENCES.get(theirs.__name__) is ours)
+
+
+def either(theirs, ours, takes_sequences=False):
+    """`theirs`, or `ours` where a tensor is among the arguments; lists with tensors become one unless `takes_sequences`."""
 
     @wraps(theirs)
     def function(*args, **kwargs):
@@ -57,7 +61,7 @@ def _is_list_of_values(x):
     return isinstance(x, (list, tuple)) and holds_value(x)
 
 
-def _ufunc(theirs):
+def chosen_ufunc(theirs):
     """A ufunc with a short way for the commonest calls; NumPy's protocol takes care of all others."""
     try:
         ours = ufunc_counterpart(theirs)

@@ -79,8 +79,9 @@ def vjp(function, *primals, has_aux=False):
             raise ArgumentError(f"the cotangent must have {len(outputs)} leaves like the value, got {len(seeds)}")
         return inputs.gradients(outputs, seeds)
 
-    value = build([inputs.handed_out(o) for o in outputs])
-    return (value, pullback, tree.map(inputs.handed_out, aux)) if has_aux else (value, pullback)
+    pullback.handed_out = inputs.handing_out(outputs)  # what a transform of the pullback hands out follows the same rule
+    value = build([pullback.handed_out(o) for o in outputs])
+    return (value, pullback, tree.map(pullback.handed_out, aux)) if has_aux else (value, pullback)
 
 
 def jacobian(function, argnums=0):
@@ -155,6 +156,12 @@ class _Inputs:
             found = gradient(outputs, self._nodes, seeds, create_graph=self._is_outer, span=span)
         return self._built([self._given(*pair) for pair in zip(self._nodes, found, strict=True)])
 
+    def handing_out(self, outputs):
+        """`handed_out` before any gradient was computed: an outer derivative is live if one may flow through `outputs`."""
+        live = [o for o in outputs if isinstance(o, Value) and o.record is not None]
+        is_outer = bool(live) and span_of(live, self._nodes).is_open
+        return lambda value: self.handed_out(value, is_outer)
+
     def _given(self, node, g):
         if isinstance(g, Value):
             return g
@@ -170,11 +177,11 @@ class _Inputs:
             flat = flat[count:]
         return parts[0] if self._is_single else tuple(parts)
 
-    def handed_out(self, value):
+    def handed_out(self, value, is_outer=None):
         """A result of the function as the user gets it: an array if arrays came in and no outer derivative is live."""
         if not isinstance(value, Value):
             return value
-        if self._is_outer:
+        if self._is_outer if is_outer is None else is_outer:
             return value
         return value.detach() if self._are_tensors or value.is_traced else value.data
 

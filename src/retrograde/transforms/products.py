@@ -43,8 +43,14 @@ def make_jvp(function, argnum=0):
     @wraps(function)
     def of_arguments(*args, **kwargs):
         value, pullback = vjp(*_in_argument(function, argnum, args, kwargs))
-        _, transposed = vjp(lambda g: pullback(g)[0], tree.map(np.zeros_like, value))
-        return lambda v: (value, transposed(v)[0])
+        _, transposed = vjp(lambda g: pullback(g)[0], tree.map(lambda x: x * 0, value))
+
+        def pushforward(v):
+            change = transposed(v)[0]
+            is_plain = not any(isinstance(leaf, Value) for leaf in tree.leaves(v))
+            return value, tree.map(pullback.handed_out, change) if is_plain else change
+
+        return pushforward
 
     return of_arguments
 
