@@ -216,5 +216,5 @@ FUNCTIONS = {
     "count_nonzero": lambda a, axis=None, *, keepdims=False: finding.count_nonzero(a, axis, keepdims),
     "isin": lambda element, test_elements, *, invert=False, **_: finding.isin(stacked(element), stacked(test_elements), invert),
     "searchsorted": lambda a, v, side="left", sorter=None: finding.searchsorted(stacked(a), stacked(v), side, sorter),
-    "astype": lambda x, dtype, /, *, copy=True, device=None: x.astype(dtype),
+    "astype": lambda x, dtype, /, *, copy=True, device=None: x.astype(np.dtype(dtype)),
 }
