@@ -1,4 +1,4 @@
-"""The numpy suite: NumPy programs as users of HIPS autograd write them, with gradients, with the import changed and with autograd."""
+"""The numpy suite: programs as users of HIPS autograd write them, with the import changed and with autograd."""
 
 import os
 from functools import partial

@@ -4,6 +4,7 @@ Each takes a library and returns a function without arguments that computes a va
 """
 
 import importlib
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as onp
@@ -14,7 +15,7 @@ def library(package):
     load = lambda name: importlib.import_module(f"{package}.{name}")
     top, extend, stats = importlib.import_module(package), load("extend"), "scipy.stats"
     return SimpleNamespace(
-        np=load("numpy"), random=load("numpy.random"), special=load("scipy.special"), norm=load(f"{stats}.norm"), t=load(f"{stats}.t"),
+        np=load("numpy"), special=load("scipy.special"), norm=load(f"{stats}.norm"), t=load(f"{stats}.t"),
         mvn=load(f"{stats}.multivariate_normal"), convolve=load("scipy.signal").convolve, odeint=load("scipy.integrate").odeint,
         value_and_grad=top.value_and_grad, grad=top.grad, elementwise_grad=top.elementwise_grad,
         hessian_vector_product=top.hessian_vector_product, primitive=extend.primitive, defvjp=extend.defvjp,
@@ -67,7 +68,7 @@ def network(lib):
     """A classifier with two hidden layers, its weights in a list of pairs."""
     np, rng = lib.np, onp.random.default_rng(2)
     sizes = (20, 30, 20, 5)
-    layers = [(rng.standard_normal((m, n)) * 0.3, rng.standard_normal(n) * 0.1) for m, n in zip(sizes, sizes[1:], strict=False)]
+    layers = [(rng.standard_normal((m, n)) * 0.3, rng.standard_normal(n) * 0.1) for m, n in pairwise(sizes)]
     inputs, targets = rng.standard_normal((64, 20)), onp.eye(5)[rng.integers(0, 5, 64)]
 
     def loss(layers):
@@ -188,7 +189,8 @@ def mixture(lib):
     """The likelihood of a mixture of four normal distributions in the plane, its parameters in a dictionary."""
     np, rng = lib.np, onp.random.default_rng(8)
     data = rng.standard_normal((80, 2))
-    parameters = {"weights": rng.standard_normal(4), "means": rng.standard_normal((4, 2)), "roots": onp.eye(2) + rng.standard_normal((4, 2, 2)) * 0.2}
+    roots = onp.eye(2) + rng.standard_normal((4, 2, 2)) * 0.2
+    parameters = {"weights": rng.standard_normal(4), "means": rng.standard_normal((4, 2)), "roots": roots}
 
     def loss(parameters):
         weights = parameters["weights"] - lib.special.logsumexp(parameters["weights"])
@@ -204,7 +206,7 @@ def mixture(lib):
 
 def markov(lib):
     """The likelihood of sequences under a hidden Markov model: its gradient counts what an expectation step counts."""
-    np, logsumexp, rng = lib.np, lib.special.logsumexp, onp.random.default_rng(9)
+    logsumexp, rng = lib.special.logsumexp, onp.random.default_rng(9)
     normal = lambda x: onp.log(x / x.sum(-1, keepdims=True))
     parameters = [normal(rng.uniform(size=shape)) for shape in ((6,), (6, 6), (6, 9))]
     sequences = rng.integers(0, 9, (5, 12))
@@ -243,7 +245,8 @@ def fluid(lib):
         pressure, h = np.zeros((size, size)), 1.0 / size
         outflow = -0.5 * h * (np.roll(vx, -1, axis=0) - np.roll(vx, 1, axis=0) + np.roll(vy, -1, axis=1) - np.roll(vy, 1, axis=1))
         for _ in range(6):
-            around = np.roll(pressure, 1, axis=0) + np.roll(pressure, -1, axis=0) + np.roll(pressure, 1, axis=1) + np.roll(pressure, -1, axis=1)
+            rows = np.roll(pressure, 1, axis=0) + np.roll(pressure, -1, axis=0)
+            around = rows + np.roll(pressure, 1, axis=1) + np.roll(pressure, -1, axis=1)
             pressure = (outflow + around) / 4.0
         vx -= 0.5 * (np.roll(pressure, -1, axis=0) - np.roll(pressure, 1, axis=0)) / h
         vy -= 0.5 * (np.roll(pressure, -1, axis=1) - np.roll(pressure, 1, axis=1)) / h
@@ -295,9 +298,9 @@ def dynamics(lib):
     np, rng = lib.np, onp.random.default_rng(13)
     times = onp.linspace(0, 1, 6)
     wanted = onp.stack([onp.cos(times), onp.sin(times)], axis=1)
-    layers = [(rng.standard_normal((2, 8)) * 0.5, rng.standard_normal(8)), (rng.standard_normal((8, 2)) * 0.5, rng.standard_normal(2))]
+    layers = [(rng.standard_normal((m, n)) * 0.5, rng.standard_normal(n)) for m, n in ((2, 8), (8, 2))]
 
-    def slope(y, t, layers):
+    def slope(y, _, layers):
         for weight, bias in layers:
             scores = np.dot(y, weight) + bias
             y = np.tanh(scores)
@@ -344,7 +347,8 @@ def deep_process(lib):
         return np.exp(parameters[0]) * np.exp(-0.5 * ((a[:, None] - b[None, :]) * np.exp(parameters[1])) ** 2)
 
     def likelihood(parameters, a, b):
-        return lib.mvn.logpdf(b, parameters[2] * np.ones(len(b)), covariance(parameters, a, a) + np.exp(parameters[3]) * np.eye(len(b)))
+        noisy = covariance(parameters, a, a) + np.exp(parameters[3]) * np.eye(len(b))
+        return lib.mvn.logpdf(b, parameters[2] * np.ones(len(b)), noisy)
 
     def loss(parameters):
         hidden = parameters[8:]

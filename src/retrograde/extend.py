@@ -70,7 +70,7 @@ def defvjp_argnums(function, maker):
     _checked(function).pull = maker
 
 
-def defjvp(function, *makers, argnums=None):
+def defjvp(function, *_, **__):
     """Nothing to do: the forward derivative follows from `defvjp`. Here so that programs written for autograd run."""
     _checked(function)
 

@@ -9,9 +9,10 @@ from ..transforms.products import make_vjp
 def fixed_point(f, a, x0, distance, tol):
     r"""The $x = f(a)(x)$ that repeated steps from `x0` lead to, until `distance` of two in a row is at most `tol`.
 
-    $\bar a$ is the cotangent of $a \mapsto f(a)(x)$ for the $w$ with $w = \bar x + w\,\partial f / \partial x$, a fixed point in turn.
+    $\bar a$ is what $a \mapsto f(a)(x)$ makes of the cotangent $w = \bar x + w\,\partial f / \partial x$, a fixed point in turn.
 
-    >>> rg.grad(lambda a: fixed_point(lambda a: lambda x: 0.5 * (x + a / x), a, 1.0, lambda x, y: abs(x - y), 1e-12))(2.0)
+    >>> newton = lambda a: lambda x: 0.5 * (x + a / x)
+    >>> rg.grad(lambda a: fixed_point(newton, a, 1.0, lambda x, y: abs(x - y), 1e-12))(2.0)
     array(0.35355339)
     """
     step = f(a)

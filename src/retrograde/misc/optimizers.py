@@ -43,7 +43,7 @@ def sgd(gradient, start, callback=None, num_iters=200, step_size=0.1, mass=0.9):
     """
     direction = np.zeros(len(start))
 
-    def step(g, i):
+    def step(g, _):
         nonlocal direction
         direction = mass * direction + (1 - mass) * g
         return step_size * direction
@@ -56,7 +56,7 @@ def rmsprop(gradient, start, callback=None, num_iters=100, step_size=0.1, gamma=
     """Steps divided by the root of a running mean of the squared gradient, which begins at 1."""
     scale = np.ones(len(start))
 
-    def step(g, i):
+    def step(g, _):
         nonlocal scale
         scale = gamma * scale + (1 - gamma) * g**2
         return step_size * g / (np.sqrt(scale) + eps)

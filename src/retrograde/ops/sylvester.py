@@ -6,7 +6,6 @@ from ..extras import optional
 from . import _linalg
 from ._families import matrix
 from ._samples import call, of, uniform, well_conditioned
-
 from .contractions import matmul
 from .joins import stack
 from .movements import expand_dims, pad, transpose
@@ -51,7 +50,10 @@ sqrtm.defvjp(lambda g, z: solve_sylvester(transpose(z), transpose(z), g))
 
 
 
-@matrix(samples=(call(of((3, 5), uniform(1, 2)), (5,), lower=1, upper=1), call(of((3, 4), uniform(1, 2)), (4, 2), lower=0, upper=2)))
+_BAND = uniform(1, 2)
+
+
+@matrix(samples=(call(of((3, 5), _BAND), (5,), lower=1, upper=1), call(of((3, 4), _BAND), (4, 2), lower=0, upper=2)))
 def solve_banded(x, y, /, lower, upper):
     r"""The $Z$ with $A Z = Y$ for the matrix $A$ whose diagonals are the rows of `x`, from number `upper` above to `lower` below.
 
@@ -60,7 +62,7 @@ def solve_banded(x, y, /, lower, upper):
     return _linalg.computed(lambda x, y: _scipy().solve_banded((lower, upper), x, y), x, y)
 
 
-def _banded_rule(g, needs, x, y, z, lower, upper):
+def _banded_rule(g, needs, x, z, lower, upper):
     found = solve_banded(_turned(x, lower, upper), g, upper, lower)
     if not needs[0]:
         return None, found

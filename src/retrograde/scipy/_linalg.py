@@ -64,7 +64,7 @@ def _without_options(function):
 
 
 _OURS = {
-    "sqrtm": lambda A, *_, **__: sylvester.sqrtm(A), "solve_sylvester": lambda a, b, q: sylvester.solve_sylvester(a, b, q),
+    "sqrtm": lambda A, *_, **__: sylvester.sqrtm(A), "solve_sylvester": sylvester.solve_sylvester,
     "solve_triangular": _solve_triangular, "solve_banded": _solve_banded, "cholesky": _cholesky, "cho_factor": _cho_factor,
     "cho_solve": _cho_solve, "solve": _solve, "block_diag": _block_diag, "expm": matrix_exp,
     "svd": _without_options(LINALG["svd"]),

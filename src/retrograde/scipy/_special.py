@@ -44,19 +44,18 @@ def _factorial(n, exact=False, extend="zero"):
     return where(data_of(n) < 0, 0, exp(gamma.lgamma(maximum(n, 0.0) + 1.0)))
 
 
+def _over(function):
+    """`function` over an axis, by default over all elements together."""
+    return lambda x, axis=None: function(x, axis) if axis is not None else function(x.reshape(-1), 0).reshape(x.shape)
+
+
 _OURS = {
     "polygamma": _polygamma, "multigammaln": _multigammaln, "logsumexp": _logsumexp, "comb": _comb, "factorial": _factorial,
-    "softmax": lambda x, axis=None: activation.softmax(x, axis) if axis is not None else _over_all(activation.softmax, x),
-    "log_softmax": lambda x, axis=None: activation.log_softmax(x, axis) if axis is not None else _over_all(activation.log_softmax, x),
+    "softmax": _over(activation.softmax), "log_softmax": _over(activation.log_softmax),
     "sinc": sinc,
 }
 
 
-
-
-def _over_all(function, x):
-    """`function` over all elements together."""
-    return function(x.reshape(-1), 0).reshape(x.shape)
 
 
 def chosen(theirs):

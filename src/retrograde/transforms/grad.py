@@ -1,6 +1,7 @@
 """Derivatives of plain functions: arrays in, arrays out, of any order."""
 
 from functools import partial, wraps
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
     return both
 
 
-def vjp(function, *primals, has_aux=False):
+def vjp(function, *primals, has_aux=False) -> Any:
     """(value, pullback): `pullback(cotangent)` is the tuple of cotangents of `primals`, and can be called repeatedly.
 
     The value and its cotangent may be trees.
@@ -81,7 +82,8 @@ def vjp(function, *primals, has_aux=False):
             raise ArgumentError(f"the cotangent must have {len(outputs)} leaves like the value, got {len(seeds)}")
         return inputs.gradients(outputs, seeds)
 
-    pullback.handed_out = partial(inputs.handed_out, is_outer=inputs.are_outer(outputs))  # what a transform of the pullback hands out follows the same rule
+    # What a transform of the pullback hands out follows the same rule as the value.
+    pullback.handed_out = partial(inputs.handed_out, is_outer=inputs.are_outer(outputs))
     value = build([pullback.handed_out(o) for o in outputs])
     return (value, pullback, tree.map(pullback.handed_out, aux)) if has_aux else (value, pullback)
 
@@ -93,7 +95,6 @@ def jacobian(function, argnums=0, *, argnum=None):
     array([[2., 0.],
            [0., 4.]])
     """
-
     argnums = argnums if argnum is None else argnum
 
     @wraps(function)

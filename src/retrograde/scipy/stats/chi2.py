@@ -1,7 +1,7 @@
 """The chi-squared distribution: the gamma distribution of shape df / 2 and scale 2."""
 
-from . import gamma as _gamma
 from .._distributions import methods
+from . import gamma as _gamma
 
 
 def _of_gamma(name):

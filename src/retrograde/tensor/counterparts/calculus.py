@@ -187,8 +187,8 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     rest = lines.shape[:-1]
     found = stack([stacked(func1d(line, *args, **kwargs)) for line in reshape(lines, (-1, lines.shape[-1]))])
     found = reshape(found, (*rest, *found.shape[1:]))
-    extra = found.ndim - len(rest)
-    return moveaxis(found, tuple(range(len(rest), found.ndim)), tuple(range(axis % arr.ndim, axis % arr.ndim + extra))) if extra else found
+    extra, axis = found.ndim - len(rest), axis % arr.ndim
+    return moveaxis(found, tuple(range(len(rest), found.ndim)), tuple(range(axis, axis + extra))) if extra else found
 
 
 def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):

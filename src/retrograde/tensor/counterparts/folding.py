@@ -74,6 +74,16 @@ def _running(name, op):
     return running
 
 
+def _cumulative(name, op):
+    """A running sum with the arguments of np.cumulative_sum."""
+
+    def running(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        refuse(name, out=out)
+        return op(x, axis, dtype, include_initial)
+
+    return running
+
+
 def ptp(a, axis=None, out=None, keepdims=np._NoValue):
     """The distance from the least to the greatest element over `axis`."""
     refuse("ptp", out=out)
@@ -160,8 +170,8 @@ FUNCTIONS = {
     "all": _choice("all", searches.all), "any": _choice("any", searches.any),
     "argmax": _choice("argmax", searches.argmax), "argmin": _choice("argmin", searches.argmin),
     "cumsum": _cumsum, "cumprod": _cumprod, "ptp": ptp, "average": average, "nan_to_num": nan_to_num, "clip": _clip,
-    "cumulative_sum": lambda x, /, *, axis=None, dtype=None, out=None, include_initial=False: cumulative_sum(x, axis, dtype, include_initial),
-    "cumulative_prod": lambda x, /, *, axis=None, dtype=None, out=None, include_initial=False: cumulative_prod(x, axis, dtype, include_initial),
+    "cumulative_sum": _cumulative("cumulative_sum", cumulative_sum),
+    "cumulative_prod": _cumulative("cumulative_prod", cumulative_prod),
     "nansum": _without_nan(_sum, 0), "nanprod": _without_nan(_prod, 1), "nancumsum": _without_nan(_cumsum, 0),
     "nancumprod": _without_nan(_cumprod, 1), "nanmax": _without_nan(_max, -np.inf), "nanmin": _without_nan(_min, np.inf),
     "nanmean": _masked(_mean), "nanvar": _masked(_var), "nanstd": _masked(_std), "cov": cov, "corrcoef": corrcoef,

@@ -1,5 +1,7 @@
 """Operands: arrays, tensors, numbers, and lists of them, as what the ops take."""
 
+from typing import Any
+
 import numpy as np
 
 from ...core.value import Value
@@ -23,7 +25,7 @@ def holds_value(arguments):
     return False
 
 
-def stacked(x):
+def stacked(x) -> Any:
     """`x`, with nested lists that hold values as one tensor, and other lists and numbers as arrays."""
     if isinstance(x, Value) or hasattr(x, "dtype"):
         return x
@@ -32,7 +34,7 @@ def stacked(x):
     return np.asarray(x)
 
 
-def data_of(x):
+def data_of(x) -> Any:
     """`x` with the data of each value in it, in lists, tuples and dictionaries too."""
     if isinstance(x, Value):
         return np.asarray(x)
@@ -53,7 +55,7 @@ def cast(x, dtype):
     return x if dtype is None or x.dtype == dtype else x.astype(dtype)
 
 
-def constant(x, name):
+def constant(x, name) -> Any:
     """The data of `x`, which must not need a gradient, since `name` has none."""
     if isinstance(x, Value) and x.requires_grad:
         raise MissingRuleError(f"there is no derivative in {name}; pass a number, or x.detach()")

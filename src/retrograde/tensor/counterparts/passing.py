@@ -10,7 +10,7 @@ diag_indices_from digitize flatnonzero histogram histogram2d histogram_bin_edges
 iscomplexobj isfortran isneginf isposinf isreal isrealobj isscalar iterable ix_ lexsort mask_indices may_share_memory
 min_scalar_type nanargmax nanargmin packbits ravel_multi_index result_type save savetxt savez savez_compressed setdiff1d setxor1d
 shares_memory tril_indices_from triu_indices_from union1d unique unpackbits unravel_index
-""".split())
+""".split())  # noqa: SIM905 - a list of names is read more easily
 
 
 def on_data(function):

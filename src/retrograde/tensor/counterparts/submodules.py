@@ -83,7 +83,8 @@ def _transform(function):
 
 
 LINALG = {
-    "eig": eigen.eig, "eigh": _eigh, "eigvals": eigen.eigvals, "eigvalsh": _eigvalsh, "svd": _svd, "svdvals": factorizations.svdvals,
+    "eig": eigen.eig, "eigh": _eigh, "eigvals": eigen.eigvals, "eigvalsh": _eigvalsh, "svd": _svd,
+    "svdvals": factorizations.svdvals,
     "qr": _qr, "cholesky": _cholesky, "inv": inverses.inv, "pinv": _pinv, "solve": inverses.solve, "lstsq": _lstsq,
     "det": inverses.det, "slogdet": inverses.slogdet, "norm": _norm, "matrix_power": inverses.matrix_power,
     "vector_norm": lambda x, /, *, axis=None, keepdims=False, ord=2: norms.vector_norm(x, axis, keepdims, ord),
@@ -97,6 +98,6 @@ LINALG = {
 }
 FFT = {
     function.__name__: _transform(function) for function in (
-        fourier.fft, fourier.fft2, fourier.fftn, fourier.hfft, fourier.ifft, fourier.ifft2, fourier.ifftn, fourier.ihfft, fourier.irfft,
-        fourier.irfft2, fourier.irfftn, fourier.rfft, fourier.rfft2, fourier.rfftn)
+        fourier.fft, fourier.fft2, fourier.fftn, fourier.hfft, fourier.ifft, fourier.ifft2, fourier.ifftn, fourier.ihfft,
+        fourier.irfft, fourier.irfft2, fourier.irfftn, fourier.rfft, fourier.rfft2, fourier.rfftn)
 } | {"fftshift": lambda x, axes=None: fourier.fftshift(x, axes), "ifftshift": lambda x, axes=None: fourier.ifftshift(x, axes)}

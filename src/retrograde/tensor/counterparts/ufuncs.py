@@ -83,14 +83,18 @@ def gammasgn(x):
 
 
 FUNCTIONS = {
-    "j0": lambda x: bessel_j(x, 0), "j1": lambda x: bessel_j(x, 1), "jv": _of_order(bessel_j, "jv"), "yv": _of_order(bessel_y, "yv"),
-    "y0": lambda x: bessel_y(x, 0), "y1": lambda x: bessel_y(x, 1), "yn": _of_order(bessel_y, "yn"), "iv": _of_order(bessel_i, "iv"),
+    "j0": lambda x: bessel_j(x, 0), "j1": lambda x: bessel_j(x, 1), "jv": _of_order(bessel_j, "jv"), "yv": _of_order(bessel_y,
+    "yv"),
+    "y0": lambda x: bessel_y(x, 0), "y1": lambda x: bessel_y(x, 1), "yn": _of_order(bessel_y, "yn"), "iv": _of_order(bessel_i,
+    "iv"),
     "ive": _of_order(bessel_ie, "ive"), "betainc": _betainc, "gammasgn": gammasgn,
     "fmax": fmax, "fmin": fmin, "fmod": fmod, "logaddexp2": logaddexp2, "heaviside": heaviside, "modf": modf,
     "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)), "ldexp": lambda x, n: x * 2.0 ** data_of(n),
     "rad2deg": lambda x: x * (180 / math.pi), "degrees": lambda x: x * (180 / math.pi),
-    "vecmat": lambda x, y: matmul(conj(expand_dims(x, -2)), y)[..., 0, :], "matvec": lambda x, y: matmul(x, expand_dims(y, -1))[..., 0],
-    "rel_entr": lambda x, y: xlogy(x, x / y), "kl_div": lambda x, y: xlogy(x, x / y) - x + y, "exp10": lambda x: exp(x * math.log(10)),
+    "vecmat": lambda x, y: matmul(conj(expand_dims(x, -2)), y)[..., 0, :],
+    "matvec": lambda x, y: matmul(x, expand_dims(y, -1))[..., 0],
+    "rel_entr": lambda x, y: xlogy(x, x / y), "kl_div": lambda x, y: xlogy(x, x / y) - x + y,
+    "exp10": lambda x: exp(x * math.log(10)),
     "boxcox": boxcox, "inv_boxcox": lambda y, exponent: exp(log1p(exponent * y) / exponent), "pseudo_huber": pseudo_huber,
     "huber": huber, "sindg": lambda x: sin(x * (math.pi / 180)), "cosdg": lambda x: cos(x * (math.pi / 180)),
     "tandg": lambda x: tan(x * (math.pi / 180)),

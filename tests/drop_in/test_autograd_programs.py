@@ -1,7 +1,5 @@
 """Programs written for HIPS autograd run with nothing but the import changed, and compute the same."""
 
-import importlib
-
 import numpy as np
 import pytest
 

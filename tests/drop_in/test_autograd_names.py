@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as onp
 import pytest
+from autograd_names import BEYOND_AUTOGRAD, CALLS, INNER, SHAPES
 
 import retrograde as rg
-from autograd_names import BEYOND_AUTOGRAD, CALLS, INNER, SHAPES
 from retrograde.testing import check_gradients
 
 pytest.importorskip("scipy")
