@@ -93,6 +93,7 @@ class _Call(Function):
         answer = function.function(*build([_data(leaf) for leaf in leaves]), **kwargs)
         results, ctx.build_answer = tree.flatten(answer)
         outputs = [Tensor(np.array(x)) for x in results]
+        ctx.set_materialize_grads(False)
         ctx.function, ctx.build, ctx.kwargs, ctx.count = function, build, kwargs, len(outputs)
         ctx.leaves = [None if isinstance(leaf, Value) else leaf for leaf in leaves]
         ctx.is_value = [isinstance(leaf, Value) for leaf in leaves]
@@ -111,7 +112,9 @@ class _Call(Function):
         needs = tree.leaves([_numbered(i, arg) for i, arg in enumerate(args)])
         wanted = [n for n, needed in zip(needs, ctx.needs_input_grad[3:], strict=True) if needed]
         argnums = list(dict.fromkeys(wanted))
-        answer, g = ctx.build_answer(saved[split:]), ctx.build_answer(map(shown, cotangents))
+        answer = ctx.build_answer(saved[split:])
+        given = zip(cotangents, saved[split:], strict=True)
+        g = ctx.build_answer([np.zeros_like(x) if c is None else shown(c) for c, x in given])
         found = dict(zip(argnums, ctx.function.pull(argnums, answer, args, ctx.kwargs)(g), strict=True))
         return (None, None, None, *_leaves_of(found, args, ctx.needs_input_grad[3:]))
 

@@ -39,7 +39,7 @@ def sgd(gradient, start, callback=None, num_iters=200, step_size=0.1, mass=0.9):
     """Stochastic gradient descent; the direction is a running mean with the factor `mass`.
 
     >>> rg.misc.optimizers.sgd(lambda x, i: 2 * x, np.array([1.0])).round(6)
-    array([-2.7e-05])
+    array([-2.e-06])
     """
     direction = np.zeros(len(start))
 

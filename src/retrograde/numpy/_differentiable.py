@@ -5,6 +5,7 @@ The functions that stand for NumPy's on tensors are in `tensor.counterparts`; he
 
 import types
 from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def _is_list_of_values(x):
     return isinstance(x, (list, tuple)) and holds_value(x)
 
 
-def chosen_ufunc(theirs):
+def chosen_ufunc(theirs) -> Any:
     """A ufunc with a short way for the commonest calls; NumPy's protocol takes care of all others."""
     try:
         ours = ufunc_counterpart(theirs)

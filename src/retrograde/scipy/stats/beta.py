@@ -3,10 +3,9 @@
 from ...ops.comparisons import where
 from ...ops.entropies import xlog1py
 from ...ops.exponential import exp, log
-from ...ops.gamma import betaln
 from ...ops.special import xlogy
 from ...tensor.counterparts.operands import data_of
-from .._distributions import integral, methods
+from .._distributions import betaln, integral, methods
 
 
 def _logpdf(x, a, b, loc=0.0, scale=1.0):

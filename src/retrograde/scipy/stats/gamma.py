@@ -2,16 +2,15 @@
 
 from ...ops.comparisons import maximum, where
 from ...ops.exponential import exp, log
-from ...ops.gamma import lgamma
 from ...ops.incomplete import gammainc
 from ...ops.special import xlogy
 from ...tensor.counterparts.operands import data_of
-from .._distributions import methods
+from .._distributions import gammaln, methods
 
 
 def _logpdf(x, a, loc=0.0, scale=1.0):
     z = (x - loc) / scale
-    return where(data_of(z) >= 0, xlogy(a - 1, z) - z - lgamma(a) - log(scale), -float("inf"))
+    return where(data_of(z) >= 0, xlogy(a - 1, z) - z - gammaln(a) - log(scale), -float("inf"))
 
 
 def _cdf(x, a, loc=0.0, scale=1.0):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...ops.contractions import matmul
 from ...ops.exponential import exp
-from ...ops.inverses import slogdet, solve
+from ...ops.inverses import slogdet_pair, solve
 from ...ops.matrices import diag
 from ...ops.movements import matrix_transpose
 from ...ops.reductions import sum
@@ -25,7 +25,7 @@ def _logpdf(x, mean=None, cov=1, allow_singular=False, **_):
         return _singular(off, constant(_matrix(cov, size), "a singular covariance"))
     cov = _matrix(cov, size)
     distance = sum(off * (solve(cov, off) if off.ndim == 1 else matrix_transpose(solve(cov, matrix_transpose(off)))), -1)
-    return -0.5 * (distance + slogdet(cov)[1] + size * _LOG)
+    return -0.5 * (distance + slogdet_pair(cov)[1] + size * _LOG)
 
 
 def _size(mean, cov):
@@ -49,7 +49,7 @@ def _singular(off, cov):
 def _entropy(mean=None, cov=1):
     cov = stacked(cov)
     size = _size(mean, cov)
-    return 0.5 * (slogdet(_matrix(cov, size))[1] + size * (1 + _LOG))
+    return 0.5 * (slogdet_pair(_matrix(cov, size))[1] + size * (1 + _LOG))
 
 
 globals().update(methods(

@@ -4,16 +4,15 @@ import numpy as np
 
 from ...ops.comparisons import where
 from ...ops.exponential import exp
-from ...ops.gamma import lgamma
 from ...ops.gammas import gammaincc
 from ...ops.special import xlogy
 from ...tensor.counterparts.operands import constant
-from .._distributions import methods
+from .._distributions import gammaln, methods
 
 
 def _logpmf(k, mu, loc=0):
     k = constant(k, "the count of a Poisson distribution") - loc
-    return where((k >= 0) & (np.floor(k) == k), xlogy(k, mu) - mu - lgamma(k + 1.0), -float("inf"))
+    return where((k >= 0) & (np.floor(k) == k), xlogy(k, mu) - mu - gammaln(k + 1.0), -float("inf"))
 
 
 def _cdf(k, mu, loc=0):

@@ -3,13 +3,12 @@
 import math
 
 from ...ops.exponential import exp, log, log1p
-from ...ops.gamma import lgamma
-from .._distributions import integral, methods
+from .._distributions import gammaln, integral, methods
 
 
 def _logpdf(x, df, loc=0.0, scale=1.0):
     z, half = (x - loc) / scale, (df + 1) / 2
-    return lgamma(half) - lgamma(df / 2) - 0.5 * log(df * math.pi) - log(scale) - half * log1p(z * z / df)
+    return gammaln(half) - gammaln(df / 2) - 0.5 * log(df * math.pi) - log(scale) - half * log1p(z * z / df)
 
 
 _integral = integral("t", _logpdf)

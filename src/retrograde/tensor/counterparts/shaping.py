@@ -1,6 +1,7 @@
 """Shaping: functions of NumPy that move, repeat, choose or cut apart the elements of an array."""
 
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -31,22 +32,22 @@ from ...shapes import axis_tuple, one_axis
 from .operands import data_of, refuse, stacked
 
 
-def atleast_1d(*arys):
+def atleast_1d(*arys) -> Any:
     """The arrays with at least one axis; a single one stands alone."""
     return _each(lambda x: reshape(x, (1,)) if x.ndim == 0 else x, arys)
 
 
-def atleast_2d(*arys):
+def atleast_2d(*arys) -> Any:
     """The arrays with at least two axes: a vector becomes a row."""
     return _each(lambda x: reshape(x, (1, -1)) if x.ndim < 2 else x, arys)
 
 
-def atleast_3d(*arys):
+def atleast_3d(*arys) -> Any:
     """The arrays with at least three axes: a matrix gets a last one."""
     return _each(lambda x: reshape(x, ((1, -1, 1) if x.ndim < 2 else (*x.shape, 1))) if x.ndim < 3 else x, arys)
 
 
-def _each(function, arrays):
+def _each(function, arrays) -> Any:
     found = tuple(function(stacked(x)) for x in arrays)
     return found[0] if len(found) == 1 else found
 
@@ -101,7 +102,7 @@ def rot90(m, k=1, axes=(0, 1)):
 
 def _reshape(a, shape=None, order="C", *, copy=None):
     if order == "F":
-        return _transpose(reshape(_transpose(a), tuple(np.atleast_1d(shape))[::-1]))
+        return _transpose(reshape(_transpose(a), tuple(np.atleast_1d(np.asarray(shape)))[::-1]))
     refuse("reshape", order=None if order == "C" else order)
     return reshape(a, shape, copy)
 
