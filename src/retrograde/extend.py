@@ -5,6 +5,7 @@ it. `rg.Function` and `@rg.ops.elementwise` are the other ways.
 """
 
 from functools import update_wrapper
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,12 @@ from .tensor.tensor import Tensor
 class Primitive:
     """A function on arrays that stands as one node in the graph. Made by `primitive`."""
 
+    __name__: str
+
     def __init__(self, function):
         update_wrapper(self, function)
-        self.function, self.pull = function, None
+        self.function: Any = function
+        self.pull: Any = None
 
     def __call__(self, *args, **kwargs):
         leaves, build = tree.flatten(args)

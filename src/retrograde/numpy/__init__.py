@@ -11,9 +11,8 @@ array([0.        , 0.90929743])
 
 import numpy as _numpy
 
-from . import _differentiable
+from . import _differentiable, fft, linalg, random
+from ._indexing import c_, r_
 
-globals().update(_differentiable.namespace(_numpy))
-
-from . import fft, linalg, random  # noqa: E402 - in place of NumPy's own, which the line above must not bring back
-from ._indexing import c_, r_  # noqa: E402
+_OURS = frozenset(globals())
+globals().update({name: found for name, found in _differentiable.namespace(_numpy).items() if name not in _OURS})

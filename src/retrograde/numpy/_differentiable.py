@@ -72,19 +72,26 @@ def chosen_ufunc(theirs) -> Any:
     def general(*args, **kwargs):
         return theirs(*[stacked(a) if _is_list_of_values(a) else a for a in args], **kwargs)
 
-    if theirs.nin == 1:
-        def function(x, /, *args, **kwargs):
-            return ours(x) if x.__class__ is Tensor and not args and not kwargs else general(x, *args, **kwargs)
-    elif theirs.nin == 2:
-        def function(x, y, /, *args, **kwargs):
-            if (x.__class__ is Tensor or y.__class__ is Tensor) and not args and not kwargs:
-                return ours(*[stacked(a) if a.__class__ is list else a for a in (x, y)])
-            return general(x, y, *args, **kwargs)
-    else:
-        function = general
+    function = {1: _of_one, 2: _of_two}.get(theirs.nin, lambda ours, general: general)(ours, general)
     for method in ("reduce", "accumulate", "outer", "reduceat", "at", "nin", "nout", "identity"):
         setattr(function, method, getattr(theirs, method))
     function.__name__, function.__doc__ = theirs.__name__, theirs.__doc__
+    return function
+
+
+def _of_one(ours, general):
+    def function(x, /, *args, **kwargs):
+        return ours(x) if x.__class__ is Tensor and not args and not kwargs else general(x, *args, **kwargs)
+
+    return function
+
+
+def _of_two(ours, general):
+    def function(x, y, /, *args, **kwargs):
+        if (x.__class__ is Tensor or y.__class__ is Tensor) and not args and not kwargs:
+            return ours(stacked(x) if x.__class__ is list else x, stacked(y) if y.__class__ is list else y)
+        return general(x, y, *args, **kwargs)
+
     return function
 
 
