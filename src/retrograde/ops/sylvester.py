@@ -42,7 +42,7 @@ def sqrtm(x, /):
 
     $\bar X$ solves Sylvester's equation $Z^\top \bar X + \bar X Z^\top = \bar Z$.
     """
-    return _linalg.computed(lambda x: np.asarray(_scipy().sqrtm(x)), x)
+    return _linalg.computed(lambda x: np.asarray(_scipy().sqrtm(x if x.dtype.kind in "fc" else x.astype(np.float64))), x)
 
 
 sqrtm.defvjp(lambda g, z: solve_sylvester(transpose(z), transpose(z), g))
