@@ -69,4 +69,8 @@ def regularized_beta(x, /, a, b):
     return found.astype(x.dtype if x.dtype.kind == "f" else np.float64)
 
 
-regularized_beta.defvjp(lambda g, x, a, b: g * power(x, a - 1) * power(1 - x, b - 1) * exp(-betaln(a, b)))
+def _density(x, a, b):
+    return (power(x, a - 1) * power(1 - x, b - 1) * exp(-betaln(a, b))).astype(x.dtype)
+
+
+regularized_beta.defvjp(lambda g, x, a, b: g * _density(x, a, b))

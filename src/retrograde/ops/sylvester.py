@@ -19,7 +19,7 @@ def _scipy():
     return optional("scipy.linalg", "scipy")
 
 
-@matrix(samples=(call(_A, _B, (3, 2)), call(_B, _B, (2, 2))))
+@matrix(result_shape=lambda x, y, q: q.shape, samples=(call(_A, _B, (3, 2)), call(_B, _B, (2, 2))))
 def solve_sylvester(x, y, q, /):
     r"""The $Z$ with $X Z + Z Y = Q$.
 
@@ -36,7 +36,7 @@ def _sylvester_rule(g, needs, x, y, z):
 solve_sylvester.defvjp_all(_sylvester_rule)
 
 
-@matrix(skips={"integers": "SciPy warns of singular matrices, which those of ones are"},
+@matrix(result_shape=lambda x: x.shape, skips={"integers": "SciPy warns of singular matrices, which those of ones are"},
         samples=(call(of((3, 3), well_conditioned(is_definite=True))),))
 def sqrtm(x, /):
     r"""The square root of a matrix: $Z Z = X$.
@@ -54,7 +54,8 @@ sqrtm.defvjp(lambda g, z: solve_sylvester(transpose(z), transpose(z), g))
 _BAND = uniform(1, 2)
 
 
-@matrix(samples=(call(of((3, 5), _BAND), (5,), lower=1, upper=1), call(of((3, 4), _BAND), (4, 2), lower=0, upper=2)))
+@matrix(result_shape=lambda x, y, lower, upper: y.shape, samples=(
+    call(of((3, 5), _BAND), (5,), lower=1, upper=1), call(of((3, 4), _BAND), (4, 2), lower=0, upper=2)))
 def solve_banded(x, y, /, lower, upper):
     r"""The $Z$ with $A Z = Y$ for the matrix $A$ whose diagonals are the rows of `x`, from number `upper` above to `lower` below.
 
