@@ -18,8 +18,11 @@ LAYERS = (
     {"compiler"},
     {"tensor"},
     {"transforms", "fft", "linalg", "random"},
+    {"builtins", "extend"},
+    {"misc", "numpy"},
+    {"scipy"},
     {"nn", "optim", "text"},
-    {"data", "debug", "io", "distributed", "viz", "testing", "interop", "cli"},
+    {"data", "debug", "io", "distributed", "viz", "testing", "interop", "cli", "test_util"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: A package of the top layers is imported by none of its neighbours, but for these.

@@ -80,6 +80,7 @@ from .ops.arithmetic import remainder as mod
 from .ops.arithmetic import subtract as sub
 from .ops.attention import attention
 from .ops.bessel import i0, i0e, i1, i1e
+from .ops.bessel_orders import bessel_i, bessel_ie, bessel_j, bessel_y
 from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
 from .ops.bits import bitwise_left_shift as left_shift
 from .ops.bits import bitwise_right_shift as right_shift
@@ -126,6 +127,7 @@ from .ops.finding import count_nonzero, isin, nonzero, searchsorted, unique_all,
 from .ops.gamma import betaln, digamma, lgamma, multigammaln, polygamma
 from .ops.gamma import digamma as psi
 from .ops.gamma import lgamma as gammaln
+from .ops.gammas import beta, gamma, gammaincc, regularized_beta, rgamma
 from .ops.gathering import add_along_axis, pick, take, take_along_axis, unpick
 from .ops.grids import broadcast_arrays, masked_fill, meshgrid, unstack
 from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
@@ -198,6 +200,7 @@ from .ops.sorting import argsort, sort
 from .ops.special import atan2, erf, erfc, hypot, sinc, xlogy
 from .ops.special import atan2 as arctan2
 from .ops.spreads import std, var
+from .ops.sylvester import solve_banded, solve_sylvester, sqrtm
 from .ops.tensors import kron, tensordot, vecdot
 from .ops.trigonometric import acos, asin, atan, cos, sin, tan, tanh
 from .ops.trigonometric import acos as arccos
@@ -244,8 +247,14 @@ newaxis = None
 #: What takes long to load, and where it is: it is loaded by those who use it.
 _LATE = {
     "cond": "transforms.loops", "debug": "debug", "fori_loop": "transforms.loops", "get_num_threads": "compiler.threads",
-    "jit": "transforms.jit", "lazy": "transforms.lazy", "realize": "transforms.lazy", "scan": "transforms.scan",
-    "set_num_threads": "compiler.threads", "switch": "transforms.loops", "text": "text", "while_loop": "transforms.loops",
+    "jit": "transforms.jit", "lazy": "transforms.lazy", "numpy": "numpy", "realize": "transforms.lazy", "scan": "transforms.scan",
+    "scipy": "scipy", "set_num_threads": "compiler.threads", "switch": "transforms.loops", "text": "text",
+    "while_loop": "transforms.loops",
+    **dict.fromkeys((
+        "deriv", "elementwise_grad", "grad_and_aux", "grad_named", "hessian_tensor_product", "hessian_vector_product",
+        "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
+        "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
+    "extend": "extend", "misc": "misc", "primitive": "extend", "test_util": "test_util",
 }
 
 

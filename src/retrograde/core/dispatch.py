@@ -181,6 +181,8 @@ def apply(op, args):
         data = op.kernel(*arrays)
     except Exception as error:
         raise explained(op, error, args) from None
+    if not op.is_variadic and not any([isinstance(a, Value) for a in args]):
+        return data  # as in every rule of a walk that is not recorded
     operands = args[0] if op.is_variadic else [args[i] for i in op.operands]
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
     if parents.count(None) == len(parents) and not any([isinstance(a, Value) for a in (*operands, *args)]):

@@ -23,23 +23,28 @@ def ancestors(records, oldest=0):
 
 
 class Span:
-    """The records between outputs and targets, in the order in which they were made."""
+    """The records between outputs and targets, in the order in which they were made.
+
+    `is_open` says whether an outer derivative could flow through the outputs: the records stop at the oldest target, so a
+    parent before that belongs to an outer derivative; a leaf after that was made inside, by an inner one.
+    """
 
     def __init__(self, outputs, targets):
         self.targets: Collection = targets
-        self.ordered = ancestors(outputs, min([target.order for target in targets], default=0))
-
-    @property
-    def is_open(self):
-        """Whether anything but the targets could be differentiated in the outputs.
-
-        The records stop at the oldest target, so a parent before that belongs to an outer derivative.
-        """
-        inside, targets = set(self.ordered), set(self.targets)
-        return any([
-            (record.op is None and record not in targets) or not inside.issuperset(filter(None, record.parents))
-            for record in self.ordered
-        ])
+        oldest = min([target.order for target in targets], default=0)
+        self.is_open = any([record.order < oldest for record in outputs])
+        seen = {None, *outputs}
+        stack = list(outputs)
+        while stack:
+            for parent in stack.pop().parents:
+                if parent not in seen:
+                    if parent.order >= oldest:
+                        seen.add(parent)
+                        stack.append(parent)
+                    else:
+                        self.is_open = True
+        seen.remove(None)
+        self.ordered = sorted(seen, key=_order)
 
     def flows(self):
         """The records through which a derivative with respect to a target flows."""

@@ -22,5 +22,7 @@ def chebyshev(x, coefficients):
 
 def fill(result, x, mask, function):
     """Write `function` of the elements of `x` that `mask` selects into their places in `result`."""
-    if mask.any():
+    if mask.all():
+        result[...] = function(x)
+    elif mask.any():
         result[mask] = function(x[mask])

@@ -12,9 +12,11 @@ from ._samples import call
 def astype(x, /, dtype, copy=True, device=None):
     r"""`x` converted to `dtype`, on `device`. Unless `copy`, a tensor that is of that type and there already shares its memory.
 
-    $\bar x$ is $\bar z$ converted back to the type of $x$. A result of integers or booleans has no gradient.
+    $\bar x$ is $\bar z$ converted back to the type of $x$. A result of integers or booleans has no gradient. Python's `float`
+    names no width: float64 stays what it is.
     """
-    found = x.astype(as_dtype(dtype), copy=copy) if hasattr(x, "astype") else np.asarray(x, as_dtype(dtype))
+    dtype = as_dtype(dtype) if dtype is not float or getattr(x, "dtype", None) != float64 else float64
+    found = x.astype(dtype, copy=copy) if hasattr(x, "astype") else np.asarray(x, dtype)
     found = x[...] if found is x else found
     return found if device is None else move(found, device)
 

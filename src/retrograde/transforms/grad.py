@@ -1,6 +1,7 @@
 """Derivatives of plain functions: arrays in, arrays out, of any order."""
 
-from functools import wraps
+from functools import partial, wraps
+from typing import Any
 
 import numpy as np
 
@@ -17,19 +18,20 @@ from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 
 
-def grad(function, argnums=0, has_aux=False):
+def grad(function, argnums=0, has_aux=False, *, argnum=None):
     """The function that computes the gradient of `function`, which returns one number.
 
     argnums  which arguments to differentiate in: an integer, or a tuple for a tuple of gradients. Each may be a tree
              of arrays (lists, tuples, dictionaries, dataclasses); its gradient is a tree of the same structure.
     has_aux  whether `function` returns (number, anything); the gradient comes back with that beside it.
+    argnum   another name of `argnums`, that of HIPS autograd.
 
     Arrays in, arrays out; tensors in, tensors out. Derivatives nest to any order.
 
     >>> rg.grad(rg.grad(lambda x: x**3))(2.0)
     array(12.)
     """
-    both = value_and_grad(function, argnums, has_aux)
+    both = value_and_grad(function, argnums, has_aux, argnum=argnum)
 
     @wraps(function)
     def gradient_of(*args, **kwargs):
@@ -39,8 +41,9 @@ def grad(function, argnums=0, has_aux=False):
     return gradient_of
 
 
-def value_and_grad(function, argnums=0, has_aux=False):
+def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
     """Like `grad`, but returns (value, gradient), at the cost of the gradient alone."""
+    argnums = argnums if argnum is None else argnum
 
     @wraps(function)
     def both(*args, **kwargs):
@@ -58,7 +61,7 @@ def value_and_grad(function, argnums=0, has_aux=False):
     return both
 
 
-def vjp(function, *primals, has_aux=False):
+def vjp(function, *primals, has_aux=False) -> Any:
     """(value, pullback): `pullback(cotangent)` is the tuple of cotangents of `primals`, and can be called repeatedly.
 
     The value and its cotangent may be trees.
@@ -79,17 +82,20 @@ def vjp(function, *primals, has_aux=False):
             raise ArgumentError(f"the cotangent must have {len(outputs)} leaves like the value, got {len(seeds)}")
         return inputs.gradients(outputs, seeds)
 
-    value = build([inputs.handed_out(o) for o in outputs])
-    return (value, pullback, tree.map(inputs.handed_out, aux)) if has_aux else (value, pullback)
+    # What a transform of the pullback hands out follows the same rule as the value.
+    pullback.handed_out = partial(inputs.handed_out, is_outer=inputs.are_outer(outputs))
+    value = build([pullback.handed_out(o) for o in outputs])
+    return (value, pullback, tree.map(pullback.handed_out, aux)) if has_aux else (value, pullback)
 
 
-def jacobian(function, argnums=0):
+def jacobian(function, argnums=0, *, argnum=None):
     """The function that computes the Jacobian: its shape is the shape of the result followed by that of the argument.
 
     >>> rg.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
     """
+    argnums = argnums if argnum is None else argnum
 
     @wraps(function)
     def jacobian_of(*args, **kwargs):
@@ -103,14 +109,14 @@ def jacobian(function, argnums=0):
     return jacobian_of
 
 
-def hessian(function, argnums=0):
-    """The function that computes the matrix of second derivatives of `function`, which returns one number.
+def hessian(function, argnums=0, *, argnum=None):
+    """The function that computes the second derivatives of `function`: a matrix, if that takes a vector and returns one number.
 
     >>> rg.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacobian(grad(function, argnums), argnums)
+    return jacobian(jacobian(function, argnums, argnum=argnum), argnums, argnum=argnum)
 
 
 def stop_gradient(x):
@@ -144,7 +150,7 @@ class _Inputs:
         return Tensor(array.astype(np.float64) if is_python_number else array).requires_grad_()
 
     def gradients(self, outputs, seeds):
-        """The gradients in the arguments of `outputs`, and whether an outer derivative may flow through them."""
+        """The gradients in the arguments of `outputs`; notes whether an outer derivative may flow through them."""
         pairs = zip(outputs, seeds, strict=True)
         live = [(o, s) for o, s in pairs if isinstance(o, Value) and o.record is not None]
         found, self._is_outer = [None] * len(self._nodes), False
@@ -154,6 +160,11 @@ class _Inputs:
             self._is_outer = span.is_open or any(isinstance(s, Value) and s.requires_grad for s in seeds)
             found = gradient(outputs, self._nodes, seeds, create_graph=self._is_outer, span=span)
         return self._built([self._given(*pair) for pair in zip(self._nodes, found, strict=True)])
+
+    def are_outer(self, outputs):
+        """Whether an outer derivative may flow through `outputs`."""
+        live = [o for o in outputs if isinstance(o, Value) and o.record is not None]
+        return bool(live) and span_of(live, self._nodes).is_open
 
     def _given(self, node, g):
         if isinstance(g, Value):
@@ -170,11 +181,11 @@ class _Inputs:
             flat = flat[count:]
         return parts[0] if self._is_single else tuple(parts)
 
-    def handed_out(self, value):
+    def handed_out(self, value, is_outer=None):
         """A result of the function as the user gets it: an array if arrays came in and no outer derivative is live."""
         if not isinstance(value, Value):
             return value
-        if self._is_outer:
+        if self._is_outer if is_outer is None else is_outer:
             return value
         return value.detach() if self._are_tensors or value.is_traced else value.data
 

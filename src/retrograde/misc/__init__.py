@@ -1,0 +1,4 @@
+"""Small helpers in the manner of autograd.misc: trees as vectors, optimizers as functions, fixed points."""
+
+from . import fixed_points, optimizers
+from .flatten import flatten

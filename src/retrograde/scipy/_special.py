@@ -1,0 +1,68 @@
+"""What stands for the functions of scipy.special that are no ufuncs, with SciPy's signatures."""
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..numpy._differentiable import chosen_ufunc, either, refusing
+from ..ops import activation, gamma, reductions
+from ..ops.comparisons import maximum, where
+from ..ops.exponential import exp, log
+from ..ops.movements import squeeze
+from ..ops.special import sinc
+from ..tensor.counterparts.operands import constant, data_of, stacked
+
+
+def _polygamma(n, x):
+    return gamma.polygamma(x, int(constant(n, "the order of polygamma")))
+
+
+def _multigammaln(a, d):
+    return gamma.multigammaln(a, int(constant(d, "the dimension of multigammaln")))
+
+
+def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
+    if return_sign:
+        raise ArgumentError("logsumexp of tensors has no return_sign=True; take the sign of the sum yourself")
+    if b is None:
+        return reductions.logsumexp(a, axis, keepdims)
+    a, b = stacked(a), stacked(b)
+    top = np.max(data_of(a), axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    found = log(reductions.sum(b * exp(a - top), axis, True)) + top
+    return found if keepdims else squeeze(found, axis)
+
+
+def _comb(N, k, *, exact=False, repetition=False):
+    if exact or repetition:
+        raise ArgumentError("comb of tensors takes neither exact=True nor repetition=True")
+    return exp(gamma.lgamma(N + 1.0) - gamma.lgamma(k + 1.0) - gamma.lgamma(N - k + 1.0))
+
+
+def _factorial(n, exact=False, extend="zero"):
+    if exact:
+        raise ArgumentError("factorial of tensors does not take exact=True")
+    return where(data_of(n) < 0, 0, exp(gamma.lgamma(maximum(n, 0.0) + 1.0)))
+
+
+def _over(function):
+    """`function` over an axis, by default over all elements together."""
+    return lambda x, axis=None: function(x, axis) if axis is not None else function(x.reshape(-1), 0).reshape(x.shape)
+
+
+_OURS = {
+    "polygamma": _polygamma, "multigammaln": _multigammaln, "logsumexp": _logsumexp, "comb": _comb, "factorial": _factorial,
+    "softmax": _over(activation.softmax), "log_softmax": _over(activation.log_softmax),
+    "sinc": sinc,
+}
+
+
+
+
+def chosen(theirs):
+    """The function of scipy.special that takes tensors, for `theirs`."""
+    if isinstance(theirs, np.ufunc):
+        return chosen_ufunc(theirs)
+    name = getattr(theirs, "__name__", "")
+    if name in _OURS:
+        return either(theirs, _OURS[name])
+    return refusing(theirs, f"scipy.special.{name} has no derivative here; add an op with @rg.ops, or a @rg.primitive")

@@ -1,0 +1,21 @@
+"""The beta distribution."""
+
+from ...ops.comparisons import where
+from ...ops.entropies import xlog1py
+from ...ops.exponential import exp, log
+from ...ops.special import xlogy
+from ...tensor.counterparts.operands import data_of
+from .._distributions import betaln, integral, methods
+
+
+def _logpdf(x, a, b, loc=0.0, scale=1.0):
+    z = (x - loc) / scale
+    found = xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b) - log(scale)
+    return where((data_of(z) >= 0) & (data_of(z) <= 1), found, -float("inf"))
+
+
+_integral = integral("beta", _logpdf)
+
+globals().update(methods(
+    "beta", logpdf=_logpdf, pdf=lambda *args, **kwargs: exp(_logpdf(*args, **kwargs)),
+    cdf=lambda x, a, b, loc=0.0, scale=1.0: _integral((x - loc) / scale, a, b)))

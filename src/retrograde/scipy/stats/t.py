@@ -1,0 +1,23 @@
+"""Student's t distribution."""
+
+import math
+
+from ...ops.exponential import exp, log, log1p
+from .._distributions import gammaln, integral, methods
+
+
+def _logpdf(x, df, loc=0.0, scale=1.0):
+    z, half = (x - loc) / scale, (df + 1) / 2
+    return gammaln(half) - gammaln(df / 2) - 0.5 * log(df * math.pi) - log(scale) - half * log1p(z * z / df)
+
+
+_integral = integral("t", _logpdf)
+
+
+def _cdf(x, df, loc=0.0, scale=1.0):
+    return _integral((x - loc) / scale, df)
+
+
+globals().update(methods(
+    "t", logpdf=_logpdf, pdf=lambda *args, **kwargs: exp(_logpdf(*args, **kwargs)), cdf=_cdf,
+    logcdf=lambda *args, **kwargs: log(_cdf(*args, **kwargs)), sf=lambda *args, **kwargs: 1 - _cdf(*args, **kwargs)))

@@ -1,0 +1,221 @@
+"""Calculus: products, differences, integrals, interpolation and grids of NumPy."""
+
+import math
+import string
+
+import numpy as np
+
+from ...core.value import Value
+from ...ops import contractions, running, tensors
+from ...ops.arithmetic import power
+from ...ops.comparisons import where
+from ...ops.complexes import conj
+from ...ops.convolution import conv1d
+from ...ops.joins import concatenate, stack
+from ...ops.matrices import trace
+from ...ops.movements import flip, moveaxis, ravel, reshape
+from ...ops.reductions import sum
+from ...ops.repetition import tile
+from .operands import cast, data_of, refuse, stacked
+
+
+def dot(a, b, out=None):
+    """The product over the last axis of `a` and the last but one of `b`; times a number if one is a number."""
+    refuse("dot", out=out)
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return a * b
+    if b.ndim <= 2 and a.ndim <= 2 or b.ndim == 1:
+        return contractions.matmul(a, b)
+    return tensors.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
+
+
+def inner(a, b, /):
+    """Sums of products over the last axes of `a` and `b`."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return a * b
+    return tensors.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+def vdot(a, b, /):
+    """The sum of the products of all elements of `a`, conjugated, and `b`."""
+    return contractions.matmul(conj(ravel(a)), ravel(b))
+
+
+def einsum(*operands, out=None, optimize=False, **rest):
+    """Sums of products by subscripts, or by lists of axes after each operand."""
+    refuse("einsum", out=out, **rest)
+    if isinstance(operands[0], str):
+        return contractions.einsum(operands[0], *map(stacked, operands[1:]))
+    arrays, axes = operands[: len(operands) // 2 * 2 : 2], operands[1::2]
+    result = operands[-1] if len(operands) % 2 else None
+    subscripts = ",".join(map(_letters, axes)) + ("" if result is None else "->" + _letters(result))
+    return contractions.einsum(subscripts, *map(stacked, arrays))
+
+
+def _letters(axes):
+    return "".join("..." if axis is Ellipsis else string.ascii_letters[axis] for axis in axes)
+
+
+def tensordot(a, b, axes=2):
+    """Sums of products over chosen axes."""
+    if isinstance(axes, (tuple, list)):
+        axes = tuple((part,) if np.ndim(part) == 0 else tuple(part) for part in axes)
+    return tensors.tensordot(stacked(a), stacked(b), axes)
+
+
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """The cross product of vectors of 3 elements."""
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
+    found = tensors.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1))
+    return moveaxis(found, -1, axisc)
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    """Differences of neighbours along `axis`, taken `n` times."""
+    ends = [None if x is np._NoValue else x for x in (prepend, append)]
+    return running.diff(a, axis, n, *ends)
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """Differences of neighbours of all elements in row-major order, between what is put at the ends."""
+    parts = [to_begin, running.diff(ravel(ary)), to_end]
+    return concatenate([ravel(stacked(part)) for part in parts if part is not None])
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    """Slopes of `f` along each axis: central differences inside, one-sided ones at the ends, over equal steps."""
+    refuse("gradient", edge_order=None if edge_order == 1 else edge_order)
+    axes = range(f.ndim) if axis is None else [a % f.ndim for a in np.atleast_1d(axis)]
+    steps = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    found = tuple([_slope(f, step, a) for a, step in zip(axes, steps, strict=True)])
+    return found[0] if len(found) == 1 else found
+
+
+def _slope(f, step, axis):
+    f = moveaxis(f, axis, 0)
+    if np.ndim(step):
+        x = reshape(stacked(step), (-1,) + (1,) * (f.ndim - 1))
+        below, above = x[1:-1] - x[:-2], x[2:] - x[1:-1]
+        inside = (below**2 * f[2:] + (above**2 - below**2) * f[1:-1] - above**2 * f[:-2]) / (below * above * (below + above))
+        ends = (f[1:2] - f[:1]) / (x[1:2] - x[:1]), (f[-1:] - f[-2:-1]) / (x[-1:] - x[-2:-1])
+    else:
+        inside, ends = (f[2:] - f[:-2]) / (2 * step), ((f[1:2] - f[:1]) / step, (f[-1:] - f[-2:-1]) / step)
+    return moveaxis(concatenate([ends[0], inside, ends[1]]), 0, axis)
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    """The integral of `y` along `axis` by straight lines between its points."""
+    y = moveaxis(stacked(y), axis, -1)
+    if x is not None:
+        x = stacked(x)
+        dx = running.diff(x if x.ndim == 1 else moveaxis(x, axis, -1))
+    return sum((y[..., 1:] + y[..., :-1]) * dx, -1) / 2
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """`fp`, given at the ascending points `xp`, on straight lines between them at `x`."""
+    refuse("interp", period=period)
+    x, xp, fp = (stacked(part) for part in (x, xp, fp))
+    at, points = data_of(x), data_of(xp)
+    i = np.clip(np.searchsorted(points, at, "right") - 1, 0, len(points) - 2)
+    found = fp[i] + (x - xp[i]) * (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i])
+    found = where(at < points[0], fp[0] if left is None else left, found)
+    return where(at > points[-1], fp[-1] if right is None else right, found)
+
+
+def convolve(a, v, mode="full"):
+    """The convolution of two vectors: "full", "same" or "valid"."""
+    a, v = (v, a) if v.size > a.size else (a, v)
+    return correlate(a, flip(v), mode)
+
+
+def correlate(a, v, mode="valid"):
+    """The products of `a` with `v` moved along it: "full", "same" or "valid"."""
+    if v.size > a.size:
+        return flip(correlate(v, conj(a), mode))
+    before = {"valid": 0, "same": v.size // 2, "full": v.size - 1}[mode]
+    after = {"valid": 0, "same": (v.size - 1) // 2, "full": v.size - 1}[mode]
+    a = concatenate([np.zeros(before, a.dtype), a, np.zeros(after, a.dtype)])
+    return reshape(conv1d(reshape(a, (1, 1, -1)), reshape(conj(v), (1, 1, -1))), (-1,))
+
+
+def vander(x, N=None, increasing=False):
+    """The powers of the elements of `x` as columns, falling unless `increasing`."""
+    powers = np.arange(x.size if N is None else N)
+    return power(reshape(x, (-1, 1)), powers if increasing else powers[::-1])
+
+
+def polyval(p, x):
+    """The polynomial with coefficients `p`, the highest first, at `x`."""
+    found = 0.0
+    for coefficient in stacked(p):
+        found = found * x + coefficient
+    return found
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **_):
+    """`num` numbers at equal steps from `start` to `stop`, tensors that the numbers depend on."""
+    start, stop = stacked(start) * 1.0, stacked(stop) * 1.0
+    parts = max(num - 1 if endpoint else num, 1)
+    ndim = max(start.ndim, stop.ndim)
+    weights = reshape(np.arange(num) / parts, (-1,) + (1,) * ndim)
+    found = cast(moveaxis(start * (1 - weights) + stop * weights, 0, axis), dtype)
+    return (found, (stop - start) / parts) if retstep else found
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    """Powers of `base`, with exponents at equal steps."""
+    return cast(power(base, linspace(start, stop, num, endpoint, axis=axis)), dtype)
+
+
+def arange(start, stop=None, step=1, dtype=None, **_):
+    """Numbers at equal steps, which depend on tensors `start` and `step`; how many there are does not."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    count = max(math.ceil((data_of(stop) - data_of(start)) / data_of(step)), 0)
+    return cast(start + step * np.arange(count), dtype)
+
+
+def resize(a, new_shape):
+    """The elements of `a`, repeated as often as it takes, in another shape."""
+    size = math.prod(np.atleast_1d(new_shape).tolist())
+    return reshape(tile(ravel(a), -(-size // a.size))[:size], new_shape)
+
+
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    """`func1d` of every line of `arr` along `axis`."""
+    lines = moveaxis(arr, axis, -1)
+    rest = lines.shape[:-1]
+    found = stack([stacked(func1d(line, *args, **kwargs)) for line in reshape(lines, (-1, lines.shape[-1]))])
+    found = reshape(found, (*rest, *found.shape[1:]))
+    extra, axis = found.ndim - len(rest), axis % arr.ndim
+    return moveaxis(found, tuple(range(len(rest), found.ndim)), tuple(range(axis, axis + extra))) if extra else found
+
+
+def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    refuse("trace", out=out)
+    return cast(trace(a, offset, axis1, axis2), dtype)
+
+
+def _outer(a, b, out=None):
+    refuse("outer", out=out)
+    return contractions.outer(stacked(a), stacked(b))
+
+
+def piecewise(x, condlist, funclist, *args, **kw):
+    """For each element of `x` the function of the last condition that holds; one more function is for all others."""
+    functions, others = list(funclist[: len(condlist)]), list(funclist[len(condlist) :])
+    valued = lambda f: f(x, *args, **kw) if callable(f) else f
+    found = valued(others[0]) if others else x * 0
+    for condition, function in zip(condlist, functions, strict=True):
+        found = where(data_of(condition), valued(function), found)
+    return found
+
+
+FUNCTIONS = {
+    "dot": dot, "inner": inner, "vdot": vdot, "einsum": einsum, "tensordot": tensordot, "cross": cross, "diff": diff,
+    "ediff1d": ediff1d, "gradient": gradient, "trapezoid": trapezoid, "interp": interp, "convolve": convolve,
+    "correlate": correlate, "vander": vander, "polyval": polyval, "linspace": linspace, "logspace": logspace, "arange": arange,
+    "resize": resize, "apply_along_axis": apply_along_axis, "trace": _trace, "outer": _outer, "piecewise": piecewise,
+    "kron": lambda a, b: tensors.kron(stacked(a), stacked(b)),
+    "result_type": lambda *x: np.result_type(*(v.dtype if isinstance(v, Value) else v for v in x)),
+}

@@ -1,0 +1,178 @@
+"""Folding: reductions and running sums of NumPy, whose arguments are in an order of their own."""
+
+import numpy as np
+
+from ...ops import products, reductions, searches, spreads
+from ...ops.arithmetic import sqrt
+from ...ops.comparisons import clip, isnan, maximum, minimum, where
+from ...ops.complexes import conj
+from ...ops.contractions import matmul
+from ...ops.movements import reshape
+from ...ops.running import cumulative_prod, cumulative_sum
+from ...shapes import count
+from .operands import cast, data_of, refuse, stacked
+
+
+def _typed(name, op, joined):
+    """A reduction with the arguments of np.sum; `joined` puts `initial` to the result."""
+
+    def reduction(a, axis=None, dtype=None, out=None, keepdims=np._NoValue, initial=None, where=None):
+        refuse(name, out=out)
+        mask = None if where is None or where is True or where is np._NoValue else data_of(where)
+        found = op(a, axis, keepdims is True, dtype, mask)
+        return found if initial is None or initial is np._NoValue else joined(found, initial)
+
+    return reduction
+
+
+def _extreme(name, op, joined, lowest):
+    """A reduction with the arguments of np.max."""
+
+    def reduction(a, axis=None, out=None, keepdims=np._NoValue, initial=None, where=None):
+        refuse(name, out=out)
+        if where is not None and where is not np._NoValue and where is not True:
+            a = _kept(a, where, lowest(a.dtype) if initial is None else initial)
+        found = op(a, axis, keepdims is True)
+        return found if initial is None or initial is np._NoValue else joined(found, initial)
+
+    return reduction
+
+
+def _kept(a, mask, other):
+    return where(data_of(mask), a, other)
+
+
+def _spread(name, op):
+    """A reduction with the arguments of np.var."""
+
+    def reduction(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, *, where=None, mean=None, correction=None):
+        refuse(name, out=out, mean=mean)
+        mask = None if where is None or where is True or where is np._NoValue else data_of(where)
+        given = ddof if correction is None or correction is np._NoValue else correction
+        return op(cast(a, dtype), axis, keepdims is True, given, mask)
+
+    return reduction
+
+
+def _choice(name, op):
+    """A search with the arguments of np.argmax and np.any."""
+
+    def search(a, axis=None, out=None, keepdims=np._NoValue, *, where=None):
+        refuse(name, out=out, where=where)
+        return op(a, axis, keepdims is True)
+
+    return search
+
+
+def _running(name, op):
+    """A running sum with the arguments of np.cumsum."""
+
+    def running(a, axis=None, dtype=None, out=None):
+        refuse(name, out=out)
+        return op(a, axis, dtype)
+
+    return running
+
+
+def _cumulative(name, op):
+    """A running sum with the arguments of np.cumulative_sum."""
+
+    def running(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        refuse(name, out=out)
+        return op(x, axis, dtype, include_initial)
+
+    return running
+
+
+def ptp(a, axis=None, out=None, keepdims=np._NoValue):
+    """The distance from the least to the greatest element over `axis`."""
+    refuse("ptp", out=out)
+    return reductions.max(a, axis, keepdims is True) - reductions.min(a, axis, keepdims is True)
+
+
+def average(a, axis=None, weights=None, returned=False, *, keepdims=np._NoValue):
+    """The mean of `a` over `axis`, with weights."""
+    kept = keepdims is True
+    if weights is None:
+        found = reductions.mean(a, axis, kept)
+        total = np.asarray(count(a.shape, axis), float)
+    else:
+        weights = stacked(weights)
+        if weights.shape != a.shape:
+            weights = reshape(weights, [-1 if axis is not None and d == axis % a.ndim else 1 for d in range(a.ndim)])
+        weights = weights * np.ones(a.shape, weights.dtype)
+        total = reductions.sum(weights, axis, kept)
+        found = reductions.sum(a * weights, axis, kept) / total
+    return (found, total * np.ones(found.shape)) if returned else found
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """`x` with a number in place of NaN and infinities; where they were no gradient flows."""
+    data, limits = data_of(x), np.finfo(x.dtype)
+    found = where(np.isnan(data), nan, x)
+    found = where(np.isposinf(data), limits.max if posinf is None else posinf, found)
+    return where(np.isneginf(data), limits.min if neginf is None else neginf, found)
+
+
+def _without_nan(function, other):
+    """A reduction that takes `other` for NaN."""
+    return lambda a, *args, **kwargs: function(where(isnan(a), other, a), *args, **kwargs)
+
+
+def _masked(function):
+    """A reduction over what is not NaN."""
+    return lambda a, axis=None, dtype=None, out=None, *args, **kwargs: function(
+        a, axis, dtype, out, *args, **kwargs, where=~np.isnan(data_of(a)))
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """The covariances of variables in the rows of `m` (columns without `rowvar`)."""
+    refuse("cov", y=y, fweights=fweights, aweights=aweights)
+    m = reshape(m, (1, -1)) if m.ndim < 2 else m if rowvar else m.T
+    centred = cast(m, dtype) - reductions.mean(m, 1, True)
+    found = matmul(centred, conj(centred).T) / (m.shape[1] - ((0 if bias else 1) if ddof is None else ddof))
+    return reshape(found, found.shape[found.shape == (1, 1) and 2:])
+
+
+def corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    """The correlation coefficients of variables in the rows of `x`."""
+    found = cov(x, y, rowvar, dtype=dtype)
+    if found.ndim == 0:
+        return found / found
+    scale = sqrt(found.diagonal())
+    return clip(found / reshape(scale, (-1, 1)) / scale, -1, 1)
+
+
+def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **rest):
+    refuse("clip", out=out, **rest)
+    low, high = (x if y is None or y is np._NoValue else y for x, y in ((a_min, min), (a_max, max)))
+    return clip(a, *(None if x is np._NoValue else x for x in (low, high)))
+
+
+def _lowest(dtype):
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _highest(dtype):
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+_sum = _typed("sum", reductions.sum, lambda x, y: x + y)
+_prod = _typed("prod", products.prod, lambda x, y: x * y)
+_mean = _typed("mean", reductions.mean, None)
+_max = _extreme("max", reductions.max, maximum, _lowest)
+_min = _extreme("min", reductions.min, minimum, _highest)
+_var, _std = _spread("var", spreads.var), _spread("std", spreads.std)
+_cumsum, _cumprod = _running("cumsum", products.cumsum), _running("cumprod", products.cumprod)
+
+FUNCTIONS = {
+    "sum": _sum, "prod": _prod, "mean": _mean, "max": _max, "amax": _max, "min": _min, "amin": _min, "var": _var, "std": _std,
+    "all": _choice("all", searches.all), "any": _choice("any", searches.any),
+    "argmax": _choice("argmax", searches.argmax), "argmin": _choice("argmin", searches.argmin),
+    "cumsum": _cumsum, "cumprod": _cumprod, "ptp": ptp, "average": average, "nan_to_num": nan_to_num, "clip": _clip,
+    "cumulative_sum": _cumulative("cumulative_sum", cumulative_sum),
+    "cumulative_prod": _cumulative("cumulative_prod", cumulative_prod),
+    "nansum": _without_nan(_sum, 0), "nanprod": _without_nan(_prod, 1), "nancumsum": _without_nan(_cumsum, 0),
+    "nancumprod": _without_nan(_cumprod, 1), "nanmax": _without_nan(_max, -np.inf), "nanmin": _without_nan(_min, np.inf),
+    "nanmean": _masked(_mean), "nanvar": _masked(_var), "nanstd": _masked(_std), "cov": cov, "corrcoef": corrcoef,
+}

@@ -1,0 +1,55 @@
+"""Ranking: functions of NumPy that put elements in order, and what they make of that."""
+
+import numpy as np
+
+from ...ops import gathering, rankings, rounding, sorting
+from ...ops.movements import ravel
+from .operands import data_of, refuse
+
+
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """The elements of `a` along `axis` in ascending order; without an axis all of them."""
+    refuse("sort", order=order)
+    return sorting.sort(ravel(a)) if axis is None else sorting.sort(a, axis)
+
+
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """The places that the elements of `a` along `axis` have in ascending order."""
+    refuse("argsort", order=order)
+    return sorting.argsort(ravel(a)) if axis is None else sorting.argsort(a, axis)
+
+
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """The elements of `a` along `axis`, with number `kth` where sorting would put it."""
+    refuse("partition", order=order)
+    a, axis = (ravel(a), 0) if axis is None else (a, axis)
+    return gathering.take_along_axis(a, np.argpartition(data_of(a), kth, axis), axis)
+
+
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None, **_):
+    """The numbers that the parts `q` of the elements of `a` over `axis` lie below."""
+    refuse("quantile", out=out, weights=weights)
+    return rankings.quantile(a, data_of(q), axis, keepdims is True, method)
+
+
+def percentile(a, q, *args, **kwargs):
+    """`quantile`, with hundredths for `q`."""
+    return quantile(a, np.true_divide(data_of(q), 100), *args, **kwargs)
+
+
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """The middle element of `a` over `axis`."""
+    return quantile(a, 0.5, axis, out, keepdims=keepdims)
+
+
+def round(a, decimals=0, out=None):
+    """The elements of `a` rounded to so many decimals."""
+    refuse("round", out=out)
+    return rounding.round(a) if decimals == 0 else rounding.round(a * 10.0**decimals) / 10.0**decimals
+
+
+FUNCTIONS = {
+    "sort": sort, "argsort": argsort, "partition": partition, "quantile": quantile, "percentile": percentile, "median": median,
+    "round": round, "around": round,
+    "take_along_axis": lambda arr, indices, axis=-1: gathering.take_along_axis(arr, indices, axis),
+}

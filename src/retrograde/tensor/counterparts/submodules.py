@@ -1,0 +1,103 @@
+"""Submodules: functions of np.linalg and np.fft."""
+
+from functools import reduce
+
+import numpy as np
+
+from ...errors import ArgumentError
+from ...ops import complexes, contractions, eigen, factorizations, fourier, inverses, matrices, movements, norms, tensors
+from . import calculus
+from .operands import refuse, stacked
+
+
+def _eigh(a, UPLO="L"):
+    return factorizations.eigh(_symmetric(a, UPLO))
+
+
+def _eigvalsh(a, UPLO="L"):
+    return factorizations.eigvalsh(_symmetric(a, UPLO))
+
+
+def _symmetric(a, UPLO):
+    if UPLO.upper() not in ("L", "U"):
+        raise ArgumentError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
+    return complexes.adjoint(a) if UPLO.upper() == "U" else a
+
+
+def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+    return factorizations.svd(a, full_matrices) if compute_uv else factorizations.svdvals(a)
+
+
+def _qr(a, mode="reduced"):
+    return factorizations.qr(a, mode)
+
+
+def _cholesky(a, /, *, upper=False):
+    return factorizations.cholesky(a, upper)
+
+
+def _pinv(a, rcond=None, hermitian=False, *, rtol=None):
+    return inverses.pinv(a, rcond if rtol is None or rtol is np._NoValue else rtol)
+
+
+def _lstsq(a, b, rcond=None):
+    """The solution alone has a derivative; the rest are plain numbers."""
+    found = inverses.lstsq(a, b, rcond)
+    rest = [norms.matrix_rank(a), factorizations.svdvals(a)]
+    residuals = ((contractions.matmul(a, found) - b) ** 2).sum(0)
+    return (found, residuals, *rest)
+
+
+def _norm(x, ord=None, axis=None, keepdims=False):
+    return norms.linalg_norm(stacked(x), ord, axis, keepdims)
+
+
+def _multi_dot(arrays, *, out=None):
+    refuse("linalg.multi_dot", out=out)
+    return reduce(contractions.matmul, [stacked(x) for x in arrays])
+
+
+def _tensorinv(a, ind=2):
+    old = a.shape
+    rows = int(np.prod(old[ind:], dtype=int))
+    return movements.reshape(inverses.inv(movements.reshape(a, (rows, -1))), (*old[ind:], *old[:ind]))
+
+
+def _tensorsolve(a, b, axes=None):
+    refuse("linalg.tensorsolve", axes=axes)
+    left = a.shape[b.ndim :]
+    square = movements.reshape(a, (b.size, int(np.prod(left, dtype=int))))
+    return movements.reshape(inverses.solve(square, movements.ravel(b)), left)
+
+
+def _transform(function):
+    """A transform whose arguments are NumPy's; there is no `out`."""
+
+    def transform(a, *args, out=None, **kwargs):
+        refuse(f"fft.{function.__name__}", out=out)
+        if kwargs.get("norm", "") is None:
+            del kwargs["norm"]
+        return function(a, *args, **kwargs)
+
+    return transform
+
+
+LINALG = {
+    "eig": eigen.eig, "eigh": _eigh, "eigvals": eigen.eigvals, "eigvalsh": _eigvalsh, "svd": _svd,
+    "svdvals": factorizations.svdvals,
+    "qr": _qr, "cholesky": _cholesky, "inv": inverses.inv, "pinv": _pinv, "solve": inverses.solve, "lstsq": _lstsq,
+    "det": inverses.det, "slogdet": inverses.slogdet, "norm": _norm, "matrix_power": inverses.matrix_power,
+    "vector_norm": lambda x, /, *, axis=None, keepdims=False, ord=2: norms.vector_norm(x, axis, keepdims, ord),
+    "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": norms.matrix_norm(x, keepdims, ord),
+    "matrix_rank": lambda A, tol=None, hermitian=False, *, rtol=None: norms.matrix_rank(A, rtol), "cond": norms.cond,
+    "multi_dot": _multi_dot, "tensorinv": _tensorinv, "tensorsolve": _tensorsolve, "trace": matrices.linalg_trace,
+    "diagonal": lambda x, /, *, offset=0: matrices.linalg_diagonal(x, offset), "matmul": contractions.matmul,
+    "outer": contractions.outer, "tensordot": lambda x, y, /, *, axes=2: calculus.tensordot(x, y, axes),
+    "cross": lambda x, y, /, *, axis=-1: tensors.cross(x, y, axis),
+    "vecdot": lambda x, y, /, *, axis=-1: tensors.vecdot(x, y, axis), "matrix_transpose": movements.matrix_transpose,
+}
+FFT = {
+    function.__name__: _transform(function) for function in (
+        fourier.fft, fourier.fft2, fourier.fftn, fourier.hfft, fourier.ifft, fourier.ifft2, fourier.ifftn, fourier.ihfft,
+        fourier.irfft, fourier.irfft2, fourier.irfftn, fourier.rfft, fourier.rfft2, fourier.rfftn)
+} | {"fftshift": lambda x, axes=None: fourier.fftshift(x, axes), "ifftshift": lambda x, axes=None: fourier.ifftshift(x, axes)}

@@ -1,0 +1,70 @@
+"""Primitives: black boxes with derivatives of their own."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.errors import ArgumentError, MissingRuleError
+from retrograde.extend import defjvp, defvjp, defvjp_argnums, notrace_primitive, primitive
+from retrograde.testing import check_gradients
+
+X = np.array([0.5, 1.5])
+
+
+def test_a_primitive_sees_arrays_and_its_rule_gives_derivatives_of_any_order():
+    seen = []
+
+    @primitive
+    def cube(x):
+        seen.append(type(x))
+        return x**3
+
+    defvjp(cube, lambda answer, x: lambda g: 3 * g * x**2)
+    check_gradients(cube, X, order=2)
+    assert set(seen) == {np.ndarray}
+    assert cube(2.0) == 8.0
+    assert cube.__name__ == "cube"
+
+
+def test_rules_are_for_the_arguments_that_they_name():
+    @primitive
+    def scaled(factor, x, *, shift=0.0):
+        return factor * x + shift
+
+    defvjp(scaled, lambda answer, factor, x, shift: lambda g: g * x, argnums=[1])
+    with pytest.raises(MissingRuleError, match="argument 0"):
+        rg.grad(lambda f: scaled(f, X, shift=1.0).sum())(2.0)
+    defvjp(scaled, None, lambda answer, factor, x, shift: lambda g: g * factor)
+    np.testing.assert_array_equal(rg.grad(lambda x: scaled(2.0, x, shift=1.0).sum())(X), [2.0, 2.0])
+    assert rg.grad(lambda f: scaled(f, X, shift=1.0).sum())(2.0) == 0
+
+
+def test_arguments_and_results_may_be_trees():
+    @primitive
+    def both(pair):
+        return pair["a"] * 2, pair["b"] * 3
+
+    defvjp_argnums(both, lambda argnums, answer, args, kwargs: lambda g: [{"a": 2 * g[0], "b": 3 * g[1]} for _ in argnums])
+    found = rg.grad(lambda pair: both(pair)[0].sum() + (both(pair)[1] ** 2).sum())({"a": X, "b": X})
+    np.testing.assert_allclose(found["a"], [2.0, 2.0])
+    np.testing.assert_allclose(found["b"], 18 * X)
+
+
+def test_without_a_rule_the_error_names_the_function():
+    @primitive
+    def lonely(x):
+        return x
+
+    with pytest.raises(MissingRuleError, match="lonely"):
+        rg.grad(lambda x: lonely(x).sum())(X)
+
+
+def test_only_primitives_take_rules():
+    for give in (defvjp, defjvp):
+        with pytest.raises(ArgumentError, match="@primitive"):
+            give(np.sin, None)
+
+
+def test_what_is_not_traced_is_a_constant():
+    size = notrace_primitive(lambda x: float(np.sum(x)))
+    np.testing.assert_allclose(rg.grad(lambda x: (x * size(x)).sum())(X), [2.0, 2.0])
