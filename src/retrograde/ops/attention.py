@@ -1,13 +1,14 @@
 """Attention: averages of values, weighted by how well queries and keys agree."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
-from .comparisons import greater_equal, isfinite, where
+from .comparisons import isfinite, where
 from .contractions import matmul
 from .dropout import drop, kept
 from .exponential import exp
@@ -80,7 +81,7 @@ def _chances(query, key, attn_mask, is_causal, scale):
     """The softmax of the scaled products; zeros for a query that may look nowhere."""
     scores = matmul(query * scale, transpose(key))
     if is_causal:
-        scores = where(greater_equal(np.arange(scores.shape[-2])[:, None], np.arange(scores.shape[-1])), scores, -np.inf)
+        scores = where(_past(*scores.shape[-2:]), scores, -np.inf)
     if attn_mask is not None:
         scores = where(attn_mask, scores, -np.inf) if attn_mask.dtype.kind == "b" else scores + attn_mask
     top = max(scores, -1, keepdims=True)
@@ -90,6 +91,12 @@ def _chances(query, key, attn_mask, is_causal, scale):
     powers = exp(scores - where(isfinite(top), top, 0))
     total = sum(powers, -1, keepdims=True)
     return powers / where(total == 0, 1, total)
+
+
+@lru_cache(maxsize=32)
+def _past(length, keys):
+    """Where query i may look: at keys up to i. The same array each time, so that a compiler sees that it is the same."""
+    return np.tri(length, keys, dtype=bool)
 
 
 _MASK = np.array([[True, False, False, True], [True, True, True, True], [False, False, False, False]])
