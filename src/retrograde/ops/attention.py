@@ -103,7 +103,12 @@ _MASK = np.array([[True, False, False, True], [True, True, True, True], [False, 
 _KEPT = np.array([[True, False, True, True], [True, True, False, True], [False, True, True, True]])
 
 
-@composite(optional=("attn_mask",), samples=(
+def _result_shape(query, key, value, attn_mask, *_):
+    others = [x.shape[:-2] for x in (key, value, attn_mask) if x is not None]
+    return *np.broadcast_shapes(query.shape[:-2], *others), query.shape[-2], value.shape[-1]
+
+
+@composite(optional=("attn_mask",), result_shape=_result_shape, samples=(
     call((3, 2), (4, 2), (4, 3)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), is_causal=True, scale=0.5),
     call((2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK),
     call((2, 3, 2), (2, 4, 2), (2, 4, 2), dropped=_KEPT, factor=1.25)))
