@@ -1,8 +1,11 @@
 """Every layer against what PyTorch gave for it, which is recorded, and compiled against eager."""
 
+import numpy as np
 import pytest
 
+import retrograde as rg
 from layer_cases import CASES, Ours, assert_agree, recorded, run
+from retrograde import nn
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +33,17 @@ def test_a_number_that_is_off_is_found(record):
     found["result 0"][0, 0, 0] += 1e-3
     with pytest.raises(AssertionError, match="result 0"):
         assert_agree(found, record[repr(CASES[0])])
+
+
+@pytest.mark.parametrize("name", ["TransformerEncoderLayer", "BatchNorm2d", "Conv2d", "MultiheadAttention"])
+def test_weights_in_a_file_under_the_names_of_torch_load_unchanged(name, record, tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    case = next(case for case in CASES if case.name == name)
+    layer = Ours().layer(case)
+    shapes = {name: x.shape for name, x in layer.state_dict().items()}
+    weights = {name: case.weights(shapes)[name] for name in record[repr(case)]["names"].tolist()}
+    safetensors.save_file(weights, tmp_path / "weights.safetensors")
+    again = getattr(nn, name)(*case.args, **case.kwargs)
+    again.load_state_dict(rg.load(tmp_path / "weights.safetensors"))
+    for key, x in again.state_dict().items():
+        np.testing.assert_array_equal(x.numpy(), weights[key], err_msg=key)

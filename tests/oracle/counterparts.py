@@ -113,7 +113,23 @@ def taken(x, k, axis=-1, largest=True):
     return torch.topk(x, k, axis, largest)[1]
 
 
+def standardized(x, weight=None, bias=None, axis=-1, eps=1e-5):
+    variance, mean = torch.var_mean(x, axis, correction=0, keepdim=True)
+    found = (x - mean) / torch.sqrt(variance + eps)
+    found = found if weight is None else found * weight
+    return found if bias is None else found + bias
+
+
+def attended(query, key, value, attn_mask=None, is_causal=False, scale=1.0, dropped=None, factor=1.0):
+    if dropped is None:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale)
+    return torch.softmax(query @ key.mT * scale, -1) * torch.as_tensor(dropped) * factor @ value
+
+
 MORE = {
+    "standardize": standardized, "attention": attended, "rms_norm": lambda x, shape, weight=None, eps=None:
+        F.rms_norm(x, (shape,) if isinstance(shape, int) else shape, weight, eps),
+    "embedding": lambda input, weight, padding_idx=None: F.embedding(places(input), weight, padding_idx),
     **{name: getattr(SP, name) for name in "digamma entr erfcx erfinv i0 i0e i1 i1e log_ndtr logit ndtr ndtri xlog1py".split()},
     **{name: getattr(torch, name) for name in "lgamma copysign angle complex polar view_as_real view_as_complex kron".split()},
     "multigammaln": SP.multigammaln, "polygamma": lambda x, n=1: SP.polygamma(n, x),

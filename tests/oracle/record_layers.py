@@ -1,16 +1,11 @@
-"""Write what PyTorch gives for each case of layers to tests/nn/layers.npz: `python tests/oracle/record_layers.py`.
+"""Write what PyTorch gives for each case of layers to tests/nn/layers.npz: `PYTHONPATH=tests python tests/oracle/record_layers.py`.
 
 PyTorch computes in float64, so that the tests compare float32 with the right numbers. Needs the extra `oracle`.
 """
 
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
-
-sys.path[:0] = [str(Path(__file__).parents[1])]
-
 import torch
 from torch_layers import Theirs
 

@@ -1,13 +1,14 @@
 """Attention: averages of values, weighted by how well queries and keys agree."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
-from .comparisons import greater_equal, isfinite, where
+from .comparisons import isfinite, where
 from .contractions import matmul
 from .dropout import drop, kept
 from .exponential import exp
@@ -80,7 +81,7 @@ def _chances(query, key, attn_mask, is_causal, scale):
     """The softmax of the scaled products; zeros for a query that may look nowhere."""
     scores = matmul(query * scale, transpose(key))
     if is_causal:
-        scores = where(greater_equal(np.arange(scores.shape[-2])[:, None], np.arange(scores.shape[-1])), scores, -np.inf)
+        scores = where(_past(*scores.shape[-2:]), scores, -np.inf)
     if attn_mask is not None:
         scores = where(attn_mask, scores, -np.inf) if attn_mask.dtype.kind == "b" else scores + attn_mask
     top = max(scores, -1, keepdims=True)
@@ -92,11 +93,22 @@ def _chances(query, key, attn_mask, is_causal, scale):
     return powers / where(total == 0, 1, total)
 
 
+@lru_cache(maxsize=32)
+def _past(length, keys):
+    """Where query i may look: at keys up to i. The same array each time, so that a compiler sees that it is the same."""
+    return np.tri(length, keys, dtype=bool)
+
+
 _MASK = np.array([[True, False, False, True], [True, True, True, True], [False, False, False, False]])
 _KEPT = np.array([[True, False, True, True], [True, True, False, True], [False, True, True, True]])
 
 
-@composite(optional=("attn_mask",), samples=(
+def _result_shape(query, key, value, attn_mask, *_):
+    others = [x.shape[:-2] for x in (key, value, attn_mask) if x is not None]
+    return *np.broadcast_shapes(query.shape[:-2], *others), query.shape[-2], value.shape[-1]
+
+
+@composite(optional=("attn_mask",), result_shape=_result_shape, samples=(
     call((3, 2), (4, 2), (4, 3)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), is_causal=True, scale=0.5),
     call((2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK),
     call((2, 3, 2), (2, 4, 2), (2, 4, 2), dropped=_KEPT, factor=1.25)))

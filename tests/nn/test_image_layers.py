@@ -1,0 +1,54 @@
+"""Convolutions, pooling, padding and resizing as layers: what the comparison with PyTorch does not show."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde import nn
+from retrograde.nn import functional
+
+
+@pytest.mark.parametrize(("kind", "fan"), [("Conv2d", 3 * 9 // 1), ("ConvTranspose2d", 64 * 9)])
+def test_kernels_start_as_in_torch(kind, fan):
+    rg.manual_seed(0)
+    layer = getattr(nn, kind)(3, 64, 3)
+    for numbers in (layer.weight.detach().numpy(), layer.bias.detach().numpy()):
+        assert 0.9 / np.sqrt(fan) < np.abs(numbers).max() <= 1 / np.sqrt(fan)
+
+
+def test_folding_what_was_unfolded_counts_the_windows():
+    x = rg.randn(1, 2, 4, 5)
+    counts = functional.fold(functional.unfold(rg.ones(1, 2, 4, 5), 3), (4, 5), 3)
+    np.testing.assert_allclose(functional.fold(nn.Unfold(3)(x), (4, 5), 3).numpy(), (x * counts).numpy(), rtol=1e-5)
+    assert nn.Fold((4, 5), 3)(rg.ones(1, 18, 6)).shape == (1, 2, 4, 5)
+
+
+def test_unshuffling_undoes_shuffling():
+    x = rg.randn(2, 8, 3, 5)
+    np.testing.assert_array_equal(nn.PixelUnshuffle(2)(nn.PixelShuffle(2)(x)), x)
+
+
+def test_channel_dropout_takes_one_example_too():
+    rg.manual_seed(0)
+    for layer, shape in ((nn.Dropout1d(), (40, 5)), (nn.Dropout1d(), (2, 40, 5)), (nn.Dropout3d(), (40, 2, 2, 2))):
+        channels = layer(rg.ones(*shape)).numpy().reshape(*shape[: 2 if len(shape) == 3 else 1], -1)
+        assert set(np.unique(channels)) == {0.0, 2.0}
+        assert (channels == channels[..., :1]).all()
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: nn.Conv2d(3, 4, 3, padding_mode="mirror"), "padding_mode"), (lambda: nn.Conv2d(3, 4, (3, 3, 3)), "one number or 2"),
+    (lambda: nn.Conv1d(3, 4, 3, groups=0), "groups"), (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), "zeros"),
+    (lambda: nn.ConvTranspose1d(3, 4, 3, padding="same"), "numbers"), (lambda: nn.MaxPool1d(2, return_indices=True), "return_indices"),
+    (lambda: nn.Conv2d(1, 1, 3, stride=2, padding="same", padding_mode="reflect")(rg.ones(1, 1, 5, 5)), "stride 1"),
+    (lambda: nn.ConvTranspose2d(1, 1, 3, stride=2)(rg.ones(1, 1, 3, 3), output_size=(9, 9)), "output_size"),
+    (lambda: nn.PixelShuffle(2)(rg.ones(1, 3, 2, 2)), "channels"), (lambda: nn.PixelUnshuffle(2)(rg.ones(1, 3, 3, 2)), "divides"),
+    (lambda: nn.ChannelShuffle(2)(rg.ones(1, 3, 2)), "channels"), (lambda: nn.Unflatten(1, (2, 2))(rg.ones(2, 6)), "unflattened"),
+    (lambda: nn.ZeroPad2d((1, 2)), "one number or 4"), (lambda: functional.pad(rg.ones(2), (1,)), "pair"),
+    (lambda: functional.fold(rg.ones(1, 8, 5), (4, 5), 2), "windows"), (lambda: functional.unfold(rg.ones(2, 2), 2), "images"),
+    (lambda: functional.glu(rg.ones(3)), "even"), (lambda: functional.prelu(rg.ones(2, 3), rg.ones(2)), "prelu"),
+    (lambda: functional.softshrink(rg.ones(2), -1), "lambd"), (lambda: nn.Upsample(2, recompute_scale_factor=True), "recompute"),
+])
+def test_what_does_not_fit_is_said(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
