@@ -6,7 +6,7 @@ from pathlib import Path
 
 from . import charts, measure, report
 
-SUITES = ("eager", "jit")
+SUITES = ("eager", "jit", "text")
 
 
 def main():

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 import pytest
-from fault_server import drawn, serving
+from benchmarks.workloads.fault_server import drawn, serving
 
 from retrograde.errors import AnswerError, BudgetError, ModelError
 from retrograde.text.models import Budgeted, Cached, Completion, HTTPModel, Retry, acomplete_all, complete_all
