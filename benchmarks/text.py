@@ -24,7 +24,7 @@ CHARGED = ("500", "cut", "cut body", "malformed", "empty")
 
 def local(name):
     """The local model and a task: serves the model to rivals, and scores the prompts that they come back with."""
-    rg = importlib.import_module("retrograde")
+    rg, models = importlib.import_module("retrograde"), importlib.import_module("retrograde.text.models")
     classifier_of = importlib.import_module("retrograde.cli.tuning").Classifier
     model = rg.text.Cached(rg.text.LocalModel(), tempfile.mkdtemp())
     task = rg.data.text_task(name)
@@ -33,22 +33,22 @@ def local(name):
         labels = body.get("guided_choice")
         bound = min(body.get("max_tokens") or endpoint.LONGEST, endpoint.LONGEST)
         options = {"labels": labels} if labels else {"temperature": body.get("temperature"), "max_tokens": bound}
-        return model([(message["role"], message["content"]) for message in body["messages"]], **options)
+        request = models.Request.of([(message["role"], message["content"]) for message in body["messages"]], **options)
+        answer = model.complete(request)
+        return answer.text, answer.logprobs
 
-    server = endpoint.serving(complete)
-    served = server.__enter__()
+    served = endpoint.serve(complete)
+    told = {**{name: getattr(task, name) for name in type(task).__annotations__}, "test": []}
 
     def answer(request):
         if "begin" in request:
             served.begin(request["begin"])
-            return {"url": served.url, "task": task._replace(test=[])._asdict()}
+            return {"url": served.url, "task": told}
         classifier = classifier_of(model, task)
         classifier.load_state_dict(request["prompt"])
         scores = classifier.scores(task.test)
         return {"score": sum(scores) / len(scores), "calls": served.calls}
 
-    # The server lives as long as the function that asks for it.
-    answer.server = server
     return answer
 
 

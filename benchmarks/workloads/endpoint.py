@@ -1,21 +1,22 @@
 """A language model behind the OpenAI-compatible protocol on loopback, and the few lines with which any process asks it.
 
-Who sends `guided_choice`, a list, as an extra field (vLLM's name for it) is answered by the likeliest of these labels.
+Who sends `guided_choice`, a list, as an extra field (vLLM's name for it) is answered by the likeliest of these labels, and
+finds their log-probabilities in the extra field `label_logprobs`.
 """
 
 import http.client
 import json
 import threading
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import urlsplit
 
 # An answer that is written, not chosen, has at most so many tokens.
-LONGEST = 256
+LONGEST = 128
 
 
 class Endpoint(ThreadingHTTPServer):
-    """Serves `complete(body)`, which gives the text of the answer to a request's body; `calls` counts, `limit` ends them."""
+    """Serves `complete(body)`, which gives (text, log-probabilities of labels) for a request; `limit` bounds the `calls`."""
 
     daemon_threads = True
 
@@ -40,6 +41,7 @@ class Endpoint(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: Any
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -50,10 +52,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if not self.server.take():
             return self._reply(402, {"error": {"message": "the calls of this rival are spent", "type": "spent"}})
-        choice = {"index": 0, "finish_reason": "stop",
-                  "message": {"role": "assistant", "content": self.server.complete(body)}}
+        text, logprobs = self.server.complete(body)
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         return self._reply(200, {"id": "answer", "object": "chat.completion", "created": 0, "model": body.get("model", ""),
-                                 "choices": [choice],
+                                 "choices": [choice], "label_logprobs": logprobs,
                                  "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}})
 
     def _reply(self, status, data):
@@ -70,7 +72,7 @@ class SpentError(Exception):
 
 
 def ask(url, messages, **fields):
-    """The text of the answer to `messages`, dictionaries of role and content; a SpentError after the last call."""
+    """(text, log-probabilities of labels) for `messages`, dictionaries of role and content; a SpentError after the last call."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.netloc, timeout=600)
     try:
@@ -82,18 +84,11 @@ def ask(url, messages, **fields):
         connection.close()
     if response.status == 402:
         raise SpentError(answer["error"]["message"])
-    return answer["choices"][0]["message"]["content"]
+    return answer["choices"][0]["message"]["content"], answer["label_logprobs"]
 
 
-@contextmanager
-def serving(complete):
-    """An Endpoint that runs."""
+def serve(complete):
+    """An Endpoint that runs as long as this process."""
     server = Endpoint(complete)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server

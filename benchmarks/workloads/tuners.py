@@ -13,6 +13,8 @@ from typing import NamedTuple
 from .endpoint import SpentError, ask
 
 SHOTS = 8
+# The steps of TextGrad's own experiments with prompts.
+STEPS = 12
 
 
 class Exercise(NamedTuple):
@@ -30,7 +32,7 @@ class Exercise(NamedTuple):
 
     def label(self, text, **prompt):
         """What the model chooses for a text after the starting prompt, with other parts in their place."""
-        return ask(self.url, messages_of(text, **{**self.start, **prompt}), guided_choice=self.task["labels"], temperature=0)
+        return ask(self.url, messages_of(text, **{**self.start, **prompt}), guided_choice=self.task["labels"])[0]
 
     def score(self, items, **prompt):
         """The share of (text, label) items that the model gets right."""
@@ -70,7 +72,7 @@ def retrograde():
 
 
 def demonstrations_alone():
-    """Demonstrations under the plain prompt: no more than DSPy's few-shot search has to choose from."""
+    """Demonstrations under the plain prompt, compared by accuracy: what DSPy's few-shot search has to choose from and sees."""
     rg = importlib.import_module("retrograde")
     tuning, options = importlib.import_module("retrograde.cli.tuning"), importlib.import_module("retrograde.cli.options")
 
@@ -91,19 +93,21 @@ def _trained(rg, classifier_of, exercise, optimizer_of, steps):
 
 def _model(text, url):
     """The endpoint as a LanguageModel that knows labels."""
+    completion = text.models.Completion
+
     class Remote(text.LanguageModel):
         name, max_concurrency, keeps_prefixes = "endpoint", 1, True
 
         def complete(self, request):
             messages = [{"role": message.role, "content": message.content} for message in request.messages]
-            completion = importlib.import_module("retrograde.text.models").Completion
-            return completion(ask(url, messages, guided_choice=list(request.labels)), 1, 1)
+            answer, logprobs = ask(url, messages, guided_choice=list(request.labels))
+            return completion(answer, 1, 1, logprobs=tuple(logprobs))
 
     return Remote()
 
 
 def textgrad():
-    """As in its tutorial on prompts: three items a step, feedback, a new prompt, kept if validation does not fall."""
+    """As in its tutorial on prompts: 12 steps on three items each, a new prompt kept if validation does not fall."""
     os.environ["XDG_CACHE_HOME"] = os.environ["TEXTGRAD_LOG_DIR"] = tempfile.mkdtemp()
     library, openai = importlib.import_module("textgrad"), importlib.import_module("openai")
     engines = importlib.import_module("textgrad.engine.local_model_openai_api")
@@ -131,7 +135,7 @@ def _descended(library, exercise, system, model, equal, optimizer):
     fixed = lambda value, role: library.Variable(value, requires_grad=False, role_description=role)
     try:
         reached = exercise.score(task["validation"])
-        while reached < 1:
+        for _ in range(STEPS):
             optimizer.zero_grad()
             losses = []
             for text, label in draw.sample(task["demonstrations"], 3):
@@ -147,7 +151,7 @@ def _descended(library, exercise, system, model, equal, optimizer):
                 system.set_value(best["instruction"])
             else:
                 reached, best = found, {**best, "instruction": system.value}
-    except Exception as error:  # noqa: BLE001 - TextGrad wraps what its client raises in errors of a third library
+    except Exception as error:
         if not _is_spent(error):
             raise
     return best
@@ -220,7 +224,7 @@ def gepa():
     batch_of = importlib.import_module("gepa.core.adapter").EvaluationBatch
 
     def tuned(exercise):
-        reflect = lambda prompt: ask(exercise.url, [{"role": "user", "content": prompt}], max_tokens=256)
+        reflect = lambda prompt: ask(exercise.url, [{"role": "user", "content": prompt}], max_tokens=256)[0]
         task = exercise.task
         # What a rollout costs beside its reflection: at most one reflection for every three rollouts.
         done = library.optimize(

@@ -4,8 +4,8 @@ import asyncio
 import logging
 
 import pytest
-from benchmarks.workloads.fault_server import drawn, serving
 
+from benchmarks.workloads.fault_server import drawn, serving
 from retrograde.errors import AnswerError, BudgetError, ModelError
 from retrograde.text.models import Budgeted, Cached, Completion, HTTPModel, Retry, acomplete_all, complete_all
 

@@ -9,8 +9,8 @@ import time
 import traceback
 
 import pytest
-from benchmarks.workloads.fault_server import serving
 
+from benchmarks.workloads.fault_server import serving
 from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError, UnsupportedError
 from retrograde.text.models import Budgeted, Cached, HTTPModel, Price, Request, Retry, acomplete_all, complete_all, tracing
 
