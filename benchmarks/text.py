@@ -1,11 +1,13 @@
 """The text suite: prompts tuned by retrograde and by its rivals, calls that fail, calls at once, and the cost of a node.
 
 The `tune` cases need the extra `tune`, and for each rival `--python RIVAL=PATH` unless it is installed here (extra
-`bench-text`). A round takes some minutes a task; round number n has seed n.
+`bench-text`). A round takes some minutes a task; round number n has seed n. A folder named by BENCHMARK_ANSWERS keeps the model's
+answers, so that a run that was stopped is soon where it was; the minutes then say nothing, the accuracies are the same.
 """
 
 import asyncio
 import importlib
+import os
 import tempfile
 import time
 from functools import partial
@@ -26,7 +28,7 @@ def local(name):
     """The local model and a task: serves the model to rivals, and scores the prompts that they come back with."""
     rg, models = importlib.import_module("retrograde"), importlib.import_module("retrograde.text.models")
     classifier_of = importlib.import_module("retrograde.cli.tuning").Classifier
-    model = rg.text.Cached(rg.text.LocalModel(), tempfile.mkdtemp())
+    model = rg.text.Cached(rg.text.LocalModel(), os.environ.get("BENCHMARK_ANSWERS") or tempfile.mkdtemp())
     task = rg.data.text_task(name)
 
     def complete(body):
