@@ -32,9 +32,7 @@ class Classifier(text.Module):
         self.prompt = text.Parameter(PROMPTS[0], role="prompt")
         size = len(TASK.labels)
         self.calibration = nn.Linear(size, size)
-        with rg.no_grad():
-            self.calibration.weight[...] = rg.eye(size)
-            self.calibration.bias[...] = rg.zeros(size)
+        self.calibration.load_state_dict({"weight": rg.eye(size), "bias": rg.zeros(size)})
 
     def forward(self, questions):
         """Logits, shape (questions, labels)."""

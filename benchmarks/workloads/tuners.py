@@ -76,12 +76,15 @@ def demonstrations_alone():
     rg = importlib.import_module("retrograde")
     tuning, options = importlib.import_module("retrograde.cli.tuning"), importlib.import_module("retrograde.cli.options")
 
-    def search(classifier, task, seed):
-        validation = rg.text.Validation(task.validation, classifier.scores)
-        return rg.text.FewShotSearch([classifier.demonstrations], task.demonstrations, count=SHOTS, validate=validation, seed=seed)
+    def tuned(exercise):
+        def search(classifier, task):
+            validation = rg.text.Validation(task.validation, classifier.scores)
+            return rg.text.FewShotSearch([classifier.demonstrations], task.demonstrations, count=SHOTS, validate=validation,
+                                         seed=exercise.seed)
 
-    steps = options.TuneOptions().steps
-    return lambda exercise: _trained(rg, tuning.Classifier, exercise, lambda *made: search(*made, exercise.seed), steps)
+        return _trained(rg, tuning.Classifier, exercise, search, options.TuneOptions().steps)
+
+    return tuned
 
 
 def _trained(rg, classifier_of, exercise, optimizer_of, steps):
@@ -173,7 +176,7 @@ def _is_spent(error):
     """Whether an error, or one behind it, says that no call is left."""
     seen = error
     while seen is not None:
-        if isinstance(seen, SpentError) or "spent" in str(seen) or "RetryError" in type(seen).__name__:
+        if isinstance(seen, SpentError) or "the calls of this rival are spent" in str(seen):
             return True
         seen = seen.__cause__ or seen.__context__
     return False

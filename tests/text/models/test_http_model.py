@@ -133,6 +133,17 @@ def test_a_stream_comes_piece_by_piece(is_async):
     assert pieces == ["answer", " to", " a", " prompt"] and server.attempts["a prompt"] == 3 and server.bodies[0]["stream"]
 
 
+@both
+def test_a_stream_does_not_wait_longer_than_its_patience(is_async):
+    async def run(model):
+        return [piece async for piece in model.astream(Request.of("q"))]
+
+    patient = pytest.raises(TransientModelError, match="asks to wait 3600 seconds")
+    with serving(in_order("429 long")) as server, HTTPModel("small", base_url=server.url, retry=FAST) as model, patient:
+        asyncio.run(run(model)) if is_async else list(model.stream(Request.of("q")))
+    assert server.attempts["q"] == 1
+
+
 def test_a_stream_that_breaks_off_after_its_start_is_not_begun_again():
     with serving(in_order("cut stream")) as server, HTTPModel("small", base_url=server.url, retry=FAST) as model:
         pieces = []
