@@ -53,7 +53,9 @@ def trained(model, trains_prompt, trains_weights, steps, lr=0.03):
     """A classifier after training what is to be trained."""
     classifier = Classifier(model)
     group = {"params": classifier.text_parameters(), "space": text.Options(PROMPTS)}
-    words = text.DiscreteSearch([group], validate=text.Validation(TASK.validation, classifier.scores), width=3)
+    # So few candidates are all scored on all items.
+    words = text.DiscreteSearch([group], validate=text.Validation(TASK.validation, classifier.scores),
+                                width=len(PROMPTS) - 1, first=len(TASK.validation))
     numbers = rg.optim.Adam(classifier.parameters(), lr=lr)
     for step in range(steps):
         words.zero_grad()

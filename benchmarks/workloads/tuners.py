@@ -15,6 +15,8 @@ from .endpoint import SpentError, ask
 SHOTS = 8
 # The steps of TextGrad's own experiments with prompts.
 STEPS = 12
+# What keeps a library below TextGrad and DSPy from asking the network for prices.
+OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
 class Exercise(NamedTuple):
@@ -112,6 +114,7 @@ def _model(text, url):
 def textgrad():
     """As in its tutorial on prompts: 12 steps on three items each, a new prompt kept if validation does not fall."""
     os.environ["XDG_CACHE_HOME"] = os.environ["TEXTGRAD_LOG_DIR"] = tempfile.mkdtemp()
+    os.environ.update(OFFLINE)
     library, openai = importlib.import_module("textgrad"), importlib.import_module("openai")
     engines = importlib.import_module("textgrad.engine.local_model_openai_api")
     functions = importlib.import_module("textgrad.autograd.string_based_ops")
@@ -185,7 +188,7 @@ def _is_spent(error):
 def dspy():
     """BootstrapFewShotWithRandomSearch over as many candidates as the calls allow."""
     os.environ["DSPY_CACHEDIR"] = tempfile.mkdtemp()
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ.update(OFFLINE)
     library = importlib.import_module("dspy")
 
     def tuned(exercise):
