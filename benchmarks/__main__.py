@@ -6,7 +6,7 @@ from pathlib import Path
 
 from . import charts, measure, report
 
-SUITES = ("eager", "jit", "numpy")
+SUITES = ("eager", "jit", "numpy", "text")
 
 
 def main():

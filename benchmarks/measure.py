@@ -12,12 +12,14 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from . import agreement
-from .case import Compilation, Curve, Figures, FirstCall, Launch, Peak, Quick, Timed
-from .process import ROOT, AbsentRivalError, Worker
+from .case import Compilation, Counts, Curve, Durations, Figures, FirstCall, Launch, Peak, Quick, Timed, Tuning
+from .process import HOST, ROOT, AbsentRivalError, Worker
 
 BLOCK_SECONDS = 0.2
 # Threads of a numeric library spin for a while after their last work.
 PAUSE_SECONDS = 0.05
+# A prompt takes minutes; more seeds than this tell little more.
+LONGEST_SECONDS, MOST_SEEDS = 1800, 3
 # Where the libraries keep compiled code: a folder of its own for each, under one that is new.
 CACHES = ("RETROGRADE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME")
 # JAX keeps only what took long to compile, unless told otherwise.
@@ -189,6 +191,37 @@ def _figures(case, settings):
     return result
 
 
+def _tuning(case, settings):
+    """Round by round, each with a seed of its own; notes say what each rival took."""
+    result, present, taken = Result(case), list(case.rivals), {}
+    with settings.worker(case, HOST) as host:
+        for seed in range(min(settings.rounds, MOST_SEEDS)):
+            for rival in tuple(present):
+                try:
+                    _tune(result, host, rival, seed, settings, taken)
+                except AbsentRivalError as error:
+                    present.remove(rival)
+                    result.samples.pop(rival, None)
+                    result.leave_out(rival, error)
+    for rival in result.samples:
+        calls, minutes = zip(*taken[rival], strict=True)
+        result.notes.append(f"{rival}: {median(calls):.0f} calls and {median(minutes):.1f} minutes a prompt")
+    return result
+
+
+def _tune(result, host, rival, seed, settings, taken):
+    """One prompt of one rival."""
+    case = result.case
+    with settings.worker(case, rival) as worker:
+        given = host.ask("figures", {"begin": case.calls})
+        start = time.perf_counter()
+        prompt = worker.ask("figures", {**given, "calls": case.calls, "seed": seed}, LONGEST_SECONDS)
+        minutes = (time.perf_counter() - start) / 60
+    found = host.ask("figures", {"prompt": prompt})
+    taken.setdefault(rival, []).append((found["calls"], minutes))
+    result.add(rival, found["score"])
+
+
 def _seconds_of(command, bytecode):
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -199,5 +232,5 @@ def _seconds_of(command, bytecode):
 
 _MEASURES = {
     Timed: _timed, Quick: _timed, FirstCall: _first_call, Compilation: _compilation, Peak: _peak, Launch: _launch,
-    Figures: _figures, Curve: _curve,
+    Figures: _figures, Durations: _figures, Counts: _figures, Curve: _curve, Tuning: _tuning,
 }

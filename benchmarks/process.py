@@ -9,8 +9,10 @@ from threading import Timer
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-# Whoever takes longer for one answer is left out.
+# Whoever takes longer for one answer is left out, unless the question allows more.
 PATIENCE_SECONDS = 120
+# In place of a rival's name: the process that a case itself needs.
+HOST = "host"
 
 
 class AbsentRivalError(Exception):
@@ -31,11 +33,11 @@ class Worker:
                                               env=environment)
         self._read()
 
-    def ask(self, request, argument=None):
-        """Send a request and wait for the answer."""
+    def ask(self, request, argument=None, patience=PATIENCE_SECONDS):
+        """Send a request and wait for the answer, at most `patience` seconds."""
         self._process.stdin.write(json.dumps([request, argument]) + "\n")
         self._process.stdin.flush()
-        return self._read()["answer"]
+        return self._read(patience)["answer"]
 
     def close(self):
         """End the process."""
@@ -49,15 +51,15 @@ class Worker:
     def __exit__(self, *_):
         self.close()
 
-    def _read(self):
-        clock = Timer(PATIENCE_SECONDS, self._process.kill)
+    def _read(self, patience=PATIENCE_SECONDS):
+        clock = Timer(patience, self._process.kill)
         clock.start()
         line = self._process.stdout.readline()
         is_late = not clock.is_alive()
         clock.cancel()
         answer = json.loads(line) if line else {"problem": "it ended without an answer"}
         if is_late:
-            answer = {"problem": f"no answer within {PATIENCE_SECONDS} seconds"}
+            answer = {"problem": f"no answer within {patience} seconds"}
         if "problem" in answer:
             self.close()
             raise AbsentRivalError(answer["problem"])

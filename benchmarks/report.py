@@ -62,7 +62,7 @@ def _row(result, name):
     low, _, high = quantiles(samples, n=4) if len(samples) > 1 else (samples[0],) * 3
     found, goal = ratio(result, name), case.goals.get(name)
     figures = [short(value * case.scale) for value in (median(samples), low, high)]
-    verdict = _verdict(median(samples) * case.scale, found, goal) if _is_judged(result, name) else ""
+    verdict = _verdict(case, median(samples) * case.scale, found, goal) if _is_judged(result, name) else ""
     return name, figures[0], f"{figures[1]} to {figures[2]}", "" if found is None else f"{found:.2f}", verdict
 
 
@@ -72,9 +72,9 @@ def _is_judged(result, name):
     return name in case.goals and (not case.compares or OURS in result.samples)
 
 
-def _verdict(figure, found, goal):
-    if found is None:
-        return f"at most {goal:g}: {_judged(round(figure, 2) <= goal)}"
+def _verdict(case, figure, found, goal):
+    if found is None or case.is_better_higher:
+        return f"at most {goal:g}: {_judged(round(figure if found is None else found, 2) <= goal)}"
     return f"at least {goal:g}: {_judged(round(found, 2) >= goal)}"
 
 

@@ -15,6 +15,8 @@ import traceback
 
 import numpy as np
 
+from .process import HOST
+
 # So many numbers of an array are compared, and its norm.
 SAMPLE = 64
 
@@ -26,7 +28,8 @@ def main():
     module, case, rival, *sizes = sys.argv[1:]
     cases = {found.name: found for found in importlib.import_module(module).CASES}
     try:
-        prepared = cases[case].rivals[rival](*map(int, sizes))
+        prepare = cases[case].host if rival == HOST else cases[case].rivals[rival]
+        prepared = prepare(*map(int, sizes))
         print(json.dumps({"ready": True}), file=answers)
         for line in sys.stdin:
             request, argument = json.loads(line)

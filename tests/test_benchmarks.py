@@ -12,8 +12,12 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import agreement, charts, eager, jit, measure, process, report
-from benchmarks.case import Compilation, Curve, Peak, Timed
+from benchmarks.case import Compilation, Curve, Peak, Timed, Tuning
 from benchmarks.measure import Result, Settings
+from benchmarks.workloads import endpoint, tuners
+from retrograde.cli.tuning import Classifier
+from retrograde.data import text_task
+from retrograde.text import ScriptedLM
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,7 +50,24 @@ def sleeping():
 # The processes of rivals find them here.
 RIVALS = {"retrograde": counting, "same": counting, "other": lambda: counting(1.001), "absent": absent, "failing": failing,
           "sleeping": sleeping}
-CASES = [Timed("count", "counting", RIVALS)]
+
+
+def scorer():
+    """A host: a prompt scores its length in tenths, and each is said to have taken all calls."""
+    def answer(request):
+        answer.calls = request.get("begin", getattr(answer, "calls", 0))
+        return {"score": len(request["prompt"]) / 10, "calls": answer.calls} if "prompt" in request else {"url": "", "task": {}}
+
+    return answer
+
+
+def tuner(length):
+    return lambda: lambda given: "x" * (length + given["seed"])
+
+
+TUNERS = {"retrograde": tuner(8), "better": tuner(9), "worse": tuner(2), "absent": absent}
+CASES = [Timed("count", "counting", RIVALS),
+         Tuning("tune", "tuning", TUNERS, goals={"better": 1, "worse": 1}, host=scorer, calls=50)]
 SETTINGS = Settings("tests.test_benchmarks", 2)
 
 
@@ -191,3 +212,35 @@ def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case):
 
 def replace_case(result, **changes):
     return replace(result, case=replace(result.case, **changes))
+
+
+def test_tuned_prompts_are_scored_by_the_host_seed_by_seed_and_the_better_rival_is_named():
+    result = measure.run(CASES[1], SETTINGS)
+    assert result.samples == {"retrograde": [0.8, 0.9], "better": [0.9, 1.0], "worse": [0.2, 0.3]}
+    assert "absent is left out: no module of that name" in result.notes
+    assert any(note.startswith("worse: 50 calls") for note in result.notes)
+    rows = {line.split("|")[1].strip(): line for line in report.table(result).splitlines() if line.startswith("|")}
+    assert "at most 1: missed" in rows["better"]
+    assert "at most 1: met" in rows["worse"]
+    assert rows["retrograde"].split("|")[2].strip() == "85.0"
+
+
+def test_an_endpoint_answers_as_often_as_it_is_allowed_to():
+    served = endpoint.serve(lambda body: (body["messages"][-1]["content"][::-1], [-0.5]))
+    served.begin(2)
+    assert endpoint.ask(served.url, [{"role": "user", "content": "ab"}]) == ("ba", [-0.5])
+    endpoint.ask(served.url, [{"role": "user", "content": "ab"}], guided_choice=["a"])
+    with pytest.raises(endpoint.SpentError, match="spent"):
+        endpoint.ask(served.url, [{"role": "user", "content": "ab"}])
+    assert served.calls == 2
+
+
+def test_all_rivals_ask_in_the_form_in_which_retrograde_asks():
+    exercise = tuners.Exercise({"instruction": "Sort.", "layout": "T: {text}\nL:", "labels": ["a", "b"]}, "", 9, 0)
+    shown = tuners.messages_of("new", **{**exercise.start, "demonstrations": [["old", "a"]]})
+    task = text_task("sentiment")._replace(instruction="Sort.", layout="T: {text}\nL:", labels=["a", "b"])
+    model = ScriptedLM(["b"])
+    classifier = Classifier(model, task)
+    classifier.demonstrations = [["old", "a"]]
+    assert classifier(["new"]).data == ["b"]
+    assert [(m.role, m.content) for m in model.requests[0].messages] == [(m["role"], m["content"]) for m in shown]

@@ -17,7 +17,9 @@ import retrograde as rg
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# Examples that ask a real language model for minutes have tests of their own, on another model.
+SLOW = {"prompt_and_weights"}
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in SLOW)
 MODULES = sorted({"retrograde", *(module.name for module in pkgutil.walk_packages(rg.__path__, "retrograde."))})
 
 

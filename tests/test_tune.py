@@ -28,7 +28,7 @@ def answer(request):
 
 @pytest.fixture
 def options(tmp_path):
-    return TuneOptions(task="sentiment", output=tmp_path / "out")
+    return TuneOptions(task="sentiment", width=8, output=tmp_path / "out")
 
 
 def files(folder):

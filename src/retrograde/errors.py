@@ -117,6 +117,9 @@ class ModelError(RetrogradeError, RuntimeError):
 class TransientModelError(ModelError):
     """A language model could not answer for a reason that may pass: a rate limit, a server's fault, a cut connection."""
 
+    #: The seconds that the server asks to wait; None where it does not say.
+    retry_after: float | None = None
+
 
 class AnswerError(ModelError):
     """A language model gave an answer that is not what was agreed."""

@@ -145,6 +145,15 @@ def test_parse_checks_with_a_model_and_says_what_does_not_fit():
         text.parse(Variable('{"score": }'), Verdict)
 
 
+def test_parse_takes_a_pydantic_model():
+    pydantic = pytest.importorskip("pydantic", reason="the extra `text` brings pydantic")
+    model = pydantic.create_model("Grade", label=(str, ...), score=(float, 0.5))
+    fields = text.parse(leaf('{"label": "good"}', "answer"), model)
+    assert {name: field.data for name, field in fields.items()} == {"label": "good", "score": 0.5}
+    with pytest.raises(ParseError, match=r"(?s)does not fit Grade: .*label"):
+        text.parse(leaf('{"score": 1}', "answer"), model)
+
+
 def test_a_sample_that_does_not_parse_is_missing_and_says_why():
     fields = text.parse(Variable(['{"score": 1, "label": "a"}', "nonsense", '{"score": 2.5, "label": "b"}'], role="answers"), Verdict)
     assert fields["score"].data == [1.0, None, 2.5] and fields["label"].data == ["a", None, "b"]

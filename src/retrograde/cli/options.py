@@ -36,7 +36,7 @@ class TuneOptions:
     data: Path | None = None
     prompt: str | None = None
     steps: int = 2
-    width: int = 8
+    width: int = 16
     demonstrations: int = 8
     budget: int = 1000
     seed: int = 0

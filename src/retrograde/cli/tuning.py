@@ -1,9 +1,12 @@
 """What `retrograde tune` tunes: a classifier made of a language model and a prompt, and the search for the prompt."""
 
+import numpy as np
+
 from .. import text
+from ..core.mode import no_grad
 
 #: Items that all candidates of a step are scored on first.
-_FIRST = 6
+_FIRST = 8
 
 
 class Classifier(text.Module):
@@ -18,8 +21,23 @@ class Classifier(text.Module):
 
     def forward(self, texts, model=None):
         """The label of each text; by another model than the usual one, if it is given."""
-        return text.chat(model or self.model, [("system", self.instruction), ("user", self.layout)], {"text": texts},
-                         demonstrations=self.demonstrations, labels=self.labels)
+        return text.chat(model or self.model, self._messages(), {"text": texts}, demonstrations=self.demonstrations,
+                         labels=self.labels)
+
+    def _messages(self):
+        return [("system", self.instruction), ("user", self.layout)]
+
+    def certainty(self, items):
+        """For each (text, label) the mean of whether the label is found and of its probability among the labels.
+
+        On few items most candidates are right about equally many; how sure they are of it parts them.
+        """
+        with no_grad():
+            logs = text.logprobs(self.model, self._messages(), self.labels, {"text": [sample for sample, _ in items]},
+                                 demonstrations=self.demonstrations).numpy().astype(np.float64)
+        chances = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+        rows, columns = np.arange(len(items)), [self.labels.index(label) for _, label in items]
+        return ((chances.argmax(axis=1) == columns) / 2 + chances[rows, columns] / 2).tolist()
 
     def scores(self, items, model=None):
         """For each (text, label) 1 if the label is found, and else 0."""
@@ -34,5 +52,5 @@ def search(classifier, task, options):
         (classifier.demonstrations, text.Demonstrations(task.demonstrations, max(options.demonstrations, len(task.labels)))),
     ]
     groups = [{"params": [parameter], "space": space} for parameter, space in spaces]
-    return text.DiscreteSearch(groups, validate=text.Validation(task.validation, classifier.scores), seed=options.seed,
+    return text.DiscreteSearch(groups, validate=text.Validation(task.validation, classifier.certainty), seed=options.seed,
                                width=options.width, first=_FIRST)

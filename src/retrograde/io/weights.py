@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..atomic import writing
 from ..dtypes import as_dtype
 from ..errors import CheckpointError
 from ..extras import optional
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .atomic import writing
 
 _DTYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "C64": "complex64", "BOOL": "bool",

@@ -25,6 +25,9 @@ class Optimizer:
     refuses to be walked.
     """
 
+    #: Options that a group may have beside those in `defaults`.
+    always = ("lr", "initial_lr")
+
     def __init__(self, params, defaults):
         self.defaults = defaults
         self.param_groups, self.state = [], {}
@@ -43,18 +46,26 @@ class Optimizer:
         members = [members] if isinstance(members, Value) else list(members)
         known = {id(p) for other in self.param_groups for p in other["params"]}
         for parameter in members:
-            _check_parameter(parameter)
+            self._check_parameter(parameter)
             if id(parameter) in known:
                 raise ArgumentError("a parameter was given twice to the optimizer; list each once, as "
                                     "module.parameters() does")
             known.add(id(parameter))
-        unknown = group.keys() - self.defaults.keys() - {"params", "lr", "initial_lr"}
+        unknown = group.keys() - self.defaults.keys() - {"params", *self.always}
         if unknown:
             raise ArgumentError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}; it has "
                                 f"{', '.join(self.defaults)}")
         options = {**self.defaults, **group, "params": members}
         self._check(options)
         self.param_groups.append(options)
+
+    def _check_parameter(self, parameter):
+        """Raise an error unless this optimizer can update `parameter`."""
+        if not isinstance(parameter, Tensor):
+            raise DTypeError(f"an optimizer updates tensors, got {type(parameter).__name__}")
+        if not parameter.is_leaf:
+            raise GraphError("an optimizer updates leaves, and this tensor was made by "
+                             f"{parameter.record.name}; use detach() and requires_grad_()")
 
     def _check(self, options):
         """Raise an ArgumentError if an option has a value that is not allowed."""
@@ -174,14 +185,6 @@ class Optimizer:
         for i, group in enumerate(self.param_groups):
             lines += [f"Parameter Group {i}", *(f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params")]
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
-
-
-def _check_parameter(parameter):
-    if not isinstance(parameter, Tensor):
-        raise DTypeError(f"an optimizer updates tensors, got {type(parameter).__name__}")
-    if not parameter.is_leaf:
-        raise GraphError("an optimizer updates leaves, and this tensor was made by "
-                         f"{parameter.record.name}; use detach() and requires_grad_()")
 
 
 def _taken(name, value, parameter):

@@ -113,11 +113,15 @@ def filled(template, values):
     >>> filled('{a} {{a}} {"b": 1}', {"a": "x"})
     'x {a} {"b": 1}'
     """
-    missing = [name for name in places(template) if name not in values]
-    if missing:
-        raise ArgumentError(f"the template has places for {', '.join(missing)} and was given {', '.join(values) or 'nothing'}; "
-                            "write {{name}} for a name in braces that is no place")
-    return _PLACE.sub(lambda match: f"{{{match[1]}}}" if match[1] else as_text(values[match[2]]), template)
+    def put(match):
+        return f"{{{match[1]}}}" if match[1] else as_text(values[match[2]])
+
+    try:
+        return _PLACE.sub(put, template)
+    except KeyError:
+        missing = [name for name in places(template) if name not in values]
+    raise ArgumentError(f"the template has places for {', '.join(missing)} and was given {', '.join(values) or 'nothing'}; write "
+                        "{{name}} for a name in braces that is no place")
 
 
 _FORGED = re.compile(r"&((?:amp;)*)lt;(/?)ITEM&gt;|<(/?)ITEM>")

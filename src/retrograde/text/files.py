@@ -1,13 +1,11 @@
 """Files of text and state: JSON that people can read and that differs by lines where the text differs."""
 
 import json
-import os
-from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 
+from ..atomic import writing
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import CheckpointError
@@ -27,18 +25,9 @@ def save(state, path):
     >>> load("state.json")
     {'prompt': 'Be brief.', 'step': 3}
     """
-    path = Path(path)
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     content = json.dumps({"format": FORMAT, "state": _encoded(state)}, indent=1, ensure_ascii=False, allow_nan=False)
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(content + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            part.unlink()
+    with writing(path) as part:
+        part.write_text(content + "\n", encoding="utf-8")
 
 
 def load(path):

@@ -3,8 +3,7 @@
 from typing import Any
 
 from ..core.mode import no_grad
-from ..core.value import Value
-from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
+from ..errors import CheckpointError, DTypeError, GraphError
 from ..optim.optimizer import Optimizer
 from .algebra import texts
 from .gate import compare
@@ -19,6 +18,8 @@ class TextOptimizer(Optimizer):
     `journal` holds all steps. A subclass defines `_propose`, or a `step` of its own.
     """
 
+    always = ()
+
     def __init__(self, params, defaults, validate=None, level=0.25):
         self.validate: Any = validate
         self.level = level
@@ -26,22 +27,12 @@ class TextOptimizer(Optimizer):
         self._scores = None
         super().__init__(params, defaults)
 
-    def add_param_group(self, group):
-        """Add text parameters, with options of their own: a dictionary with "params"."""
-        members = [group["params"]] if isinstance(group["params"], Value) else list(group["params"])
-        known = {id(p) for p in self.parameters()}
-        for parameter in members:
-            _check_parameter(parameter)
-            if id(parameter) in known:
-                raise ArgumentError(f"the parameter {parameter.role!r} was given twice to the optimizer")
-            known.add(id(parameter))
-        unknown = group.keys() - self.defaults.keys() - {"params"}
-        if unknown:
-            raise ArgumentError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}; it has "
-                                f"{', '.join(self.defaults)}")
-        options = {**self.defaults, **group, "params": members}
-        self._check(options)
-        self.param_groups.append(options)
+    def _check_parameter(self, parameter):
+        """Raise an error unless this optimizer can update `parameter`."""
+        if not isinstance(parameter, texts.kind):
+            raise DTypeError(f"an optimizer of text updates text variables, got {type(parameter).__name__}")
+        if not parameter.is_leaf or not parameter.requires_grad:
+            raise GraphError(f"an optimizer of text updates leaves with requires_grad=True, and {parameter.role!r} is none")
 
     def parameters(self):
         """All parameters, in order."""
@@ -158,13 +149,6 @@ def written(changes):
     with no_grad():
         for parameter, data in changes:
             parameter.data = data
-
-
-def _check_parameter(parameter):
-    if not isinstance(parameter, texts.kind):
-        raise DTypeError(f"an optimizer of text updates text variables, got {type(parameter).__name__}")
-    if not parameter.is_leaf or not parameter.requires_grad:
-        raise GraphError(f"an optimizer of text updates leaves with requires_grad=True, and {parameter.role!r} is none")
 
 
 def _why(decision, level):

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 
 from ..errors import ArgumentError
 from .algebra import texts
-from .data import filled, is_number, places, spread
+from .data import filled, is_number, mapped, places, spread
 from .prompts import PROMPTS
 
 _PROMPTS: ContextVar[dict] = ContextVar("retrograde_prompts", default=PROMPTS)
@@ -64,6 +64,8 @@ def prompt(name, **values):
 def combined(data, role):
     """The data of feedback in the words of the style; a number is a derivative and stays one."""
     template = _PROMPTS.get()["combined"]
+    if template == _STYLES["plain"]:
+        return mapped(None, data)
     return spread(lambda x: x if is_number(x) else filled(template, {"role": role, "feedback": x}), data)
 
 

@@ -4,8 +4,8 @@ import asyncio
 import logging
 
 import pytest
-from fault_server import drawn, serving
 
+from benchmarks.workloads.fault_server import drawn, serving
 from retrograde.errors import AnswerError, BudgetError, ModelError
 from retrograde.text.models import Budgeted, Cached, Completion, HTTPModel, Retry, acomplete_all, complete_all
 
@@ -19,7 +19,7 @@ PROMPTS = [f"question {i}" for i in range(1000)]
 
 
 def model_of(server):
-    return HTTPModel("small", base_url=server.url, api_key=KEY, timeout=3.0, retry=Retry(12, 0.001, 0.01), max_tokens=20)
+    return HTTPModel("small", base_url=server.url, api_key=KEY, timeout=8.0, retry=Retry(12, 0.001, 0.01), max_tokens=20)
 
 
 def run_async(model, prompts):

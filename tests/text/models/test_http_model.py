@@ -9,8 +9,8 @@ import time
 import traceback
 
 import pytest
-from fault_server import serving
 
+from benchmarks.workloads.fault_server import serving
 from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError, UnsupportedError
 from retrograde.text.models import Budgeted, Cached, HTTPModel, Price, Request, Retry, acomplete_all, complete_all, tracing
 
@@ -131,6 +131,17 @@ def test_a_stream_comes_piece_by_piece(is_async):
     with serving(in_order("503", "429 seconds")) as server, HTTPModel("small", base_url=server.url, retry=FAST) as model:
         pieces = asyncio.run(run(model)) if is_async else list(model.stream(Request.of("a prompt")))
     assert pieces == ["answer", " to", " a", " prompt"] and server.attempts["a prompt"] == 3 and server.bodies[0]["stream"]
+
+
+@both
+def test_a_stream_does_not_wait_longer_than_its_patience(is_async):
+    async def run(model):
+        return [piece async for piece in model.astream(Request.of("q"))]
+
+    patient = pytest.raises(TransientModelError, match="asks to wait 3600 seconds")
+    with serving(in_order("429 long")) as server, HTTPModel("small", base_url=server.url, retry=FAST) as model, patient:
+        asyncio.run(run(model)) if is_async else list(model.stream(Request.of("q")))
+    assert server.attempts["q"] == 1
 
 
 def test_a_stream_that_breaks_off_after_its_start_is_not_begun_again():

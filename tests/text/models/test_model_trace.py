@@ -4,7 +4,7 @@ import json
 import pytest
 
 from retrograde.errors import ModelError
-from retrograde.text.models import Cached, Completion, Request, ScriptedLM, Wrapper, calls_for, complete_all, tracing
+from retrograde.text.models import Cached, Completion, LanguageModel, Request, ScriptedLM, Wrapper, calls_for, complete_all, tracing
 
 
 def test_a_trace_holds_prompt_answer_tokens_seconds_and_node():
@@ -58,3 +58,44 @@ def test_a_trace_is_saved_as_lines_of_json(tmp_path):
     trace.save(tmp_path / "t.jsonl")
     lines = (tmp_path / "t.jsonl").read_text("utf-8", "surrogatepass").splitlines()
     assert [json.loads(line)["request"]["messages"][0]["content"] for line in lines] == ["ä", "\ud800"]
+
+
+class Streaming(LanguageModel):
+    """Streams its prompt word by word; a word "stop" is a fault."""
+
+    name = "streaming"
+
+    def complete(self, request):
+        return Completion(request.prompt)
+
+    def stream(self, request):
+        for word in request.prompt.split():
+            if word == "stop":
+                raise ModelError("stopped")
+            yield self.complete(Request.of(word)).text
+
+    async def astream(self, request):
+        for piece in self.stream(request):
+            yield piece
+
+
+async def streamed(model, prompt):
+    return [piece async for piece in model.astream(Request.of(prompt))]
+
+
+def test_a_stream_is_one_call_with_all_of_its_text():
+    with tracing() as trace, calls_for("reader"):
+        assert list(Streaming().stream(Request.of("a b"))) == ["a", "b"]
+        assert asyncio.run(streamed(Streaming(), "c d")) == ["c", "d"]
+    assert [(call.completion.text, call.node) for call in trace] == [("ab", "reader"), ("cd", "reader")]
+
+
+def test_a_stream_that_fails_or_is_left_is_traced_too_and_calls_in_between_as_ever():
+    with tracing() as trace:
+        with pytest.raises(ModelError):
+            list(Streaming().stream(Request.of("a stop")))
+        pieces = Streaming().stream(Request.of("a b c"))
+        assert next(pieces) == "a"
+        ScriptedLM(["between"])("x")
+        pieces.close()
+    assert [call.error or call.completion.text for call in trace] == ["ModelError: stopped", "between", "a"]

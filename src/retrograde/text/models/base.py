@@ -7,7 +7,9 @@ from contextvars import copy_context
 
 from ...errors import DTypeError, UnsupportedError
 from .request import Completion, Price, Request
-from .trace import recorded, recorded_async
+from .trace import recorded, recorded_async, recorded_stream, recorded_stream_async
+
+_RECORDERS = {"complete": recorded, "acomplete": recorded_async, "stream": recorded_stream, "astream": recorded_stream_async}
 
 
 class LanguageModel:
@@ -36,7 +38,7 @@ class LanguageModel:
         super().__init_subclass__(**options)
         if cls.complete is LanguageModel.complete and cls.acomplete is LanguageModel.acomplete:
             raise DTypeError(f"{cls.__name__} must define complete(self, request) or acomplete(self, request)")
-        for name, record in (("complete", recorded), ("acomplete", recorded_async)):
+        for name, record in _RECORDERS.items():
             if name in vars(cls):
                 setattr(cls, name, record(vars(cls)[name]))
 

@@ -1,13 +1,12 @@
 """Answers kept on disk: each is paid for once."""
 
 import json
-import os
-import secrets
 import threading
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
+from ...atomic import replacing
 from ...errors import AnswerError
 from .base import Wrapper
 from .codec import canonical, completion_from_dict, completion_to_dict, digest, key_of, request_to_dict
@@ -98,12 +97,8 @@ class Cached(Wrapper):
                  "digest": _digest(request, completion)}
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{key}.{os.getpid()}.{secrets.token_hex(4)}.part")
-        try:
-            draft.write_text(json.dumps(entry, ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        with replacing(path) as part:
+            part.write_text(json.dumps(entry, ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
 
     def _set_up(self):
         self._running, self._lock = {}, threading.Lock()

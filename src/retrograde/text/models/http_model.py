@@ -10,7 +10,7 @@ from ...errors import ArgumentError, TransientModelError
 from .base import LanguageModel, adrive, await_, drive, wait
 from .budget import charge_again
 from .codec import canonical
-from .retry import Retry, retry_after
+from .retry import Retry
 from .secret import secret_from
 from .transport import Transport
 from .wire import completion_of, payload
@@ -68,6 +68,7 @@ class HTTPModel(LanguageModel):
         post = self._post(request, is_streamed=True)
         for attempt in count():
             is_begun = False
+            wait(self._held())
             try:
                 for piece in self._transport.lines(post.body, post.headers):
                     is_begun = True
@@ -82,6 +83,7 @@ class HTTPModel(LanguageModel):
         post = self._post(request, is_streamed=True)
         for attempt in count():
             is_begun = False
+            await await_(self._held())
             try:
                 async for piece in self._transport.alines(post.body, post.headers):
                     is_begun = True
@@ -115,9 +117,7 @@ class HTTPModel(LanguageModel):
         """One call: posts and pauses until there is an answer, or a fault that is not to be retried."""
         post, bound, start = self._post(request), self.token_bound(request), time.perf_counter()
         for attempt in count():
-            # One call that is told to wait holds back the others too.
-            held = self._resume_at - time.monotonic()
-            if held > 0:
+            if held := self._held():
                 yield held
             reply = yield post
             try:
@@ -127,15 +127,19 @@ class HTTPModel(LanguageModel):
             else:
                 cost = self.cost_of(completion.prompt_tokens, completion.completion_tokens)
                 return replace(completion, cost=cost, seconds=time.perf_counter() - start)
-            pause = self._pause(fault, attempt, reply.headers)
+            pause = self._pause(fault, attempt)
             if fault.is_billed:
                 yield from charge_again()
             yield pause
         raise AssertionError("the loop above ends only by returning or raising")
 
-    def _pause(self, fault, attempt, headers=None):
+    def _held(self):
+        """The seconds for which calls wait, because a server told one of them to; the others are held back too."""
+        return max(0.0, self._resume_at - time.monotonic())
+
+    def _pause(self, fault, attempt):
         """The seconds to wait before asking again; raises the fault if that is not to be done."""
-        asked = retry_after(headers or {})
+        asked = fault.retry_after
         pause = self.retry.wait(attempt, asked)
         if attempt >= self.retry.retries or pause is None:
             why = f"asked {attempt + 1} times" if pause is not None else f"it asks to wait {asked:g} seconds"

@@ -131,6 +131,74 @@ def recorded_async(acomplete):
     return reporting
 
 
+def recorded_stream(stream):
+    """`recorded` for a generator of the pieces of an answer: the call is noted when it ends, or when nobody goes on reading."""
+
+    @functools.wraps(stream)
+    def reporting(self, request):
+        pieces, noted = stream(self, request), _StreamReport(_TRACE.get(), self, request)
+        with contextlib.closing(pieces), noted:
+            while (piece := noted.alone(next, pieces, None)) is not None:
+                yield noted.add(piece)
+
+    return reporting
+
+
+def recorded_stream_async(astream):
+    """`recorded_stream` for an asynchronous generator."""
+
+    @functools.wraps(astream)
+    async def reporting(self, request):
+        pieces, noted = astream(self, request), _StreamReport(_TRACE.get(), self, request)
+        async with contextlib.aclosing(pieces):
+            with noted:
+                while (piece := await noted.alone_async(anext(pieces, None))) is not None:
+                    yield noted.add(piece)
+
+    return reporting
+
+
+class _StreamReport:
+    """Adds one streamed call to a trace when its block ends. Between two pieces the reader's own calls are traced as ever."""
+
+    def __init__(self, trace, model, request):
+        self.trace, self.model, self.request, self.pieces, self.seconds = trace, model, request, [], 0.0
+
+    def add(self, piece):
+        """Take note of a piece, and give it back."""
+        self.pieces.append(piece)
+        return piece
+
+    def alone(self, function, *args):
+        """What the model does for the next piece, which does not report again."""
+        start, token = time.perf_counter(), _TRACE.set(None)
+        try:
+            return function(*args)
+        finally:
+            _TRACE.reset(token)
+            self.seconds += time.perf_counter() - start
+
+    async def alone_async(self, coroutine):
+        """`alone` for a coroutine."""
+        start, token = time.perf_counter(), _TRACE.set(None)
+        try:
+            return await coroutine
+        finally:
+            _TRACE.reset(token)
+            self.seconds += time.perf_counter() - start
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        if self.trace is None:
+            return
+        failed = isinstance(error, Exception)
+        answer = None if failed else Completion("".join(self.pieces), seconds=self.seconds)
+        reason = f"{kind.__name__}: {error}" if failed else None
+        self.trace.calls.append(Call(self.model.name, self.request, answer, reason, self.seconds, _NODE.get()))
+
+
 class _Report:
     """Adds one call to a trace when its block ends, however it ends."""
 

@@ -1,8 +1,6 @@
 """Where the weights of the local model are: a package brings them in parts, which are joined once."""
 
-import os
-import secrets
-
+from ...atomic import replacing
 from ...extras import optional
 
 #: The package of the default weights: Gemma 3, 270 million parameters, not tuned to chat. Gemma's terms of use apply to it.
@@ -19,10 +17,6 @@ def default_weights():
     size = sum(part.stat().st_size for part in package.chunk_paths())
     if path.exists() and path.stat().st_size == size:
         return path
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
-    try:
-        package.assemble(draft)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as part:
+        package.assemble(part)
     return path

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ...errors import AnswerError, ModelError, TransientModelError, UnsupportedError
 from .request import Completion
+from .retry import retry_after
 
 #: Statuses after which the same request may succeed: time-outs, too early, too many, and the server's own faults.
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
@@ -88,7 +89,7 @@ def fault_of(reply):
     if reply.status not in _TRANSIENT or b"insufficient_quota" in reply.body:
         return ModelError(message)
     error = TransientModelError(message)
-    error.is_billed = reply.status not in _REFUSALS
+    error.is_billed, error.retry_after = reply.status not in _REFUSALS, retry_after(reply.headers)
     return error
 
 

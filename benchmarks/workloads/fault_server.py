@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 
 class FaultServer(ThreadingHTTPServer):
@@ -32,6 +33,7 @@ class FaultServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: Any
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -62,18 +64,19 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.faults[fault] += 1
             _FAULTS[fault](self)
         elif body.get("stream"):
-            self._stream(prompt)
+            self.stream(prompt)
         else:
             with self.server.lock:
                 self.server.answers[prompt] += 1
                 self.server.tokens += 15
             self.reply(200, answer(prompt))
 
-    def _stream(self, prompt, cut=False):
+    def stream(self, prompt, cut=False):
         words = f"answer to {prompt}".split(" ")
         events = [{"choices": [{"delta": {"content": (" " if i else "") + word}}]} for i, word in enumerate(words)]
         lines = [f"data: {json.dumps(event)}\n\n" for event in events[: 1 if cut else None]]
-        lines += [": a comment\n\n"] if cut else ['data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n', "data: [DONE]\n\n"]
+        end = ['data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n', "data: [DONE]\n\n"]
+        lines += [": a comment\n\n"] if cut else end
         self.reply(200, "".join(lines), {"Content-Type": "text/event-stream"})
 
     def reply(self, status, data, headers=None):
@@ -122,7 +125,7 @@ _FAULTS = {
     "malformed": lambda h: h.reply(200, '{"choices": [{"mess'),
     "schema": lambda h: h.reply(200, {"object": "list", "choices": [{"text": 3}]}),
     "empty": lambda h: h.reply(200, {"choices": []}),
-    "cut stream": lambda h: h._stream("a prompt", cut=True),
+    "cut stream": lambda h: h.stream("a prompt", cut=True),
 }
 
 

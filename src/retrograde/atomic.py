@@ -1,4 +1,4 @@
-"""Writing a file so that there is always a whole one: beside it first, then to the disk, then in its place."""
+"""Writing a file so that there is always a whole one: beside it first, then in its place."""
 
 import os
 import time
@@ -11,18 +11,29 @@ _ABANDONED = 3600
 
 
 @contextmanager
-def writing(path):
-    """The path of a new file beside `path`, which takes its place on leaving; on an error it is deleted instead."""
+def replacing(path):
+    """The path of a new file beside `path`, which takes its place on leaving; on an error it is deleted instead.
+
+    Whoever reads `path` sees the old file or the whole new one. After a power failure it may be damaged.
+    """
     path = Path(path)
-    _sweep(path)
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         yield part
-        _flush(part)
         part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def writing(path):
+    """As `replacing`, and the new file is on the disk before it takes its place: for what cannot be made again."""
+    path = Path(path)
+    _sweep(path)
+    with replacing(path) as part:
+        yield part
+        _flush(part)
     _flush_folder(path.parent)
 
 

@@ -1,0 +1,263 @@
+"""Who tunes a prompt: retrograde and its rivals, each in its own way, all by the same endpoint.
+
+A rival takes an Exercise and returns the prompt that it found: a dictionary of an instruction, a layout with a place {text},
+and demonstrations. A library is imported only in the process that runs it.
+"""
+
+import importlib
+import os
+import random
+import tempfile
+from typing import NamedTuple
+
+from .endpoint import SpentError, ask
+
+SHOTS = 8
+# The steps of TextGrad's own experiments with prompts.
+STEPS = 12
+# What keeps a library below TextGrad and DSPy from asking the network for prices.
+OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
+class Exercise(NamedTuple):
+    """What a rival is given: a task of `retrograde.data` as a dictionary, where the model is, calls, and a seed."""
+
+    task: dict
+    url: str
+    calls: int
+    seed: int
+
+    @property
+    def start(self):
+        """The plain prompt that all begin with."""
+        return {"instruction": self.task["instruction"], "layout": self.task["layout"], "demonstrations": []}
+
+    def label(self, text, **prompt):
+        """What the model chooses for a text after the starting prompt, with other parts in their place."""
+        return ask(self.url, messages_of(text, **{**self.start, **prompt}), guided_choice=self.task["labels"])[0]
+
+    def score(self, items, **prompt):
+        """The share of (text, label) items that the model gets right."""
+        return sum(self.label(text, **prompt) == label for text, label in items) / len(items)
+
+
+def messages_of(text, instruction, layout, demonstrations):
+    """The conversation that asks for the label of a text; the same for all rivals."""
+    turns = [("system", instruction)]
+    for shown, label in demonstrations:
+        turns += [("user", layout.replace("{text}", shown)), ("assistant", label)]
+    turns.append(("user", layout.replace("{text}", text)))
+    return [{"role": role, "content": content} for role, content in turns]
+
+
+def given_exercises(prepare):
+    """What `prepare` returns, to be called with an Exercise as a dictionary, as it comes from another process."""
+    tuned = prepare()
+    return lambda fields: tuned(Exercise(**fields))
+
+
+def plain():
+    """What nobody has tuned."""
+    return lambda exercise: exercise.start
+
+
+def retrograde():
+    """Wordings and layouts that come with the task, and demonstrations: what `retrograde tune` does."""
+    rg = importlib.import_module("retrograde")
+    tuning, options = importlib.import_module("retrograde.cli.tuning"), importlib.import_module("retrograde.cli.options")
+
+    def tuned(exercise):
+        wanted = options.TuneOptions(seed=exercise.seed, demonstrations=SHOTS)
+        return _trained(rg, tuning.Classifier, exercise, lambda made, task: tuning.search(made, task, wanted), wanted.steps)
+
+    return tuned
+
+
+def demonstrations_alone():
+    """Demonstrations under the plain prompt, compared by accuracy: what DSPy's few-shot search has to choose from and sees."""
+    rg = importlib.import_module("retrograde")
+    tuning, options = importlib.import_module("retrograde.cli.tuning"), importlib.import_module("retrograde.cli.options")
+
+    def tuned(exercise):
+        def search(classifier, task):
+            validation = rg.text.Validation(task.validation, classifier.scores)
+            return rg.text.FewShotSearch([classifier.demonstrations], task.demonstrations, count=SHOTS, validate=validation,
+                                         seed=exercise.seed)
+
+        return _trained(rg, tuning.Classifier, exercise, search, options.TuneOptions().steps)
+
+    return tuned
+
+
+def _trained(rg, classifier_of, exercise, optimizer_of, steps):
+    task = rg.data.TextTask(**exercise.task)
+    classifier = classifier_of(rg.text.Budgeted(_model(rg.text, exercise.url), calls=exercise.calls), task)
+    rg.text.train(classifier, optimizer_of(classifier, task), None, steps, target=1.0)
+    return classifier.state_dict()
+
+
+def _model(text, url):
+    """The endpoint as a LanguageModel that knows labels."""
+    completion = text.models.Completion
+
+    class Remote(text.LanguageModel):
+        name, max_concurrency, keeps_prefixes = "endpoint", 1, True
+
+        def complete(self, request):
+            messages = [{"role": message.role, "content": message.content} for message in request.messages]
+            answer, logprobs = ask(url, messages, guided_choice=list(request.labels))
+            return completion(answer, 1, 1, logprobs=tuple(logprobs))
+
+    return Remote()
+
+
+def textgrad():
+    """As in its tutorial on prompts: 12 steps on three items each, a new prompt kept if validation does not fall."""
+    os.environ["XDG_CACHE_HOME"] = os.environ["TEXTGRAD_LOG_DIR"] = tempfile.mkdtemp()
+    os.environ.update(OFFLINE)
+    library, openai = importlib.import_module("textgrad"), importlib.import_module("openai")
+    engines = importlib.import_module("textgrad.engine.local_model_openai_api")
+    functions = importlib.import_module("textgrad.autograd.string_based_ops")
+    calls = importlib.import_module("textgrad.autograd.llm_ops")
+
+    def tuned(exercise):
+        client = openai.OpenAI(base_url=exercise.url, api_key="none", max_retries=0)
+        engine = engines.ChatExternalClient(client=client, model_string="local")
+        library.set_backward_engine(engine, override=True)
+        system = library.Variable(exercise.start["instruction"], requires_grad=True,
+                                  role_description="system prompt of a classifier of texts")
+        model = calls.LLMCall(_chooser(library.EngineLM, exercise), system_prompt=system)
+        equal = functions.StringBasedFunction(lambda prediction, answer: int(prediction.value == answer.value),
+                                              "whether the predicted label is the right one")
+        optimizer = library.TextualGradientDescent(engine=engine, parameters=[system])
+        return _descended(library, exercise, system, model, equal, optimizer)
+
+    return tuned
+
+
+def _descended(library, exercise, system, model, equal, optimizer):
+    """TextGrad's loop; the best prompt so far, when the calls are spent."""
+    draw, best, task = random.Random(exercise.seed), exercise.start, exercise.task
+    fixed = lambda value, role: library.Variable(value, requires_grad=False, role_description=role)
+    try:
+        reached = exercise.score(task["validation"])
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            losses = []
+            for text, label in draw.sample(task["demonstrations"], 3):
+                prediction = model(fixed(text, "text to classify"))
+                losses.append(equal(inputs={"prediction": prediction, "answer": fixed(label, "right label")}))
+            library.sum(losses).backward()
+            try:
+                optimizer.step()
+            except IndexError:  # The model's reply had no new prompt between the tags.
+                continue
+            found = exercise.score(task["validation"], instruction=system.value)
+            if found < reached:
+                system.set_value(best["instruction"])
+            else:
+                reached, best = found, {**best, "instruction": system.value}
+    except Exception as error:
+        if not _is_spent(error):
+            raise
+    return best
+
+
+def _chooser(base, exercise):
+    class Chooser(base):
+        model_string = "local"
+
+        def generate(self, prompt, system_prompt=None, **_):
+            return exercise.label(prompt, instruction=system_prompt)
+
+        __call__ = generate
+
+    return Chooser()
+
+
+def _is_spent(error):
+    """Whether an error, or one behind it, says that no call is left."""
+    seen = error
+    while seen is not None:
+        if isinstance(seen, SpentError) or "the calls of this rival are spent" in str(seen):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def dspy():
+    """BootstrapFewShotWithRandomSearch over as many candidates as the calls allow."""
+    os.environ["DSPY_CACHEDIR"] = tempfile.mkdtemp()
+    os.environ.update(OFFLINE)
+    library = importlib.import_module("dspy")
+
+    def tuned(exercise):
+        task = exercise.task
+        model = library.LM("openai/local", api_base=exercise.url, api_key="none", cache=False, num_retries=0, temperature=0.0,
+                           extra_body={"guided_choice": task["labels"]})
+        library.configure(lm=model, adapter=_adapter(library, exercise))
+        student = library.Predict(library.Signature("text -> label", exercise.start["instruction"]))
+        parts = [[library.Example(text=text, label=label).with_inputs("text") for text, label in task[part]]
+                 for part in ("demonstrations", "validation")]
+        random.Random(exercise.seed).shuffle(parts[0])
+        # The three candidates that it always tries, and as many bootstraps of demonstrations as are sure to fit.
+        candidates = exercise.calls // (len(task["validation"]) + len(task["demonstrations"])) - 3
+        search = library.BootstrapFewShotWithRandomSearch(
+            metric=lambda example, found, _=None: example.label == found.label, max_bootstrapped_demos=SHOTS // 2,
+            max_labeled_demos=SHOTS, num_candidate_programs=candidates, num_threads=1)
+        shown = search.compile(student, trainset=parts[0], valset=parts[1]).demos
+        return {**exercise.start, "demonstrations": [[demo["text"], demo["label"]] for demo in shown]}
+
+    return tuned
+
+
+def _adapter(library, exercise):
+    """The form in which DSPy puts a prompt: that of all rivals, which suits the model far better than its own."""
+    class Plain(library.Adapter):
+        def format(self, signature, demos, inputs):
+            shown = [(demo["text"], demo["label"]) for demo in demos]
+            return messages_of(inputs["text"], signature.instructions, exercise.start["layout"], shown)
+
+        def parse(self, signature, completion):
+            return {"label": completion}
+
+    return Plain()
+
+
+def gepa():
+    """GEPA on the instruction, with its own prompt for reflection, and the calls as the limit of its rollouts."""
+    library = importlib.import_module("gepa")
+    batch_of = importlib.import_module("gepa.core.adapter").EvaluationBatch
+
+    def tuned(exercise):
+        reflect = lambda prompt: ask(exercise.url, [{"role": "user", "content": prompt}], max_tokens=256)[0]
+        task = exercise.task
+        # What a rollout costs beside its reflection: at most one reflection for every three rollouts.
+        done = library.optimize(
+            {"instruction": exercise.start["instruction"]}, task["demonstrations"], task["validation"],
+            adapter=_GEPAAdapter(exercise, batch_of), reflection_lm=reflect, max_metric_calls=exercise.calls * 3 // 4,
+            seed=exercise.seed, raise_on_exception=False)
+        return {**exercise.start, "instruction": done.best_candidate["instruction"]}
+
+    return tuned
+
+
+class _GEPAAdapter:
+    """How GEPA runs a candidate, and what it shows of that for reflection."""
+
+    propose_new_texts = None
+
+    def __init__(self, exercise, batch_of):
+        self.exercise, self.batch_of = exercise, batch_of
+
+    def evaluate(self, batch, candidate, capture_traces=False):
+        """A score for each item."""
+        found = [self.exercise.label(text, **candidate) for text, _ in batch]
+        scores = [float(answer == label) for answer, (_, label) in zip(found, batch, strict=True)]
+        return self.batch_of(outputs=found, scores=scores, trajectories=list(batch) if capture_traces else None)
+
+    def make_reflective_dataset(self, candidate, eval_batch, components_to_update):
+        """Text, answer and what was right."""
+        rows = [{"Inputs": {"text": text}, "Generated Outputs": answer, "Feedback": f"The right label is {label}."}
+                for (text, label), answer in zip(eval_batch.trajectories, eval_batch.outputs, strict=True)]
+        return dict.fromkeys(components_to_update, rows)
