@@ -54,7 +54,7 @@ CASES = [
           elementwise.RIVALS, goals={"torch": 15, "torch.compile": 5, "jax": 15, "tinygrad": 1}),
     Quick("f-chain", "y = y·0.99 + sin(y)·0.01, 300 times, the sum and its gradient, 10 float64 numbers",
           chain.RIVALS, goals={"torch": 150, "jax": 2.5, "tinygrad": 1}),
-    Timed("h-residual", "one SGD step of a residual block, two 3×3 convolutions with batch norm, 32 channels, 32 images of 32×32, float32",
+    Timed("h-residual", "one SGD step of a residual block, two 3×3 convolutions with batch norm, 32 images of 32×32×32, float32",
           images.BLOCKS, goals={"torch": 1.5, "jax": 3}),
     Timed("i-pinn", "one Adam step of a 2-64-64-64-1 tanh network on u_t = 0.1 u_xx + source at 1,024 points, float32",
           pinn.RIVALS, goals={"torch": 4, "jax": 1.5, "tinygrad": 1}),

@@ -85,7 +85,7 @@ def write_packing(module, name, plan):
         with emit.loop(b, first, end) as group:
             source = at(b, entry.pointers["weight"], plan.item, (group.index, plan.weight[2]))
             target = at(b, entry.pointers["packed"], plan.item, start, (group.index, _group_size(plan, grid)))
-            for height, tile, row in _each_tile(b, plan):
+            for height, row in _each_tile(b, plan):
                 here = at(b, source, plan.item, (row, plan.weight[0]))
                 there = at(b, target, plan.item, (row, correlation.inputs * len(grid.taps)))
                 with emit.loop(b, 0, correlation.inputs) as channel, emit.loop(b, 0, len(grid.taps)) as tap:
@@ -113,11 +113,11 @@ def _group_size(plan, grid):
 
 
 def _each_tile(builder, plan):
-    """Run over the tiles of one group as (height, index, first output channel); the body is emitted once for each height."""
+    """Run over the tiles of one group as (height, first output channel); the body is emitted once for each height."""
     first = 0
     for height, count in plan.tiles:
         with emit.loop(builder, 0, count) as tile:
-            yield height, tile.index, builder.add(builder.mul(tile.index, I64(height)), I64(first))
+            yield height, builder.add(builder.mul(tile.index, I64(height)), I64(first))
         first += height * count
 
 
@@ -191,7 +191,7 @@ def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
         vectors = b.sdiv(places, I64(layout.lanes))
     whole = b.mul(b.sdiv(vectors, I64(layout.vectors)), I64(layout.vectors))
     packed = at(b, entry.pointers["packed"], plan.item, _grid_starts(plan)[number], (group, _group_size(plan, grid)))
-    for height, _, row in _each_tile(b, plan):
+    for height, row in _each_tile(b, plan):
         weights = at(b, packed, plan.item, (row, correlation.inputs * len(grid.taps)))
         _row_of_tiles(b, plan, tiles, (number, height), weights, scratch, sums, (vectors, whole))
         output = b.add(b.mul(group, I64(correlation.outputs)), row)
