@@ -215,3 +215,14 @@ def test_tiles_share_rows_evenly():
             assert sum(h * n for h, n in found) == count
             assert max(h for h, _ in found) <= largest
             assert max(h for h, _ in found) - min(h for h, _ in found) <= 1
+
+
+def test_weights_that_are_packed_by_several_threads_are_packed_once():
+    x, weight, bias, g = arrays(((1, 150, 4, 5), (90, 3, 3), 1, 1, 1, 1), np.float64)
+    before = get_num_threads()
+    try:
+        set_num_threads(3)
+        found = rg.jit(lambda *given: all_three(*given, (1, 1, 1, 1)))(x, weight, bias, g)
+    finally:
+        set_num_threads(before)
+    check(found, all_three(x, weight, bias, g, (1, 1, 1, 1)), np.float64)
