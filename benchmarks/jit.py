@@ -56,7 +56,7 @@ CASES = [
           chain.RIVALS, goals={"torch": 150, "jax": 2.5, "tinygrad": 1}),
     Timed("g-lstm", "one Adam step of an LSTM, 32 inputs, 128 units, 64 steps, linear head, cross entropy, batch 32, float32",
           recurrent.RIVALS, goals={"torch": 1.5, "jax": 1.5}),
-    Timed("h-residual", "one SGD step of a residual block: two 3×3 convolutions with batch norm, 32 channels, 32 images of 32×32",
+    Timed("h-residual", "one SGD step of a residual block, two 3×3 convolutions with batch norm, 32 images of 32×32×32, float32",
           images.BLOCKS, goals={"torch": 1.5, "jax": 3}),
     Timed("i-pinn", "one Adam step of a 2-64-64-64-1 tanh network on u_t = 0.1 u_xx + source at 1,024 points, float32",
           pinn.RIVALS, goals={"torch": 4, "jax": 1.5, "tinygrad": 1}),

@@ -71,8 +71,8 @@ def runs_in_kernels(function):
     return all(kernel.kind != "library" for kernel in function.explain().kernels)
 
 
-@pytest.mark.parametrize("dtype", LIMITS)
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("size", "dtype"), [*[(size, np.float32) for size in SIZES], *[(size, np.float64) for size in SIZES[::3]]],
+                         ids=str)
 def test_a_compiled_convolution_and_its_gradients_are_the_eager_ones(size, dtype):
     numbers, given = size[2:], arrays(size, dtype)
     step = rg.jit(lambda *given: all_three(*given, numbers))
@@ -97,15 +97,14 @@ def by_definition(x, weight, stride, padding, dilation, groups):
     return result
 
 
-@pytest.mark.parametrize("numbers", [(1, 1, 1, 1), (2, 1, 1, 2), (1, 2, 2, 1), (3, 0, 1, 1), (2, 3, 2, 4)], ids=str)
+@pytest.mark.parametrize("numbers", [(1, 1, 1, 1), (2, 3, 2, 4)], ids=str)
 def test_a_compiled_convolution_is_the_sum_of_shifted_images(numbers):
     x, weight, *_ = arrays(((2, 4, 12, 15), (8, 3, 3), *numbers), np.float64)
     found = rg.jit(lambda x, w: rg.conv2d(x, w, None, *numbers))(x, weight)
     np.testing.assert_allclose(found, by_definition(x, weight, *numbers), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [((6, 8, 20, 21), (12, 3, 3), 1, 1, 1, 1), ((3, 8, 60, 45), (16, 3, 3), 2, 1, 1, 1),
-                                  ((1, 16, 40, 40), (16, 3, 3), 1, 1, 1, 16), ((20, 3, 12, 12), (4, 5, 5), 1, 2, 1, 1)], ids=str)
+@pytest.mark.parametrize("size", [((6, 8, 20, 21), (12, 3, 3), 1, 1, 1, 1), ((1, 16, 60, 45), (16, 3, 3), 1, 1, 1, 16)], ids=str)
 def test_any_number_of_threads_gives_the_same_bits(size):
     before, given, found = get_num_threads(), arrays(size, np.float32), []
     try:
@@ -216,3 +215,14 @@ def test_tiles_share_rows_evenly():
             assert sum(h * n for h, n in found) == count
             assert max(h for h, _ in found) <= largest
             assert max(h for h, _ in found) - min(h for h, _ in found) <= 1
+
+
+def test_weights_that_are_packed_by_several_threads_are_packed_once():
+    x, weight, bias, g = arrays(((1, 150, 4, 5), (90, 3, 3), 1, 1, 1, 1), np.float64)
+    before = get_num_threads()
+    try:
+        set_num_threads(3)
+        found = rg.jit(lambda *given: all_three(*given, (1, 1, 1, 1)))(x, weight, bias, g)
+    finally:
+        set_num_threads(before)
+    check(found, all_three(x, weight, bias, g, (1, 1, 1, 1)), np.float64)

@@ -21,8 +21,10 @@ from .units import unit_of
 
 #: What one thread takes for one operation; rough. More operations than this are worth sharing.
 _FLOP_SECONDS, _SHARED_FLOPS = 1.5e-11, 1_000_000
-#: The most parts that a batch is cut in for sums over it; so many numbers are worth adding up on several threads.
-_MOST_PARTS, _SHARED_NUMBERS = 16, 100_000
+#: The most parts that a batch is cut in for sums over it, and the most where all sums would be more than the third numbers.
+_MOST_PARTS, _FEW_PARTS, _MOST_SUMS = 16, 4, 2_000_000
+#: So many numbers are worth moving on several threads.
+_SHARED_NUMBERS = 100_000
 
 
 def convolution(step, layout_in_memory, home, lasts):
@@ -65,7 +67,7 @@ def _correlated(step, correlation, source, taps, steps, places, bias, home, last
     tasks = geometry.batch * layout.bands
     chunks = min(wanted, tasks)
     scratch = Scratch(plan.room * item * chunks)
-    parts = min(wanted, correlation.groups)
+    parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > _SHARED_NUMBERS else 1
     bias = bias or source
     first = Launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False)
     words = source[1], 0, bias[1], 0, 0, tasks, chunks
@@ -86,7 +88,7 @@ def _weight(step, layout_in_memory, home, lasts):
     tasks = geometry.batch * plan.layout.bands
     blocks = -(-tasks // plan.images)
     # Parts must not depend on threads, since each has sums of its own.
-    parts = min(blocks, _MOST_PARTS, 1 + flops // _SHARED_FLOPS)
+    parts = min(blocks, _MOST_PARTS, 1 + flops // _SHARED_FLOPS, max(_FEW_PARTS, _MOST_SUMS // plan.partial))
     partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * plan.room * item)
     words = x[1], y[1], 0, 0, tasks, blocks, parts
     first = Launch(step, sums, sums.name, (x[0], y[0], partial, scratch), words, parts, False, flops * _FLOP_SECONDS)

@@ -63,7 +63,9 @@ def is_convolution(node):
 
 def geometry_of(node):
     """The sizes of a convolution."""
-    return _GEOMETRIES[node.op.name](*node.args)
+    named = dict(zip(node.op.arguments, node.args, strict=True))
+    shapes = [getattr(named[name], "shape", named[name]) for name in _GEOMETRIES[node.op.name]]
+    return Geometry.of(*shapes, *[named[name] for name in ("stride", "padding", "dilation", "groups")])
 
 
 def windows_of(node):
@@ -83,19 +85,8 @@ def flops_of(node):
     return math.prod(windows_of(node).shape)
 
 
-def _of_output(x, weight, bias, stride, padding, dilation, groups):
-    return Geometry.of(x.shape, weight.shape, stride, padding, dilation, groups)
-
-
-def _of_input(x, weight, shape, stride, padding, dilation, groups):
-    return Geometry.of(shape, weight.shape, stride, padding, dilation, groups)
-
-
-def _of_weight(x, y, shape, stride, padding, dilation, groups):
-    return Geometry.of(x.shape, shape, stride, padding, dilation, groups)
-
-
-_GEOMETRIES = {"conv2d": _of_output, "conv2d_input": _of_input, "conv2d_weight": _of_weight}
+#: For each convolution, what stands for the shapes of its input and of its weight: an argument, or the shape itself.
+_GEOMETRIES = {"conv2d": ("x", "weight"), "conv2d_input": ("shape", "weight"), "conv2d_weight": ("x", "shape")}
 _WINDOWS = frozenset(["max_pool2d_with_taps", "max_pool2d_input", "avg_pool2d", "avg_pool2d_input"])
 #: Places in a window are kept as bytes, and each is written out.
 _MOST_PLACES = 100

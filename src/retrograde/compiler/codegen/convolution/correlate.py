@@ -6,6 +6,7 @@ See layout.py for the scratch memory, and matmul/tiles.py for the same tile over
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from llvmlite import ir
 
@@ -79,13 +80,14 @@ def write_packing(module, name, plan):
     """
     entry = Entry(module, name, ("weight", "packed"), ("chunks",), {None: plan.item})
     b, correlation = entry.builder, plan.layout.correlation
-    first, end = entry.share(correlation.groups, entry.words["chunks"])
+    deal = partial(entry.share, parts=entry.words["chunks"])
+    first, end = deal(correlation.groups) if correlation.groups > 1 else (0, 1)
     for grid, start in zip(correlation.grids, _grid_starts(plan), strict=True):
         places = table_of(module, f"{name}_places_{start}", [plan.places[tap.weight] for tap in grid.taps])
         with emit.loop(b, first, end) as group:
             source = at(b, entry.pointers["weight"], plan.item, (group.index, plan.weight[2]))
             target = at(b, entry.pointers["packed"], plan.item, start, (group.index, _group_size(plan, grid)))
-            for height, tile, row in _each_tile(b, plan):
+            for height, row in _each_tile(b, plan, _all if correlation.groups > 1 else deal):
                 here = at(b, source, plan.item, (row, plan.weight[0]))
                 there = at(b, target, plan.item, (row, correlation.inputs * len(grid.taps)))
                 with emit.loop(b, 0, correlation.inputs) as channel, emit.loop(b, 0, len(grid.taps)) as tap:
@@ -112,12 +114,20 @@ def _group_size(plan, grid):
     return plan.layout.correlation.outputs * plan.layout.correlation.inputs * len(grid.taps)
 
 
-def _each_tile(builder, plan):
-    """Run over the tiles of one group as (height, index, first output channel); the body is emitted once for each height."""
+def _all(count):
+    """First and end of all of `count` things."""
+    return 0, count
+
+
+def _each_tile(builder, plan, deal=_all):
+    """Run over the tiles of one group as (height, first output channel); the body is emitted once for each height.
+
+    `deal(count)` says which of the tiles of a height it runs over.
+    """
     first = 0
     for height, count in plan.tiles:
-        with emit.loop(builder, 0, count) as tile:
-            yield height, tile.index, builder.add(builder.mul(tile.index, I64(height)), I64(first))
+        with emit.loop(builder, *deal(count)) as tile:
+            yield height, builder.add(builder.mul(tile.index, I64(height)), I64(first))
         first += height * count
 
 
@@ -191,7 +201,7 @@ def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
         vectors = b.sdiv(places, I64(layout.lanes))
     whole = b.mul(b.sdiv(vectors, I64(layout.vectors)), I64(layout.vectors))
     packed = at(b, entry.pointers["packed"], plan.item, _grid_starts(plan)[number], (group, _group_size(plan, grid)))
-    for height, _, row in _each_tile(b, plan):
+    for height, row in _each_tile(b, plan):
         weights = at(b, packed, plan.item, (row, correlation.inputs * len(grid.taps)))
         _row_of_tiles(b, plan, tiles, (number, height), weights, scratch, sums, (vectors, whole))
         output = b.add(b.mul(group, I64(correlation.outputs)), row)

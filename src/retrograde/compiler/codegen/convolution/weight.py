@@ -165,7 +165,8 @@ def _lay_out_outputs(entry, plan, outputs, task, count, channel, height):
     steps, wide = plan.other, plan.grid.columns[2]
     with emit.loop(b, 0, height) as line, emit.loop(b, 0, count) as number:
         image, first_row, rows = band_of(b, layout, b.add(task, number.index))
-        there = at(b, entry.pointers["other"], item, (image, steps[0]), (b.add(channel, line.index), steps[1]), (first_row, steps[2]))
+        place = (image, steps[0]), (b.add(channel, line.index), steps[1]), (first_row, steps[2])
+        there = at(b, entry.pointers["other"], item, *place)
         here = at(b, outputs, item, (line.index, plan.line), (number.index, plan.pixels))
         with emit.loop(b, 0, rows) as row:
             source, target = at(b, there, item, (row.index, steps[2])), at(b, here, item, (row.index, layout.pitch))
@@ -270,7 +271,8 @@ def write_total(module, name, plan):
             since, until = (0, tall) if is_by_group else entry.share(tall, entry.words["chunks"])
             with emit.loop(b, since, until) as tile, emit.loop(b, 0, plan.steps) as step:
                 number = b.add(b.mul(tile.index, I64(plan.steps)), step.index)
-                sums = at(b, entry.pointers["partial"], plan.item, base, (group.index, plan.group_sums), (number, plan.sums(height)))
+                place = base, (group.index, plan.group_sums), (number, plan.sums(height))
+                sums = at(b, entry.pointers["partial"], plan.item, *place)
                 channel = b.add(b.mul(group.index, I64(correlation.outputs)), b.add(b.mul(tile.index, I64(height)), I64(row)))
                 to = at(b, entry.pointers["result"], plan.item, (channel, columns),
                         (step.index, plan.together * len(plan.grid.taps)))
