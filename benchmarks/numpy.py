@@ -25,7 +25,7 @@ def _leaves(result):
 
 
 CASES = [
-    Quick(name, " ".join(program.__doc__.split()),
+    Quick(name, " ".join((program.__doc__ or "").split()),
           {package: partial(prepared, package, name) for package in ("retrograde", "autograd")}, goals={"autograd": AS_FAST})
     for name, program in PROGRAMS.items()
 ]

@@ -33,8 +33,8 @@ class Worker:
                                               env=environment)
         self._read()
 
-    def ask(self, request, argument=None, patience=PATIENCE_SECONDS):
-        """Send a request and wait for the answer, at most `patience` seconds."""
+    def ask(self, request, argument=None, patience=None):
+        """Send a request and wait for the answer, at most `patience` seconds, or `PATIENCE_SECONDS`."""
         self._process.stdin.write(json.dumps([request, argument]) + "\n")
         self._process.stdin.flush()
         return self._read(patience)["answer"]
@@ -51,7 +51,8 @@ class Worker:
     def __exit__(self, *_):
         self.close()
 
-    def _read(self, patience=PATIENCE_SECONDS):
+    def _read(self, patience=None):
+        patience = PATIENCE_SECONDS if patience is None else patience
         clock = Timer(patience, self._process.kill)
         clock.start()
         line = self._process.stdout.readline()

@@ -5,6 +5,8 @@ network predicts all channels two readings ahead. It is compared, on the last qu
 stays as it is", and the best linear prediction from the same 32 readings.
 """
 
+from pathlib import Path
+
 import numpy as np
 from matplotlib import cbook
 
@@ -28,8 +30,7 @@ class Forecast(nn.Module):
 
 def data():
     """Readings (time, channels), each channel with mean 0 and deviation 1 over the part that is learned from."""
-    with cbook.get_sample_data("eeg.dat") as file:
-        readings = np.frombuffer(file.read(), float).reshape(800, 4)
+    readings = np.frombuffer(Path(str(cbook.get_sample_data("eeg.dat", asfileobj=False))).read_bytes(), float).reshape(800, 4)
     learned = readings[:-HELD_OUT]
     return ((readings - learned.mean(0)) / learned.std(0)).astype(np.float32)
 

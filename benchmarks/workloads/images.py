@@ -85,7 +85,7 @@ def _with_modules(name, is_block):
         loss_of = lib.library.compile(loss_of)
     optimizer = lib.optim.SGD if is_block else partial(lib.optim.SGD, momentum=MOMENTUM)
     compiled = lib.library.jit if name == "retrograde" else (lambda step: step)
-    parameters = parameters or model.parameters()
+    parameters = model.parameters() if model is not None else parameters
     return training.with_modules(lib, parameters, loss_of, optimizer, compiled)(*(block() if is_block else digits()))
 
 

@@ -44,8 +44,8 @@ def test_channel_dropout_takes_one_example_too():
     (lambda: nn.ConvTranspose2d(1, 1, 3, stride=2)(rg.ones(1, 1, 3, 3), output_size=(9, 9)), "output_size"),
     (lambda: nn.PixelShuffle(2)(rg.ones(1, 3, 2, 2)), "channels"), (lambda: nn.PixelUnshuffle(2)(rg.ones(1, 3, 3, 2)), "divides"),
     (lambda: nn.ChannelShuffle(2)(rg.ones(1, 3, 2)), "channels"), (lambda: nn.Unflatten(1, (2, 2))(rg.ones(2, 6)), "unflattened"),
-    (lambda: nn.ZeroPad2d((1, 2)), "one number or 4"), (lambda: functional.pad(rg.ones(2), (1,)), "pair"),
-    (lambda: functional.fold(rg.ones(1, 8, 5), (4, 5), 2), "windows"), (lambda: functional.unfold(rg.ones(2, 2), 2), "images"),
+    (lambda: nn.ZeroPad2d((1, 2)), "one number or 4"), (lambda: functional.pad(rg.ones(2), (1,)), "two numbers"),
+    (lambda: functional.fold(rg.ones(1, 8, 5), (4, 5), 2), "columns_to_image needs"), (lambda: functional.unfold(rg.ones(2, 2), 2), "images"),
     (lambda: functional.glu(rg.ones(3)), "even"), (lambda: functional.prelu(rg.ones(2, 3), rg.ones(2)), "prelu"),
     (lambda: functional.softshrink(rg.ones(2), -1), "lambd"), (lambda: nn.Upsample(2, recompute_scale_factor=True), "recompute"),
 ])

@@ -236,7 +236,9 @@ def softmax(x, /, axis=-1):
 
     $z_i = e^{x_i} / \sum_j e^{x_j} \;\Rightarrow\; \bar x_i = z_i\,(\bar z_i - \sum_j \bar z_j z_j)$
     """
-    powers = exp(x - max(x, axis, keepdims=True) if x.size else x)
+    if not x.size:
+        return exp(x)
+    powers = exp(x - max(x, axis, keepdims=True))
     return powers * (1 / sum(powers, axis, keepdims=True))  # the sum is at least 1
 
 

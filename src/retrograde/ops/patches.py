@@ -38,6 +38,8 @@ def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
     It is PyTorch's `unfold`: a convolution is the product of its kernel, as a matrix, with the columns. Each element receives the
     sum of the cotangents of the patches that it is in.
     """
+    if x.ndim < 3:
+        raise ShapeError(f"image_to_columns needs images (..., channels, height, width), got shape {tuple(x.shape)}")
     _, window, places = _geometry(x.shape[-2:], kernel_size, dilation, padding, stride)
     image = pad(x, ((0, 0),) * (x.ndim - 2) + tuple((p, p) for p in _pair(padding)))
     patches = getitem(image, (..., *window))

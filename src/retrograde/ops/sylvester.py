@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import ShapeError
 from ..extras import optional
 from . import _linalg
 from ._families import matrix
@@ -25,6 +26,8 @@ def solve_sylvester(x, y, q, /):
 
     $\bar Q$ solves $X^\top \bar Q + \bar Q\, Y^\top = \bar Z$; $\bar X = -\bar Q Z^\top$ and $\bar Y = -Z^\top \bar Q$.
     """
+    if x.ndim != 2 or y.ndim != 2 or x.shape != (q.shape[0], q.shape[0]) or y.shape != (q.shape[-1], q.shape[-1]):
+        raise ShapeError(f"solve_sylvester needs matrices (m, m), (n, n) and (m, n), got {x.shape}, {y.shape} and {q.shape}")
     return _linalg.computed(lambda x, y, q: _scipy().solve_sylvester(x, y, q), x, y, q)
 
 
@@ -43,12 +46,11 @@ def sqrtm(x, /):
 
     $\bar X$ solves Sylvester's equation $Z^\top \bar X + \bar X Z^\top = \bar Z$.
     """
+    _linalg.check_square(x)
     return _linalg.computed(lambda x: np.asarray(_scipy().sqrtm(x if x.dtype.kind in "fc" else x.astype(np.float64))), x)
 
 
 sqrtm.defvjp(lambda g, z: solve_sylvester(transpose(z), transpose(z), g))
-
-
 
 
 _BAND = uniform(1, 2)
@@ -93,7 +95,8 @@ def _products_in_band(a, b, lower, upper):
     rows = []
     for shift in range(-upper, lower + 1):  # i - j
         size = a.shape[0]
-        first, last = max(0, -shift), min(size, size - shift)
+        first = min(max(0, -shift), size)
+        last = max(first, min(size, size - shift))
         line = sum(getitem(a, slice(first + shift, last + shift)) * getitem(b, slice(first, last)), 1)
         rows.append(pad(line, ((first, size - last),)))
     return stack(rows)
