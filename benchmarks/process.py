@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -30,7 +32,7 @@ class Worker:
         command = [python, "-m", f"{__package__}.worker", *map(str, command)]
         environment = {**os.environ, **(environment or {})}
         self._process: Any = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-                                              env=environment)
+                                              env=environment, start_new_session=True)
         self._read()
 
     def ask(self, request, argument=None, patience=None):
@@ -44,6 +46,7 @@ class Worker:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
+        self._kill()
 
     def __enter__(self):
         return self
@@ -51,9 +54,14 @@ class Worker:
     def __exit__(self, *_):
         self.close()
 
+    def _kill(self):
+        """End the process and those that it has started, which would go on computing beside the next rival."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def _read(self, patience=None):
         patience = PATIENCE_SECONDS if patience is None else patience
-        clock = Timer(patience, self._process.kill)
+        clock = Timer(patience, self._kill)
         clock.start()
         line = self._process.stdout.readline()
         is_late = not clock.is_alive()
