@@ -87,6 +87,13 @@ class NativeProgram(Program):
             o is not None for o in self.outlets
         ) and isinstance(self.segments[0], tuple)
 
+    def quick_parts(self):
+        """What a quick call needs of a small program with one result."""
+        if not self._is_simple or self.is_parallel or self._large_inputs or len(self.outlets) != 1:
+            return None
+        call, inboxes = partial(self._run, self._table_address, *self.segments[0]), [inbox for _, inbox in self._small_inputs]
+        return {"call": call, "flag": self._flag_word, "fail": self._fail, "inboxes": inboxes, "outlet": self.outlets[0]}
+
     def bind(self, number, array):
         """Let leaf `number` of the state be `array`, which is contiguous, from here on; returns it."""
         self._pointers[self._state_places[number]] = address_of(array)

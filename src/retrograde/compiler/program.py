@@ -96,6 +96,9 @@ class Program:
         self.state_arrays[number] = array
         return array
 
+    def quick_parts(self):
+        """What a quick call needs of the program; None if it is none for that."""
+
     def explain(self):
         """A report of the kernels."""
         return explained_program(self)

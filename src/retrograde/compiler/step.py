@@ -5,10 +5,11 @@ from functools import partial
 import numpy as np
 
 from ..core import writes
-from ..core.edits import edits
+from ..core.edits import CLOCK
 from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
+from .quick import quick_call
 from .ways import new_program
 
 
@@ -38,7 +39,7 @@ class Step:
         self._results, self._rebuild = results, rebuild
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
-        self._bound, self._moving, self._loose, self._edits = [], [], [], edits()
+        self._bound, self._moving, self._loose, self._seen = [], [], [], list(CLOCK)
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
 
@@ -47,7 +48,7 @@ class Step:
 
     def fits(self):
         """Whether all that the trace took for granted is still so."""
-        if edits() != self._edits and not self._is_as_traced():
+        if CLOCK[0] != self._seen[0] and not self._is_as_traced():
             return False
         for value, array in self._bound:
             if value.data is not array:
@@ -64,8 +65,18 @@ class Step:
         """Whether all is in its place that the trace found there, and modules are in the mode that they were in."""
         if any([mapping.get(key, True) is not value for mapping, key, value, _ in self._places]):
             return False
-        self._edits = edits()
+        self._seen[0] = CLOCK[0]
         return True
+
+    def quick(self, specs):
+        """A function of the tuple of arguments that does what a call does if nothing has changed, and gives NotImplemented if
+        something has; None if the step has more to do than this. `specs` are those of the arguments (see `quick_call`).
+        """
+        parts = self.program.quick_parts()
+        if parts is None or self._prepares or self._rebuild is not None or self._guards or self._watched:
+            return None
+        parts["kind"] = self._kind
+        return quick_call(parts, specs, algebra.kind, self._bound, self._loose_places, self._seen)
 
     def bind(self):
         """Take the memory that captured tensors have now; before the first call."""
