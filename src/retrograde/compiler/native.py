@@ -19,7 +19,7 @@ from .units import library
 #: What runs as steps of the native runner.
 _NATIVE = (Launch, Repeat)
 #: To wake threads pays for a program that could share at least this much work.
-_SHARED_SECONDS = 5e-5
+_SHARED_SECONDS = 3e-4
 
 
 class NativeProgram(Program):
