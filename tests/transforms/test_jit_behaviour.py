@@ -492,3 +492,9 @@ def test_threads_may_call_one_function_at_the_same_time(size):
     for worker in workers:
         worker.join()
     assert not wrong
+
+
+def test_a_library_call_with_several_results_is_explained_too():
+    step = rg.jit(lambda x: rg.linalg.qr(x))
+    step(rg.tensor(np.eye(3)))
+    assert "several results" in str(step.explain()) and "qr" in str(step.profile(rg.tensor(np.eye(3)), repeats=1))

@@ -46,7 +46,7 @@ class Kernel:
         return "\n".join([unit.assembly for unit in self.units])
 
     def __str__(self):
-        made = ", ".join(f"{op} {dtype}{list(shape)}" for op, shape, dtype in self.results)
+        made = ", ".join(f"{op} {dtype}{list(shape)}" for op, shape, dtype in self.results) or "several results"
         counts = {}
         for op in self.ops:
             counts[op] = counts.get(op, 0) + 1
@@ -112,7 +112,7 @@ def _kernel(number, part, schedule, seconds):
 
 
 def _results(nodes):
-    return tuple((node.op.name, node.shape, str(node.dtype)) for node in nodes)
+    return tuple((node.op.name, node.shape, str(node.dtype)) for node in nodes if node.shape is not None)
 
 
 def _repeat(number, part, seconds):
