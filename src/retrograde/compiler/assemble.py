@@ -85,7 +85,7 @@ class _Assembler:
         buffers = tuple([b for launch in passes for b in launch.buffers])
         return replace(
             passes[0], unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),
-            seconds=sum([p.seconds for p in passes]), passes=tuple(passes), blocks=nest.blocks, chunk_blocks=nest.chunk_blocks)
+            seconds=sum([p.seconds for p in passes]), passes=tuple(passes))
 
     def _loop(self, step, rows=None):
         plan = plan_loops(self._box(step), host(), rows)

@@ -8,12 +8,13 @@ in it is executed.
 import hashlib
 import os
 import stat
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+from ..atomic import replacing
 
 #: The variable that names another folder; empty, it switches the cache off.
 VARIABLE = "RETROGRADE_CACHE_DIR"
@@ -46,14 +47,8 @@ class Cache:
         if not self._usable():
             return
         with suppress(OSError):
-            handle, temporary = tempfile.mkstemp(prefix=".", dir=self._folder)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + hashlib.sha256(code).digest() + code)
-                Path(temporary).replace(self._folder / name)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            with replacing(self._folder / name) as part, os.fdopen(_created(part), "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(code).digest() + code)
             if self._writes % 256 == 0:
                 self._prune()
             self._writes += 1
@@ -78,6 +73,11 @@ class Cache:
                 total -= size
                 if total <= self._limit * 3 // 4:
                     break
+
+
+def _created(path):
+    """A new file that only its user can read or write, whatever is usual here: else it would not be trusted when it is read."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
 
 
 def _read(path):

@@ -10,8 +10,8 @@ class Launch:
     """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
 
     `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
-    a rough guess of how long one thread takes. A nest has `passes`, each with entry and slots of its own, and runs
-    them on `blocks` blocks of rows, `chunk_blocks` of them in a chunk.
+    a rough guess of how long one thread takes. The launch of a nest, that of its `step`, has `passes`, each with
+    entry and slots of its own.
     """
 
     step: object
@@ -23,8 +23,6 @@ class Launch:
     lasts: bool
     seconds: float = 0.0
     passes: tuple = ()
-    blocks: int = 0
-    chunk_blocks: int = 0
 
     @property
     def units(self):

@@ -10,7 +10,7 @@ from .trace import PICK
 class LibraryCall:
     """A step that has no lowering: the op's own kernel, on arrays."""
 
-    step, unit, chunks = None, None, 1
+    step, chunks = None, 1
 
     def __init__(self, node):
         self.node = node
@@ -18,15 +18,16 @@ class LibraryCall:
     def run(self, arrays):
         """Compute the node into its place in `arrays`."""
         node = self.node
-        result = computed(node, replaced(node.args, lambda a: self._array(a, arrays)))
+        result = computed(node, replaced(node.args, lambda a: array_of(a, arrays)))
         if node.shape is None:
             arrays[node] = result
         else:
             np.copyto(arrays[node], result, casting="unsafe")
 
-    def _array(self, node, arrays):
-        """The array of a node: in memory, or a view of what is."""
-        return arrays[node] if node in arrays else node.op.kernel(self._array(node.args[0], arrays), *node.args[1:])
+
+def array_of(node, arrays):
+    """The array of a node: in memory, or a view of what is."""
+    return arrays[node] if node in arrays else node.op.kernel(array_of(node.args[0], arrays), *node.args[1:])
 
 
 def computed(node, args):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core.symbol import Symbol
+from .library_call import array_of
 from .lower import lower, replaced
 from .ways import new_program
 
@@ -10,7 +11,7 @@ from .ways import new_program
 class LoopCall:
     """A step that runs a loop: its body is a program, which is called for each turn."""
 
-    step, unit, chunks = None, None, 1
+    step, chunks = None, 1
 
     def __init__(self, step):
         self.node, self._picks = step.roots[0], step.roots[1:]
@@ -19,7 +20,7 @@ class LoopCall:
     def run(self, arrays):
         """Compute the wanted results of the loop into their places in `arrays`."""
         node = self.node
-        starts, stacks, captured, count = replaced(node.args, lambda a: self._array(a, arrays))
+        starts, stacks, captured, count = replaced(node.args, lambda a: array_of(a, arrays))
         if self._program is None:
             self._prepare()
         fixed = [a for a, is_leaf in zip(captured, self._is_leaf, strict=True) if is_leaf]
@@ -59,10 +60,6 @@ class LoopCall:
         for pick, kind, which in self._wanted:
             if kind == "final":
                 np.copyto(arrays[pick], carried[which])
-
-    def _array(self, node, arrays):
-        """The array of a node: in memory, or a view of what is."""
-        return arrays[node] if node in arrays else node.op.kernel(self._array(node.args[0], arrays), *node.args[1:])
 
 
 def _contiguous(array):

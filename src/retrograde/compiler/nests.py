@@ -90,7 +90,7 @@ class _Groups:
     """The steps of a schedule by number, what each needs before it, and the nests that are being made."""
 
     def __init__(self, schedule):
-        self._schedule, self._steps = schedule, schedule.steps
+        self._steps = schedule.steps
         makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
         self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
         self.nest_of, self._members = {}, {}

@@ -34,7 +34,8 @@ def _call(launch, slot, words):
     if not launch.passes:
         return library().address(launch.entry), words.add(launch.slots(slot))
     calls = [_call(one, slot, words) for one in launch.passes]
-    numbers = [launch.blocks, launch.chunk_blocks, len(calls), *[number for call in calls for number in call]]
+    nest = launch.step.nest
+    numbers = [nest.blocks, nest.chunk_blocks, len(calls), *[number for call in calls for number in call]]
     return threads.nest_address(), words.add(numbers, range(4, len(numbers), 2))
 
 

@@ -15,13 +15,8 @@ _WAYS = {"native": ("native", "NativeProgram"), "reference": ("reference", "Refe
 
 def new_program(inputs, state, results, updates, held=()):
     """A program that runs in the way of this process; the arguments are those of `Program`."""
-    return prepared()(inputs, state, results, updates, held)
-
-
-def prepared():
-    """The class of programs of this process; what it needs is loaded, which takes a moment at the first time."""
     module, name = _WAYS[way()]
-    return getattr(import_module(f"{__package__}.{module}"), name)
+    return getattr(import_module(f"{__package__}.{module}"), name)(inputs, state, results, updates, held)
 
 
 def way():

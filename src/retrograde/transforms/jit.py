@@ -13,7 +13,6 @@ from .. import tree
 from ..compiler.program import SMALL
 from ..compiler.step import Step
 from ..compiler.trace import Trace
-from ..compiler.ways import prepared
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Value
@@ -69,7 +68,6 @@ class Compiled:
 
     def __init__(self, function, static_names=frozenset(), static_places=frozenset()):
         update_wrapper(self, function)
-        prepared()  # here, where nobody is waiting for a result yet
         self._function, self._statics = function, (static_names, static_places)
         self._memory, self._methods = _Memory(), {}
 

@@ -12,7 +12,6 @@ from llvmlite import ir
 
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER
-from ..target import SCALAR_TYPES
 from .entry import Entry, at, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
@@ -34,16 +33,6 @@ class Correlating:
     weight: tuple
     places: tuple
     bias: int | None  # the step of the bias
-
-    @property
-    def item(self):
-        """The LLVM type of one number."""
-        return SCALAR_TYPES[self.layout.dtype]
-
-    @property
-    def vector(self):
-        """The LLVM type of one vector."""
-        return ir.VectorType(self.item, self.layout.lanes)
 
     @property
     def packed(self):
@@ -78,26 +67,26 @@ def write_packing(module, name, plan):
 
     Its buffers are the weights and the room for the packed ones; its word is the number of chunks.
     """
-    entry = Entry(module, name, ("weight", "packed"), ("chunks",), {None: plan.item})
+    entry = Entry(module, name, ("weight", "packed"), ("chunks",), {None: plan.layout.item})
     b, correlation = entry.builder, plan.layout.correlation
     deal = partial(entry.share, parts=entry.words["chunks"])
     first, end = deal(correlation.groups) if correlation.groups > 1 else (0, 1)
     for grid, start in zip(correlation.grids, _grid_starts(plan), strict=True):
         places = table_of(module, f"{name}_places_{start}", [plan.places[tap.weight] for tap in grid.taps])
         with emit.loop(b, first, end) as group:
-            source = at(b, entry.pointers["weight"], plan.item, (group.index, plan.weight[2]))
-            target = at(b, entry.pointers["packed"], plan.item, start, (group.index, _group_size(plan, grid)))
+            source = at(b, entry.pointers["weight"], plan.layout.item, (group.index, plan.weight[2]))
+            target = at(b, entry.pointers["packed"], plan.layout.item, start, (group.index, _group_size(plan, grid)))
             for height, row in _each_tile(b, plan, _all if correlation.groups > 1 else deal):
-                here = at(b, source, plan.item, (row, plan.weight[0]))
-                there = at(b, target, plan.item, (row, correlation.inputs * len(grid.taps)))
+                here = at(b, source, plan.layout.item, (row, plan.weight[0]))
+                there = at(b, target, plan.layout.item, (row, correlation.inputs * len(grid.taps)))
                 with emit.loop(b, 0, correlation.inputs) as channel, emit.loop(b, 0, len(grid.taps)) as tap:
                     place = b.load(at(b, places, I64, tap.index), typ=I64)
-                    line = at(b, here, plan.item, (channel.index, plan.weight[1]), place)
+                    line = at(b, here, plan.layout.item, (channel.index, plan.weight[1]), place)
                     number = b.add(b.mul(channel.index, I64(len(grid.taps))), tap.index)
-                    to = at(b, there, plan.item, (number, height))
+                    to = at(b, there, plan.layout.item, (number, height))
                     for i in range(height):
-                        value = emit.load(b, at(b, line, plan.item, i * plan.weight[0]), plan.item)
-                        emit.store(b, value, at(b, to, plan.item, i))
+                        value = emit.load(b, at(b, line, plan.layout.item, i * plan.weight[0]), plan.layout.item)
+                        emit.store(b, value, at(b, to, plan.layout.item, i))
     b.ret_void()
     return entry.function
 
@@ -148,20 +137,20 @@ def write_correlation(module, name, plan):
     Its buffers are the source, packed weights, bias, result and scratch memory; its words the number of tasks, which are
     bands of images, and of chunks.
     """
-    entry = Entry(module, name, ("source", "packed", "bias", "result", "scratch"), ("tasks", "chunks"), {None: plan.item})
+    entry = Entry(module, name, ("source", "packed", "bias", "result", "scratch"), ("tasks", "chunks"), {None: plan.layout.item})
     layout, b = plan.layout, entry.builder
     tiles = {(g, h, v): _tile(module, name, plan, g, h, v) for g in range(len(layout.correlation.grids))
              for h, _ in plan.tiles for v in _widths(plan, layout.correlation.grids[g])}
-    scratch = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
-    sums = at(b, scratch, plan.item, layout.correlation.inputs * layout.channel)
+    scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
+    sums = at(b, scratch, plan.layout.item, layout.correlation.inputs * layout.channel)
     with emit.loop(b, 0, layout.correlation.inputs * layout.channel // layout.lanes) as place:
-        emit.store(b, emit.zeros(plan.vector), at(b, scratch, plan.item, (place.index, layout.lanes)))
+        emit.store(b, emit.zeros(plan.layout.vector), at(b, scratch, plan.layout.item, (place.index, layout.lanes)))
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
     with emit.loop(b, first, end) as task, emit.loop(b, 0, layout.correlation.groups) as group:
         image, first_row, rows = band_of(b, layout, task.index)
         inputs = layout.correlation.inputs
-        source = at(b, entry.pointers["source"], plan.item, (image, plan.source[0]), (group.index, inputs * plan.source[1]))
-        lay_out(b, layout, plan.item, source, plan.source[1:], scratch, first_row)
+        source = at(b, entry.pointers["source"], plan.layout.item, (image, plan.source[0]), (group.index, inputs * plan.source[1]))
+        lay_out(b, layout, plan.layout.item, source, plan.source[1:], scratch, first_row)
         for number in range(len(layout.correlation.grids)):
             _sweep(entry, plan, tiles, number, group.index, (image, first_row, rows), scratch, sums)
     b.ret_void()
@@ -200,9 +189,9 @@ def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
         places = b.add(b.mul(b.sub(rows, I64(1)), I64(layout.pitch)), I64(grid.columns[2] + layout.lanes - 1))
         vectors = b.sdiv(places, I64(layout.lanes))
     whole = b.mul(b.sdiv(vectors, I64(layout.vectors)), I64(layout.vectors))
-    packed = at(b, entry.pointers["packed"], plan.item, _grid_starts(plan)[number], (group, _group_size(plan, grid)))
+    packed = at(b, entry.pointers["packed"], plan.layout.item, _grid_starts(plan)[number], (group, _group_size(plan, grid)))
     for height, row in _each_tile(b, plan):
-        weights = at(b, packed, plan.item, (row, correlation.inputs * len(grid.taps)))
+        weights = at(b, packed, plan.layout.item, (row, correlation.inputs * len(grid.taps)))
         _row_of_tiles(b, plan, tiles, (number, height), weights, scratch, sums, (vectors, whole))
         output = b.add(b.mul(group, I64(correlation.outputs)), row)
         _store(entry, plan, grid, sums, height, image, output, first_row, rows)
@@ -221,13 +210,13 @@ def _row_of_tiles(b, plan, tiles, kind, weights, scratch, sums, numbers):
 
 
 def _call_tile(b, plan, tile, weights, scratch, sums, vector):
-    places = [at(b, pointer, plan.item, (vector, plan.layout.lanes)) for pointer in (scratch, sums)]
+    places = [at(b, pointer, plan.layout.item, (vector, plan.layout.lanes)) for pointer in (scratch, sums)]
     b.call(tile, [weights, *places])
 
 
 def _store(entry, plan, grid, sums, height, image, output, first_row, rows):
     """Store the pixels of a tile's channels, with their bias."""
-    b, item, correlation = entry.builder, plan.item, plan.layout.correlation
+    b, item, correlation = entry.builder, plan.layout.item, plan.layout.correlation
     tall, wide = correlation.result
     with emit.loop(b, 0, height) as channel:
         number = b.add(output, channel.index)
@@ -262,11 +251,11 @@ def _tile(module, name, plan, number, height, vectors):
     b, layout = ir.IRBuilder(function.append_basic_block("entry")), plan.layout
     weights, source, sums = function.args
     taps = [layout.offset(tap) for tap in layout.correlation.grids[number].taps]
-    totals = [emit.zeros(plan.vector)] * (height * vectors)
+    totals = [emit.zeros(plan.layout.vector)] * (height * vectors)
     totals = _over_channels(b, plan, (height, vectors), weights, source, taps, totals, f"{function.name}_taps")
     for place, value in enumerate(totals):
         i, j = divmod(place, vectors)
-        emit.store(b, value, at(b, sums, plan.item, i * plan.sums + j * layout.lanes))
+        emit.store(b, value, at(b, sums, plan.layout.item, i * plan.sums + j * layout.lanes))
     b.ret_void()
     return function
 
@@ -283,11 +272,11 @@ def _over_channels(b, plan, size, weights, source, taps, totals, name):
         if start == stop:
             continue
         with emit.loop(b, start, stop, step, totals) as channel:
-            panel = at(b, weights, plan.item, (channel.index, len(taps) * size[0]))
-            image = at(b, source, plan.item, (channel.index, layout.channel))
+            panel = at(b, weights, plan.layout.item, (channel.index, len(taps) * size[0]))
+            image = at(b, source, plan.layout.item, (channel.index, layout.channel))
             for k, (further, tap) in enumerate((i * layout.channel, tap) for i in range(step) for tap in taps):
-                pixel = at(b, image, plan.item, further + tap)
-                channel.values = _step(b, plan, size, at(b, panel, plan.item, k * size[0]), pixel, channel.values)
+                pixel = at(b, image, plan.layout.item, further + tap)
+                channel.values = _step(b, plan, size, at(b, panel, plan.layout.item, k * size[0]), pixel, channel.values)
         totals = channel.results
     return totals
 
@@ -296,13 +285,13 @@ def _overtable_of(b, plan, size, weights, source, table, count, totals):
     """Over all channels and the taps of a table, a few at a time."""
     together = max([n for n in range(1, 9) if count % n == 0])
     with emit.loop(b, 0, plan.layout.correlation.inputs, 1, totals) as channel:
-        panel = at(b, weights, plan.item, (channel.index, count * size[0]))
-        image = at(b, source, plan.item, (channel.index, plan.layout.channel))
+        panel = at(b, weights, plan.layout.item, (channel.index, count * size[0]))
+        image = at(b, source, plan.layout.item, (channel.index, plan.layout.channel))
         with emit.loop(b, 0, count, together, channel.values) as tap:
-            part = at(b, panel, plan.item, (tap.index, size[0]))
+            part = at(b, panel, plan.layout.item, (tap.index, size[0]))
             for k in range(together):
                 place = b.load(at(b, table, I64, tap.index, k), typ=I64)
-                pixel, numbers = at(b, image, plan.item, place), at(b, part, plan.item, k * size[0])
+                pixel, numbers = at(b, image, plan.layout.item, place), at(b, part, plan.layout.item, k * size[0])
                 tap.values = _step(b, plan, size, numbers, pixel, tap.values)
         channel.values = tap.results
     return channel.results
@@ -312,9 +301,9 @@ def _step(b, plan, size, weights, pixel, totals):
     """One tap of one channel."""
     height, vectors = size
     lanes, is_fused, totals = plan.layout.lanes, plan.layout.is_fused, list(totals)
-    right = [emit.load(b, at(b, pixel, plan.item, j * lanes), plan.vector) for j in range(vectors)]
+    right = [emit.load(b, at(b, pixel, plan.layout.item, j * lanes), plan.layout.vector) for j in range(vectors)]
     for i in range(height):
-        left = emit.splat(b, emit.load(b, at(b, weights, plan.item, i), plan.item), lanes)
+        left = emit.splat(b, emit.load(b, at(b, weights, plan.layout.item, i), plan.layout.item), lanes)
         for j, value in enumerate(right):
             totals[i * vectors + j] = emit.multiply_add(b, left, value, totals[i * vectors + j], is_fused)
     return totals

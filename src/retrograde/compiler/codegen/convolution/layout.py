@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from ..target import ITEM_BYTES
+from llvmlite import ir
+
+from ..target import ITEM_BYTES, SCALAR_TYPES
 from .shape import Correlation
 
 #: A band has about this many numbers of each channel of the result, so that a few channels of it stay in the first cache.
@@ -31,6 +33,16 @@ class Layout:
     tall: int
     rows: int
     vectors: int
+
+    @property
+    def item(self):
+        """The LLVM type of one number."""
+        return SCALAR_TYPES[self.dtype]
+
+    @property
+    def vector(self):
+        """The LLVM type of one vector."""
+        return ir.VectorType(self.item, self.lanes)
 
     @property
     def highest(self):

@@ -11,7 +11,6 @@ from llvmlite import ir
 
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER
-from ..target import SCALAR_TYPES
 from .correlate import band_of, table_of
 from .entry import Entry, at, clear, copy_row
 from .image import lay_out
@@ -34,16 +33,6 @@ class Weighing:
     columns: int
     together: int
     images: int
-
-    @property
-    def item(self):
-        """The LLVM type of one number."""
-        return SCALAR_TYPES[self.layout.dtype]
-
-    @property
-    def vector(self):
-        """The LLVM type of one vector."""
-        return ir.VectorType(self.item, self.layout.lanes)
 
     @property
     def grid(self):
@@ -116,21 +105,21 @@ def write_weighing(module, name, plan):
     Its buffers are input, output, the sums and scratch memory; its words the number of tasks, which are bands of images, of
     blocks of these, and of parts.
     """
-    entry = Entry(module, name, ("source", "other", "partial", "scratch"), ("tasks", "blocks", "parts"), {None: plan.item})
+    entry = Entry(module, name, ("source", "other", "partial", "scratch"), ("tasks", "blocks", "parts"), {None: plan.layout.item})
     b, layout, correlation = entry.builder, plan.layout, plan.layout.correlation
     tiles = {(h, w): _tile(module, name, plan, h, w) for h, _ in plan.tiles for w, _ in plan.widths}
     places = [i * layout.channel + layout.offset(tap) for i in range(plan.together) for tap in plan.grid.taps]
     table = table_of(module, f"{name}_columns", places)
-    scratch = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
-    partial = at(b, entry.pointers["partial"], plan.item, (entry.chunk, plan.partial))
-    outputs = at(b, scratch, plan.item, plan.images * plan.input_room)
+    scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
+    partial = at(b, entry.pointers["partial"], plan.layout.item, (entry.chunk, plan.partial))
+    outputs = at(b, scratch, plan.layout.item, plan.images * plan.input_room)
     _clear_all(b, plan, scratch, plan.room)
     _clear_all(b, plan, partial, plan.partial)
     first, end = entry.share(entry.words["blocks"], entry.words["parts"])
     with emit.loop(b, first, end) as block, emit.loop(b, 0, correlation.groups) as group:
         task = b.mul(block.index, I64(plan.images))
         count = emit.minimum(b, plan.images, b.sub(entry.words["tasks"], task))
-        sums = at(b, partial, plan.item, (group.index, plan.group_sums))
+        sums = at(b, partial, plan.layout.item, (group.index, plan.group_sums))
         _lay_out_inputs(entry, plan, scratch, task, count, group.index)
         base, row = 0, 0
         for height, tall in plan.tiles:
@@ -138,7 +127,7 @@ def write_weighing(module, name, plan):
                 channel = b.add(b.mul(tile.index, I64(height)), I64(row))
                 channel = b.add(b.mul(group.index, I64(correlation.outputs)), channel)
                 vectors = _lay_out_outputs(entry, plan, outputs, task, count, channel, height)
-                to = at(b, sums, plan.item, base, (tile.index, plan.steps * plan.sums(height)))
+                to = at(b, sums, plan.layout.item, base, (tile.index, plan.steps * plan.sums(height)))
                 _sweep(b, plan, tiles, height, table, scratch, outputs, to, count, vectors)
             base, row = base + tall * plan.steps * plan.sums(height), row + tall * height
     b.ret_void()
@@ -147,21 +136,21 @@ def write_weighing(module, name, plan):
 
 def _clear_all(b, plan, target, count):
     with emit.loop(b, 0, count // plan.layout.lanes) as place:
-        emit.store(b, emit.zeros(plan.vector), at(b, target, plan.item, (place.index, plan.layout.lanes)))
+        emit.store(b, emit.zeros(plan.layout.vector), at(b, target, plan.layout.item, (place.index, plan.layout.lanes)))
 
 
 def _lay_out_inputs(entry, plan, scratch, task, count, group):
     b, inputs = entry.builder, plan.layout.correlation.inputs
     with emit.loop(b, 0, count) as number:
         image, first_row, _ = band_of(b, plan.layout, b.add(task, number.index))
-        source = at(b, entry.pointers["source"], plan.item, (image, plan.source[0]), (group, inputs * plan.source[1]))
-        to = at(b, scratch, plan.item, (number.index, plan.input_room))
-        lay_out(b, plan.layout, plan.item, source, plan.source[1:], to, first_row)
+        source = at(b, entry.pointers["source"], plan.layout.item, (image, plan.source[0]), (group, inputs * plan.source[1]))
+        to = at(b, scratch, plan.layout.item, (number.index, plan.input_room))
+        lay_out(b, plan.layout, plan.layout.item, source, plan.source[1:], to, first_row)
 
 
 def _lay_out_outputs(entry, plan, outputs, task, count, channel, height):
     """Lay out the pixels of a few output channels; the answer is how many vectors each band has."""
-    b, layout, item = entry.builder, plan.layout, plan.item
+    b, layout, item = entry.builder, plan.layout, plan.layout.item
     steps, wide = plan.other, plan.grid.columns[2]
     with emit.loop(b, 0, height) as line, emit.loop(b, 0, count) as number:
         image, first_row, rows = band_of(b, layout, b.add(task, number.index))
@@ -181,14 +170,14 @@ def _sweep(b, plan, tiles, height, table, scratch, outputs, sums, count, vectors
     """All columns of a row of tiles."""
     layout = plan.layout
     with emit.loop(b, 0, plan.steps) as step:
-        source = at(b, scratch, plan.item, (step.index, plan.together * layout.channel))
-        here, base, column = at(b, sums, plan.item, (step.index, plan.sums(height))), 0, 0
+        source = at(b, scratch, plan.layout.item, (step.index, plan.together * layout.channel))
+        here, base, column = at(b, sums, plan.layout.item, (step.index, plan.sums(height))), 0, 0
         for width, wide in plan.widths:
             with emit.loop(b, 0, wide) as tile:
                 first = at(b, table, I64, column, (tile.index, width))
                 places = [b.load(at(b, first, I64, j), typ=I64) for j in range(width)]
-                pixels = [at(b, source, plan.item, place) for place in places]
-                to = at(b, here, plan.item, base, (tile.index, plan.block(height, width)))
+                pixels = [at(b, source, plan.layout.item, place) for place in places]
+                to = at(b, here, plan.layout.item, base, (tile.index, plan.block(height, width)))
                 b.call(tiles[height, width], [outputs, to, count, I64(vectors), *pixels])
             base, column = base + wide * plan.block(height, width), column + wide * width
 
@@ -201,15 +190,15 @@ def _tile(module, name, plan, height, width):
     function.attributes.add("noinline")
     b, layout = ir.IRBuilder(function.append_basic_block("entry")), plan.layout
     outputs, sums, count, vectors, *columns = function.args
-    totals = [emit.zeros(plan.vector)] * (height * width)
+    totals = [emit.zeros(plan.layout.vector)] * (height * width)
     with emit.loop(b, 0, count, 1, totals) as band:
-        left = at(b, outputs, plan.item, (band.index, plan.pixels))
-        right = [at(b, column, plan.item, (band.index, plan.input_room)) for column in columns]
+        left = at(b, outputs, plan.layout.item, (band.index, plan.pixels))
+        right = [at(b, column, plan.layout.item, (band.index, plan.input_room)) for column in columns]
         with emit.loop(b, 0, vectors, 1, band.values) as vector:
             place = b.mul(vector.index, I64(layout.lanes))
-            pixels = [emit.load(b, at(b, column, plan.item, place), plan.vector) for column in right]
+            pixels = [emit.load(b, at(b, column, plan.layout.item, place), plan.layout.vector) for column in right]
             for i in range(height):
-                value = emit.load(b, at(b, left, plan.item, place, i * plan.line), plan.vector)
+                value = emit.load(b, at(b, left, plan.layout.item, place, i * plan.line), plan.layout.vector)
                 for j, pixel in enumerate(pixels):
                     at_sum = j * height + i
                     vector.values[at_sum] = emit.multiply_add(b, value, pixel, vector.values[at_sum], layout.is_fused)
@@ -222,10 +211,10 @@ def _tile(module, name, plan, height, width):
 def _gather(b, plan, totals, sums):
     """Add the lanes of all totals to the sums in memory, as many side by side as 16 bytes hold."""
     group = plan.group
-    kind = ir.VectorType(plan.item, group)
-    totals = totals + [emit.zeros(plan.vector)] * (-len(totals) % group)
+    kind = ir.VectorType(plan.layout.item, group)
+    totals = totals + [emit.zeros(plan.layout.vector)] * (-len(totals) % group)
     for start in range(0, len(totals), group):
-        place = at(b, sums, plan.item, start)
+        place = at(b, sums, plan.layout.item, start)
         found = lane_sums(b, totals[start : start + group], group)
         emit.store(b, b.fadd(emit.load(b, place, kind), found), place)
 
@@ -260,7 +249,7 @@ def write_total(module, name, plan):
 
     Its buffers are the sums and the result; its words the number of parts and of chunks.
     """
-    entry = Entry(module, name, ("partial", "result"), ("parts", "chunks"), {None: plan.item})
+    entry = Entry(module, name, ("partial", "result"), ("parts", "chunks"), {None: plan.layout.item})
     b, correlation = entry.builder, plan.layout.correlation
     columns = correlation.inputs * len(plan.grid.taps)
     is_by_group = correlation.groups > 1
@@ -272,9 +261,9 @@ def write_total(module, name, plan):
             with emit.loop(b, since, until) as tile, emit.loop(b, 0, plan.steps) as step:
                 number = b.add(b.mul(tile.index, I64(plan.steps)), step.index)
                 place = base, (group.index, plan.group_sums), (number, plan.sums(height))
-                sums = at(b, entry.pointers["partial"], plan.item, *place)
+                sums = at(b, entry.pointers["partial"], plan.layout.item, *place)
                 channel = b.add(b.mul(group.index, I64(correlation.outputs)), b.add(b.mul(tile.index, I64(height)), I64(row)))
-                to = at(b, entry.pointers["result"], plan.item, (channel, columns),
+                to = at(b, entry.pointers["result"], plan.layout.item, (channel, columns),
                         (step.index, plan.together * len(plan.grid.taps)))
                 _put_columns(entry, plan, height, sums, to, columns)
             base, row = base + tall * plan.steps * plan.sums(height), row + tall * height
@@ -284,19 +273,19 @@ def write_total(module, name, plan):
 
 def _put_columns(entry, plan, height, sums, target, columns):
     b, base, column = entry.builder, 0, 0
-    kind = ir.VectorType(plan.item, plan.group)
+    kind = ir.VectorType(plan.layout.item, plan.group)
     for width, wide in plan.widths:
         with emit.loop(b, 0, wide) as tile:
-            here = at(b, sums, plan.item, base, (tile.index, plan.block(height, width)))
-            there = at(b, target, plan.item, column, (tile.index, width))
+            here = at(b, sums, plan.layout.item, base, (tile.index, plan.block(height, width)))
+            there = at(b, target, plan.layout.item, column, (tile.index, width))
             for start in range(0, height * width, plan.group):
                 with emit.loop(b, 0, entry.words["parts"], 1, [emit.zeros(kind)]) as part:
-                    value = emit.load(b, at(b, here, plan.item, (part.index, plan.partial), start), kind)
+                    value = emit.load(b, at(b, here, plan.layout.item, (part.index, plan.partial), start), kind)
                     part.values = [b.fadd(part.values[0], value)]
                 for lane in range(min(plan.group, height * width - start)):
                     j, i = divmod(start + lane, height)
                     number = b.extract_element(part.results[0], emit.I32(lane))
-                    emit.store(b, number, at(b, there, plan.item, i * columns + j))
+                    emit.store(b, number, at(b, there, plan.layout.item, i * columns + j))
         base, column = base + wide * plan.block(height, width), column + wide * width
 
 
