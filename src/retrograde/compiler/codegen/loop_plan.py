@@ -175,7 +175,7 @@ def plan_loops(box, target, rows=None):
         lanes = min(lanes, length) if box.vector_loop() == 0 else lanes
     folds = [store for store in box.stores if store.combine is not None]
     keeps_rows = bool(folds) and box.keeps_rows(box.vector_loop())
-    is_split = chunks > 1 and bool(folds) and (keeps_rows or all(box.is_reduced))
+    is_split = chunks > 1 and bool(folds) and box.is_folded_in_parts(box.vector_loop())
     partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
     levels = _levels(box)
     runs = find_runs(box.entries, levels) if len(box.entries) >= _LONG else []
