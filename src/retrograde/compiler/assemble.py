@@ -69,21 +69,21 @@ class _Assembler:
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
-        nest.cut(threads.get_num_threads())
-        local = {id(node): nest.block_bytes(node) for node in nest.local}
-        memory = {node: Scratch(nbytes * nest.chunks) for node, nbytes in local.items()}
-        launches = []
+        nest.share(threads.get_num_threads())
+        local = {id(node): (nest.block_bytes(node), place) for node, place in nest.local.items()}
+        frames, panels, launches = Scratch(nest.frame * nest.chunks), {}, []
         for step in nest.steps:
-            rows = Rows(nest.axes(step.domain), nest.block, nest.chunk_blocks, local)
-            launches += self._rows(step, nest) if step.kind == "matmul" else self._loop(step, rows)
-        launches = [replace(launch, buffers=tuple([memory.get(id(b), b) for b in launch.buffers])) for launch in launches]
+            if step.kind == "matmul":
+                launches += rows_launches(step, self._passes.product(step), nest, self._home, self._lasts(step), panels)
+            else:
+                launches += self._loop(step, Rows(nest.axes(step.domain), nest.block, nest.chunk_blocks, nest.frame, local))
+        launches = [
+            replace(launch, buffers=tuple([frames if id(b) in local else b for b in launch.buffers])) for launch in launches
+        ]
         return [
             *[launch for launch in launches if launch.role == "pack"],
             _turns([launch for launch in launches if not launch.role], nest),
             *[launch for launch in launches if launch.role == "finish"]]
-
-    def _rows(self, step, nest):
-        return rows_launches(step, self._passes.product(step), nest, self._home, self._lasts(step))
 
     def _loop(self, step, rows=None):
         plan = plan_loops(self._box(step), host(), rows)
@@ -94,7 +94,9 @@ class _Assembler:
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
         seconds = plan.box.size * len(plan.box.entries) * _ENTRY_SECONDS
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step), seconds)
-        return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")] if plan.partials else [launch]
+        if not plan.partials:
+            return [launch]
+        return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
 
     def _scatter(self, step):
         node = step.roots[0]

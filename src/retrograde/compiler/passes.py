@@ -19,6 +19,11 @@ class Product:
     a: tuple
     b: tuple
 
+    @property
+    def matrix(self):
+        """What tells the second operand from other matrices."""
+        return id(self.b[0]), self.b[1], self.problem.b, self.problem.k, self.problem.n
+
 
 class Passes:
     """The boxes and the products of the steps of a schedule; their buffers are nodes and arrays."""

@@ -1,7 +1,6 @@
 """Matrix products as launches: a whole product, or one that is a pass of a nest and computes a block of rows at a time."""
 
-from math import prod
-
+from ..core.symbol import Symbol
 from . import threads
 from .codegen.matmul import choose, choose_panels, write_product, write_rows
 from .codegen.target import host
@@ -30,32 +29,43 @@ def product_launch(step, product, home, lasts):
     return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * _FLOP_SECONDS)
 
 
-def rows_launches(step, product, nest, home, lasts):
-    """(the launch that packs B, the launch of one block of rows after the other) of a product that is a pass of a nest."""
+def rows_launches(step, product, nest, home, lasts, panels):
+    """The launches of a product that is a pass of a nest: one that computes a block of rows, and before it, unless `panels` has
+    this matrix already, one that packs it.
+    """
     problem, node = product.problem, step.roots[0]
-    (a, a_start), (b, b_start) = product.a, product.b
     rest = nest.rows - (nest.blocks - 1) * nest.block
     packing, plans = choose_panels(host(), problem, (nest.block, rest))
-    panels = Scratch(packing.panel_bytes)
-    size = _aligned(max(plan.workspace_bytes for plan in plans))
+    before = []
+    if product.matrix not in panels:
+        panels[product.matrix] = Scratch(packing.panel_bytes)
+        before.append(_packed(step, packing, home, product.b, panels[product.matrix]))
     specs, descriptors = [plan.spec for plan in plans], [plan.descriptor() for plan in plans]
     unit = unit_of(("rows", repr(specs)), lambda module, name: write_rows(module, name, specs), is_final=True)
-    moves = {"a": nest.moves(a, problem.a[0]), "c": nest.moves(node, problem.c[0])}
-    numbers = (
-        a_start, 0, 0, size, moves["a"][0], moves["c"][0], moves["a"][1], moves["c"][1], nest.chunk_blocks, nest.blocks - 1,
-        len(descriptors[0]))
-    slots = (home(a), panels, home(node), Scratch(nest.chunks * size))
+    a, c = _rows_of(nest, product.a, problem.a[0]), _rows_of(nest, (node, 0), problem.c[0])
+    size = _aligned(max(plan.workspace_bytes for plan in plans))
+    numbers = (*a, *c, size, nest.chunk_blocks, nest.blocks - 1, len(descriptors[0]))
+    slots = (home(product.a[0]), panels[product.matrix], home(node), Scratch(nest.chunks * size))
     words = (*numbers, *descriptors[0], *descriptors[1])
-    launch = Launch(step, unit, unit.name, slots, words, nest.chunks, lasts, problem.flops * _FLOP_SECONDS)
-    return _packed(step, packing, (home(b), b_start), panels), launch
+    return [*before, Launch(step, unit, unit.name, slots, words, nest.chunks, lasts, problem.flops * _FLOP_SECONDS)]
 
 
-def _packed(step, plan, source, panels):
+def _rows_of(nest, operand, row):
+    """Of an operand whose rows are `row` elements apart: where it starts, in elements, and how far it moves with each block, in
+    elements, and with each chunk, in bytes.
+    """
+    buffer, start = operand
+    if isinstance(buffer, Symbol) and buffer in nest.local:
+        return start + nest.local[buffer] // buffer.dtype.itemsize, 0, nest.frame
+    return start, row * nest.block, 0
+
+
+def _packed(step, plan, home, source, panels):
     chunks = threads.get_num_threads() if panels.nbytes > _SHARED_BYTES else 1
     unit = unit_of(("product", repr(plan.spec)), lambda module, name: write_product(module, name, plan.spec), is_final=True)
     buffer, start = source
     words = (0, start, 0, 0, *plan.descriptor(chunks))
-    slots = (buffer, buffer, panels, panels)
+    slots = (home(buffer), home(buffer), panels, panels)
     return Launch(step, unit, unit.name, slots, words, chunks, False, panels.nbytes * _BYTE_SECONDS, role="pack")
 
 

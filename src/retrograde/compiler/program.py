@@ -5,7 +5,7 @@ import numpy as np
 from ..core.symbol import Symbol
 from .fuse import Schedule
 from .lower import lower
-from .nests import nested
+from .nesting import nested
 from .passes import Passes
 from .plan import Arena, homes, lifetimes, updates_last
 from .report import explained_program, measured

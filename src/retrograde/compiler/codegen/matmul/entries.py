@@ -5,13 +5,13 @@ The places are of A, B, C and the workspace; the numbers tell where each of the 
 
 from llvmlite import ir
 
-from .emit import I64, POINTER
+from .emit import I64, POINTER, number
 from .kernel import generate
 
 _BYTE = ir.IntType(8)
-#: The numbers of a product of rows, in order, before its two descriptors. Elements that A and C move with each block of rows,
-#: and bytes that they, the workspace and C's own move with each chunk of `chunk_blocks` blocks.
-ROWS = ("a_start", "b_start", "c_start", "room", "a_block", "c_block", "a_chunk", "c_chunk", "chunk_blocks", "last_block", "last")
+#: The numbers of a product of rows before its two descriptors: of A and of C where it starts, in elements, and how far it moves
+#: with each block, in elements, and with each chunk of `chunk_blocks` blocks, in bytes; and bytes of a chunk's workspace.
+_ROWS = ("a_start", "a_block", "a_chunk", "c_start", "c_block", "c_chunk", "room", "chunk_blocks", "last_block", "descriptor")
 
 
 def write_product(module, name, spec):
@@ -29,25 +29,25 @@ def write_rows(module, name, specs):
     products = {spec: _product(module, spec, f"{name}_product{i}") for i, spec in enumerate(dict.fromkeys(specs))}
     entry = _Entry(module, name)
     builder, item = entry.b, specs[0].item
-    number = {label: entry.word(4 + i) for i, label in enumerate(ROWS)}
-    chunk = builder.sdiv(entry.chunk, number["chunk_blocks"])
+    numbers = {label: entry.word(4 + i) for i, label in enumerate(_ROWS)}
+    chunk = builder.sdiv(entry.chunk, numbers["chunk_blocks"])
 
     def rows(place, label):
-        moved = entry.moved(place, builder.add(number[f"{label}_start"], builder.mul(entry.chunk, number[f"{label}_block"])), item)
-        return builder.gep(moved, [builder.mul(chunk, number[f"{label}_chunk"])], source_etype=_BYTE)
+        first = builder.add(numbers[f"{label}_start"], builder.mul(entry.chunk, numbers[f"{label}_block"]))
+        return builder.gep(entry.moved(place, first, item), [builder.mul(chunk, numbers[f"{label}_chunk"])], source_etype=_BYTE)
 
-    operands = [rows(0, "a"), entry.moved(1, number["b_start"], item), rows(2, "c"), ir.Constant(POINTER, None)]
-    operands.append(entry.moved(3, builder.mul(chunk, number["room"]), _BYTE))
-    is_last = builder.icmp_signed("==", entry.chunk, number["last_block"])
+    room = entry.moved(3, builder.mul(chunk, numbers["room"]), _BYTE)
+    operands = [rows(0, "a"), entry.moved(1, I64(0), item), rows(2, "c"), ir.Constant(POINTER, None), room]
+    whole, last = entry.at(4 + len(_ROWS)), entry.at(builder.add(numbers["descriptor"], I64(4 + len(_ROWS))))
+    is_last = builder.icmp_signed("==", entry.chunk, numbers["last_block"])
     if len(products) == 1:
-        descriptor = builder.select(is_last, entry.at(4 + len(ROWS), number["last"]), entry.at(4 + len(ROWS)))
-        builder.call(products[specs[0]], [I64(0), descriptor, *operands])
+        builder.call(products[specs[0]], [I64(0), builder.select(is_last, last, whole), *operands])
     else:
-        with builder.if_else(is_last) as (last, whole):
-            with last:
-                builder.call(products[specs[1]], [I64(0), entry.at(4 + len(ROWS), number["last"]), *operands])
-            with whole:
-                builder.call(products[specs[0]], [I64(0), entry.at(4 + len(ROWS)), *operands])
+        with builder.if_else(is_last) as (then, otherwise):
+            with then:
+                builder.call(products[specs[1]], [I64(0), last, *operands])
+            with otherwise:
+                builder.call(products[specs[0]], [I64(0), whole, *operands])
     builder.ret_void()
 
 
@@ -65,10 +65,9 @@ class _Entry:
         self._table, self._slots, self.chunk = function.args
         self.b = ir.IRBuilder(function.append_basic_block("entry"))
 
-    def at(self, place, more=0):
-        """Where a slot is, and so many words on."""
-        place = self.b.add(I64(place), more) if isinstance(more, ir.Value) else I64(place + more)
-        return self.b.gep(self._slots, [place], source_etype=I64)
+    def at(self, place):
+        """Where a slot is."""
+        return self.b.gep(self._slots, [number(place)], source_etype=I64)
 
     def word(self, place):
         """The number in a slot."""

@@ -5,9 +5,9 @@ import hashlib
 
 from llvmlite import ir
 
+from ...problem import problem_of
 from . import blocking, dots, stream
 from .choose import choose
-from ...problem import problem_of
 from .spec import NO_HOOKS
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 6)
