@@ -29,12 +29,10 @@ __all__ = ["BYTES", "Builder", "dtype_of", "is_float", "lanes_of", "type_of"]
 class Builder(Memory):
     """Emits operations on elements at the end of a block; one value holds `lanes` elements.
 
-    Nothing is relaxed: a multiplication is fused with an addition only where `fma` or `multiply_add` says so, so that the
-    same formula gives the same bits wherever it stands.
+    Nothing is relaxed: a multiplication is fused with an addition only where `fma` or `multiply_add` says so. Hence error-free
+    steps stay what they are, and a formula gives the same bits with any number of lanes and wherever it stands.
     `inline` is what calls of the math library ask for: "alwaysinline" gains a fifth in a hot loop and takes 5 to 10 ms to
     compile, "noinline" takes 0.1 ms; None inlines the first few calls only.
-    While `rare` is a list, functions leave out what they do for operands that are out of the ordinary, and add the mask of
-    these to it: whoever made it a list computes the values again where a mask holds.
     """
 
     def __init__(self, ir_builder, dtype="float32", lanes=1, *, inline=None):
@@ -44,7 +42,6 @@ class Builder(Memory):
         self.inline = inline
         self.calls = 0
         self.on_check = None
-        self.rare, self.has_rare = None, False
 
     def __getattr__(self, name):
         if name not in NAMES:
@@ -367,10 +364,6 @@ class Builder(Memory):
 
     def rarely(self, mask, values, emit):
         """`values`, or what `emit()` gives in their place where any lane of `mask` holds: one predictable branch."""
-        self.has_rare = True
-        if self.rare is not None:
-            self.rare.append(mask)
-            return values
         usual = self.ir.block
         rare, after = self.ir.append_basic_block("rare"), self.ir.append_basic_block("after")
         self.ir.cbranch(self.any(mask), rare, after).set_weights([1, 4095])

@@ -4,8 +4,6 @@ The entry of a kernel is `void(ptr table, ptr slots, i64 chunk)`: `slots` holds 
 pointers, then its run-time numbers.
 """
 
-from functools import reduce
-
 from llvmlite import ir
 
 from .builder import Builder
@@ -71,7 +69,7 @@ class _Writer(Values, Rounds, Folds):
             entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
         ]
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
-        self.sums, self.rows = {}, {}
+        self.sums, self.rows, self.products = {}, {}, {}
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
 
     def write(self):
@@ -84,10 +82,7 @@ class _Writer(Values, Rounds, Folds):
         if level == self.masked_level:
             left = self.ir.sub(self.lengths[self.vector], self.counters[self.vector])
             self.mask = self.k.first_lanes(left)
-        if level == len(self.loops) and self.lanes > 1 and self.k.inline is None:
-            self._compute_mending(level)
-        else:
-            self._compute(level)
+        self._compute(level)
         if level == self.kept:
             self._clear_sums()
         if level == len(self.loops):
@@ -107,28 +102,6 @@ class _Writer(Values, Rounds, Folds):
                     self.values[item] = self._value(item, self.box.entries[item])
             elif self.plan.levels[item.start] == level:
                 self._repeat(item)
-
-    def _compute_mending(self, level):
-        """As `_compute`, as if all operands of functions were ordinary; and once more, in full, where some are not.
-
-        So there is one branch for all functions, and what is written inline is the short way.
-        """
-        known, self.k.rare = dict(self.values), []
-        self._compute(level)
-        rare, self.k.rare = self.k.rare, None
-        if not rare:
-            return
-        wanted = [n for n in dict.fromkeys([store.value for store in self.box.stores]) if n not in known]
-        usual = [self.values[n] for n in wanted]
-
-        def mend():
-            self.values, self.k.inline = known, "noinline"
-            self._compute(level)
-            self.k.inline = None
-            return [self.values[n] for n in wanted]
-
-        mended = self.k.rarely(reduce(self.k.logical_or, rare), usual, mend)
-        self.values = {**known, **dict(zip(wanted, mended, strict=True))}
 
     def _run_loop(self, level):
         """The loop at `level`, or this chunk's part of it if it is the outermost."""

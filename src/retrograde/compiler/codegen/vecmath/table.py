@@ -1,15 +1,12 @@
 """The table of math functions, and how one of them becomes a function of the module that is being built.
 
 A file of this package adds a function with the decorator; `k.name(x)` then finds it. The body is emitted once per
-module, element dtype and number of lanes, as an internal function, and every use is a call of it. Bodies are built
-without contraction, so that error-free steps stay what they are and every number of lanes gives the same bits.
+module, element dtype and number of lanes, as an internal function, and every use is a call of it.
 """
-
-from functools import reduce
 
 from llvmlite import ir
 
-from .elements import dtype_of, lanes_of, suffix_of, type_of
+from .elements import dtype_of, lanes_of, suffix_of
 
 FUNCTIONS = {}
 NAMES = set()
@@ -42,55 +39,32 @@ def call_function(k, name, *operands):
     emit, results = FUNCTIONS[name, dtype]
     found = _find(k, name, emit, operands, [operands[0].type] * results)
     k.calls += 1
-    k.has_rare |= found.has_rare
     inline = k.inline or ("alwaysinline" if k.calls <= FEW_CALLS else "noinline")
-    if found.has_rare and k.rare is not None and inline == "alwaysinline":
-        return _call_usual(k, name, emit, operands, results)
     return _results(k, k.ir.call(found, operands, attrs=(inline,)))
-
-
-def _call_usual(k, name, emit, operands, results):
-    """Call what a function does with ordinary operands; the mask of the others is noted."""
-    mask = type_of("bool", lanes_of(operands[0]))
-    found = _find(k, f"usual_{name}", emit, operands, [*[operands[0].type] * results, mask], is_usual=True)
-    *values, rare = _results(k, k.ir.call(found, operands, attrs=("alwaysinline",)))
-    k.rare.append(rare)
-    return values[0] if results == 1 else tuple(values)
 
 
 def call_cold(k, name, emit, operands, results):
     """Call a function that is rarely needed and kept out of line; `results` are the types of its results."""
-    found = _find(k, name, emit, operands, results, ("noinline", "cold"))
+    found = _find(k, name, emit, operands, results, "noinline", "cold")
     return _results(k, k.ir.call(found, operands))
 
 
-def _find(k, name, emit, operands, results, attributes=(), is_usual=False):
+def _find(k, name, emit, operands, results, *attributes):
     symbol = f"retrograde.{name}.{suffix_of(operands[0].type)}"
     found = k.ir.module.globals.get(symbol)
-    if found is None:
-        found = _declared(k, symbol, operands, results, attributes)
-        _emit(k, found, emit, operands, is_usual)
-    return found
+    return found or _emit(k, symbol, emit, operands, results, attributes)
 
 
-def _declared(k, symbol, operands, results, attributes):
+def _emit(k, symbol, emit, operands, results, attributes):
     result = results[0] if len(results) == 1 else ir.LiteralStructType(results)
     made = ir.Function(k.ir.module, ir.FunctionType(result, [x.type for x in operands]), symbol)
     made.linkage = "internal"
     for attribute in ("nounwind", "readnone", *attributes):
         made.attributes.add(attribute)
-    return made
-
-
-def _emit(k, made, emit, operands, is_usual):
     start = ir.IRBuilder(made.append_basic_block("entry"))
     inner = type(k)(start, dtype_of(operands[0]), lanes_of(operands[0]))
-    inner.rare = [] if is_usual else None
-    values = emit(inner, *made.args)
-    if is_usual:
-        values = (*(values if isinstance(values, tuple) else (values,)), reduce(inner.logical_or, inner.rare))
-    made.has_rare = inner.has_rare
-    _return(start, values, made.function_type.return_type)
+    _return(start, emit(inner, *made.args), result)
+    return made
 
 
 def _return(builder, values, result):
