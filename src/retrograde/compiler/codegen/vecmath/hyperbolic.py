@@ -24,9 +24,9 @@ _SINH = {
         6.4759618877991105e-15,
     ),
 }
-# (tanh(x) / x - 1) / x^2 for |x| <= 5/8: a polynomial for float32, numerator and denominator for float64.
-_TANH = (-3.333287e-01, 1.3319056e-01, -5.2563615e-02, 1.6230084e-02)
-_TANH_IS_SMALL_BELOW = 0.5625
+# (tanh(x) / x - 1) / x^2: a polynomial for |x| <= 0.7 for float32, numerator and denominator for |x| <= 5/8 for float64.
+_TANH = (-3.333319e-01, 1.3329132e-01, -5.355997e-02, 2.0094337e-02, -5.1404685e-03)
+_TANH_IS_SMALL_BELOW = 0.7
 # e^2r for |r| <= 0.1734.
 _EXPONENTIAL_OF_DOUBLE = (1.0, 1.9999994, 1.9999659, 1.333412, 6.703715e-01, 2.6526272e-01)
 _TANH_NUMERATOR = (-1614.6876844170845, -99.28772310019186, -0.9643991794250523)
