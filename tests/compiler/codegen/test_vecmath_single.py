@@ -98,6 +98,20 @@ def test_error_is_bounded_next_to_multiples_of_a_quarter_turn(name):
     assert errors.max() <= 2
 
 
+# Where one form of a function takes over from another, or its argument is divided by the next power of two.
+JOINTS = {"tanh": (0.6, 0.9), "log": (1.25, 1.45), "log1p": (0.3, 0.36), "asinh": (0.28, 0.38), "softplus": (-1.2, -1.0),
+          "exp": (0.3, 0.4), "sin": (0.7, 0.9), "cos": (0.7, 0.9)}
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_error_is_bounded_where_two_forms_meet(name):
+    reference, bound = UNARY[name]
+    low, high = np.sort(np.float32(JOINTS[name]).view(np.int32))
+    x = np.arange(low, high, 11, np.int32).view(np.float32)
+    errors = units_in_last_place(compile_named(name, "float32", LANES["float32"])(x), reference(x.astype(wide)))
+    assert errors.max() <= bound
+
+
 def test_sincos_is_sin_and_cos():
     x = _all_magnitudes(np.random.default_rng(1), 20_000)
     sine, cosine = compile_named("sincos", "float32", 8, outputs=2)(x)

@@ -5,11 +5,12 @@ and constants that only scale.
 """
 
 import struct
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...dtypes import name_of
-from ..expression import Apply, Constant, Inside, Load, Select, depends_of
+from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
 from ..kinds import operation_key
 from .box import Box
 from .rolling import find_runs, taped
@@ -91,6 +92,13 @@ class LoopPlan:
             if other is not None:
                 found.update({i: other, other: i})
         return found
+
+    @cached_property
+    def read_once(self):
+        """The numbers of entries that nothing but one other entry reads."""
+        readers = Counter(n for entry in self.box.entries for n in arguments_of(entry))
+        readers.update(store.value for store in self.box.stores)
+        return frozenset(n for n, count in readers.items() if count == 1) - {store.value for store in self.box.stores}
 
     @property
     def items(self):

@@ -60,7 +60,7 @@ class Rounds:
                 made[slot] = self._load(number, entry, self.ir.mul(counter, _INDEX(run.moves[slot])))
             else:
                 operands = [self._operand(a, counter, carried, made) for a in arguments]
-                made[slot] = self._apply(entry, operands)
+                made[slot] = self._apply(number, entry, operands)
             self.tapes.keep(run, slot, counter, made[slot])
         return made
 

@@ -30,7 +30,7 @@ class Values:
             inside, outside = (self.k.convert(self._typed(self.values[n], entry.dtype), entry.dtype)
                                for n in (entry.inside, entry.outside))
             return self.k.where(self.values[entry.guard], inside, outside)
-        return self._paired(number, entry) or self._apply(entry, [self.values[n] for n in entry.arguments])
+        return self._paired(number, entry) or self._apply(number, entry, [self.values[n] for n in entry.arguments])
 
     def _paired(self, number, entry):
         """The value of a sine or cosine whose counterpart is wanted too: both are found together."""
@@ -130,14 +130,35 @@ class Values:
             holds = bound if holds is None else self.k.bitwise_and(*self.k.lift(holds, bound))
         return holds
 
-    def _apply(self, entry, operands):
+    def _apply(self, number, entry, operands):
         node, op = entry.node, entry.node.op
         if op.name == "astype" or op.name in IDENTITIES:
             return self.k.convert(self._typed(operands[0], name_of(node.dtype)), name_of(node.dtype))
         wanted = _operand_dtypes(node, operands)
         operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
-        return (op.emit or getattr(type(self.k), op.name, None) or _library(op.name))(self.k, *operands)
+        value = self._fused(op, operands) or (op.emit or getattr(type(self.k), op.name, None) or _library(op.name))(self.k, *operands)
+        if op.name in ("multiply", "square") and number in self.plan.read_once:
+            self.products[id(value)] = value, operands[0], operands[-1]
+        return value
+
+    def _fused(self, op, operands):
+        """A sum or difference one of whose operands is a product that nothing else needs, rounded once.
+
+        It is decided here and not by LLVM, which would fuse in one place what it leaves alone in another: results must not
+        depend on where in an array an element stands.
+        """
+        if op.name not in ("add", "subtract") or dtype_of(operands[0]) not in ("float32", "float64"):
+            return None
+        x, y = operands
+        is_difference = op.name == "subtract"
+        if id(y) in self.products:
+            _, first, second = self.products[id(y)]
+            return self.k.multiply_add(self.k.negative(first) if is_difference else first, second, x)
+        if id(x) in self.products:
+            _, first, second = self.products[id(x)]
+            return self.k.multiply_add(first, second, self.k.negative(y) if is_difference else y)
+        return None
 
     def _typed(self, x, dtype):
         if x is None or isinstance(x, ir.Value):

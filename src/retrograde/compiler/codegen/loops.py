@@ -69,7 +69,7 @@ class _Writer(Values, Rounds, Folds):
             entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
         ]
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
-        self.sums, self.rows = {}, {}
+        self.sums, self.rows, self.products = {}, {}, {}
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
 
     def write(self):

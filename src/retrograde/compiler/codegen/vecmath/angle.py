@@ -67,13 +67,13 @@ def _mend_huge(k, x, n, r, excess):
 
 
 def _is_huge(k, x):
-    # Infinity and NaN need no reduction: the usual steps make NaN of them.
-    magnitude = k.abs(x)
-    return k.logical_and(k.greater_equal(magnitude, _LIMIT[k.dtype]), k.less(magnitude, math.inf))
+    # NaN needs no reduction.
+    return k.greater_equal(k.abs(x), _LIMIT[k.dtype])
 
 
 def _reduce_lanes(k, x, n, r, excess):
-    is_huge = _is_huge(k, x)
+    # Nor does infinity: the usual steps have made NaN of it.
+    is_huge = k.logical_and(_is_huge(k, x), k.less(k.abs(x), math.inf))
     wide = k.convert(k.where(is_huge, x, _LIMIT[k.dtype]), "float64")
     lanes = [_Lanes(k, v) for v in (wide, k.convert(n, "int64"), wide, wide)]
     _each_lane(k, lambda i: _reduce_lane(k, lanes, i))
@@ -82,7 +82,7 @@ def _reduce_lanes(k, x, n, r, excess):
 
 
 def _reduce_lane(k, lanes, i):
-    scalar = type(k)(k.ir, "float64", 1, contract=False)
+    scalar = type(k)(k.ir, "float64", 1)
     found = call_cold(scalar, "payne_hanek_lane", _reduce_one, (lanes[0].read(i),), [_WORD, _DOUBLE, _DOUBLE])
     for lane, value in zip(lanes[1:], found, strict=True):
         lane.write(value, i)

@@ -43,7 +43,7 @@ def exp(k, x):
     """The exponential of `x`."""
     x = k.clip(x, *LIMITS[k.dtype])
     n, r = reduce(k, x)
-    return scale(k, k.add(exponential_less_one(k, r), 1), n)
+    return scale(k, exponential(k, r), n)
 
 
 @function
@@ -52,7 +52,7 @@ def exp2(k, x):
     x = k.clip(x, *(limit * LOG2_E for limit in LIMITS[k.dtype]))
     n, whole = round_to_integer(k, x)
     r = k.multiply(k.subtract(x, whole), math.log(2))
-    return scale(k, k.add(exponential_less_one(k, r), 1), n)
+    return scale(k, exponential(k, r), n)
 
 
 @function
@@ -63,8 +63,9 @@ def expm1(k, x):
     half = power_of_two(k, k.subtract(n, 1))
     # 2^n r + (2^n - 1) is nearly exact, and it comes before the smaller rest of the series.
     value = k.fma(exponential_rest(k, r), half, k.fma(r, half, k.subtract(half, 0.5)))
-    is_tiny = k.less(k.abs(x), 2.0**-30 if k.dtype == "float32" else 2.0**-60)
-    return k.where(is_tiny, x, k.add(value, value))
+    value = k.add(value, value)
+    # It is never below x. Where the two are equal, x has the right sign of zero.
+    return k.where(k.greater(value, x), value, x)
 
 
 def round_to_integer(k, x):
@@ -85,6 +86,11 @@ def reduce(k, x, low=None):
 def _unshift(k, shifted):
     integer = k.subtract(k.bits(shifted), k.bits(k.constant_like(SHIFT[k.dtype], shifted)))
     return integer, k.subtract(shifted, SHIFT[k.dtype])
+
+
+def exponential(k, r):
+    """e^r for a reduced argument."""
+    return k.fma(k.fma(k.polynomial(r, EXPONENTIAL[k.dtype]), r, 1), r, 1)
 
 
 def exponential_less_one(k, r):

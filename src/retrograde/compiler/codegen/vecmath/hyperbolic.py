@@ -6,7 +6,7 @@ elsewhere from e^|x|. The inverses are logarithms of 1 + t with t free of cancel
 
 import math
 
-from .exponential import LN2, MANTISSA, exponential_less_one, exponential_to_limit, power_of_two, reduce
+from .exponential import BIAS, LN2, LOG2_E, MANTISSA, SHIFT, exponential_less_one, exponential_to_limit, power_of_two, reduce
 from .logarithmic import log_of_one_plus
 from .table import function
 
@@ -24,8 +24,11 @@ _SINH = {
         6.4759618877991105e-15,
     ),
 }
-# (tanh(x) / x - 1) / x^2 for |x| <= 5/8: a polynomial for float32, numerator and denominator for float64.
-_TANH = (-3.333328e-01, 1.3331406e-01, -5.3736515e-02, 2.0628504e-02, -5.6933356e-03)
+# (tanh(x) / x - 1) / x^2: a polynomial for |x| <= 0.7 for float32, numerator and denominator for |x| <= 5/8 for float64.
+_TANH = (-3.333319e-01, 1.3329132e-01, -5.355997e-02, 2.0094337e-02, -5.1404685e-03)
+_TANH_IS_SMALL_BELOW = 0.7
+# e^2r for |r| <= 0.1734.
+_EXPONENTIAL_OF_DOUBLE = (1.0, 1.9999994, 1.9999659, 1.333412, 6.703715e-01, 2.6526272e-01)
 _TANH_NUMERATOR = (-1614.6876844170845, -99.28772310019186, -0.9643991794250523)
 _TANH_DENOMINATOR = (4844.063053251255, 2235.4883906010045, 112.81167849163293, 1.0)
 # (atanh(s) / s - 1) / s^2 for |s| <= 0.24.
@@ -70,9 +73,20 @@ def tanh(k, x):
 def _tanh_single(k, x):
     magnitude = k.abs(x)
     square = k.multiply(x, x)
-    small = k.fma(k.multiply(x, square), k.polynomial(square, _TANH), x)
-    large = k.subtract(1, k.divide(2, k.add(_exponential_of_double(k, magnitude), 1)))
-    return k.copysign(k.where(k.less(magnitude, 0.625), small, large), x)
+    small = k.fma(k.multiply(magnitude, square), k.polynomial(square, _TANH), magnitude)
+    # Beyond the bound tanh is 1; NaN passes.
+    bounded = k.where(k.less(10.0, magnitude), 10.0, magnitude)
+    large = k.subtract(1, k.divide(2, _one_more_than_exponential_of_double(k, bounded)))
+    return k.copysign(k.where(k.less(magnitude, _TANH_IS_SMALL_BELOW), small, large), x)
+
+
+def _one_more_than_exponential_of_double(k, x):
+    """e^2x + 1, for use by tanh, which needs few digits of it."""
+    shifted = k.fma(x, 2 * LOG2_E, SHIFT["float32"] + BIAS["float32"])
+    whole = k.subtract(shifted, SHIFT["float32"] + BIAS["float32"])
+    power = k.from_bits(k.shift_left(k.bits(shifted), MANTISSA["float32"]))
+    r = k.fma(whole, -LN2["float32"][0] / 2, x)
+    return k.fma(k.polynomial(r, _EXPONENTIAL_OF_DOUBLE), power, 1)
 
 
 def _tanh_double(k, x):

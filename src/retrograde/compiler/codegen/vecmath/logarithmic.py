@@ -1,8 +1,9 @@
 """log, log2, log10, log1p, logaddexp, and the parts of a logarithm that other functions are made of.
 
-x = 2^n m with m between sqrt(1/2) and sqrt(2), and f = m - 1 is exact.
-float32: a minimax polynomial in f (Remez exchange in 50 digits).
-float64: with s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in FDLIBM (Sun Microsystems, 1993).
+x = 2^n m, and f = m - 1 is exact.
+float32: m between 2/3 and 4/3, and a minimax polynomial in f (by linear programming).
+float64: m between sqrt(1/2) and sqrt(2); with s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)), as in FDLIBM
+(Sun Microsystems, 1993).
 """
 
 import math
@@ -12,18 +13,18 @@ from .table import call_cold, function
 
 SMALLEST_NORMAL = {"float32": 2.0**-126, "float64": 2.0**-1022}
 # The bits of the lower end of m's interval; subtracting them makes the exponent field n.
-_LOWEST = {"float32": 0x3F3504F3, "float64": 0x3FE6A09E667F3BCD}
-# (log(1 + f) - f) / f^2 for m in [sqrt(1/2), sqrt(2)].
+_LOWEST = {"float32": 0x3F2AAAAB, "float64": 0x3FE6A09E667F3BCD}
+# (log(1 + f) - f) / f^2 for m in [2/3, 4/3].
 _SERIES = (
-    -4.9999988e-01,
-    3.3333325e-01,
-    -2.5001583e-01,
-    2.000197e-01,
-    -1.660909e-01,
-    1.4181907e-01,
-    -1.3243018e-01,
-    1.2903945e-01,
-    -7.621113e-02,
+    -0.5,
+    3.3333215e-01,
+    -2.4999806e-01,
+    2.0010427e-01,
+    -1.6680196e-01,
+    1.4005734e-01,
+    -1.2187479e-01,
+    1.3984594e-01,
+    -1.2880042e-01,
 )
 # (log((1 + s) / (1 - s)) / s - 2) / s^2 for s^2 up to 0.02945.
 _SYMMETRIC_SERIES = (
@@ -68,9 +69,9 @@ def log10(k, x):
 def log1p(k, x):
     """Natural logarithm of 1 + `x`, without cancellation near zero."""
     total, above = log_of_one_plus(k, x), k.add(x, 1)
-    is_tiny = k.less(k.abs(x), 2.0**-30 if k.dtype == "float32" else 2.0**-60)
-    mended = k.rarely(k.logical_not(is_positive(k, above)), (total,), lambda: [_mend_domain(k, above, total)])
-    return k.where(is_tiny, x, mended[0])
+    # It is never above x. Where the two are equal, x has the right sign of zero.
+    total = k.where(k.less(total, x), total, x)
+    return k.rarely(k.logical_not(is_positive(k, above)), (total,), lambda: [_mend_domain(k, above, total)])[0]
 
 
 @function
@@ -128,12 +129,18 @@ def log_of_one_plus(k, x):
 def _parts(k, f):
     """log(1 + f) as `f` and the rest."""
     if k.dtype == "float32":
-        return f, k.multiply(k.multiply(f, f), k.polynomial(f, _SERIES))
+        return f, k.multiply(k.multiply(f, f), _series(k, f))
     half_square = k.multiply(k.multiply(f, f), 0.5)
     s = k.divide(f, k.add(f, 2))
     square = k.multiply(s, s)
     rest = k.multiply(square, k.polynomial(square, _SYMMETRIC_SERIES))
     return f, k.subtract(k.multiply(s, k.add(half_square, rest)), half_square)
+
+
+def _series(k, f):
+    # Its first step is apart, so that Estrin's scheme has a round number of terms.
+    first, *others = _SERIES
+    return k.fma(f, k.polynomial(f, others), first)
 
 
 def _with_edges(k, name, logarithm, x):
@@ -148,8 +155,11 @@ def _with_edges(k, name, logarithm, x):
 
 
 def _natural(k, n, f):
-    high, low = _parts(k, f)
     n_high, n_low = LN2[k.dtype]
+    if k.dtype == "float32":
+        # The fused step rounds once, and n is so small that the trailing part of ln 2 does not count.
+        return k.fma(n, n_high, k.fma(k.multiply(f, f), _series(k, f), f))
+    high, low = _parts(k, f)
     return k.fma(n, n_high, k.add(high, k.fma(n, n_low, low)))
 
 

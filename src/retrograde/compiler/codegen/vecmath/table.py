@@ -1,8 +1,7 @@
 """The table of math functions, and how one of them becomes a function of the module that is being built.
 
 A file of this package adds a function with the decorator; `k.name(x)` then finds it. The body is emitted once per
-module, element dtype and number of lanes, as an internal function, and every use is a call of it. Bodies are built
-without contraction, so that error-free steps stay what they are and every number of lanes gives the same bits.
+module, element dtype and number of lanes, as an internal function, and every use is a call of it.
 """
 
 from llvmlite import ir
@@ -63,7 +62,7 @@ def _emit(k, symbol, emit, operands, results, attributes):
     for attribute in ("nounwind", "readnone", *attributes):
         made.attributes.add(attribute)
     start = ir.IRBuilder(made.append_basic_block("entry"))
-    inner = type(k)(start, dtype_of(operands[0]), lanes_of(operands[0]), contract=False)
+    inner = type(k)(start, dtype_of(operands[0]), lanes_of(operands[0]))
     _return(start, emit(inner, *made.args), result)
     return made
 

@@ -7,7 +7,7 @@ forms r + r z P(z) for sine and tangent and 1 - z/2 + z^2 Q(z) for cosine, as in
 from .angle import quarter_turns, quarter_turns_exactly
 from .table import function, function_for
 
-# (sin(r) / r - 1) / z, (cos(r) - 1 + z / 2) / z^2 and (tan(r) / r - 1) / z for |r| a little over pi/4.
+# (sin(r) / r - 1) / z, (cos(r) - 1) / z and (tan(r) / r - 1) / z for |r| a little over pi/4.
 _SINE = {
     "float32": (-1.6666654e-01, 8.332095e-03, -1.9505541e-04),
     "float64": (
@@ -20,8 +20,9 @@ _SINE = {
     ),
 }
 _COSINE = {
-    "float32": (4.166664e-02, -1.388713e-03, 2.441208e-05),
+    "float32": (-0.5, 4.166664e-02, -1.388713e-03, 2.441208e-05),
     "float64": (
+        -0.5,
         0.04166666666666659,
         -0.0013888888888872186,
         2.4801587288295667e-05,
@@ -54,24 +55,20 @@ _TANGENT = {
 @function
 def sin(k, x):
     """Sine of an angle in radians, of any size."""
-    n, r = quarter_turns(k, x)
-    sine, cosine = _sine_and_cosine(k, r)
-    return _turned(k, n, _with_sign(k, sine, r), cosine)
+    return _sine_of(k, x, *_parts(k, x))
 
 
 @function
 def cos(k, x):
     """Cosine of an angle in radians, of any size."""
-    n, r = quarter_turns(k, x)
-    return _turned(k, k.add(n, 1), *_sine_and_cosine(k, r))
+    return _cosine_of(k, *_parts(k, x))
 
 
 @function_for("float32", "float64", results=2)
 def sincos(k, x):
     """Sine and cosine with one reduction."""
-    n, r = quarter_turns(k, x)
-    sine, cosine = _sine_and_cosine(k, r)
-    return _turned(k, n, _with_sign(k, sine, r), cosine), _turned(k, k.add(n, 1), sine, cosine)
+    parts = _parts(k, x)
+    return _sine_of(k, x, *parts), _cosine_of(k, *parts)
 
 
 @function
@@ -88,26 +85,27 @@ def tan(k, x):
     return k.where(k.not_equal(k.bitwise_and(n, 1), 0), inverse, tangent)
 
 
-def _sine_and_cosine(k, r):
+def _parts(k, x):
+    """For |x| = n pi/2 + r: n moved to the two highest bits, and sine and cosine of r."""
+    n, r = quarter_turns(k, k.abs(x))
+    bits = 32 if k.dtype == "float32" else 64
     square = k.multiply(r, r)
     sine = k.fma(k.multiply(r, square), k.polynomial(square, _SINE[k.dtype]), r)
-    half = k.multiply(square, 0.5)
-    first = k.subtract(1, half)
-    # What rounding took from 1 - z/2 is given back.
-    lost = k.subtract(k.subtract(1, first), half)
-    tail = k.fma(k.multiply(square, square), k.polynomial(square, _COSINE[k.dtype]), lost)
-    return sine, k.add(first, tail)
+    cosine = k.fma(square, k.polynomial(square, _COSINE[k.dtype]), 1)
+    return k.shift_left(n, bits - 1), k.shift_left(n, bits - 2), sine, cosine
 
 
-def _with_sign(k, sine, r):
-    """The sine with the sign bit of `r`, which the sum has lost where `r` is -0."""
-    sign = k.bitwise_and(k.bits(r), -1 << (31 if k.dtype == "float32" else 63))
-    return k.from_bits(k.bitwise_or(k.bits(sine), sign))
+def _sine_of(k, x, odd, double, sine, cosine):
+    """The sine after n quarter turns: odd ones swap it for the cosine, the second bit of n is the sign."""
+    sign = k.bitwise_xor(k.bits(x), double)
+    return _signed(k, k.where(k.less(odd, 0), cosine, sine), sign)
 
 
-def _turned(k, n, sine, cosine):
-    """The sine after `n` quarter turns: odd ones swap it for the cosine, the second bit is the sign."""
-    bits = 32 if k.dtype == "float32" else 64
-    value = k.where(k.not_equal(k.bitwise_and(n, 1), 0), cosine, sine)
-    sign = k.shift_left(k.bitwise_and(n, 2), bits - 2)
-    return k.from_bits(k.bitwise_xor(k.bits(value), sign))
+def _cosine_of(k, odd, double, sine, cosine):
+    return _signed(k, k.where(k.less(odd, 0), sine, cosine), k.bitwise_xor(odd, double))
+
+
+def _signed(k, x, sign):
+    """`x`, negative where the highest bit of `sign` is set."""
+    highest = -1 << (31 if k.dtype == "float32" else 63)
+    return k.from_bits(k.bitwise_xor(k.bits(x), k.bitwise_and(sign, highest)))
