@@ -33,7 +33,7 @@ from .units import unit_of
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)
 #: A matrix product of more floating point operations than this is worth sharing.
 _SHARED_FLOPS = 1_000_000
-#: What one thread takes for one element of an entry of a loop, and for one operation of a matrix product; rough.
+#: What one thread takes for one cheap entry of a loop, and for one operation of a matrix product; rough.
 _ENTRY_SECONDS, _FLOP_SECONDS = 1e-10, 1.5e-11
 
 
@@ -94,7 +94,7 @@ class _Assembler:
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
-        seconds = plan.box.size * len(plan.box.entries) * _ENTRY_SECONDS
+        seconds = plan.box.work * _ENTRY_SECONDS
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step), seconds)
         return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1, seconds=0.0)] if plan.partials else [launch]
 

@@ -8,15 +8,14 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
-from .kinds import Facts
+from .kinds import CHEAP_OPS, Facts
+from .pieces import FEW
 from .repetition import Loop
 from .sliding import memory_of
 from .trace import PICK
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
-_CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
-                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
 
 
 #: The kinds of node that are a pass by themselves.
@@ -56,7 +55,7 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind in ("leaf", "reduction", *PASSES):
+            if kind in ("leaf", "reduction", *PASSES) or (kind == "pieces" and len(self.facts.pieces(node)[0]) > FEW):
                 found.add(node)
             if kind in ("call", "scatter"):
                 found.update(node.inputs)
@@ -87,8 +86,11 @@ class Schedule:
 
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
-        kind = self.facts.kind(node)
-        return stages[node] + 1 if kind in ("reduction", *PASSES) else stages[node]
+        return stages[node] + 1 if self._is_apart(node) else stages[node]
+
+    def _is_apart(self, node):
+        """Whether a node is found in memory only, once the pass that makes it is over."""
+        return self.facts.kind(node) in ("reduction", *PASSES) or (node in self.stored and self.facts.is_tiled(node))
 
     def _in_memory(self, node, stages):
         return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
@@ -110,6 +112,8 @@ class Schedule:
         return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
 
     def _domain(self, node):
+        if self.facts.is_tiled(node):
+            return self.facts.pieces(node)[0][0].source.shape, ()
         if self.facts.kind(node) != "reduction":
             return node.shape, ()
         source = node.args[0]
@@ -119,8 +123,7 @@ class Schedule:
         """Whether a kernel of `stage` reads `node` from memory rather than computing it."""
         if node not in self.stored:
             return False
-        kind = self.facts.kind(node)
-        return kind in ("leaf", "reduction", *PASSES) or self._stages[node] < stage
+        return self.facts.kind(node) == "leaf" or self._is_apart(node) or self._stages[node] < stage
 
     def read_by(self, step):
         """The stored nodes that a step reads."""
@@ -145,13 +148,16 @@ class Schedule:
         return found
 
     def _dear_and_shared(self):
-        """Nodes that several steps would compute, and that are too dear for that."""
+        """Nodes that several steps would compute, and that are too dear for that; so are tiles, each of which would be computed
+        at every place of the whole.
+        """
         uses = {}
         for step in self.steps:
             if step.kind == "loop":
                 for node in self.computed_by(step):
                     uses.setdefault(node, set()).add(step)
-        return {
+        tiled = {node for node in uses if node not in self.stored and self.facts.is_tiled(node) and self._cost(node) > _CHEAP}
+        return tiled | {
             node for node, steps in uses.items()
             if len(steps) > 1 and node not in self.stored and len({s.stage for s in steps}) > 1
             and self.facts.kind(node) == "elementwise" and self._cost(node) > _CHEAP
@@ -177,7 +183,7 @@ class Schedule:
                 continue
             seen.add(n)
             if self.facts.kind(n) == "elementwise":
-                cost += 1 if n.op.name in _CHEAP_OPS else _CHEAP + 1
+                cost += 1 if n.op.name in CHEAP_OPS else _CHEAP + 1
             stack.extend(n.inputs)
         return cost
 

@@ -3,13 +3,16 @@
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
-from .pieces import PIECES
+from .pieces import PIECES, are_tiles
 from .sliding import is_shared, is_sliding
 from .trace import PICK
 from .views import index_map, is_movement
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
 REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", "-inf"), "min": ("minimum", "inf")}
+#: Ops that take the processor about as long as reading a number.
+CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
+                       "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
@@ -43,6 +46,10 @@ class Facts:
         if node not in self._pieces:
             self._pieces[node] = PIECES[node.op.name](node)
         return self._pieces[node]
+
+    def is_tiled(self, node):
+        """Whether arrays of one shape fill a node, which are then written where they stand in it."""
+        return node.op is not None and self.kind(node) == "pieces" and are_tiles(node, self.pieces(node)[0])
 
     @staticmethod
     def gather(node):

@@ -5,9 +5,12 @@ import numpy as np
 from ..core import registry
 from ..core.symbol import Symbol
 from .infer import infer
+from .pieces import tiled
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
+#: Of a sum of more terms than this nobody asks whether they stand beside each other.
+_MOST_TERMS = 32
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
@@ -75,6 +78,23 @@ def _multiply(op, args, shape, dtype):
     return op, args
 
 
+def _add(op, args, shape, dtype):
+    """Parts that are each laid into zeros, and fill them together, are put beside each other."""
+    terms, stack = [], list(args)
+    while stack and len(terms) < _MOST_TERMS:
+        x = stack.pop()
+        name = x.op.name if isinstance(x, Symbol) and x.op is not None else ""
+        if name not in ("add", "scatter_add") or (x.shape, x.dtype) != (shape, dtype):
+            return op, args
+        stack.extend(x.args if name == "add" else ())
+        terms.extend([x] if name == "scatter_add" else ())
+    found = None if stack else tiled(terms, shape)
+    if found is None or any([part.dtype != dtype for part in found[1]]):
+        return op, args
+    name, parts, axis = found
+    return registry.get(name), (tuple(parts), axis)
+
+
 def _divide(op, args, shape, dtype):
     x, y = args
     return x if isinstance(x, Symbol) and _is_number(y, 1) and (x.shape, x.dtype) == (shape, dtype) else (op, args)
@@ -125,5 +145,5 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
+_CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
             "sum": _sum, "max": _sum, "min": _sum, "prod": _sum}
