@@ -1,5 +1,7 @@
 """Kinds: what the compiler can do with a node."""
 
+import numpy as np
+
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
@@ -9,7 +11,8 @@ from .trace import PICK
 from .views import index_map, is_movement
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
-REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", "-inf"), "min": ("minimum", "inf")}
+REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", -np.inf), "min": ("minimum", np.inf),
+              "any": ("bitwise_or", False), "all": ("bitwise_and", True)}
 #: Ops that take the processor about as long as reading a number.
 CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
@@ -151,7 +154,16 @@ def _dtypes(node):
             yield a.dtype
 
 
+def start_of(name, dtype):
+    """Where a reduction over numbers of `dtype` starts, as a number of Python's."""
+    start = REDUCTIONS[name][1]
+    if np.dtype(dtype).kind == "f":
+        return float(start)
+    limits = np.iinfo(dtype) if np.isinf(start) else None
+    return int(start) if limits is None else limits.max if start > 0 else limits.min
+
+
 def _is_plain_reduction(node):
-    named = dict(zip(node.op.arguments, node.args, strict=True))
-    floats = node.dtype.kind == "f" and node.args[0].dtype == node.dtype
-    return floats and named.get("where") is None and node.args[0].size > 0
+    named, x = dict(zip(node.op.arguments, node.args, strict=True)), node.args[0]
+    kinds = "b" if node.op.name in ("any", "all") else "fi"
+    return x.dtype == node.dtype and node.dtype.kind in kinds and named.get("where") is None and x.size > 0

@@ -13,6 +13,10 @@ SMALL = 1024
 _MOST_TERMS = 32
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])
+#: What the extrema of truth values are.
+_OF_TRUTHS = {"max": "any", "min": "all"}
+#: What leaves a sum and a product as they are.
+_UNITS = {"sum": 0, "prod": 1}
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
 
@@ -127,15 +131,27 @@ def _is_number(argument, value):
     return argument.__class__ in (int, float) and argument == value
 
 
-def _sum(op, args, shape, dtype):
-    """A sum over axes of length 1 moves its argument, no more."""
+def _reduction(op, args, shape, dtype):
+    """Elements are selected, and turned into the dtype of the result, before they are folded; over axes of length 1 they only
+    move.
+    """
     x = args[0]
-    if not isinstance(x, Symbol):
+    if not isinstance(x, Symbol) or x.dtype.kind not in "fib":
         return op, args
+    if dtype == bool and op.name in _OF_TRUTHS:
+        op = registry.get(_OF_TRUTHS[op.name])
     named = dict(zip(op.arguments, args, strict=True))
-    if x.dtype == dtype and x.size == _size(shape) and x.size and named.get("where") is None:
+    where = named.get("where")
+    if where is not None:
+        if op.name not in _UNITS or np.broadcast_shapes(np.shape(where), x.shape) != x.shape:
+            return op, args
+        x, named["where"] = _called("where", where, x, np.full((), _UNITS[op.name], x.dtype)), None
+    if x.dtype != dtype:
+        x = _called("not_equal", x, 0) if dtype == bool else _called("astype", x, dtype)
+    if x.size == _size(shape) and x.size:
         return registry.get("reshape"), (x, shape)
-    return op, args
+    named[op.arguments[0]] = x
+    return op, tuple(named.values())
 
 
 def _size(shape):
@@ -146,4 +162,4 @@ def _size(shape):
 
 
 _CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
-            "sum": _sum, "max": _sum, "min": _sum, "prod": _sum}
+            **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}
