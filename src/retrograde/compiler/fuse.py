@@ -16,6 +16,8 @@ from .trace import PICK
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
+#: What has so many times fewer elements than a value is computed once for many of them.
+_SMALLER = 8
 
 
 #: The kinds of node that are a pass by themselves.
@@ -157,11 +159,27 @@ class Schedule:
                 for node in self.computed_by(step):
                     uses.setdefault(node, set()).add(step)
         tiled = {node for node in uses if node not in self.stored and self.facts.is_tiled(node) and self._cost(node) > _CHEAP}
-        return tiled | {
+        return tiled | self._met_first({
             node for node, steps in uses.items()
             if len(steps) > 1 and node not in self.stored and len({s.stage for s in steps}) > 1
             and self.facts.kind(node) == "elementwise" and self._cost(node) > _CHEAP
-        }
+        })
+
+    def _met_first(self, dear):
+        """Those of some nodes that a later step needs itself, rather than for another one of them."""
+        found = set()
+        for step in self.steps:
+            stack, seen = list(step.roots) if step.kind == "loop" else [], set()
+            while stack:
+                node = stack.pop()
+                if node in seen or (node not in step.roots and self.is_loaded(node, step.stage)):
+                    continue
+                seen.add(node)
+                if node in dear and self._stages[node] < step.stage:
+                    found.add(node)
+                else:
+                    stack.extend(node.inputs)
+        return found
 
     def computed_by(self, step):
         """The nodes whose values the kernel of `step` computes itself."""
@@ -182,7 +200,7 @@ class Schedule:
             if n in seen or n.op is None or (n is not node and n in self.stored):
                 continue
             seen.add(n)
-            if self.facts.kind(n) == "elementwise":
+            if self.facts.kind(n) == "elementwise" and n.size * _SMALLER > node.size:
                 cost += 1 if n.op.name in CHEAP_OPS else _CHEAP + 1
             stack.extend(n.inputs)
         return cost
