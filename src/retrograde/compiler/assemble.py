@@ -23,6 +23,7 @@ from .kinds import scattered
 from .launches import Launch
 from .library_call import LibraryCall
 from .loop_call import LoopCall
+from .panels import panels_of
 from .pools import pooling
 from .repeat import Body, Repeat
 from .repetition import Loop
@@ -48,13 +49,16 @@ def assemble(schedule, boxes, homes):
 
 
 class _Assembler:
-    def __init__(self, schedule, boxes, homes):
+    """`body` is the body of the loop whose steps these are; then `before` are launches to run before its first turn."""
+
+    def __init__(self, schedule, boxes, homes, body=None):
         self._schedule, self._boxes, self._homes, self._constants = schedule, boxes, homes, {}
+        self._body, self.before = body, []
 
     def parts(self, step):
         """What a step becomes."""
         if step.kind == "call":
-            return [self._repeat(step) if isinstance(step.roots[0].op, Loop) else LibraryCall(step.roots[0])]
+            return self._repeat(step) if isinstance(step.roots[0].op, Loop) else [LibraryCall(step.roots[0])]
         if step.nest is not None:
             return [self._nest(step.nest)] if step is step.nest.steps[0] else []
         return getattr(self, f"_{step.kind}")(step)
@@ -66,9 +70,10 @@ class _Assembler:
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
         body = Body(step, self._home)
-        parts = assemble(body.schedule, Boxes(body.schedule), {})
+        inner = _Assembler(body.schedule, Boxes(body.schedule), {}, body)
+        parts = [part for step in body.schedule.steps for part in inner.parts(step)]
         is_native = all([isinstance(part, (Launch, Repeat)) for part in parts])
-        return Repeat(body, parts) if is_native else LoopCall(step)
+        return [*inner.before, Repeat(body, parts)] if is_native else [LoopCall(step)]
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)
@@ -88,7 +93,10 @@ class _Assembler:
             seconds=sum([p.seconds for p in passes]), passes=tuple(passes))
 
     def _loop(self, step, rows=None):
-        plan = plan_loops(self._box(step), host(), rows)
+        return self._looped(step, self._box(step), rows)
+
+    def _looped(self, step, box, rows=None):
+        plan = plan_loops(box, host(), rows)
         unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
@@ -111,9 +119,13 @@ class _Assembler:
 
     def _matmul(self, step):
         node = step.roots[0]
-        buffers, starts, steps = zip(*[self._layout(step, x) for x in node.args], strict=True)
-        problem = _problem(node, *steps)
+        layouts = [self._layout(step, x) for x in node.args]
+        problem = _problem(node, *[steps for _, _, steps in layouts])
         plan = choose(host(), problem)
+        panels = self._packed(layouts[1], problem, plan)
+        if panels is not None:
+            plan, layouts[1] = panels.plan, (panels.scratch, 0, ())
+        buffers, starts, _ = zip(*layouts, strict=True)
         chunks = threads.get_num_threads() if 2 * node.size * problem.k > _SHARED_FLOPS else 1
         size = -(-plan.workspace_bytes // 64) * 64
         unit = unit_of(("product", repr(plan.spec)), lambda module, name: _write_product(module, name, plan.spec), is_final=True)
@@ -121,6 +133,16 @@ class _Assembler:
         slots = (*buffers, self._home(node), Scratch(chunks * size))
         seconds = 2 * node.size * problem.k * _FLOP_SECONDS
         return [Launch(step, unit, unit.name, slots, words, chunks, self._lasts(step), seconds)]
+
+    def _packed(self, layout, problem, plan):
+        """The panels of a product's right matrix, if it stays the same in each turn of the loop; else None."""
+        (buffer, start, steps), body = layout, self._body
+        outside = None if body is None else body.fixed(buffer)
+        panels = None if outside is None else panels_of(host(), problem, plan)
+        if panels is not None:
+            self.before += self._looped(body.step, panels.box(outside, start, steps[-2:]))
+            body.keep(panels.scratch)
+        return panels
 
     def _layout(self, step, node):
         """(buffer, first element, steps per axis) of a node that is a view of memory which a step reads."""

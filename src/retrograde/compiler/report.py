@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from ..core.symbol import Symbol
 from .fuse import reduced_axes
 from .sliding import flops_of, memory_of
+from .table import Scratch
 
 
 @dataclass(frozen=True)
 class Kernel:
     """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows, a
-    library call, or a loop that repeats kernels.
+    library call, the packing of a matrix for a loop, or a loop that repeats kernels.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -98,6 +99,9 @@ def _kernel(number, part, schedule, seconds):
         return Kernel(number, "library", (part.node.op.name,), (), _results(made), _bytes([*read, *made]), 0, 1, (), seconds)
     if part.chunks == 0:
         return _repeat(number, part, seconds)
+    if part.step.kind == "call":
+        nbytes = sum(2 * buffer.nbytes for buffer in part.buffers if isinstance(buffer, Scratch))
+        return Kernel(number, "packing", (), (), (), nbytes, 0, part.chunks, tuple(part.units), seconds)
     steps = [launch.step for launch in part.passes] or [part.step]
     local = steps[0].nest.local if part.passes else ()
     computed = [n for step in steps for n in _computed(schedule, step)]
