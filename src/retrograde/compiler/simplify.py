@@ -6,6 +6,7 @@ from ..core import registry
 from ..core.symbol import Symbol
 from .infer import infer
 from .pieces import tiled
+from .positions import arrays_in, is_array, is_each_row, is_whole, parts_of
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
@@ -117,6 +118,65 @@ def _matmul(op, args, shape, dtype):
     return op, args
 
 
+def _getitem(op, args, shape, dtype):
+    """Elements at positions along one axis, one of each row, or at positions along all of the first axes."""
+    x, parts = args[0], parts_of(args[1], args[0].ndim)
+    axes = [] if parts is None or not isinstance(x, Symbol) else arrays_in(parts)
+    if len(axes) == 1:
+        rest = tuple([slice(None) if is_array(part) else part for part in parts])
+        x = x if is_whole(parts) else _called("getitem", x, rest)
+        return registry.get("take"), (x, parts[axes[0]], axes[0])
+    if not axes or not is_whole(parts):
+        return op, args
+    if is_each_row(parts, x.shape):
+        chosen = _called("take_along_axis", x, _column(parts[1]), 1)
+        return registry.get("reshape"), (chosen, shape)
+    if axes == list(range(len(axes))):
+        lines = _called("reshape", x, (-1, *x.shape[len(axes) :]))
+        return registry.get("take"), (lines, _in_row_major_order(parts[: len(axes)], x.shape), 0)
+    return op, args
+
+
+def _scatter_add(op, args, shape, dtype):
+    """A number added to each row at a position of its own, or lines at positions along all of the first axes."""
+    x, _, index = args
+    parts = parts_of(index, len(shape))
+    axes = [] if parts is None else arrays_in(parts)
+    if not axes or not is_whole(parts) or getattr(x, "dtype", None) != dtype:
+        return op, args
+    if len(axes) == 1:
+        return op, (x, shape, tuple(parts[: axes[0] + 1]))
+    if is_each_row(parts, shape) and x.shape == shape[:1]:
+        places = _column(_from_front(parts[1], shape[1]))
+        is_there = _called("equal", places, np.arange(shape[1], dtype=places.dtype))
+        return registry.get("where"), (is_there, _column(x), np.zeros((), dtype))
+    if axes != list(range(len(axes))):
+        return op, args
+    places = _in_row_major_order(parts[: len(axes)], shape)
+    lines = _called("scatter_add", x, (_size(shape[: len(axes)]), *shape[len(axes) :]), (places,))
+    return registry.get("reshape"), (lines, shape)
+
+
+def _in_row_major_order(positions, shape):
+    """Where elements at `positions` along the first axes of `shape` are in row-major order; checked for each axis."""
+    found = None
+    for part, size in zip(positions, shape, strict=False):
+        part = _called("checked_positions", _called("astype", _from_front(part, size), np.dtype(np.int64)), size)
+        found = part if found is None else _called("add", _called("multiply", found, size), part)
+    return found
+
+
+def _column(x):
+    return x[:, None] if isinstance(x, np.ndarray) else _called("reshape", x, (-1, 1))
+
+
+def _from_front(positions, size):
+    """Positions that are not counted from the end."""
+    if isinstance(positions, np.ndarray):
+        return np.where(positions < 0, positions + size, positions)
+    return _called("where", _called("less", positions, 0), _called("add", positions, size), positions)
+
+
 def _called(name, *args, **named):
     """The symbol of an op with its defaults filled in."""
     op = registry.get(name)
@@ -161,5 +221,5 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
+_CHANGES = {"add": _add, "getitem": _getitem, "scatter_add": _scatter_add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}
