@@ -14,12 +14,13 @@ from .boxes import Boxes
 from .codegen.loop_plan import FLAG, Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.matmul import Problem, choose, generate
+from .codegen.running import RunningPlan, write_running
 from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
 from .codegen.vecmath.elements import ELEMENTS
 from .convolutions import convolution
 from .expression import Expression, Load
-from .kinds import scattered
+from .kinds import RUNNING, scattered
 from .launches import Launch
 from .library_call import LibraryCall
 from .loop_call import LoopCall
@@ -116,6 +117,16 @@ class _Assembler:
         unit = unit_of(plan.key, lambda module, name: write_scatter(module, name, plan))
         slots, seconds = (*buffers, self._home(node), FLAG), (x.size + node.size) * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)]
+
+    def _running(self, step):
+        node = step.roots[0]
+        buffer, _, _ = self._layout(step, node.args[0])
+        axis, dtype = node.args[1] % node.ndim, name_of(node.dtype)
+        plan = RunningPlan(
+            dtype, host().lanes(dtype), *RUNNING[node.op.name], prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]))
+        unit = unit_of(plan.key, lambda module, name: write_running(module, name, plan))
+        seconds = node.size * 10 * _ENTRY_SECONDS
+        return [Launch(step, unit, unit.name, (buffer, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
     def _matmul(self, step):
         node = step.roots[0]

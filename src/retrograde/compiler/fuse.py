@@ -21,7 +21,7 @@ _SMALLER = 8
 
 
 #: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "sliding", "scatter", "call")
+PASSES = ("matmul", "sliding", "scatter", "running", "call")
 
 
 @dataclass(eq=False)
@@ -59,7 +59,7 @@ class Schedule:
             kind = self.facts.kind(node)
             if kind in ("leaf", "reduction", *PASSES) or (kind == "pieces" and len(self.facts.pieces(node)[0]) > FEW):
                 found.add(node)
-            if kind in ("call", "scatter"):
+            if kind in ("call", "scatter", "running"):
                 found.update(node.inputs)
             if kind in ("matmul", "sliding"):
                 found.update(self._read_by_kernel(node, kind))
@@ -73,7 +73,7 @@ class Schedule:
         for node in self.nodes:
             kind = self.facts.kind(node)
             read = [self._available(a, stages) for a in node.inputs] if node.op else []
-            if kind in ("call", "scatter"):
+            if kind in ("call", "scatter", "running"):
                 read = [self._in_memory(a, stages) for a in node.inputs]
             if kind in ("matmul", "sliding"):
                 read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]

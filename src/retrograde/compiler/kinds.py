@@ -13,6 +13,8 @@ from .views import index_map, is_movement
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
 REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", -np.inf), "min": ("minimum", np.inf),
               "any": ("bitwise_or", False), "all": ("bitwise_and", True)}
+#: Running sums and products: the instruction that joins two numbers, and whether they start with the last element.
+RUNNING = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end": ("fadd", True)}
 #: Ops that take the processor about as long as reading a number.
 CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
@@ -31,7 +33,7 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", "sliding" windows, "scatter", the "shared" kernel of several results, or "call" for all that
+        arrays, "gather", "matmul", "sliding" windows, "scatter", "running" sums, the "shared" kernel of several results, or "call" for all that
         has no lowering and runs as a library call.
         """
         if node not in self._kinds:
@@ -93,6 +95,8 @@ def _kind(facts, node):
         return "matmul"
     if op.name == "scatter_add" and scattered(node) is not None:
         return "scatter"
+    if op.name in RUNNING and _is_running(node):
+        return "running"
     if op.name in PIECES and facts.pieces(node) is not None:
         return "pieces"
     if op.name in ("take", "take_along_axis") and _is_gather(node):
@@ -120,6 +124,11 @@ def scattered(node):
     fits = node.dtype.kind == "f" and getattr(x, "dtype", None) == node.dtype
     fits = fits and x.shape == (*shape[:axis], *index[-1].shape, *shape[axis + 1 :])
     return (x, index[-1], axis) if fits else None
+
+
+def _is_running(node):
+    x, axis = node.args[:2]
+    return isinstance(x, Symbol) and axis is not None and x.ndim > 0 and x.dtype == node.dtype and node.dtype.kind == "f"
 
 
 def _is_matrix(argument, dtype):

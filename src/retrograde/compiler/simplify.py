@@ -214,6 +214,15 @@ def _reduction(op, args, shape, dtype):
     return op, tuple(named.values())
 
 
+def _running(op, args, shape, dtype):
+    """Running sums and products are along one axis, of numbers that have the dtype of the result already."""
+    x, axis = args[:2]
+    if not isinstance(x, Symbol):
+        return op, args
+    x = x if x.dtype == dtype else _called("astype", x, dtype)
+    return op, (_called("reshape", x, (-1,)) if axis is None and x.ndim != 1 else x, 0 if axis is None else axis, *args[2:])
+
+
 def _size(shape):
     size = 1
     for n in shape:
@@ -222,4 +231,5 @@ def _size(shape):
 
 
 _CHANGES = {"add": _add, "getitem": _getitem, "scatter_add": _scatter_add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
+            "cumsum": _running, "cumprod": _running,
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}
