@@ -122,8 +122,8 @@ class _Assembler:
         node = step.roots[0]
         buffer, _, _ = self._layout(step, node.args[0])
         axis, dtype = node.args[1] % node.ndim, name_of(node.dtype)
-        plan = RunningPlan(
-            dtype, host().lanes(dtype), *RUNNING[node.op.name], prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]))
+        sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :])
+        plan = RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes)
         unit = unit_of(plan.key, lambda module, name: write_running(module, name, plan))
         seconds = node.size * 10 * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, (buffer, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]

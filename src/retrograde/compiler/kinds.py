@@ -33,8 +33,8 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", "sliding" windows, "scatter", "running" sums, the "shared" kernel of several results, or "call" for all that
-        has no lowering and runs as a library call.
+        arrays, "gather", "matmul", "sliding" windows, "scatter", "running" sums, the "shared" kernel of several results, or
+        "call" for all that has no lowering and runs as a library call.
         """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)

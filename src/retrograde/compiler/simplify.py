@@ -4,9 +4,9 @@ import numpy as np
 
 from ..core import registry
 from ..core.symbol import Symbol
-from .infer import infer
+from .infer import called
 from .pieces import tiled
-from .positions import arrays_in, is_array, is_each_row, is_whole, parts_of
+from .positions import added_at, chosen_at
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
@@ -112,77 +112,10 @@ def _matmul(op, args, shape, dtype):
         return registry.get("multiply"), args
     for known, other, axis in ((x, y, -2), (y, x, -1)) if dtype.kind == "f" and x.dtype == y.dtype else ():
         if isinstance(known, np.ndarray) and isinstance(other, Symbol) and known.ndim > 1 and is_uniform(known):
-            total = _called("sum", other, axis=axis, keepdims=True)
-            scaled = total if _is_number(known, 1) else _called("multiply", total, float(known.reshape(-1)[0]))
+            total = called("sum", other, axis=axis, keepdims=True)
+            scaled = total if _is_number(known, 1) else called("multiply", total, float(known.reshape(-1)[0]))
             return registry.get("broadcast_to"), (scaled, shape)
     return op, args
-
-
-def _getitem(op, args, shape, dtype):
-    """Elements at positions along one axis, one of each row, or at positions along all of the first axes."""
-    x, parts = args[0], parts_of(args[1], args[0].ndim)
-    axes = [] if parts is None or not isinstance(x, Symbol) else arrays_in(parts)
-    if len(axes) == 1:
-        rest = tuple([slice(None) if is_array(part) else part for part in parts])
-        x = x if is_whole(parts) else _called("getitem", x, rest)
-        return registry.get("take"), (x, parts[axes[0]], axes[0])
-    if not axes or not is_whole(parts):
-        return op, args
-    if is_each_row(parts, x.shape):
-        chosen = _called("take_along_axis", x, _column(parts[1]), 1)
-        return registry.get("reshape"), (chosen, shape)
-    if axes == list(range(len(axes))):
-        lines = _called("reshape", x, (-1, *x.shape[len(axes) :]))
-        return registry.get("take"), (lines, _in_row_major_order(parts[: len(axes)], x.shape), 0)
-    return op, args
-
-
-def _scatter_add(op, args, shape, dtype):
-    """A number added to each row at a position of its own, or lines at positions along all of the first axes."""
-    x, _, index = args
-    parts = parts_of(index, len(shape))
-    axes = [] if parts is None else arrays_in(parts)
-    if not axes or not is_whole(parts) or getattr(x, "dtype", None) != dtype:
-        return op, args
-    if len(axes) == 1:
-        return op, (x, shape, tuple(parts[: axes[0] + 1]))
-    if is_each_row(parts, shape) and x.shape == shape[:1]:
-        places = _column(_from_front(parts[1], shape[1]))
-        is_there = _called("equal", places, np.arange(shape[1], dtype=places.dtype))
-        return registry.get("where"), (is_there, _column(x), np.zeros((), dtype))
-    if axes != list(range(len(axes))):
-        return op, args
-    places = _in_row_major_order(parts[: len(axes)], shape)
-    lines = _called("scatter_add", x, (_size(shape[: len(axes)]), *shape[len(axes) :]), (places,))
-    return registry.get("reshape"), (lines, shape)
-
-
-def _in_row_major_order(positions, shape):
-    """Where elements at `positions` along the first axes of `shape` are in row-major order; checked for each axis."""
-    found = None
-    for part, size in zip(positions, shape, strict=False):
-        part = _called("checked_positions", _called("astype", _from_front(part, size), np.dtype(np.int64)), size)
-        found = part if found is None else _called("add", _called("multiply", found, size), part)
-    return found
-
-
-def _column(x):
-    return x[:, None] if isinstance(x, np.ndarray) else _called("reshape", x, (-1, 1))
-
-
-def _from_front(positions, size):
-    """Positions that are not counted from the end."""
-    if isinstance(positions, np.ndarray):
-        return np.where(positions < 0, positions + size, positions)
-    return _called("where", _called("less", positions, 0), _called("add", positions, size), positions)
-
-
-def _called(name, *args, **named):
-    """The symbol of an op with its defaults filled in."""
-    op = registry.get(name)
-    defaults = dict(zip(op.arguments[::-1], (op.kernel.__defaults__ or ())[::-1], strict=False))
-    args = (*args, *[{**defaults, **named}[name] for name in op.arguments[len(args) :]])
-    return Symbol(op, args, *infer(op, args))
 
 
 def _is_number(argument, value):
@@ -198,29 +131,29 @@ def _reduction(op, args, shape, dtype):
     x = args[0]
     if not isinstance(x, Symbol) or x.dtype.kind not in "fib":
         return op, args
-    if dtype == bool and op.name in _OF_TRUTHS:
+    if dtype.kind == "b" and op.name in _OF_TRUTHS:
         op = registry.get(_OF_TRUTHS[op.name])
     named = dict(zip(op.arguments, args, strict=True))
     where = named.get("where")
     if where is not None:
         if op.name not in _UNITS or np.broadcast_shapes(np.shape(where), x.shape) != x.shape:
             return op, args
-        x, named["where"] = _called("where", where, x, np.full((), _UNITS[op.name], x.dtype)), None
+        x, named["where"] = called("where", where, x, np.full((), _UNITS[op.name], x.dtype)), None
     if x.dtype != dtype:
-        x = _called("not_equal", x, 0) if dtype == bool else _called("astype", x, dtype)
+        x = called("not_equal", x, 0) if dtype.kind == "b" else called("astype", x, dtype)
     if x.size == _size(shape) and x.size:
         return registry.get("reshape"), (x, shape)
     named[op.arguments[0]] = x
     return op, tuple(named.values())
 
 
-def _running(op, args, shape, dtype):
+def _running(op, args, _, dtype):
     """Running sums and products are along one axis, of numbers that have the dtype of the result already."""
     x, axis = args[:2]
     if not isinstance(x, Symbol):
         return op, args
-    x = x if x.dtype == dtype else _called("astype", x, dtype)
-    return op, (_called("reshape", x, (-1,)) if axis is None and x.ndim != 1 else x, 0 if axis is None else axis, *args[2:])
+    x = x if x.dtype == dtype else called("astype", x, dtype)
+    return op, (called("reshape", x, (-1,)) if axis is None and x.ndim != 1 else x, 0 if axis is None else axis, *args[2:])
 
 
 def _size(shape):
@@ -230,6 +163,6 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"add": _add, "getitem": _getitem, "scatter_add": _scatter_add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
-            "cumsum": _running, "cumprod": _running,
+_CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
+            "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

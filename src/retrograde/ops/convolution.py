@@ -27,7 +27,7 @@ def _met(x, stride):
     return reshape(x, (*x.shape[:2], -1)), tuple(x.shape[2:])
 
 
-def _product(x, weight, bias, stride, padding, dilation, groups):
+def _product(x, weight, bias, stride, padding, _, groups):
     """`conv2d` of a kernel of one tap as a matrix product."""
     if not _is_pointwise(x, weight, weight.shape, padding, groups):
         return NotImplemented
@@ -36,14 +36,14 @@ def _product(x, weight, bias, stride, padding, dilation, groups):
     return reshape(z if bias is None else z + reshape(bias, (-1, 1)), (*z.shape[:2], *size))
 
 
-def _product_to_input(x, weight, shape, stride, padding, dilation, groups):
+def _product_to_input(x, weight, shape, stride, padding, _, groups):
     """`conv2d_input` of a kernel of one tap as a matrix product; with a stride there are pixels between."""
     if not _is_pointwise(x, weight, weight.shape, padding, groups) or pair(stride, "stride", 1) != (1, 1):
         return NotImplemented
     return reshape(matmul(transpose(reshape(weight, weight.shape[:2])), _met(x, 1)[0]), tuple(shape))
 
 
-def _product_to_weight(x, y, shape, stride, padding, dilation, groups):
+def _product_to_weight(x, y, shape, stride, padding, _, groups):
     """`conv2d_weight` of a kernel of one tap: a matrix product for each image, or one of all, whichever moves fewer numbers."""
     if not _is_pointwise(x, y, shape, padding, groups):
         return NotImplemented
@@ -104,7 +104,8 @@ conv2d_input.defvjp(
 
 @contraction(samples=(call((2, 2, 5, 4), (2, 3, 3, 3), shape=(3, 2, 3, 2)),
                       call((1, 2, 6, 6), (1, 2, 3, 3), shape=(2, 1, 3, 3), stride=2, padding=1, groups=2),
-                      call((2, 2, 3, 3), (2, 3, 2, 2), shape=(3, 2, 1, 1), stride=2), call((3, 4, 1, 2), (3, 5, 1, 2), shape=(5, 4, 1, 1))),
+                      call((2, 2, 3, 3), (2, 3, 2, 2), shape=(3, 2, 1, 1), stride=2),
+                      call((3, 4, 1, 2), (3, 5, 1, 2), shape=(5, 4, 1, 1))),
              expansion=_product_to_weight)
 def conv2d_weight(x, y, /, shape, stride=1, padding=0, dilation=1, groups=1):
     r"""The transpose of `conv2d` in its second operand: sums over positions of input `x` times output `y`, per tap.
