@@ -32,22 +32,22 @@ def test_values_and_gradients_of_a_loop_are_the_eager_ones(rows, width, dtype):
 def test_a_matrix_from_outside_is_packed_before_the_first_turn():
     step = rg.jit(lambda x, w: _walked(x, w)[0])
     step(_drawn(32, 128), _drawn(128, 128))
-    assert _kinds(step).count("packing") == 1
-    assert _kinds(step).index("packing") < _kinds(step).index("repeat")
+    assert _kinds(step).count("pack") == 1
+    assert _kinds(step).index("pack") < _kinds(step).index("repeat")
 
 
 def test_a_matrix_that_changes_from_turn_to_turn_is_not():
     x, weights = _drawn(32, 64), _drawn(3, 64, 64)
     step = rg.jit(lambda x, ws: rg.scan(lambda h, w: (h @ w, None), x, ws)[0])
     np.testing.assert_allclose(np.asarray(step(x, weights)), x @ weights[0] @ weights[1] @ weights[2])
-    assert "packing" not in _kinds(step)
+    assert "pack" not in _kinds(step)
 
 
 def test_a_carried_matrix_is_not_packed_beforehand():
     step = rg.jit(lambda w: rg.scan(lambda h, _: (h @ h, None), w, length=3)[0])
     weight = _drawn(64, 64) / 8
     np.testing.assert_allclose(np.asarray(step(weight)), np.linalg.matrix_power(weight, 8), rtol=1e-9, atol=1e-12)
-    assert "packing" not in _kinds(step)
+    assert "pack" not in _kinds(step)
 
 
 def test_a_loop_inside_a_loop_packs_its_matrix_in_each_turn():
@@ -68,7 +68,7 @@ def test_a_loop_that_python_runs_multiplies_by_the_matrix_itself():
 
     step = rg.jit(function)
     np.testing.assert_allclose(np.asarray(step(x, weight)), np.asarray(function(rg.tensor(x), rg.tensor(weight))), rtol=1e-9, atol=1e-12)
-    assert "packing" not in _kinds(step)
+    assert "pack" not in _kinds(step)
 
 
 def test_the_number_of_turns_may_be_known_only_when_it_runs():

@@ -27,7 +27,7 @@ class NativeProgram(Program):
 
     def __init__(self, inputs, state, results, updates, held=()):
         super().__init__(inputs, state, results, updates, held)
-        self.parts = assemble(self.schedule, self.boxes, self.homes)
+        self.parts = assemble(self.schedule, self.passes, self.homes)
         self.launches = [part for part in self.parts if isinstance(part, _NATIVE)]
         threads.runner()
         library().load([unit for launch in self.launches for unit in launch.units])

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..core.symbol import Symbol
-from .boxes import Boxes
 from .fuse import Schedule
 from .lower import lower
-from .nests import nested
+from .nesting import nested
+from .passes import Passes
 from .plan import Arena, homes, lifetimes, updates_last
 from .report import explained_program, measured
 
@@ -34,8 +34,8 @@ class Program:
         self.updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
         self.schedule.steps = updates_last(self.schedule, self.updates)
-        self.boxes = Boxes(self.schedule)
-        nested(self.schedule, self.boxes, {node for node in lowered if isinstance(node, Symbol)})
+        self.passes = Passes(self.schedule)
+        nested(self.schedule, self.passes, {node for node in lowered if isinstance(node, Symbol)})
         self.homes = homes(self.schedule, self.updates, lowered)
         self.state_arrays = [None] * len(self.state)
         self.parts, self.fixed, self.latest = [], {}, {}
