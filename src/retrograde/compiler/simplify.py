@@ -86,7 +86,9 @@ def _multiply(op, args, shape, dtype):
 def _add(op, args, shape, dtype):
     """Parts that are each laid into zeros, and fill them together, are put beside each other."""
     terms, stack = [], list(args)
-    while stack and len(terms) < _MOST_TERMS:
+    for _ in range(2 * _MOST_TERMS):
+        if not stack:
+            break
         x = stack.pop()
         name = x.op.name if isinstance(x, Symbol) and x.op is not None else ""
         if name not in ("add", "scatter_add") or (x.shape, x.dtype) != (shape, dtype):
