@@ -67,6 +67,22 @@ def test_gradients_of_parts_that_fill_the_whole_are_not_added_to_zeros(name):
     assert "concatenate" in ops or "stack" in ops
 
 
+WEIGHT = np.random.default_rng(1).standard_normal((128, 32))
+ROWS = {
+    "beside each other": lambda x: rg.softmax(rg.concatenate([rg.tanh(x), rg.sin(x)], axis=1), axis=1),
+    "below each other": lambda x: rg.softmax(rg.concatenate([rg.tanh(x), rg.sin(x)], axis=0), axis=1) @ WEIGHT[:64],
+    "stacked": lambda x: rg.softmax(rg.stack([rg.tanh(x), rg.sin(x)], axis=1).reshape(1000, 128) @ WEIGHT, axis=1),
+    "cut": lambda x: rg.softmax(x[:, :32] * x[:, 32:], axis=1) @ WEIGHT[:32],
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_parts_are_written_in_passes_that_take_turns_as_well(name):
+    x = rg.tensor(np.random.default_rng(2).standard_normal((1000, 64)))
+    for function in (ROWS[name], _slope(ROWS[name])):
+        np.testing.assert_allclose(_compiled(function, x)[0], np.asarray(function(x)), rtol=1e-9, atol=1e-12)
+
+
 def test_many_arrays_are_joined_by_a_kernel():
     assert "library" not in [k.kind for k in _explained(JOINS["many"]).kernels]
 
