@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from ..core.symbol import Symbol
 from .kinds import CHEAP_OPS, Facts
 from .pieces import FEW
+from .recorder import AFTER, PICK
 from .repetition import Loop
 from .sliding import memory_of
-from .trace import PICK
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
-#: What has so many times fewer elements than a value is computed once for many of them.
-_SMALLER = 8
-
+#: What has so many times fewer numbers than what it is for is computed far less often.
+_FEW = 8
 
 #: The kinds of node that are a pass by themselves.
 PASSES = ("matmul", "sliding", "scatter", "running", "call")
@@ -200,10 +199,19 @@ class Schedule:
             if n in seen or n.op is None or (n is not node and n in self.stored):
                 continue
             seen.add(n)
-            if self.facts.kind(n) == "elementwise" and n.size * _SMALLER > node.size:
-                cost += 1 if n.op.name in CHEAP_OPS else _CHEAP + 1
+            cost += self.weight(n, node, _CHEAP + 1)
             stack.extend(n.inputs)
         return cost
+
+    def weight(self, node, whole, dear):
+        """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
+        if self.facts.kind(node) != "elementwise" or node.op is AFTER or node.size * _FEW <= whole.size:
+            return 0
+        return 1 if node.op.name in CHEAP_OPS else dear
+
+    def stage(self, node):
+        """How many passes must be over before a node can be computed."""
+        return self._stages[node]
 
 
 def _with_shared_passes(steps):

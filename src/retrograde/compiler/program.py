@@ -8,6 +8,7 @@ from .lower import lower
 from .nesting import nested
 from .passes import Passes
 from .plan import Arena, homes, lifetimes, updates_last
+from .recompute import recomputed
 from .report import explained_program, measured
 
 #: Results up to this many bytes lie in the program's memory and are copied out; larger ones are given out as they are.
@@ -27,7 +28,7 @@ class Program:
     """
 
     def __init__(self, inputs, state, results, updates, held=()):
-        lowered = lower([*results, *[node for _, node in updates], *held])
+        lowered = recomputed(lower([*results, *[node for _, node in updates], *held]))
         self.inputs, self.state = list(inputs), list(state)
         self.results = lowered[: len(results)]
         self.held_nodes = lowered[len(results) + len(updates) :]
