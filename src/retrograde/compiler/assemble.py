@@ -10,24 +10,25 @@ from ..dtypes import name_of
 from . import threads
 from .codegen.loop_plan import FLAG, Rows, plan_loops
 from .codegen.loops import write_loops
+from .codegen.running import RunningPlan, write_running
 from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
 from .convolutions import convolution
 from .expression import Load
-from .kinds import scattered
+from .kinds import RUNNING, scattered
 from .launches import Launch
 from .library_call import LibraryCall
 from .loop_call import LoopCall
 from .passes import Passes
 from .pools import pooling
-from .products import product_launch, rows_launches
+from .products import packed_launches, packs_matrix, product_launch, rows_launches
 from .repeat import Body, Repeat
 from .repetition import Loop
 from .sliding import is_convolution
 from .table import Scratch
 from .units import unit_of
 
-#: What one thread takes for one element of an entry of a loop; rough.
+#: What one thread takes for one cheap entry of a loop; rough.
 _ENTRY_SECONDS = 1e-10
 
 
@@ -42,13 +43,16 @@ def assemble(schedule, passes, homes):
 
 
 class _Assembler:
-    def __init__(self, schedule, passes, homes):
+    """`body` is the body of the loop whose steps these are; then `before` are launches to run before its first turn."""
+
+    def __init__(self, schedule, passes, homes, body=None):
         self._schedule, self._passes, self._homes = schedule, passes, homes
+        self._body, self.before = body, []
 
     def parts(self, step):
         """What a step becomes."""
         if step.kind == "call":
-            return [self._repeat(step) if isinstance(step.roots[0].op, Loop) else LibraryCall(step.roots[0])]
+            return self._repeat(step) if isinstance(step.roots[0].op, Loop) else [LibraryCall(step.roots[0])]
         if step.nest is not None:
             return self._nest(step.nest) if step is step.nest.steps[0] else []
         return getattr(self, f"_{step.kind}")(step)
@@ -60,9 +64,10 @@ class _Assembler:
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
         body = Body(step, self._home)
-        parts = assemble(body.schedule, Passes(body.schedule), {})
+        inner = _Assembler(body.schedule, Passes(body.schedule), {}, body)
+        parts = [part for step in body.schedule.steps for part in inner.parts(step)]
         is_native = all([isinstance(part, (Launch, Repeat)) for part in parts])
-        return Repeat(body, parts) if is_native else LoopCall(step)
+        return [*inner.before, Repeat(body, parts)] if is_native else [LoopCall(step)]
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)
@@ -92,7 +97,7 @@ class _Assembler:
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
-        seconds = plan.box.size * len(plan.box.entries) * _ENTRY_SECONDS
+        seconds = plan.box.work * _ENTRY_SECONDS
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step), seconds)
         if not plan.partials:
             return [launch]
@@ -109,8 +114,25 @@ class _Assembler:
         slots, seconds = (*buffers, self._home(node), FLAG), (x.size + node.size) * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)]
 
+    def _running(self, step):
+        node = step.roots[0]
+        buffer, _, _ = self._layout(step, node.args[0])
+        axis, dtype = node.args[1] % node.ndim, name_of(node.dtype)
+        sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :])
+        plan = RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes)
+        unit = unit_of(plan.key, lambda module, name: write_running(module, name, plan))
+        seconds = node.size * 10 * _ENTRY_SECONDS
+        return [Launch(step, unit, unit.name, (buffer, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
+
     def _matmul(self, step):
-        return [product_launch(step, self._passes.product(step), self._home, self._lasts(step))]
+        product, body = self._passes.product(step), self._body
+        matrix = None if body is None else body.fixed(product.b[0])
+        if matrix is None or not packs_matrix(product.problem):
+            return [product_launch(step, product, self._home, self._lasts(step))]
+        packing, launch = packed_launches(step, product, self._home, body.step, matrix)
+        self.before.append(packing)
+        body.keep(packing.buffers[-1])
+        return [launch]
 
     def _layout(self, step, node):
         """(where the memory is, first element, steps per axis) of a node that is a view of memory which a step reads."""

@@ -8,20 +8,19 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
-from .kinds import Facts
+from .kinds import CHEAP_OPS, Facts
+from .pieces import FEW
 from .recorder import AFTER, PICK
 from .repetition import Loop
 from .sliding import memory_of
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
-_CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
-                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
 #: What has so many times fewer numbers than what it is for is computed far less often.
 _FEW = 8
 
 #: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "sliding", "scatter", "call")
+PASSES = ("matmul", "sliding", "scatter", "running", "call")
 
 
 @dataclass(eq=False)
@@ -57,9 +56,9 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind in ("leaf", "reduction", *PASSES):
+            if kind in ("leaf", "reduction", *PASSES) or (kind == "pieces" and len(self.facts.pieces(node)[0]) > FEW):
                 found.add(node)
-            if kind in ("call", "scatter"):
+            if kind in ("call", "scatter", "running"):
                 found.update(node.inputs)
             if kind in ("matmul", "sliding"):
                 found.update(self._read_by_kernel(node, kind))
@@ -73,7 +72,7 @@ class Schedule:
         for node in self.nodes:
             kind = self.facts.kind(node)
             read = [self._available(a, stages) for a in node.inputs] if node.op else []
-            if kind in ("call", "scatter"):
+            if kind in ("call", "scatter", "running"):
                 read = [self._in_memory(a, stages) for a in node.inputs]
             if kind in ("matmul", "sliding"):
                 read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
@@ -88,8 +87,11 @@ class Schedule:
 
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
-        kind = self.facts.kind(node)
-        return stages[node] + 1 if kind in ("reduction", *PASSES) else stages[node]
+        return stages[node] + 1 if self._is_apart(node) else stages[node]
+
+    def _is_apart(self, node):
+        """Whether a node is found in memory only, once the pass that makes it is over."""
+        return self.facts.kind(node) in ("reduction", *PASSES) or (node in self.stored and self.facts.is_tiled(node))
 
     def _in_memory(self, node, stages):
         return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
@@ -111,6 +113,8 @@ class Schedule:
         return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
 
     def _domain(self, node):
+        if self.facts.is_tiled(node):
+            return self.facts.pieces(node)[0][0].source.shape, ()
         if self.facts.kind(node) != "reduction":
             return node.shape, ()
         source = node.args[0]
@@ -120,8 +124,7 @@ class Schedule:
         """Whether a kernel of `stage` reads `node` from memory rather than computing it."""
         if node not in self.stored:
             return False
-        kind = self.facts.kind(node)
-        return kind in ("leaf", "reduction", *PASSES) or self._stages[node] < stage
+        return self.facts.kind(node) == "leaf" or self._is_apart(node) or self._stages[node] < stage
 
     def read_by(self, step):
         """The stored nodes that a step reads."""
@@ -146,17 +149,36 @@ class Schedule:
         return found
 
     def _dear_and_shared(self):
-        """Nodes that several steps would compute, and that are too dear for that."""
+        """Nodes that several steps would compute, and that are too dear for that; so are tiles, each of which would be computed
+        at every place of the whole.
+        """
         uses = {}
         for step in self.steps:
             if step.kind == "loop":
                 for node in self.computed_by(step):
                     uses.setdefault(node, set()).add(step)
-        return {
+        tiled = {node for node in uses if node not in self.stored and self.facts.is_tiled(node) and self._cost(node) > _CHEAP}
+        return tiled | self._met_first({
             node for node, steps in uses.items()
             if len(steps) > 1 and node not in self.stored and len({s.stage for s in steps}) > 1
             and self.facts.kind(node) == "elementwise" and self._cost(node) > _CHEAP
-        }
+        })
+
+    def _met_first(self, dear):
+        """Those of some nodes that a later step needs itself, rather than for another one of them."""
+        found = set()
+        for step in self.steps:
+            stack, seen = list(step.roots) if step.kind == "loop" else [], set()
+            while stack:
+                node = stack.pop()
+                if node in seen or (node not in step.roots and self.is_loaded(node, step.stage)):
+                    continue
+                seen.add(node)
+                if node in dear and self._stages[node] < step.stage:
+                    found.add(node)
+                else:
+                    stack.extend(node.inputs)
+        return found
 
     def computed_by(self, step):
         """The nodes whose values the kernel of `step` computes itself."""
@@ -185,7 +207,7 @@ class Schedule:
         """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
         if self.facts.kind(node) != "elementwise" or node.op is AFTER or node.size * _FEW <= whole.size:
             return 0
-        return 1 if node.op.name in _CHEAP_OPS else dear
+        return 1 if node.op.name in CHEAP_OPS else dear
 
     def stage(self, node):
         """How many passes must be over before a node can be computed."""

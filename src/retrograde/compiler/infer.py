@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..core import registry
 from ..core.symbol import Symbol
 
 
@@ -53,3 +54,11 @@ def _scalar_dtype(op, keys):
 def _asked(op, keys):
     arrays = [np.ones((), k) if isinstance(k, np.dtype) else k[1] for k in keys]
     return np.asarray(op.kernel(*arrays)).dtype
+
+
+def called(name, *args, **named):
+    """The symbol of an op with its defaults filled in."""
+    op = registry.get(name)
+    defaults = dict(zip(op.arguments[::-1], (op.kernel.__defaults__ or ())[::-1], strict=False))
+    args = (*args, *[{**defaults, **named}[name] for name in op.arguments[len(args) :]])
+    return Symbol(op, args, *infer(op, args))

@@ -1,15 +1,23 @@
 """Kinds: what the compiler can do with a node."""
 
+import numpy as np
+
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
-from .pieces import PIECES
+from .pieces import PIECES, are_tiles
 from .recorder import AFTER, PICK
 from .sliding import is_shared, is_sliding
 from .views import index_map, is_movement
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
-REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", "-inf"), "min": ("minimum", "inf")}
+REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", -np.inf), "min": ("minimum", np.inf),
+              "any": ("bitwise_or", False), "all": ("bitwise_and", True)}
+#: Running sums and products: the instruction that joins two numbers, and whether they start with the last element.
+RUNNING = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end": ("fadd", True)}
+#: Ops that take the processor about as long as reading a number.
+CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
+                       "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
@@ -25,8 +33,8 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", "sliding" windows, "scatter", the "shared" kernel of several results, or "call" for all that
-        has no lowering and runs as a library call.
+        arrays, "gather", "matmul", "sliding" windows, "scatter", "running" sums, the "shared" kernel of several results, or
+        "call" for all that has no lowering and runs as a library call.
         """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)
@@ -43,6 +51,10 @@ class Facts:
         if node not in self._pieces:
             self._pieces[node] = PIECES[node.op.name](node)
         return self._pieces[node]
+
+    def is_tiled(self, node):
+        """Whether arrays of one shape fill a node, which are then written where they stand in it."""
+        return node.op is not None and self.kind(node) == "pieces" and are_tiles(node, self.pieces(node)[0])
 
     @staticmethod
     def gather(node):
@@ -85,6 +97,8 @@ def _kind(facts, node):
         return "matmul"
     if op.name == "scatter_add" and scattered(node) is not None:
         return "scatter"
+    if op.name in RUNNING and _is_running(node):
+        return "running"
     if op.name in PIECES and facts.pieces(node) is not None:
         return "pieces"
     if op.name in ("take", "take_along_axis") and _is_gather(node):
@@ -112,6 +126,11 @@ def scattered(node):
     fits = node.dtype.kind == "f" and getattr(x, "dtype", None) == node.dtype
     fits = fits and x.shape == (*shape[:axis], *index[-1].shape, *shape[axis + 1 :])
     return (x, index[-1], axis) if fits else None
+
+
+def _is_running(node):
+    x, axis = node.args[:2]
+    return isinstance(x, Symbol) and axis is not None and x.ndim > 0 and x.dtype == node.dtype and node.dtype.kind == "f"
 
 
 def _is_matrix(argument, dtype):
@@ -151,7 +170,16 @@ def _dtypes(node):
             yield a.dtype
 
 
+def start_of(name, dtype):
+    """Where a reduction over numbers of `dtype` starts, as a number of Python's."""
+    start = REDUCTIONS[name][1]
+    if np.dtype(dtype).kind == "f":
+        return float(start)
+    limits = np.iinfo(dtype) if np.isinf(start) else None
+    return int(start) if limits is None else limits.max if start > 0 else limits.min
+
+
 def _is_plain_reduction(node):
-    named = dict(zip(node.op.arguments, node.args, strict=True))
-    floats = node.dtype.kind == "f" and node.args[0].dtype == node.dtype
-    return floats and named.get("where") is None and node.args[0].size > 0
+    named, x = dict(zip(node.op.arguments, node.args, strict=True)), node.args[0]
+    kinds = "b" if node.op.name in ("any", "all") else "fi"
+    return x.dtype == node.dtype and node.dtype.kind in kinds and named.get("where") is None and x.size > 0

@@ -108,15 +108,16 @@ def _strangers_of_loops(box, rows):
     if merged.order(vector)[0] != 0 or merged.lengths[0] != rows or merged.is_folded_in_parts(vector) != merged.is_reduced[0]:
         return None
     loads = [entry for entry in merged.entries if isinstance(entry, Load)]
-    return {id(load.buffer) for load in loads if not _is_in_row(load, merged.lengths, load.buffer.size // rows)}
+    stores = [store for store in merged.stores if store.combine is None]
+    return {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, part.buffer.size // rows)}
 
 
-def _is_in_row(load, lengths, size):
-    """Whether a load finds in each round of the first loop one of the `size` elements that belong to it."""
-    reach = [step * (n - 1) for step, n in zip(load.steps[1:], lengths[1:], strict=True)]
-    reach += [stride * (count - 1) for _, stride, count in load.chosen]
-    low, high = load.start + sum([min(r, 0) for r in reach]), load.start + sum([max(r, 0) for r in reach])
-    return load.steps[0] == size and low >= 0 and high < size
+def _is_in_row(part, lengths, size):
+    """Whether a load or a store meets in each round of the first loop one of the `size` elements that belong to it."""
+    reach = [step * (n - 1) for step, n in zip(part.steps[1:], lengths[1:], strict=True)]
+    reach += [stride * (count - 1) for _, stride, count in getattr(part, "chosen", ())]
+    low, high = part.start + sum([min(r, 0) for r in reach]), part.start + sum([max(r, 0) for r in reach])
+    return part.steps[0] == size and low >= 0 and high < size
 
 
 @dataclass(eq=False)

@@ -7,8 +7,10 @@ import numpy as np
 from ..core.symbol import Symbol
 from .views import index_map
 
-#: A result of more pieces is cheaper to copy together than to compute where it is needed.
-_MOST = 4
+#: A result of more pieces is cheaper to lay together in memory than to compute where it is needed.
+FEW = 4
+#: A result of more pieces is copied together by NumPy.
+_MOST = 32
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,52 @@ class Piece:
     fixed: tuple = ()
 
 
+def are_tiles(node, pieces):
+    """Whether several arrays of one shape fill a node, so that they can be written where they stand in it."""
+    return node.op.name in ("concatenate", "stack") and len(pieces) > 1 and len({piece.source.shape for piece in pieces}) == 1
+
+
+def tiled(terms, shape):
+    """("concatenate" or "stack", arrays in order, axis) for what the sum of `terms` is, nodes that each lay an array into zeros
+    of `shape`; None where these arrays do not fill it, side by side along one axis.
+    """
+    found = [_added(term) for term in terms]
+    if any([pieces is None for pieces in found]):
+        return None
+    pieces = [piece for (piece,), _ in found]
+    moved = {(i, axis[0]) for piece in pieces for i, axis in enumerate(piece.axes) if axis is not None}
+    if any([axis is None or axis[2] != 1 for piece in pieces for axis in piece.axes]):
+        return None
+    if all([piece.fixed for piece in pieces]):
+        return _stack_of(pieces, moved, shape)
+    return None if any([piece.fixed for piece in pieces]) else _row_of(pieces, shape)
+
+
+def _stack_of(pieces, moved, shape):
+    """As `tiled`, for arrays without the axis along which they stand."""
+    axes = {axis for piece in pieces for axis, _ in piece.fixed}
+    axis = min(axes)
+    others = [i for i in range(len(shape)) if i != axis]
+    pieces = sorted(pieces, key=lambda piece: piece.fixed)
+    is_full = len(axes) == 1 and [piece.fixed[0][1] for piece in pieces] == list(range(shape[axis]))
+    is_plain = moved == set(enumerate(others)) and all([len(piece.fixed) == 1 for piece in pieces])
+    return ("stack", [piece.source for piece in pieces], axis) if is_full and is_plain else None
+
+
+def _row_of(pieces, shape):
+    """As `tiled`, for arrays with the axis along which they stand."""
+    cut = {axis for piece in pieces for axis, n in enumerate(shape) if piece.source.shape[axis] != n}
+    if len(cut) != 1 or any([axis[0] != i for piece in pieces for i, axis in enumerate(piece.axes)]):
+        return None
+    (axis,), at = cut, 0
+    pieces = sorted(pieces, key=lambda piece: piece.axes[axis][1])
+    for piece in pieces:
+        if piece.axes[axis][1] != at:
+            return None
+        at += piece.source.shape[axis]
+    return ("concatenate", [piece.source for piece in pieces], axis) if at == shape[axis] else None
+
+
 def _padded(node):
     source, widths, value = node.args
     if not isinstance(source, Symbol) or not isinstance(value, (int, float)):
@@ -35,7 +83,9 @@ def _padded(node):
 
 def _concatenated(node):
     parts, axis = node.args
-    if axis is None or len(parts) > _MOST or not all(hasattr(part, "shape") for part in parts):
+    if axis is None or not all(hasattr(part, "shape") for part in parts):
+        return None
+    if len(parts) > (_MOST if len({part.shape for part in parts}) == 1 else FEW):
         return None
     axis, at, found = axis % node.ndim, 0, []
     for part in parts:

@@ -18,12 +18,33 @@ _FLOP_SECONDS, _BYTE_SECONDS = 1.5e-11, 2e-10
 
 def product_launch(step, product, home, lasts):
     """The launch of a whole product; `home(buffer)` is where a buffer lives."""
+    return _launch(step, product, choose(host(), product.problem), product.b, home, lasts)
+
+
+def packs_matrix(problem):
+    """Whether a product first packs its second operand, so that this had better be done once for several products by it."""
+    spec = choose(host(), problem).spec
+    is_plain = not problem.batch and problem.c == (problem.n, 1)
+    return is_plain and spec.kind == "tiles" and not spec.is_swapped and spec.b_layout != "direct"
+
+
+def packed_launches(step, product, home, outer, matrix):
+    """The launches of a product in the body of a loop, the step `outer`, by a matrix that is the same in each turn: the one that
+    packs `matrix`, what that is outside, before the loop, and the product itself.
+    """
+    packing, (plan,) = choose_panels(host(), product.problem, (product.problem.m,))
+    panels = Scratch(packing.panel_bytes)
+    before = _packed(outer, packing, lambda buffer: buffer, (matrix, product.b[1]), panels)
+    return before, _launch(step, product, plan, (panels, 0), home, False)
+
+
+def _launch(step, product, plan, matrix, home, lasts):
+    """The launch of a whole product with the second operand where `matrix` says."""
     problem, node = product.problem, step.roots[0]
-    plan = choose(host(), problem)
     chunks = threads.get_num_threads() if problem.flops > _SHARED_FLOPS else 1
     size = _aligned(plan.workspace_bytes)
     unit = unit_of(("product", repr(plan.spec)), lambda module, name: write_product(module, name, plan.spec), is_final=True)
-    (a, a_start), (b, b_start) = product.a, product.b
+    (a, a_start), (b, b_start) = product.a, matrix
     words = (a_start, b_start, 0, size, *plan.descriptor(chunks))
     slots = (home(a), home(b), home(node), Scratch(chunks * size))
     return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * _FLOP_SECONDS)

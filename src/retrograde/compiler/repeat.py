@@ -95,6 +95,15 @@ class Body:
         self._kept.append(out)
         self.copies.append((target, out, nbytes))
 
+    def fixed(self, buffer):
+        """What lies outside in the place of a buffer that is the same in each turn; None for others."""
+        found, _, step, *_ = self.places.get(id(buffer), (None, 0, 1))
+        return found if step == 0 else None
+
+    def keep(self, scratch):
+        """Let memory that is filled before the first turn stay as it is."""
+        self._place(scratch, (scratch, 0, 0, 0, _ALL))
+
     def _outside(self, operand):
         return self.home(operand) if isinstance(operand, Symbol) else np.ascontiguousarray(operand)
 
@@ -141,7 +150,7 @@ class Repeat:
         numbers = {id(step): i for i, step in enumerate(body.schedule.steps)}
         for launch in self.launches:
             for buffer in launch.buffers:
-                if isinstance(buffer, Scratch):
+                if isinstance(buffer, Scratch) and id(buffer) not in body.places:
                     number = numbers[id(launch.step)]
                     arena.place(buffer, buffer.nbytes, number, number)
         return Scratch(max(arena.size, 1)), {id(buffer): at for buffer, at in arena.places.items()}

@@ -116,7 +116,7 @@ def _kernel(number, part, schedule, seconds):
 def _domain(step):
     """The lengths of the loops of a step."""
     node = step.roots[0]
-    return (*node.shape, node.args[0].shape[-1]) if step.kind == "matmul" else step.domain or node.shape
+    return (*node.shape, node.args[0].shape[-1]) if step.kind == "matmul" else step.domain or node.shape or ()
 
 
 def _results(nodes):

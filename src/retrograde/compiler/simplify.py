@@ -4,12 +4,20 @@ import numpy as np
 
 from ..core import registry
 from ..core.symbol import Symbol
-from .infer import infer
+from .infer import called
+from .pieces import tiled
+from .positions import added_at, chosen_at
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
+#: Of a sum of more terms than this nobody asks whether they stand beside each other.
+_MOST_TERMS = 32
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])
+#: What the extrema of truth values are.
+_OF_TRUTHS = {"max": "any", "min": "all"}
+#: What leaves a sum and a product as they are.
+_UNITS = {"sum": 0, "prod": 1}
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
 
@@ -75,6 +83,25 @@ def _multiply(op, args, shape, dtype):
     return op, args
 
 
+def _add(op, args, shape, dtype):
+    """Parts that are each laid into zeros, and fill them together, are put beside each other."""
+    terms, stack = [], list(args)
+    for _ in range(2 * _MOST_TERMS):
+        if not stack:
+            break
+        x = stack.pop()
+        name = x.op.name if isinstance(x, Symbol) and x.op is not None else ""
+        if name not in ("add", "scatter_add") or (x.shape, x.dtype) != (shape, dtype):
+            return op, args
+        stack.extend(x.args if name == "add" else ())
+        terms.extend([x] if name == "scatter_add" else ())
+    found = None if stack else tiled(terms, shape)
+    if found is None or any([part.dtype != dtype for part in found[1]]):
+        return op, args
+    name, parts, axis = found
+    return registry.get(name), (tuple(parts), axis)
+
+
 def _divide(op, args, shape, dtype):
     x, y = args
     return x if isinstance(x, Symbol) and _is_number(y, 1) and (x.shape, x.dtype) == (shape, dtype) else (op, args)
@@ -87,18 +114,10 @@ def _matmul(op, args, shape, dtype):
         return registry.get("multiply"), args
     for known, other, axis in ((x, y, -2), (y, x, -1)) if dtype.kind == "f" and x.dtype == y.dtype else ():
         if isinstance(known, np.ndarray) and isinstance(other, Symbol) and known.ndim > 1 and is_uniform(known):
-            total = _called("sum", other, axis=axis, keepdims=True)
-            scaled = total if _is_number(known, 1) else _called("multiply", total, float(known.reshape(-1)[0]))
+            total = called("sum", other, axis=axis, keepdims=True)
+            scaled = total if _is_number(known, 1) else called("multiply", total, float(known.reshape(-1)[0]))
             return registry.get("broadcast_to"), (scaled, shape)
     return op, args
-
-
-def _called(name, *args, **named):
-    """The symbol of an op with its defaults filled in."""
-    op = registry.get(name)
-    defaults = dict(zip(op.arguments[::-1], (op.kernel.__defaults__ or ())[::-1], strict=False))
-    args = (*args, *[{**defaults, **named}[name] for name in op.arguments[len(args) :]])
-    return Symbol(op, args, *infer(op, args))
 
 
 def _is_number(argument, value):
@@ -107,15 +126,36 @@ def _is_number(argument, value):
     return argument.__class__ in (int, float) and argument == value
 
 
-def _sum(op, args, shape, dtype):
-    """A sum over axes of length 1 moves its argument, no more."""
+def _reduction(op, args, shape, dtype):
+    """Elements are selected, and turned into the dtype of the result, before they are folded; over axes of length 1 they only
+    move.
+    """
     x = args[0]
+    if not isinstance(x, Symbol) or x.dtype.kind not in "fib":
+        return op, args
+    if dtype.kind == "b" and op.name in _OF_TRUTHS:
+        op = registry.get(_OF_TRUTHS[op.name])
+    named = dict(zip(op.arguments, args, strict=True))
+    where = named.get("where")
+    if where is not None:
+        if op.name not in _UNITS or np.broadcast_shapes(np.shape(where), x.shape) != x.shape:
+            return op, args
+        x, named["where"] = called("where", where, x, np.full((), _UNITS[op.name], x.dtype)), None
+    if x.dtype != dtype:
+        x = called("not_equal", x, 0) if dtype.kind == "b" else called("astype", x, dtype)
+    if x.size == _size(shape) and x.size:
+        return registry.get("reshape"), (x, shape)
+    named[op.arguments[0]] = x
+    return op, tuple(named.values())
+
+
+def _running(op, args, _, dtype):
+    """Running sums and products are along one axis, of numbers that have the dtype of the result already."""
+    x, axis = args[:2]
     if not isinstance(x, Symbol):
         return op, args
-    named = dict(zip(op.arguments, args, strict=True))
-    if x.dtype == dtype and x.size == _size(shape) and x.size and named.get("where") is None:
-        return registry.get("reshape"), (x, shape)
-    return op, args
+    x = x if x.dtype == dtype else called("astype", x, dtype)
+    return op, (called("reshape", x, (-1,)) if axis is None and x.ndim != 1 else x, 0 if axis is None else axis, *args[2:])
 
 
 def _size(shape):
@@ -125,5 +165,6 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
-            "sum": _sum, "max": _sum, "min": _sum, "prod": _sum}
+_CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
+            "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
+            **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

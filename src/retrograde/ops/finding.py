@@ -13,11 +13,13 @@ from ._families import search
 from ._samples import call, distinct, of
 from .gathering import take
 from .movements import reshape
+from .reductions import sum
 
 _TABLE = of((2, 3), distinct())
 
 
-@search(samples=(call((2, 3)), call((2, 3), axis=1, keepdims=True), call((2, 3, 2), axis=(0, -1))))
+@search(samples=(call((2, 3)), call((2, 3), axis=1, keepdims=True), call((2, 3, 2), axis=(0, -1))),
+        expansion=lambda x, axis, keepdims: sum(x != 0, axis, keepdims))
 def count_nonzero(x, /, axis=None, keepdims=False):
     """How many elements of `x` over `axis` are not zero."""
     return np.count_nonzero(x, axis=axis, keepdims=keepdims)

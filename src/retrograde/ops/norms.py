@@ -15,7 +15,7 @@ from .comparisons import where
 from .factorizations import svdvals
 from .inverses import inv
 from .movements import expand_dims, moveaxis
-from .reductions import max, min, spread, sum
+from .reductions import length, max, min, spread, sum
 from .special import hypot
 
 _FAR = uniform(-3, 3, avoid=(0,), gap=0.3)
@@ -24,7 +24,8 @@ _FAR = uniform(-3, 3, avoid=(0,), gap=0.3)
 @reduction(samples=(call((3,)), call((2, 3), axis=-1), call((2, 3, 2), axis=(0, 2), keepdims=True),
                     call(of((2, 3), _FAR), axis=0, ord=1),
                     call(of((2, 3), distinct()), axis=1, ord=np.inf), call(of((2, 3), distinct()), axis=1, ord=-np.inf),
-                    call(of((2, 3), _FAR), axis=1, ord=3), call(of((4,), _FAR), ord=-2), call(of((4,), _FAR), ord=0.5)))
+                    call(of((2, 3), _FAR), axis=1, ord=3), call(of((4,), _FAR), ord=-2), call(of((4,), _FAR), ord=0.5)),
+           expansion=lambda x, axis, keepdims, ord: length(x, ord, axis, keepdims))
 def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     r"""Length of the vectors of `x` over `axis`: $(\sum_i |x_i|^p)^{1/p}$ with $p$ = `ord`.
 

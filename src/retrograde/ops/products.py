@@ -7,7 +7,7 @@ from ._families import reduction
 from ._samples import call
 from .comparisons import where as choose
 from .joins import stack
-from .movements import flip, moveaxis, pad, reshape
+from .movements import moveaxis, pad, reshape
 from .reductions import selected, spread
 
 
@@ -68,12 +68,19 @@ def cumsum(x, /, axis=None, dtype=None):
     return np.cumsum(x, axis=axis, dtype=dtype)
 
 
-def _cumsum_rule(g, x_shape, axis):
-    along = 0 if axis is None else axis
-    return reshape(flip(cumsum(flip(g, along), along), along), x_shape)
+cumsum.defvjp(lambda g, x_shape, axis: reshape(cumsum_from_end(g, 0 if axis is None else axis), x_shape))
 
 
-cumsum.defvjp(_cumsum_rule)
+@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((0,), axis=0)), skips={"exported": "the transpose of cumsum"})
+def cumsum_from_end(x, /, axis):
+    r"""For each element of `x` the sum of it and of those behind it along `axis`.
+
+    $z_i = \sum_{j \ge i} x_j \;\Rightarrow\; \bar x_j = \sum_{i \le j} \bar z_i$
+    """
+    return np.flip(np.cumsum(np.flip(x, axis), axis), axis)
+
+
+cumsum_from_end.defvjp(lambda g, axis: cumsum(g, axis))
 
 
 @reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))

@@ -10,8 +10,9 @@ from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
 from ._families import composite, reduction
 from ._samples import call, distinct, of
-from .arithmetic import abs, mirrored, power, sign
+from .arithmetic import abs, mirrored, power, sign, sqrt
 from .comparisons import isfinite, where
+from .conversions import astype
 from .exponential import exp, log
 from .movements import broadcast_to, reshape
 
@@ -127,9 +128,27 @@ def _dropped(shape, axis):
 logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * exp(x - spread(z, x.shape, axis)))
 
 
+def length(x, p, axis, keepdims):
+    """`norm` of real numbers in ops, also for the powers `p` that other norms have."""
+    if x.dtype.kind != "f":
+        return NotImplemented
+    if p == 0:
+        return astype(sum(x != 0, axis, keepdims), x.dtype)
+    if p == 2:
+        return sqrt(sum(x * x, axis, keepdims))
+    size = abs(x)
+    if np.isinf(p):
+        return (max if p > 0 else min)(size, axis, keepdims)
+    return sum(size, axis, keepdims) if p == 1 else power(sum(power(size, p), axis, keepdims), 1 / p)
+
+
+def _norm_in_ops(x, ord, axis, keepdims):
+    return length(x, 2 if ord in (None, "fro") else ord, axis, keepdims)
+
+
 @reduction(samples=(call((3,)), call((2, 3), axis=-1), call((2, 3), ord=1, axis=0),
                     call(of((2, 3), distinct()), ord=np.inf, axis=1),
-                    call((2, 3), ord=3, axis=(1,), keepdims=True)))
+                    call((2, 3), ord=3, axis=(1,), keepdims=True)), expansion=_norm_in_ops)
 def norm(x, /, ord=None, axis=None, keepdims=False):
     r"""Length of `x` over `axis`: $(\sum_i |x_i|^p)^{1/p}$ with $p$ = `ord`, by default 2; `inf` is the greatest
     magnitude.

@@ -9,6 +9,7 @@ from ..errors import ShapeError
 from ..shapes import axis_tuple, one_axis
 from ._families import composite, movement
 from ._samples import call
+from .conversions import astype
 from .gathering import take
 from .movements import broadcast_to, expand_dims, reshape
 from .selections import getitem
@@ -28,7 +29,7 @@ def repeat(x, /, repeats, axis=None):
         return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)
     times, shape = operator.index(repeats), x.shape
     wide = broadcast_to(expand_dims(x, axis + 1), (*shape[: axis + 1], times, *shape[axis + 1 :]))
-    return reshape(wide, (*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))
+    return _of_its_own(reshape(wide, (*shape[:axis], shape[axis] * times, *shape[axis + 1 :])), [(times, shape[axis])])
 
 
 @composite(samples=(call((2, 3), repetitions=2), call((2, 3), repetitions=(2, 1, 3)), call((3,), repetitions=(2, 2)),
@@ -43,7 +44,15 @@ def tile(x, /, repetitions):
     times, shape = (1,) * (ndim - len(times)) + times, (1,) * (ndim - x.ndim) + tuple(x.shape)
     apart = reshape(x, tuple(n for size in shape for n in (1, size)))
     wide = broadcast_to(apart, tuple(n for pair in zip(times, shape, strict=True) for n in pair))
-    return reshape(wide, tuple(t * n for t, n in zip(times, shape, strict=True)))
+    return _of_its_own(reshape(wide, tuple(t * n for t, n in zip(times, shape, strict=True))), zip(times, shape, strict=True))
+
+
+def _of_its_own(x, repeated):
+    """`x` in memory of its own, as NumPy has it; `repeated` are (how often, how many elements) along its axes.
+
+    Where several elements are repeated reshaping has copied them, else it may have given a view.
+    """
+    return x if any(times > 1 and size > 1 for times, size in repeated) else astype(x, x.dtype)
 
 
 @movement(makes_views=False, samples=(call((2, 3), shift=1), call((2, 3), shift=-2, axis=1),

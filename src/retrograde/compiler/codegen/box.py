@@ -3,9 +3,11 @@
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..expression import Apply, Load
-from ..kinds import CHECKS
+from ..expression import Apply, Load, depends_of
+from ..kinds import CHEAP_OPS, CHECKS
 
+#: A function takes about as long as this many cheap ops.
+_FUNCTION = 12
 #: Rows of at most this many elements are folded into one that stays in cache.
 _WIDEST = 8192
 
@@ -120,3 +122,11 @@ class Box:
         """How often the innermost body runs."""
         return prod(self.lengths)
 
+    @property
+    def work(self):
+        """A rough measure of all that is to be done: how often each entry is computed, functions counting as many."""
+        return self.size * max(sum([_FUNCTION if _is_function(entry) else 1 for entry in self.entries]), 1)
+
+
+def _is_function(entry):
+    return isinstance(entry, Apply) and entry.node.op.name not in CHEAP_OPS and any(depends_of(entry))

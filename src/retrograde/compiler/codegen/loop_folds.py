@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from ..kinds import REDUCTIONS
+from ..kinds import REDUCTIONS, start_of
 from .builder import Builder
 from .vecmath.elements import type_of
 
@@ -31,7 +31,7 @@ class Folds:
         else:
             start = self.entry.numbers.get(("store", number), 0)
             row = self.k.offset(self.pointers[id(store.buffer)], start, store.dtype)
-        value = self.k.constant(float(REDUCTIONS[store.combine][1]), store.dtype, 1)
+        value = self.k.constant(start_of(store.combine, store.dtype), store.dtype, 1)
         with counted(self.ir, width) as i:
             self.k.store(value, self.k.offset(row, i, store.dtype))
         return row
@@ -39,8 +39,7 @@ class Folds:
     def _clear_sums(self):
         for number, slot in self.sums.items():
             store = self.box.stores[number]
-            start = float(REDUCTIONS[store.combine][1])
-            self.ir.store(self.k.constant(start, store.dtype), slot)
+            self.ir.store(self.k.constant(start_of(store.combine, store.dtype), store.dtype), slot)
 
     def _fold(self):
         """Combine the values of one round with what has been folded so far."""
@@ -48,10 +47,10 @@ class Folds:
             self._fold_row(self.box.stores[number], row)
         for number, slot in self.sums.items():
             store = self.box.stores[number]
-            combine, start = REDUCTIONS[store.combine]
+            combine = REDUCTIONS[store.combine][0]
             value = self.k.broadcast(self._typed(self._stored(store), store.dtype), self.lanes)
             if self.mask is not None and self.box.is_reduced[self.vector]:
-                value = self.k.where(self.mask, value, float(start))
+                value = self.k.where(self.mask, value, start_of(store.combine, store.dtype))
             folded = getattr(self.k, combine)(self.ir.load(slot, typ=type_of(store.dtype, self.lanes)), value)
             self.ir.store(folded, slot)
 

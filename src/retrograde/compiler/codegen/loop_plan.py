@@ -260,7 +260,7 @@ def _chunks(box, lanes):
         return 1, 1
     outermost = box.order(box.vector_loop())[0]
     length = box.lengths[outermost]
-    wanted = min(_MOST_CHUNKS, box.size * max(len(box.entries), 1) // _CHUNK_WORK, length)
+    wanted = min(_MOST_CHUNKS, box.work // _CHUNK_WORK, length)
     if wanted < 2:
         return length, 1
     step = -(-length // wanted)

@@ -1,0 +1,132 @@
+"""Running sums and products: each line of an array joined with the result for the line before it, or for the one behind it.
+
+Arrays are `outer` times `count` lines of `width` numbers. Lines are joined in vectors; numbers that follow each other in memory
+one after the other.
+"""
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from .matmul import emit
+from .matmul.emit import I64, POINTER
+from .vecmath.elements import ELEMENTS
+
+#: A chunk joins at least this many numbers.
+_CHUNK_WORK, _MOST_CHUNKS = 16384, 32
+
+
+@dataclass(frozen=True)
+class RunningPlan:
+    """A running sum or product: `instruction` joins two numbers, `is_reversed` says that it starts with the last line."""
+
+    dtype: str
+    lanes: int
+    instruction: str
+    is_reversed: bool
+    outer: int
+    count: int
+    width: int
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "running", self.dtype, self.lanes, self.instruction, self.is_reversed, self.width == 1
+
+    @property
+    def chunks(self):
+        """How many chunks there are: of the outer axis, or else of each line."""
+        return -(-self._dealt // self._step)
+
+    @property
+    def _dealt(self):
+        return self.outer if self.outer > 1 else -(-self.width // self.lanes)
+
+    @property
+    def _step(self):
+        wanted = max(1, min(_MOST_CHUNKS, self.outer * self.count * self.width // _CHUNK_WORK))
+        return -(-self._dealt // wanted)
+
+    @property
+    def words(self):
+        """The numbers that the code is handed: sizes, and how much of the outer axis and of a line a chunk takes."""
+        by_outer = self.outer > 1
+        return self.outer, self.count, self.width, self._step if by_outer else 0, 0 if by_outer else self._step * self.lanes
+
+
+def write_running(module, name, plan):
+    """Add the function of a running sum or product to `module`; its slots are x, the result, and the words."""
+    _Writer(module, name, plan).write()
+
+
+class _Writer:
+    def __init__(self, module, name, plan):
+        self.plan, self.item = plan, ELEMENTS[plan.dtype]
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]), name)
+        table, slots, self.chunk = function.args
+        self.ir = ir.IRBuilder(function.append_basic_block("entry"))
+        word = lambda place: self.ir.load(emit.address(self.ir, slots, place, I64), typ=I64)
+        self.x, self.out = (self.ir.load(emit.address(self.ir, table, word(i), POINTER), typ=POINTER) for i in range(2))
+        self.outer, self.count, self.width, self.outer_step, self.width_step = (word(2 + i) for i in range(5))
+
+    def write(self):
+        """The whole function."""
+        b = self.ir
+        with emit.loop(b, *self._share(self.outer_step, self.outer)) as o:
+            if self.plan.width == 1:
+                self._along_memory(o.index)
+            else:
+                self._line_by_line(o.index)
+        b.ret_void()
+
+    def _share(self, step, size):
+        """First and end of what this chunk takes of `size`: all where `step` is 0."""
+        first = self.ir.mul(self.chunk, step)
+        is_all = self.ir.icmp_signed("==", step, I64(0))
+        end = self.ir.select(is_all, size, self.ir.add(first, step))
+        return first, emit.minimum(self.ir, end, size)
+
+    def _along_memory(self, o):
+        """Numbers that follow each other, with what they come to so far in a register."""
+        b = self.ir
+        start = self._place(o, I64(0))
+        first = emit.load(b, emit.address(b, self.x, start, self.item), self.item)
+        emit.store(b, first, emit.address(b, self.out, start, self.item))
+        with emit.loop(b, 1, self.count, 1, [first]) as line:
+            place = self._place(o, line.index)
+            found = self._joined(line.values[0], emit.load(b, emit.address(b, self.x, place, self.item), self.item))
+            emit.store(b, found, emit.address(b, self.out, place, self.item))
+            line.values = [found]
+
+    def _line_by_line(self, o):
+        b = self.ir
+        first, end = self._share(self.width_step, self.width)
+        whole = b.sub(end, b.srem(b.sub(end, first), I64(self.plan.lanes)))
+        parts = [(first, whole, ir.VectorType(self.item, self.plan.lanes)), (whole, end, self.item)]
+        start = self._place(o, I64(0))
+        self._along(parts, start, lambda kind, place: self._at(self.x, place, kind))
+        with emit.loop(b, 1, self.count) as line:
+            place, before = self._place(o, line.index), self._place(o, b.sub(line.index, I64(1)))
+            distance = b.sub(before, place)
+            self._along(parts, place, lambda kind, at: self._joined(
+                self._at(self.out, b.add(at, distance), kind), self._at(self.x, at, kind)))
+
+    def _along(self, parts, start, made):
+        """Write what `made(kind, place)` makes for the vectors of this chunk's part of a line, and for the numbers left."""
+        b = self.ir
+        for first, end, kind in parts:
+            with emit.loop(b, first, end, kind.count if isinstance(kind, ir.VectorType) else 1) as column:
+                place = b.add(start, column.index)
+                emit.store(b, made(kind, place), emit.address(b, self.out, place, self.item))
+
+    def _place(self, o, line):
+        """The first number of the line that is joined as number `line`."""
+        b = self.ir
+        line = b.sub(b.sub(self.count, I64(1)), line) if self.plan.is_reversed else line
+        return b.mul(b.add(b.mul(o, self.count), line), self.width)
+
+    def _at(self, base, place, kind):
+        return emit.load(self.ir, emit.address(self.ir, base, place, self.item), kind)
+
+    def _joined(self, x, y):
+        return getattr(self.ir, self.plan.instruction)(x, y)

@@ -1,0 +1,105 @@
+"""Positions: what an index with arrays chooses, told in a way that kernels can follow."""
+
+from math import prod
+
+import numpy as np
+
+from ..core import registry
+from ..core.symbol import Symbol
+from .infer import called
+
+_ALL = slice(None)
+
+
+def chosen_at(op, args, shape, _):
+    """(op, args) for a `getitem` by positions along one axis, of one element of each row, or by positions along the first axes."""
+    x, parts = args[0], _parts_of(args[1], args[0].ndim)
+    axes = [] if parts is None or not isinstance(x, Symbol) else _arrays_in(parts)
+    if len(axes) == 1:
+        rest = tuple([slice(None) if _is_array(part) else part for part in parts])
+        x = x if _is_whole(parts) else called("getitem", x, rest)
+        return registry.get("take"), (x, parts[axes[0]], axes[0])
+    if not axes or not _is_whole(parts):
+        return op, args
+    if _is_each_row(parts, x.shape):
+        chosen = called("take_along_axis", x, _column(parts[1]), 1)
+        return registry.get("reshape"), (chosen, shape)
+    if axes == list(range(len(axes))):
+        lines = called("reshape", x, (-1, *x.shape[len(axes) :]))
+        return registry.get("take"), (lines, _in_row_major_order(parts[: len(axes)], x.shape), 0)
+    return op, args
+
+
+def added_at(op, args, shape, dtype):
+    """(op, args) for a `scatter_add` of a number to each row at a position of its own, or of lines along the first axes."""
+    x, _, index = args
+    parts = _parts_of(index, len(shape))
+    axes = [] if parts is None else _arrays_in(parts)
+    if not axes or not _is_whole(parts) or getattr(x, "dtype", None) != dtype:
+        return op, args
+    if len(axes) == 1:
+        return op, (x, shape, tuple(parts[: axes[0] + 1]))
+    if _is_each_row(parts, shape) and x.shape == shape[:1]:
+        places = _column(_from_front(parts[1], shape[1]))
+        is_there = called("equal", places, np.arange(shape[1], dtype=places.dtype))
+        return registry.get("where"), (is_there, _column(x), np.zeros((), dtype))
+    if axes != list(range(len(axes))):
+        return op, args
+    places = _in_row_major_order(parts[: len(axes)], shape)
+    lines = called("scatter_add", x, (prod(shape[: len(axes)]), *shape[len(axes) :]), (places,))
+    return registry.get("reshape"), (lines, shape)
+
+
+def _in_row_major_order(positions, shape):
+    """Where elements at `positions` along the first axes of `shape` are in row-major order; checked for each axis."""
+    found = None
+    for part, size in zip(positions, shape, strict=False):
+        part = called("checked_positions", called("astype", _from_front(part, size), np.dtype(np.int64)), size)
+        found = part if found is None else called("add", called("multiply", found, size), part)
+    return found
+
+
+def _column(x):
+    return x[:, None] if isinstance(x, np.ndarray) else called("reshape", x, (-1, 1))
+
+
+def _from_front(positions, size):
+    """Positions that are not counted from the end."""
+    if isinstance(positions, np.ndarray):
+        return np.where(positions < 0, positions + size, positions)
+    return called("where", called("less", positions, 0), called("add", positions, size), positions)
+
+
+def _parts_of(index, ndim):
+    """The slices and arrays of positions of an index, one for each axis; None of an index with anything else."""
+    parts = [np.asarray(p, dtype=int) if isinstance(p, list) and p and all([type(i) is int for i in p]) else p
+             for p in (index if isinstance(index, tuple) else (index,))]
+    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+    missing = ndim - len(parts) + len(dots)
+    if len(dots) > 1 or missing < 0:
+        return None
+    at = dots[0] if dots else len(parts)
+    parts[at : at + len(dots)] = [_ALL] * missing
+    return parts if all([isinstance(part, slice) or _is_array(part) for part in parts]) else None
+
+
+def _is_array(part):
+    """Whether a part of an index is an array of positions."""
+    return isinstance(part, (Symbol, np.ndarray)) and part.dtype.kind == "i" and part.ndim > 0
+
+
+def _arrays_in(parts):
+    """The axes of an index that have arrays of positions."""
+    return [axis for axis, part in enumerate(parts) if _is_array(part)]
+
+
+def _is_whole(parts):
+    """Whether an index leaves all axes without arrays as they are."""
+    return all([_is_array(part) or part == _ALL for part in parts])
+
+
+def _is_each_row(parts, shape):
+    """Whether an index chooses one element of each row of a matrix, in order."""
+    if len(shape) != 2 or len(_arrays_in(parts)) != 2 or not isinstance(parts[0], np.ndarray):
+        return False
+    return parts[0].shape == parts[1].shape == shape[:1] and np.array_equal(parts[0], np.arange(shape[0]))

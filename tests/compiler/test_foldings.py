@@ -1,0 +1,66 @@
+"""Reductions of numbers of all kinds, and what is made of reductions: compiled they are kernels, with NumPy's values."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+#: Shapes with an axis to fold, and whether it is kept.
+CASES = [((5, 19), 0, True), ((3, 300), -1, False), ((70000,), None, False)]
+NAMES = ("argmax", "argmin", "any", "all", "sum", "prod", "max", "min", "count_nonzero")
+
+
+def _drawn(shape, dtype):
+    rng = np.random.default_rng(len(shape))
+    return rng.standard_normal(shape).astype(dtype) if dtype[0] == "f" else rng.integers(-2, 3, shape).astype(dtype)
+
+
+def _compiled(function, x):
+    """What a function gives compiled, and the kinds of its kernels."""
+    step = rg.jit(function)
+    return np.asarray(step(rg.tensor(x))), {kernel.kind for kernel in step.explain().kernels}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "int8", "bool"])
+@pytest.mark.parametrize("name", NAMES)
+def test_reductions_are_kernels_with_numpys_values(name, dtype):
+    for shape, axis, keepdims in CASES:
+        x = _drawn(shape, dtype)
+        wanted = getattr(np, name)(x, axis=axis, keepdims=keepdims)
+        got, kinds = _compiled(lambda x, axis=axis, keepdims=keepdims: getattr(rg, name)(x, axis=axis, keepdims=keepdims), x)
+        assert (got.shape, got.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)
+        assert "library" not in kinds
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_place_is_the_first_of_equal_elements_and_that_of_a_nan(name):
+    x = np.zeros((3, 41), np.float32)
+    x[1, 17:30:6], x[2, 5] = [np.nan, 3, np.nan], np.nan if name == "argmin" else 1
+    np.testing.assert_array_equal(_compiled(lambda x: getattr(rg, name)(x, axis=1), x)[0], getattr(np, name)(x, axis=1))
+    np.testing.assert_array_equal(_compiled(getattr(rg, name), -x)[0], getattr(np, name)(-x))
+
+
+def test_accuracy_is_computed_by_kernels():
+    logits, labels = _drawn((64, 10), "float32"), np.arange(64) % 10
+    step = rg.jit(lambda z, y: (z.argmax(axis=1) == y).astype("float32").mean())
+    assert float(step(logits, labels)) == pytest.approx((logits.argmax(1) == labels).mean())
+    assert "library" not in {kernel.kind for kernel in step.explain().kernels}
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, np.inf, -np.inf, 0, 0.5])
+def test_norms_are_kernels(order):
+    x = _drawn((6, 33), "float64")
+    got, kinds = _compiled(lambda x: rg.linalg.vector_norm(x, axis=1, ord=order), x)
+    np.testing.assert_allclose(got, np.linalg.norm(x, order, axis=1))
+    assert "library" not in kinds
+
+
+def test_sums_and_products_of_selected_elements_are_kernels():
+    x, mask = _drawn((6, 33), "float64"), _drawn((6, 33), "bool")
+    for name in ("sum", "prod"):
+        got, kinds = _compiled(lambda x, name=name: getattr(rg, name)(x, axis=0, where=mask), x)
+        np.testing.assert_allclose(got, getattr(np, name)(x, axis=0, where=mask))
+        assert "library" not in kinds

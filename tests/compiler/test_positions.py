@@ -1,0 +1,57 @@
+"""positions: elements chosen by arrays of positions, and their gradients, are kernels with NumPy's values."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+X = np.random.default_rng(0).standard_normal((6, 5, 4))
+ROWS, COLUMNS = np.array([[0, 2], [5, -1]]), np.array([[3, -2], [1, 0]])
+LABELS = np.array([0, 4, 2, -1, 3, 1])
+
+#: A function of an array and of positions, and whether its gradient is made of kernels as well.
+CASES = {
+    "rows": (lambda x, i, j: x[i], True),
+    "the middle axis": (lambda x, i, j: x[:, j], True),
+    "the last axis": (lambda x, i, j: x[..., abs(j)], True),
+    "rows of a part": (lambda x, i, j: x[i, 1:3, ::2], False),
+    "two axes": (lambda x, i, j: x[i, j], True),
+    "three axes": (lambda x, i, j: x[i, j, j], True),
+    "axes apart": (lambda x, i, j: x[i, :, j], False),
+    "one of each row": (lambda x, i, j: x[:, :, 0][np.arange(6), LABELS], True),
+    "some rows by a list": (lambda x, i, j: x[[0, 2, 0]], True),
+}
+
+
+def _compiled(function, *args):
+    step = rg.jit(function)
+    return np.asarray(step(*args)), {kernel.kind for kernel in step.explain().kernels}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_gradients_are_the_eager_ones(name):
+    function, is_native = CASES[name]
+    for derived in (function, rg.grad(lambda x, i, j: (function(x, i, j) ** 2).sum())):
+        got, kinds = _compiled(derived, X, ROWS, COLUMNS)
+        wanted = np.asarray(derived(*map(rg.tensor, (X, ROWS, COLUMNS))))
+        assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+        assert not is_native or "library" not in kinds
+
+
+def test_cross_entropy_written_by_hand_is_made_of_loops():
+    def loss(x, labels):
+        return -rg.log_softmax(x[:, :, 0], axis=1)[np.arange(6), labels].mean()
+
+    got, kinds = _compiled(rg.grad(loss), X, LABELS)
+    np.testing.assert_allclose(got, np.asarray(rg.grad(loss)(rg.tensor(X), rg.tensor(LABELS))), rtol=1e-12)
+    assert kinds == {"loop"}
+
+
+@pytest.mark.parametrize("name", ["rows", "two axes"])
+@pytest.mark.parametrize("further", [6, -12])
+def test_a_position_out_of_range_is_an_error(name, further):
+    with pytest.raises(rg.errors.OutOfRangeError):
+        rg.jit(CASES[name][0])(X, ROWS + further, COLUMNS)
