@@ -104,6 +104,19 @@ def test_tensors_become_arrays():
         x.item()
 
 
+def test_notebooks_show_a_table_with_what_is_not_ordinary():
+    html = rg.tensor([[1.5, 2.0], [0.25, -1.0]], requires_grad=True)._repr_html_()
+    assert "shape (2, 2), float32, requires_grad=True" in html
+    assert [html.count(tag) for tag in ("<tr>", "<td>1.5</td>", "<td>-1</td>")] == [2, 1, 1]
+    assert "made by multiply" in (rg.ones(3, requires_grad=True) * 2)._repr_html_()
+    long = rg.arange(4000).reshape(40, 100)._repr_html_()
+    assert (long.count("<tr>"), long.count("<td>"), "<td>3999</td>" in long) == (11, 121, True)
+    assert rg.ones(2, 2, 2)._repr_html_().startswith("<pre>tensor(")
+    assert "<td>True</td>" in rg.tensor([True])._repr_html_()
+    with rg.lazy():
+        assert "<td>2</td>" in (rg.ones(2) * 2)._repr_html_()
+
+
 def test_tensors_are_sequences():
     x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert len(x) == 2

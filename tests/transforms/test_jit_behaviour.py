@@ -14,7 +14,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.errors import OutOfRangeError, RetraceWarning, TraceError
+from retrograde.errors import ArgumentError, OutOfRangeError, RetraceWarning, TraceError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -439,9 +439,58 @@ def test_what_cannot_be_traced_says_what_to_do(what):
 
 def test_a_traced_value_that_leaks_says_so():
     rg.jit(leak)(np.ones(3))
-    for use in (lambda v: v + 1, float, np.asarray, lambda v: v.numpy(), print):
-        with pytest.raises(TraceError):
-            use(LEAKED[0].sum() if use is float else LEAKED[0])
+    for use in (lambda v: v + 1, float, np.asarray, lambda v: v.numpy(), rg.jit(lambda v: v * 1), rg.jit(lambda _: LEAKED[0] * 3)):
+        with pytest.raises(TraceError, match="in a call that is over"):
+            use(LEAKED[0])
+
+
+def test_a_traced_value_can_be_printed_and_shows_what_is_known_of_it():
+    texts = []
+    rg.jit(lambda x: texts.append(f"{x!r} {(x > 0)._repr_html_()}"))(np.ones((3, 2)))
+    assert texts == ["tensor(float64[3, 2], traced by jit) <pre>tensor(bool[3, 2], traced by jit)</pre>"]
+
+
+class Tally:
+    """An object whose state a method replaces instead of writing to it."""
+
+    def __init__(self):
+        self.count, self.sums = rg.tensor(0.0), [rg.tensor(0.0)]
+
+    @rg.jit
+    def add(self, x):
+        self.count = self.count + x
+        return self.count
+
+    @rg.jit
+    def add_to_list(self, x):
+        self.sums[0] = self.sums[0] + x
+        return self.sums[0]
+
+    @rg.jit
+    def keep(self, x):
+        self.seen = x * 2
+        return self.seen + self.count
+
+
+def test_state_that_is_replaced_instead_of_written_to_is_an_error_and_stays():
+    tally, total = Tally(), rg.tensor(0.0)
+
+    @rg.jit
+    def add(x):
+        nonlocal total
+        total = total + x
+        return total
+
+    for function, name in ((tally.add, "`count`"), (tally.add_to_list, "entry 0"), (add, "entry 0")):
+        with pytest.raises(TraceError, match=f"{name} held a tensor of shape .*in place"):
+            function(rg.tensor(1.0))
+    assert [tally.count.item(), tally.sums[0].item(), total.item()] == [0.0, 0.0, 0.0]
+    assert tally.keep(rg.tensor(1.0)).item() == 2.0
+
+
+def test_jit_of_a_result_instead_of_a_function_says_so():
+    with pytest.raises(ArgumentError, match=r"jit\(f\)"):
+        rg.jit(np.ones(3))
 
 
 def test_numpy_functions_on_traced_values_are_ops():

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..core.symbol import Symbol
+from ..core.symbol import STRAY, Symbol
+from ..errors import TraceError
 from .fuse import Schedule
 from .lower import lower
 from .nesting import nested
@@ -34,6 +35,9 @@ class Program:
         self.held_nodes = lowered[len(results) + len(updates) :]
         self.updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
+        known = {*self.inputs, *self.state}
+        if any([node.op is None and node not in known for node in self.schedule.nodes]):
+            raise TraceError(STRAY)
         self.schedule.steps = updates_last(self.schedule, self.updates)
         self.passes = Passes(self.schedule)
         nested(self.schedule, self.passes, {node for node in lowered if isinstance(node, Symbol)})

@@ -43,7 +43,7 @@ from ..ops import (
 from ..ops._arrays import arrays
 from . import inplace
 from .protocols import array_function, array_ufunc
-from .show import as_text
+from .show import as_html, as_text
 
 
 class Tensor(Value):
@@ -61,6 +61,10 @@ class Tensor(Value):
 
     def __repr__(self):
         return as_text(self)
+
+    def _repr_html_(self):
+        """How notebooks show it."""
+        return as_html(self)
 
     # What it is.
     shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
