@@ -16,7 +16,7 @@ from .sliding import memory_of
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
 _CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
-                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
+                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive", "after"])
 #: What has so many times fewer numbers than what it is for is computed far less often.
 _FEW = 8
 
