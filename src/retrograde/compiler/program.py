@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.symbol import STRAY, Symbol
 from ..errors import TraceError
+from .capacity import check_fits
 from .fuse import Schedule
 from .lower import lower
 from .nesting import nested
@@ -59,6 +60,7 @@ class Program:
         for buffer, number in scratch:
             arena.place(buffer, buffer.nbytes, number, number)
         self.arena_bytes = arena.size
+        check_fits(arena.size + sum([node.nbytes for node in self.fresh]), [*self.fresh, *filter(_is_node, arena.places)])
         block = _aligned(arena.size)
         for buffer, at in arena.places.items():
             if isinstance(buffer, Symbol):
@@ -144,6 +146,10 @@ class Arrays:
         if not isinstance(node, Symbol):
             return np.array(node)
         return self[node].copy()
+
+
+def _is_node(buffer):
+    return isinstance(buffer, Symbol)
 
 
 def _aligned(nbytes):
