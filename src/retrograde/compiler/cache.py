@@ -1,8 +1,8 @@
 """The cache of machine code on disk: a second process starts warm.
 
 One file a piece of code, under the hash of all that the code depends on. An entry begins with a checksum of its name and of
-the code that follows; one that does not match, damaged or that of another piece, is ignored and written anew. The folder belongs to its user alone, or it is not used, since what is
-in it is executed.
+the code that follows; one that does not match, damaged or that of another piece, is ignored and written anew. The folder
+belongs to its user alone, or it is not used, since what is in it is executed.
 """
 
 import hashlib

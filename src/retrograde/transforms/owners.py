@@ -69,8 +69,8 @@ class Places:
             if isinstance(now, Value) and now.is_traced:
                 place.mapping[place.key] = place.value
                 name = f"`{place.key}`" if isinstance(place.key, str) else f"entry {place.key}"
-                raise TraceError(f"{name} held a tensor of shape {place.value.shape} that the jitted function uses, and was given a "
-                                 "new value in the trace, which has no number to store; write to the tensor in place, as in "
+                raise TraceError(f"{name} held a tensor of shape {place.value.shape} that the jitted function uses, and was given "
+                                 "a new value in the trace, which has no number to store; write to the tensor in place, as in "
                                  "`state[...] = new`, or return the new value")
 
     def _is_needed(self, number, place, used):
