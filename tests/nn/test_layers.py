@@ -98,7 +98,7 @@ LOSSES = [
     ("SmoothL1Loss", {"beta": 0.5}, "numbers"), ("CrossEntropyLoss", {"label_smoothing": 0.1}, "classes"),
     ("CrossEntropyLoss", {"weight": np.array([1.0, 2.0, 0.5]), "reduction": "none"}, "classes"),
     ("NLLLoss", {"ignore_index": 1}, "classes"),
-    ("KLDivLoss", {"reduction": "batchmean"}, "chances"), ("KLDivLoss", {}, "chances"),
+    ("KLDivLoss", {"reduction": "batchmean"}, "chances"),
     ("KLDivLoss", {"reduction": "sum", "log_target": True}, "numbers"), ("BCEWithLogitsLoss", {"pos_weight": np.array([1.0, 2.0, 3.0])}, "chances"),
 ]
 
