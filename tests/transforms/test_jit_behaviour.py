@@ -547,3 +547,28 @@ def test_a_library_call_with_several_results_is_explained_too():
     step = rg.jit(lambda x: rg.linalg.qr(x))
     step(rg.tensor(np.eye(3)))
     assert "several results" in str(step.explain()) and "qr" in str(step.profile(rg.tensor(np.eye(3)), repeats=1))
+
+
+def waves(x):
+    return rg.concatenate([rg.sin(x * k) * x[::-1] for k in range(1, 6)])
+
+
+@pytest.mark.parametrize("function", [
+    rg.jacobian(waves), rg.jacobian(rg.jacobian(waves)), rg.hessian(lambda x: (waves(x) ** 2).sum()),
+    rg.grad(lambda x: (rg.jacobian(waves)(x) ** 3).sum()), lambda x: rg.jacobian(lambda y: waves(y * x))(x),
+    rg.jacobian(lambda x: rg.arange(20.0, dtype=rg.float64) * 2),
+    lambda x: rg.jacobian(lambda t: t["a"] * waves(t["b"])[:12])({"a": x, "b": x * 2}),
+], ids=["first", "second", "hessian", "gradient", "within", "constant", "tree"])
+def test_a_compiled_jacobian_of_many_rows_is_the_eager_one(function):
+    x = np.linspace(0.1, 1.0, 12)
+    for wanted, got in zip(rg.tree.leaves(function(x)), rg.tree.leaves(rg.jit(function)(x)), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_the_walk_of_a_jacobian_is_traced_once_however_many_rows_there_are():
+    sizes = []
+    for n in (20, 40):
+        compiled = rg.jit(rg.jacobian(lambda x: rg.cumsum(rg.sin(x), axis=0)))
+        compiled(np.ones(n))
+        sizes.append(len(compiled._last_step().program.schedule.nodes))
+    assert sizes[0] == sizes[1]

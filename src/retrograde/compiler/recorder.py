@@ -39,6 +39,8 @@ class Recorder:
 
     #: Whether what is recorded runs as soon as somebody reads a value, so that reading and writing need no refusal.
     is_lazy = False
+    #: `traced_scan` where loops can be compiled as such; handed in, since it stands above.
+    scan = None
 
     def symbol(self, value):
         """The symbol of a value."""

@@ -19,6 +19,7 @@ from ..core.value import Value
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
 from .owners import Places
+from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
 _MANY = 8
@@ -277,6 +278,7 @@ def _exact(value):
 def _traced(function, leaves, build, records):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
     trace = Trace()
+    trace.scan = traced_scan
     inputs = [_argument(leaf, records) for leaf in leaves]
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
     symbols, is_plain = [inputs[i].data for i in numbers], not any([isinstance(leaf, Tensor) for leaf in leaves])
