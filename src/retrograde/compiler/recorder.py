@@ -1,5 +1,7 @@
 """Recorder: what puts ops down as symbols in place of running them; base of traces and of lazy graphs."""
 
+from typing import Any
+
 import numpy as np
 
 from ..core.dispatch import explained, recorded
@@ -40,7 +42,7 @@ class Recorder:
     #: Whether what is recorded runs as soon as somebody reads a value, so that reading and writing need no refusal.
     is_lazy = False
     #: `traced_scan` where loops can be compiled as such; handed in, since it stands above.
-    scan = None
+    scan: Any = None
 
     def symbol(self, value):
         """The symbol of a value."""
