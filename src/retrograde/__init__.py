@@ -113,7 +113,7 @@ from .ops.comparisons import bitwise_invert as bitwise_not
 from .ops.complexes import angle, complex, conj, imag, polar, real, view_as_complex, view_as_real
 from .ops.complexes import conj as conjugate
 from .ops.contractions import contract, einsum, matmul, outer
-from .ops.conversions import after, astype, bitcast, contiguous, contiguous_backward, copy_to_device
+from .ops.conversions import astype, bitcast, contiguous, contiguous_backward, copy_to_device
 from .ops.conversions import astype as cast
 from .ops.conversions import copy_to_device as to_device
 from .ops.convolution import conv1d, conv2d, conv2d_input, conv2d_weight
