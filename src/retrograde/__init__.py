@@ -233,6 +233,7 @@ from .tensor.creation import (
     zeros,
     zeros_like,
 )
+from .tensor.elsewhere import OF_PACKAGE as _OF_PACKAGE
 from .tensor.namespace import array_namespace_info as __array_namespace_info__
 from .tensor.namespace import can_cast, finfo, from_dlpack, iinfo, isdtype, result_type
 from .tensor.namespace import version as __array_api_version__
@@ -267,4 +268,5 @@ def __getattr__(name) -> Any:
     # An op that was added after this list, by us or by a user.
     if name in ops.names() or name in ops.aliases():
         return ops.get(name).call
-    raise AttributeError(f"retrograde has no attribute {name!r}")
+    hint = f"; it is {_OF_PACKAGE[name]} here" if name in _OF_PACKAGE else ""
+    raise AttributeError(f"retrograde has no attribute {name!r}{hint}")

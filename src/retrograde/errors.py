@@ -11,6 +11,7 @@ RetrogradeError
 │   └── InplaceError                    writing in place would make a gradient wrong
 ├── TraceError (TypeError)             a value was read, or leaked, while it was being traced
 ├── RetraceWarning (UserWarning)        a compiled function is traced anew at every call
+├── MemoryLimitError (MemoryError)      compiled code would need more memory than there is
 ├── CompilerError (RuntimeError)        the compiler made code that cannot be used
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
@@ -73,6 +74,10 @@ class TraceError(RetrogradeError, TypeError):
 
 class RetraceWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
     """A compiled function is traced anew at every call, which costs far more than it saves."""
+
+
+class MemoryLimitError(RetrogradeError, MemoryError):
+    """Compiled code would need more memory than this process can get."""
 
 
 class CompilerError(RetrogradeError, RuntimeError):

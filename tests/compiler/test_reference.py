@@ -247,3 +247,14 @@ def test_the_reference_way_finds_results_that_the_plan_puts_in_one_place(referen
 
     monkeypatch.setattr(Arena, "place", place)
     assert not np.array_equal(np.asarray(rg.jit(function)(data)), function(data))
+
+
+def test_a_product_reads_what_a_view_shows_after_the_copy_of_the_view_is_gone(reference):
+    def function(y):
+        x = y[:, :3]
+        z = rg.linalg.pinv(x)  # a library call, which reads a copy
+        left = z.T @ (z @ z.T)
+        return x @ (z @ left)
+
+    y = np.random.default_rng(0).standard_normal((4, 4))
+    np.testing.assert_allclose(rg.jit(function)(y), function(y), rtol=1e-12)

@@ -40,6 +40,17 @@ def test_an_error_in_an_op_names_it_and_what_it_was_called_with(t, call, error, 
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda t: t.sum(dim=1), "sum.. takes axis=, .*not dim="),
+    (lambda t: rg.argmax(t, dim=1, keepdim=True), "argmax.. takes axis=, keepdims=, .*not dim=, keepdim="),
+    (lambda t: rg.stack([t, t], dim=0), "stack.. takes axis="),
+    (lambda t: t.sum(along=1), "unexpected keyword argument 'along'"),
+], ids=["sum", "argmax", "stack", "unknown"])
+def test_arguments_by_the_names_of_other_libraries_are_told_their_names_here(t, call, words):
+    with pytest.raises(TypeError, match=words):
+        call(t)
+
+
 def test_plain_arrays_raise_the_same_errors():
     with pytest.raises(errors.ShapeError, match="add"):
         rg.add(np.ones(2), np.ones(3))

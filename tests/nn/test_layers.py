@@ -7,7 +7,7 @@ from retrograde.nn import functional
 
 LAYERS = [
     nn.ReLU(), nn.LeakyReLU(0.2), nn.ELU(0.5), nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Mish(), nn.SELU(), nn.Hardswish(),
-    nn.Sigmoid(), nn.LogSigmoid(), nn.Tanh(), nn.Softplus(2.0), nn.Softmax(dim=1), nn.LogSoftmax(dim=0), nn.Identity(),
+    nn.Sigmoid(), nn.LogSigmoid(), nn.Tanh(), nn.Softplus(2.0), nn.Softplus(3.0, threshold=1.0), nn.Softmax(dim=1), nn.LogSoftmax(dim=0), nn.Identity(),
     nn.Flatten(),
 ]
 
@@ -97,7 +97,9 @@ LOSSES = [
     ("MSELoss", {}, "numbers"), ("L1Loss", {"reduction": "sum"}, "numbers"), ("HuberLoss", {"delta": 0.5}, "numbers"),
     ("SmoothL1Loss", {"beta": 0.5}, "numbers"), ("CrossEntropyLoss", {"label_smoothing": 0.1}, "classes"),
     ("CrossEntropyLoss", {"weight": np.array([1.0, 2.0, 0.5]), "reduction": "none"}, "classes"),
-    ("NLLLoss", {"ignore_index": 1}, "classes"), ("BCEWithLogitsLoss", {"pos_weight": np.array([1.0, 2.0, 3.0])}, "chances"),
+    ("NLLLoss", {"ignore_index": 1}, "classes"),
+    ("KLDivLoss", {"reduction": "batchmean"}, "chances"),
+    ("KLDivLoss", {"reduction": "sum", "log_target": True}, "numbers"), ("BCEWithLogitsLoss", {"pos_weight": np.array([1.0, 2.0, 3.0])}, "chances"),
 ]
 
 
@@ -110,6 +112,26 @@ def test_losses_agree_with_torch(name, options, kind):
     theirs = getattr(torch.nn, name)(**{k: torch.tensor(v) if isinstance(v, np.ndarray) else v for k, v in options.items()})
     expected = theirs(torch.tensor(x), torch.tensor(y)).numpy()
     np.testing.assert_allclose(getattr(nn, name)(**options)(rg.tensor(x), rg.tensor(y)), expected, rtol=1e-6)
+
+
+def test_the_divergence_is_that_of_scipy_and_has_right_derivatives():
+    special = pytest.importorskip("scipy.special", reason="SciPy comes with the extra `scipy`")
+    rng = np.random.default_rng(0)
+    p, q = rng.dirichlet(np.ones(4), 3), rng.dirichlet(np.ones(4), 3)
+    p[0, 1] = 0.0
+    expected = special.rel_entr(p, q).sum() / 3
+    np.testing.assert_allclose(functional.kl_div(np.log(q), p, reduction="batchmean"), expected, rtol=1e-12)
+    np.testing.assert_allclose(nn.KLDivLoss("batchmean", log_target=True)(np.log(q), np.log(p + 1e-300)), expected, rtol=1e-12)
+    np.testing.assert_allclose(nn.KLDivLoss(reduction="mean")(np.log(q), p), expected / 4, rtol=1e-12)
+    rg.testing.check_gradients(lambda x, y: functional.kl_div(x, y, reduction="sum"), (np.log(q), q[::-1].copy()), order=2)
+
+
+def test_gumbel_softmax_takes_dim_or_axis():
+    rg.manual_seed(0)
+    one = functional.gumbel_softmax(rg.zeros(3, 5), tau=0.5, hard=True, dim=0)
+    rg.manual_seed(0)
+    np.testing.assert_array_equal(one, functional.gumbel_softmax(rg.zeros(3, 5), 0.5, True, axis=0))
+    np.testing.assert_allclose(one.sum(axis=0), np.ones(5), rtol=1e-6)
 
 
 def test_weights_of_a_loss_are_no_part_of_the_state():

@@ -58,6 +58,21 @@ def test_resetting_forgets():
     assert (layer.running_mean.tolist(), layer.running_var.tolist(), layer.num_batches_tracked.item()) == ([0, 0], [1, 1], 0)
 
 
+@pytest.mark.parametrize("make", [
+    lambda **options: nn.BatchNorm1d(4, **options), lambda **options: nn.InstanceNorm1d(4, affine=True, **options),
+    lambda **options: nn.GroupNorm(2, 4, **options), lambda **options: nn.LayerNorm(6, **options),
+], ids=["batch", "instance", "group", "layer"])
+def test_a_norm_without_bias_scales_only(make):
+    norm, full = make(bias=False), make()
+    assert [name for name, _ in norm.named_parameters()] == ["weight"]
+    norm.weight.data[...] = full.weight.data[...] = np.arange(1.0, full.weight.size + 1)
+    x = rg.randn(3, 4, 6)
+    np.testing.assert_allclose(norm(x).detach(), full(x).detach(), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(rg.jit(norm)(x).detach(), full(x).detach(), rtol=1e-5, atol=1e-5)
+    norm.reset_parameters()
+    assert norm.weight.tolist() == [1.0] * norm.weight.size
+
+
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: nn.BatchNorm2d(3)(rg.ones(2, 3)), "4 axes"), (lambda: nn.BatchNorm1d(3)(rg.ones(1, 3)), "more than 1 value"),
     (lambda: nn.InstanceNorm1d(3)(rg.ones(2, 3, 1)), "more than 1 spatial"), (lambda: nn.GroupNorm(4, 6), "divide"),

@@ -1,11 +1,13 @@
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import retrograde as rg
 from retrograde.errors import DTypeError, GraphError
+from retrograde.tensor import elsewhere
 from retrograde.testing import assert_close
 
 
@@ -102,6 +104,39 @@ def test_tensors_become_arrays():
     assert rg.tensor(2.5).item() == 2.5
     with pytest.raises(ValueError, match="size 1"):
         x.item()
+
+
+def test_notebooks_show_a_table_with_what_is_not_ordinary():
+    html = rg.tensor([[1.5, 2.0], [0.25, -1.0]], requires_grad=True)._repr_html_()
+    assert "shape (2, 2), float32, requires_grad=True" in html
+    assert [html.count(tag) for tag in ("<tr>", "<td>1.5</td>", "<td>-1</td>")] == [2, 1, 1]
+    assert "made by multiply" in (rg.ones(3, requires_grad=True) * 2)._repr_html_()
+    long = rg.arange(4000).reshape(40, 100)._repr_html_()
+    assert (long.count("<tr>"), long.count("<td>"), "<td>3999</td>" in long) == (11, 121, True)
+    assert rg.ones(2, 2, 2)._repr_html_().startswith("<pre>tensor(")
+    assert "<td>True</td>" in rg.tensor([True])._repr_html_()
+    with rg.lazy():
+        assert "<td>2</td>" in (rg.ones(2) * 2)._repr_html_()
+
+
+def test_names_of_other_libraries_are_told_what_to_write_here():
+    x = rg.ones(2)
+    with pytest.raises(AttributeError, match=r"'float'; write x\.astype\(rg\.float32\)"):
+        x.float()
+    with pytest.raises(AttributeError, match=r"'cat'; it is rg\.concat here"):
+        rg.cat([x, x])
+    with pytest.raises(AttributeError, match=r"'flaot'$"):
+        x.flaot()
+    assert not [name for name in elsewhere.OF_TENSORS if hasattr(x, name)]
+    assert not [name for name in elsewhere.OF_PACKAGE if hasattr(rg, name)]
+    written = [word for hints in (elsewhere.OF_TENSORS, elsewhere.OF_PACKAGE) for hint in hints.values() for word in re.findall(r"\b(rg|x)\.(\w+)", hint)]
+    assert not [(owner, name) for owner, name in written if not hasattr({"rg": rg, "x": x}[owner], name)]
+
+
+def test_quotient_and_remainder_come_together_as_in_python():
+    quotient, remainder = divmod(rg.tensor([7.0, -7.0]), 2)
+    assert (quotient.tolist(), remainder.tolist()) == ([3.0, -4.0], [1.0, 1.0])
+    assert [t.tolist() for t in divmod(7, rg.tensor([2, 3]))] == [[3, 2], [1, 1]]
 
 
 def test_tensors_are_sequences():

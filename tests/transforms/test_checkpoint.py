@@ -151,3 +151,51 @@ def test_writing_to_an_input_afterwards_is_refused():
     v += 1
     with pytest.raises(rg.errors.InplaceError):
         y.sum().backward()
+
+
+def _layers(count, size):
+    rng = np.random.default_rng(0)
+    return [rg.tensor(rng.standard_normal((size, size)) / np.sqrt(size), requires_grad=True) for _ in range(count)]
+
+
+def _deep(x, weights, how):
+    def part(x, *weights):
+        for w in weights:
+            x = rg.tanh(x @ w)
+        return x
+
+    for i in range(0, len(weights), 4):
+        x = how(part, x, *weights[i : i + 4])
+    return (x * x).sum()
+
+
+def _plainly(function, *args):
+    return function(*args)
+
+
+def test_compiled_code_keeps_less_too_and_has_the_same_gradients():
+    weights, x, gradients, sizes = _layers(16, 16), rg.tensor(np.random.default_rng(1).standard_normal((400, 16))), [], []
+    for how in (_plainly, rg.checkpoint):
+        @rg.jit
+        def step(x, how=how):
+            for w in weights:
+                w.grad = None
+            loss = _deep(x, weights, how)
+            loss.backward()
+            return loss
+
+        step(x)
+        sizes.append(step.explain().arena_bytes)
+        gradients.append([w.grad.numpy() for w in weights])
+    assert sizes[1] < 0.7 * sizes[0]
+    for one, other in zip(*gradients, strict=True):
+        assert_close(one, other)
+
+
+def test_compiled_checkpoints_can_be_differentiated_again():
+    def f(x, how):
+        return how(lambda v, w: rg.tanh(v @ w.T), how(lambda v, w: rg.sin(v @ w), X @ x, W), W).sum()
+
+    x = np.linspace(-1, 1, 9).reshape(3, 3)
+    wanted = rg.hessian(lambda x: f(x, _plainly))(x)
+    assert_close(rg.jit(rg.hessian(lambda x: f(x, rg.checkpoint)))(x), wanted)

@@ -14,7 +14,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.errors import OutOfRangeError, RetraceWarning, TraceError
+from retrograde.errors import ArgumentError, OutOfRangeError, RetraceWarning, TraceError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -439,9 +439,58 @@ def test_what_cannot_be_traced_says_what_to_do(what):
 
 def test_a_traced_value_that_leaks_says_so():
     rg.jit(leak)(np.ones(3))
-    for use in (lambda v: v + 1, float, np.asarray, lambda v: v.numpy(), print):
-        with pytest.raises(TraceError):
-            use(LEAKED[0].sum() if use is float else LEAKED[0])
+    for use in (lambda v: v + 1, float, np.asarray, lambda v: v.numpy(), rg.jit(lambda v: v * 1), rg.jit(lambda _: LEAKED[0] * 3)):
+        with pytest.raises(TraceError, match="in a call that is over"):
+            use(LEAKED[0])
+
+
+def test_a_traced_value_can_be_printed_and_shows_what_is_known_of_it():
+    texts = []
+    rg.jit(lambda x: texts.append(f"{x!r} {(x > 0)._repr_html_()}"))(np.ones((3, 2)))
+    assert texts == ["tensor(float64[3, 2], traced by jit) <pre>tensor(bool[3, 2], traced by jit)</pre>"]
+
+
+class Tally:
+    """An object whose state a method replaces instead of writing to it."""
+
+    def __init__(self):
+        self.count, self.sums = rg.tensor(0.0), [rg.tensor(0.0)]
+
+    @rg.jit
+    def add(self, x):
+        self.count = self.count + x
+        return self.count
+
+    @rg.jit
+    def add_to_list(self, x):
+        self.sums[0] = self.sums[0] + x
+        return self.sums[0]
+
+    @rg.jit
+    def keep(self, x):
+        self.seen = x * 2
+        return self.seen + self.count
+
+
+def test_state_that_is_replaced_instead_of_written_to_is_an_error_and_stays():
+    tally, total = Tally(), rg.tensor(0.0)
+
+    @rg.jit
+    def add(x):
+        nonlocal total
+        total = total + x
+        return total
+
+    for function, name in ((tally.add, "`count`"), (tally.add_to_list, "entry 0"), (add, "entry 0")):
+        with pytest.raises(TraceError, match=f"{name} held a tensor of shape .*in place"):
+            function(rg.tensor(1.0))
+    assert [tally.count.item(), tally.sums[0].item(), total.item()] == [0.0, 0.0, 0.0]
+    assert tally.keep(rg.tensor(1.0)).item() == 2.0
+
+
+def test_jit_of_a_result_instead_of_a_function_says_so():
+    with pytest.raises(ArgumentError, match=r"jit\(f\)"):
+        rg.jit(np.ones(3))
 
 
 def test_numpy_functions_on_traced_values_are_ops():
@@ -498,3 +547,28 @@ def test_a_library_call_with_several_results_is_explained_too():
     step = rg.jit(lambda x: rg.linalg.qr(x))
     step(rg.tensor(np.eye(3)))
     assert "several results" in str(step.explain()) and "qr" in str(step.profile(rg.tensor(np.eye(3)), repeats=1))
+
+
+def waves(x):
+    return rg.concatenate([rg.sin(x * k) * x[::-1] for k in range(1, 6)])
+
+
+@pytest.mark.parametrize("function", [
+    rg.jacobian(waves), rg.jacobian(rg.jacobian(waves)), rg.hessian(lambda x: (waves(x) ** 2).sum()),
+    rg.grad(lambda x: (rg.jacobian(waves)(x) ** 3).sum()), lambda x: rg.jacobian(lambda y: waves(y * x))(x),
+    rg.jacobian(lambda x: rg.arange(20.0, dtype=rg.float64) * 2),
+    lambda x: rg.jacobian(lambda t: t["a"] * waves(t["b"])[:12])({"a": x, "b": x * 2}),
+], ids=["first", "second", "hessian", "gradient", "within", "constant", "tree"])
+def test_a_compiled_jacobian_of_many_rows_is_the_eager_one(function):
+    x = np.linspace(0.1, 1.0, 12)
+    for wanted, got in zip(rg.tree.leaves(function(x)), rg.tree.leaves(rg.jit(function)(x)), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_the_walk_of_a_jacobian_is_traced_once_however_many_rows_there_are():
+    sizes = []
+    for n in (20, 40):
+        compiled = rg.jit(rg.jacobian(lambda x: rg.cumsum(rg.sin(x), axis=0)))
+        compiled(np.ones(n))
+        sizes.append(len(compiled._last_step().program.schedule.nodes))
+    assert sizes[0] == sizes[1]

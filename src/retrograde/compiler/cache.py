@@ -1,8 +1,8 @@
 """The cache of machine code on disk: a second process starts warm.
 
-One file a piece of code, under the hash of all that the code depends on. An entry begins with the checksum of what follows;
-one that does not match is ignored and written anew. The folder belongs to its user alone, or it is not used, since what is
-in it is executed.
+One file a piece of code, under the hash of all that the code depends on. An entry begins with a checksum of its name and of
+the code that follows; one that does not match, damaged or that of another piece, is ignored and written anew. The folder
+belongs to its user alone, or it is not used, since what is in it is executed.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from ..atomic import replacing
 
 #: The variable that names another folder; empty, it switches the cache off.
 VARIABLE = "RETROGRADE_CACHE_DIR"
-_MAGIC, _CHECKSUM = b"retrograde code 1\n", 32
+_MAGIC, _CHECKSUM = b"retrograde code 2\n", 32
 #: Bytes above which the entries that were not used for longest are removed, down to three quarters.
 _LIMIT = 256 * 1024 * 1024
 _DAY = 86400
@@ -37,9 +37,7 @@ class Cache:
             return None
         path = self._folder / name
         with suppress(OSError):
-            data = _read(path)
-            if data is not None:
-                return data
+            return _read(path)
         return None
 
     def put(self, name, code):
@@ -48,7 +46,7 @@ class Cache:
             return
         with suppress(OSError):
             with replacing(self._folder / name) as part, os.fdopen(_created(part), "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+                file.write(_MAGIC + _checksum(name, code) + code)
             if self._writes % 256 == 0:
                 self._prune()
             self._writes += 1
@@ -81,7 +79,7 @@ def _created(path):
 
 
 def _read(path):
-    """The code in a file, or None if the file is not as it was written."""
+    """The code in a file, or None if the file is not as it was written under its name."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(file.fileno())
@@ -89,11 +87,15 @@ def _read(path):
             return None
         data = file.read()
     start = len(_MAGIC) + _CHECKSUM
-    if not data.startswith(_MAGIC) or hashlib.sha256(data[start:]).digest() != data[len(_MAGIC) : start]:
+    if not data.startswith(_MAGIC) or _checksum(path.name, data[start:]) != data[len(_MAGIC) : start]:
         return None
     if time.time() - found.st_mtime > _DAY:
         os.utime(path)  # so that it is not the next to be removed
     return data[start:]
+
+
+def _checksum(name, code):
+    return hashlib.sha256(name.encode() + b"\n" + code).digest()
 
 
 def _is_private(folder):

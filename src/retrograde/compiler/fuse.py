@@ -8,9 +8,9 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
-from .kinds import CHEAP_OPS, Facts
+from .kinds import AFTER, CHEAP_OPS, Facts
 from .pieces import FEW
-from .recorder import AFTER, PICK
+from .recorder import PICK
 from .repetition import Loop
 from .sliding import memory_of
 
@@ -205,7 +205,7 @@ class Schedule:
 
     def weight(self, node, whole, dear):
         """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
-        if self.facts.kind(node) != "elementwise" or node.op is AFTER or node.size * _FEW <= whole.size:
+        if self.facts.kind(node) != "elementwise" or node.op.name == AFTER or node.size * _FEW <= whole.size:
             return 0
         return 1 if node.op.name in CHEAP_OPS else dear
 

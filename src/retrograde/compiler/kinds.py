@@ -6,7 +6,7 @@ from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES, are_tiles
-from .recorder import AFTER, PICK
+from .recorder import PICK
 from .sliding import is_shared, is_sliding
 from .views import index_map, is_movement
 
@@ -17,9 +17,12 @@ REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", -np
 RUNNING = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end": ("fadd", True)}
 #: Ops that take the processor about as long as reading a number.
 CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
-                       "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
+                       "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive", "after"])
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
+
+#: The op that hands its first argument on once the second is there.
+AFTER = "after"
 
 #: Ops that hand their argument on and stop the program where it is not what it must be.
 CHECKS = frozenset(["checked_positions"])
@@ -79,8 +82,6 @@ def _kind(facts, node):
     op = node.op
     if op is None:
         return "leaf"
-    if op is AFTER:
-        return "elementwise"
     if is_sliding(node):
         return "sliding"
     if is_shared(node):

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from ..core.symbol import Symbol
+from ..core.symbol import STRAY, Symbol
+from ..errors import TraceError
+from .capacity import check_fits
 from .fuse import Schedule
 from .lower import lower
 from .nesting import nested
@@ -34,6 +36,9 @@ class Program:
         self.held_nodes = lowered[len(results) + len(updates) :]
         self.updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
         self.schedule = Schedule(lowered)
+        known = {*self.inputs, *self.state}
+        if any([node.op is None and node not in known for node in self.schedule.nodes]):
+            raise TraceError(STRAY)
         self.schedule.steps = updates_last(self.schedule, self.updates)
         self.passes = Passes(self.schedule)
         nested(self.schedule, self.passes, {node for node in lowered if isinstance(node, Symbol)})
@@ -55,6 +60,7 @@ class Program:
         for buffer, number in scratch:
             arena.place(buffer, buffer.nbytes, number, number)
         self.arena_bytes = arena.size
+        check_fits(arena.size + sum([node.nbytes for node in self.fresh]), [*self.fresh, *filter(_is_node, arena.places)])
         block = _aligned(arena.size)
         for buffer, at in arena.places.items():
             if isinstance(buffer, Symbol):
@@ -140,6 +146,10 @@ class Arrays:
         if not isinstance(node, Symbol):
             return np.array(node)
         return self[node].copy()
+
+
+def _is_node(buffer):
+    return isinstance(buffer, Symbol)
 
 
 def _aligned(nbytes):

@@ -4,10 +4,11 @@ Chen et al., Training deep nets with sublinear memory cost, arXiv 1604.06174, 20
 where the work that is done twice takes less time than to write the result and to read it from memory outside the caches.
 """
 
+from ..core import registry
 from ..core.symbol import Symbol, replaced
 from .fuse import PASSES, Schedule, ordered
+from .kinds import AFTER
 from .plan import lifetimes, numbered
-from .recorder import AFTER
 
 #: Programs that keep fewer bytes find all of them in the cache.
 _LARGE = 8 * 1024 * 1024
@@ -46,7 +47,8 @@ class _Rewriting:
         for node in candidates:
             late = self._late_users(node)
             if late:
-                copy = Symbol(AFTER, (self._copied(node), self._token(node, late[0])), node.shape, node.dtype)
+                first = _first(self._token(node, late[0]))
+                copy = Symbol(registry.get(AFTER), (self._copied(node), first), node.shape, node.dtype)
                 for step in late:
                     for root in step.roots:
                         copies.setdefault(root, {})[node] = copy
@@ -125,6 +127,12 @@ class _Rewriting:
         for view in reversed(views):
             found = Symbol(view.op, (found, *view.args[1:]), view.shape, view.dtype)
         return found
+
+
+def _first(node):
+    """The first element of a node, as a number."""
+    one = Symbol(registry.get("shrink"), (node, [(0, 1)] * node.ndim), (1,) * node.ndim, node.dtype)
+    return Symbol(registry.get("reshape"), (one, ()), (), node.dtype)
 
 
 def _flat(args):

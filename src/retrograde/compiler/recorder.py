@@ -1,5 +1,7 @@
 """Recorder: what puts ops down as symbols in place of running them; base of traces and of lazy graphs."""
 
+from typing import Any
+
 import numpy as np
 
 from ..core.dispatch import explained, recorded
@@ -20,25 +22,13 @@ class Pick:
 PICK = Pick()
 
 
-class After:
-    """The op of a value that is not to be computed before another one is there."""
-
-    name, family, expansion, broadcasts = "after", "after", None, False
-
-    @staticmethod
-    def kernel(x, _):
-        """The value."""
-        return x
-
-
-AFTER = After()
-
-
 class Recorder:
     """Records ops. A subclass says what the symbol of a value from outside is (`symbol`), and may choose its own nodes."""
 
     #: Whether what is recorded runs as soon as somebody reads a value, so that reading and writing need no refusal.
     is_lazy = False
+    #: `traced_scan` where loops can be compiled as such; handed in, since it stands above.
+    scan: Any = None
 
     def symbol(self, value):
         """The symbol of a value."""

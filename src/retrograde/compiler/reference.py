@@ -77,7 +77,8 @@ class ReferenceStep:
 
 def _inside(step, schedule):
     """The nodes that a step computes, arguments first, and those that it reads from memory. Iterative."""
-    order, loaded, seen = [], [], set()
+    # A stored copy of a view may be gone when a product reads what the view shows, so what the plan lets it read is what counts.
+    order, loaded, seen, read = [], [], set(), set(schedule.read_by(step))
     stack = [(root, False) for root in reversed(step.roots)]
     while stack:
         node, is_done = stack.pop()
@@ -85,13 +86,9 @@ def _inside(step, schedule):
             order.append(node)
         elif node not in seen:
             seen.add(node)
-            if node not in step.roots and _is_read(node, step, schedule):
+            if node not in step.roots and (node.op is None or node in read):
                 loaded.append(node)
                 continue
             stack.append((node, True))
             stack.extend((a, False) for a in symbols_in(node.args) if a not in seen)
     return order, loaded
-
-
-def _is_read(node, step, schedule):
-    return schedule.is_loaded(node, step.stage) or (step.kind != "loop" and node in schedule.stored)

@@ -145,9 +145,26 @@ def general(op):
         nonlocal bind
         if bind is None:
             bind = binder(op)
-        return apply(op, bind(*args, **kwargs))
+        try:
+            bound = bind(*args, **kwargs)
+        except TypeError as error:
+            raise _misspelt(op, kwargs) or error from None
+        return apply(op, bound)
 
     return call
+
+
+#: What other libraries call arguments, and what they are called here.
+_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
+
+
+def _misspelt(op, names):
+    """The error for arguments that go by the names of another library; None if that is not what is wrong."""
+    known = [n for n in names if n not in op.arguments and _SPELLINGS.get(n) in op.arguments]
+    if not known:
+        return None
+    return TypeError(f"{op.name}() takes {', '.join(f'{_SPELLINGS[n]}=' for n in known)}, as the Array API standard has it, not "
+                     f"{', '.join(f'{n}=' for n in known)}")
 
 
 def binder(op):

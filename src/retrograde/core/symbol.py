@@ -1,6 +1,13 @@
 """Symbol, what a value holds in place of data while it is not computed: the op that will make it, and its spec."""
 
 from ..errors import TraceError
+from .mode import current
+
+_TRACED = ("this value is being traced by jit and has no number yet; keep the computation in retrograde's ops (rg.where instead of "
+           "`if`), or move the reading of the value out of the jitted function")
+#: What is said of a value that outlives its trace.
+STRAY = ("this value was traced by jit in a call that is over, and never had a number; return it from the jitted function "
+         "instead of storing it outside")
 
 
 class Symbol:
@@ -32,12 +39,17 @@ class Symbol:
             size *= n
         return size
 
+    @property
+    def nbytes(self):
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
     def __repr__(self):
         return f"<{self.op.name if self.op else 'input'} {self.dtype}{list(self.shape)}>"
 
     def _refuse(self, *_, **__):
-        raise TraceError("this value is being traced by jit and has no number yet; keep the computation in retrograde's "
-                         "ops (rg.where instead of `if`), or move the reading of the value out of the jitted function")
+        mode = current()
+        raise TraceError(STRAY if mode is None or mode.tracer is None or mode.tracer.is_lazy else _TRACED)
 
     __array__ = __bool__ = __float__ = __int__ = __index__ = __complex__ = item = tolist = _refuse
 

@@ -116,17 +116,17 @@ class Tanh(Module):
 
 
 class Softplus(Module):
-    """A smooth `ReLU`."""
+    """A smooth `ReLU`; `x` itself where `beta` times `x` is above `threshold`."""
 
-    def __init__(self, beta=1.0):
+    def __init__(self, beta=1.0, threshold=20.0):
         super().__init__()
-        self.beta = beta
+        self.beta, self.threshold = beta, threshold
 
     def forward(self, x):
-        return functional.softplus(x, self.beta)
+        return functional.softplus(x, self.beta, self.threshold)
 
     def extra_repr(self):
-        return f"beta={self.beta}"
+        return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class Softmax(Module):

@@ -2,15 +2,23 @@
 
 from ..ops import activation, convolution, convolutions, windows
 from ..ops import dropout as dropouts
-from ..ops.activation import elu, gelu, hardswish, leaky_relu, log_sigmoid, mish, relu, selu, sigmoid, silu, softplus
+from ..ops.activation import elu, gelu, hardswish, leaky_relu, log_sigmoid, mish, relu, selu, sigmoid, silu
 from ..ops.attention import scaled_dot_product_attention
 from ..ops.classification import cross_entropy, nll_loss
-from ..ops.comparisons import clip
+from ..ops.comparisons import clip, where
 from ..ops.dropout import dropout
 from ..ops.dropout import feature_dropout as dropout2d
 from ..ops.embeddings import embedding, embedding_bag, one_hot
 from ..ops.linear import linear
-from ..ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from ..ops.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+)
 from ..ops.normalization import group_norm, layer_norm, rms_norm
 from ..ops.patches import columns_to_image as fold
 from ..ops.patches import image_to_columns as unfold
@@ -42,7 +50,7 @@ from ..ops.windows import (
     max_pool1d,
     max_pool3d,
 )
-from ..tensor.distributions import gumbel_softmax
+from ..tensor import distributions
 from .batches import batched
 from .padding import pad
 from .resizing import channel_shuffle, pixel_shuffle, pixel_unshuffle
@@ -67,6 +75,23 @@ def softmax(input, dim=-1, *, axis=None):
 def log_softmax(input, dim=-1, *, axis=None):
     """Logarithm of `softmax`, precise where that underflows."""
     return activation.log_softmax(input, dim if axis is None else axis)
+
+
+def softplus(input, beta=1.0, threshold=20.0):  # noqa: F811 - the argument has PyTorch's name
+    """A smooth `relu`: the logarithm of 1 + exp(`beta` `input`), divided by `beta`.
+
+    Where `beta` times `input` is above `threshold` it is `input` itself; from 20 on, where the two are equal to nine digits, it
+    is computed as it is everywhere.
+    """
+    smooth = activation.softplus(input, beta)
+    return smooth if threshold >= 20 else where(input * beta > threshold, input, smooth)
+
+
+def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1, *, axis=None, generator=None):  # noqa: ARG001 - PyTorch's
+    """Nearly one-hot rows, chosen with the chances that `logits` give; `eps` is not used, as in PyTorch. See
+    `rg.random.gumbel_softmax`.
+    """
+    return distributions.gumbel_softmax(logits, tau, hard, dim if axis is None else axis, generator)
 
 
 def softmin(input, dim=-1):

@@ -57,6 +57,17 @@ class SmoothL1Loss(_Loss):
         return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
+class KLDivLoss(_Loss):
+    """Divergence of probabilities (or with `log_target` their logarithms) from those whose logarithms the input holds."""
+
+    def __init__(self, reduction="mean", log_target=False):
+        super().__init__(reduction)
+        self.log_target = log_target
+
+    def forward(self, input, target):
+        return functional.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
 class CrossEntropyLoss(_Loss):
     """Cross entropy between the softmax of logits and class numbers, or probabilities of classes."""
 

@@ -16,12 +16,12 @@ class _RunningNorm(Module):
 
     axes: tuple = ()
 
-    def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype):
+    def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype, bias):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         self.weight = Parameter(ones(num_features, dtype=dtype, device=device)) if affine else None
-        self.bias = Parameter(zeros(num_features, dtype=dtype, device=device)) if affine else None
+        self.bias = Parameter(zeros(num_features, dtype=dtype, device=device)) if affine and bias else None
         for name, make in (("running_mean", zeros), ("running_var", ones)):
             self.register_buffer(name, make(num_features, dtype=dtype, device=device) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", asarray(0) if track_running_stats else None)
@@ -35,9 +35,7 @@ class _RunningNorm(Module):
     def reset_parameters(self):
         """Forget the running statistics, and scale by 1 again."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            init.zeros_(self.bias)
+        _reset(self)
 
     def _check(self, x):
         if x.ndim not in self.axes:
@@ -60,8 +58,9 @@ class _RunningNorm(Module):
 class _BatchNorm(_RunningNorm):
     """Batch norm of any number of axes."""
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, x):
         self._check(x)
@@ -97,8 +96,9 @@ class BatchNorm3d(_BatchNorm):
 class _InstanceNorm(_RunningNorm):
     """Instance norm of any number of axes; one example alone is taken as a batch."""
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, x):
         self._check(x)
@@ -148,10 +148,7 @@ class LayerNorm(Module):
 
     def reset_parameters(self):
         """Scale by 1 and shift by 0 again."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        _reset(self)
 
     def forward(self, x):
         return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -192,25 +189,31 @@ class GroupNorm(Module):
     (2, 6, 4, 4)
     """
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         super().__init__()
         if num_channels % num_groups:
             raise ArgumentError(f"num_groups must divide num_channels, got {num_groups} and {num_channels}")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self.weight = Parameter(ones(num_channels, dtype=dtype, device=device)) if affine else None
-        self.bias = Parameter(zeros(num_channels, dtype=dtype, device=device)) if affine else None
+        self.bias = Parameter(zeros(num_channels, dtype=dtype, device=device)) if affine and bias else None
 
     def reset_parameters(self):
         """Scale by 1 and shift by 0 again."""
-        if self.affine:
-            init.ones_(self.weight)
-            init.zeros_(self.bias)
+        _reset(self)
 
     def forward(self, x):
         return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+def _reset(layer):
+    """Scale by 1 and shift by 0 again."""
+    if layer.weight is not None:
+        init.ones_(layer.weight)
+    if layer.bias is not None:
+        init.zeros_(layer.bias)
 
 
 def _as_tuple(shape):

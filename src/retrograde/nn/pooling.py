@@ -151,3 +151,9 @@ class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
     """The greatest numbers of windows of images: `output_size` is one number or (height, width), None to keep a size."""
 
     _function = staticmethod(functional.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(AdaptiveMaxPool1d):
+    """The greatest numbers of boxes: `output_size` is one number or (depth, height, width), None to keep a size."""
+
+    _function = staticmethod(functional.adaptive_max_pool3d)

@@ -11,7 +11,9 @@ from ._samples import call, of, uniform
 from .activation import sigmoid, softplus
 from .arithmetic import abs, mirrored, sign
 from .comparisons import clip, where
+from .exponential import exp
 from .movements import unbroadcast
+from .special import xlogy
 
 _PAIRS = (call((2, 3), (2, 3)), call((2, 3), (3,), reduction="sum"), call((2, 3), (2, 3), reduction="none"))
 
@@ -97,6 +99,20 @@ huber_loss.defvjp(
     lambda g, input, target, reduction, delta: unbroadcast(_huber_rule(g, input, target, reduction, delta), input.shape),
     lambda g, input, target, reduction, delta: unbroadcast(-_huber_rule(g, input, target, reduction, delta), target.shape),
 )
+
+
+def kl_div(input, target, reduction="mean", log_target=False):
+    r"""Divergence (Kullback and Leibler) of probabilities `target` from those whose logarithms `input` holds: the terms
+    $y\,(\log y - x)$, 0 where $y$ is 0. With `log_target` the target is logarithms too. "batchmean" divides the sum by the number
+    of rows, which is the divergence itself; "mean" by that of elements.
+
+    >>> rg.nn.functional.kl_div(rg.log(rg.tensor([[0.5, 0.5]])), rg.tensor([[1.0, 0.0]]), reduction="batchmean")
+    tensor(0.6931472)
+    """
+    terms = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return terms.sum() / terms.shape[0]
+    return reduced(terms, reduction)
 
 
 def smooth_l1_loss(input, target, /, reduction="mean", beta=1.0):

@@ -77,7 +77,7 @@ class Lazy(Tensor):
     __float__, __int__, __complex__ = _reading("__float__"), _reading("__int__"), _reading("__complex__")
     __bool__, __index__, __contains__ = _reading("__bool__"), _reading("__index__"), _reading("__contains__")
     __format__, __repr__, __array__ = _reading("__format__"), _reading("__repr__"), _reading("__array__")
-    __deepcopy__, __reduce__ = _reading("__deepcopy__"), _reading("__reduce__")
+    __deepcopy__, __reduce__, _repr_html_ = _reading("__deepcopy__"), _reading("__reduce__"), _reading("_repr_html_")
 
     def realize(self):
         settle([self])

@@ -42,8 +42,9 @@ from ..ops import (
 )
 from ..ops._arrays import arrays
 from . import inplace
+from .elsewhere import OF_TENSORS
 from .protocols import array_function, array_ufunc
-from .show import as_text
+from .show import as_html, as_text
 
 
 class Tensor(Value):
@@ -61,6 +62,14 @@ class Tensor(Value):
 
     def __repr__(self):
         return as_text(self)
+
+    def _repr_html_(self):
+        """How notebooks show it."""
+        return as_html(self)
+
+    def __getattr__(self, name):
+        hint = f"; write {OF_TENSORS[name]}" if name in OF_TENSORS else ""
+        raise AttributeError(f"a tensor has no attribute {name!r}{hint}", name=name, obj=self)
 
     # What it is.
     shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
@@ -193,6 +202,7 @@ class Tensor(Value):
     __truediv__, __rtruediv__ = arithmetic.divide, lambda x, y: arithmetic.divide(y, x)
     __floordiv__, __rfloordiv__ = arithmetic.floor_divide, lambda x, y: arithmetic.floor_divide(y, x)
     __mod__, __rmod__ = arithmetic.remainder, lambda x, y: arithmetic.remainder(y, x)
+    __divmod__, __rdivmod__ = lambda x, y: (x // y, x % y), lambda x, y: (y // x, y % x)
     __pow__, __rpow__ = arithmetic.power, lambda x, y: arithmetic.power(y, x)
     __matmul__, __rmatmul__ = contractions.matmul, lambda x, y: contractions.matmul(y, x)
     __neg__, __pos__, __abs__ = arithmetic.negative, arithmetic.positive, arithmetic.abs

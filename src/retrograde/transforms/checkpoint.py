@@ -8,6 +8,9 @@ from ..core.gradient import gradient
 from ..core.graph import ancestors
 from ..core.mode import changed, enable_grad, is_lazy, is_recording
 from ..core.value import Projection, Record, Value, tick
+from ..dtypes import is_float
+from ..ops.conversions import after
+from ..ops.movements import reshape, shrink
 from ..ops.random import Draws
 
 
@@ -79,13 +82,27 @@ class _Segment:
         """The gradients of all parents from those of the outputs."""
         is_differentiable_again = is_recording()
         with enable_grad(), self._draws.replayed():
-            args, kwargs = self._build([
+            args, kwargs = self._build(_put_off([
                 constant if link is None else link[0].kind(data, link[1])
                 for constant, link, data in zip(self._constants, self._links, saved, strict=True)
-            ])
+            ], g))
             outputs = tree.leaves(self._function(*args, **kwargs))
         pairs = [(outputs[i], c) for i, c in zip(self._places, g, strict=True) if c is not None]
         targets = [parent.algebra.kind(None, parent) for parent, needed in zip(self._parents, needs, strict=True) if needed]
         found = iter(gradient([o for o, _ in pairs], targets, [c for _, c in pairs], create_graph=is_differentiable_again,
                               stops_at_targets=True))
         return tuple([next(found) if needed else None for needed in needs])
+
+
+def _put_off(inputs, g):
+    """The inputs of a second forward pass; in a trace, those that wait for the cotangents `g`: else what is computed from them
+    would be the same as in the first pass, which the compiler would keep.
+    """
+    known = [c for c in g if isinstance(c, Value) and c.is_traced and c.size]
+    if not known or is_lazy():
+        return inputs
+    token = reshape(shrink(known[0], [(0, 1)] * known[0].ndim), ())
+    floats = [x for x in inputs if isinstance(x, Value) and x.algebra is token.algebra and is_float(x.dtype)]
+    # What the step is handed is there anyway, such as weights; it need not wait where something else does.
+    waiting = [x for x in floats if x.is_traced and x.data.op is not None] or floats
+    return [after(x, token.astype(x.dtype)) if any(x is w for w in waiting) else x for x in inputs]

@@ -8,7 +8,7 @@ import numpy as np
 from .. import tree
 from ..core.gradient import gradient
 from ..core.graph import span_of
-from ..core.mode import enable_grad, is_recording
+from ..core.mode import current, enable_grad, is_recording
 from ..core.value import Value
 from ..errors import ArgumentError, GraphError
 from ..ops.arithmetic import positive
@@ -16,6 +16,9 @@ from ..ops.joins import stack
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
+
+#: Jacobians of more rows are computed by a loop in compiled code; fewer rows are written out, which runs faster.
+_UNROLLED = 8
 
 
 def grad(function, argnums=0, has_aux=False, *, argnum=None):
@@ -103,6 +106,9 @@ def jacobian(function, argnums=0, *, argnum=None):
         with enable_grad():
             output = asarray(function(*inputs.args, **kwargs))
             basis = np.eye(output.size, dtype=output.dtype).reshape(output.size, *output.shape)
+            scan = _scan_of_trace() if output.size > _UNROLLED else None
+            if scan is not None:
+                return inputs.walked(scan, output, basis)
             rows = [inputs.gradients([output], [seed]) for seed in basis]
         return inputs.stacked(rows, output.shape)
 
@@ -189,6 +195,15 @@ class _Inputs:
             return value
         return value.detach() if self._are_tensors or value.is_traced else value.data
 
+    def walked(self, scan, output, basis):
+        """The Jacobians by one walk back that is traced once, and repeated for each row of `basis`."""
+        is_outer = self.are_outer([output])
+        _, rows = scan(lambda carry, seed: (carry, self.gradients([output], [seed])), (), [basis], lambda leaves: leaves[0],
+                       len(basis), False)
+        leaves, build = tree.flatten(rows)
+        found = [reshape(x, (*output.shape, *node.shape)) for node, x in zip(self._nodes, leaves, strict=True)]
+        return build(found if is_outer else [x.detach() for x in found])
+
     def stacked(self, rows, shape):
         """Gradients, one for each element of a result of `shape`, as Jacobians."""
         leaves, build = tree.flatten(rows[0]) if rows else tree.flatten(self._built([n.data for n in self._nodes]))
@@ -197,6 +212,12 @@ class _Inputs:
             reshape(stack(column), (*shape, *node.shape)) if column else np.zeros((*shape, *node.shape), node.dtype)
             for node, column in zip(self._nodes, columns, strict=True)
         ])
+
+
+def _scan_of_trace():
+    """The loop that is compiled as one, while a function is traced; else None."""
+    mode = current()
+    return None if mode is None or mode.tracer is None or mode.tracer.scan is None else partial(mode.tracer.scan, mode.tracer)
 
 
 def _seed(output, seed):

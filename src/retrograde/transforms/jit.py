@@ -19,6 +19,7 @@ from ..core.value import Value
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
 from .owners import Places
+from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
 _MANY = 8
@@ -43,6 +44,8 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     """
     if function is None:
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
+    if not callable(function):
+        raise ArgumentError(f"jit takes a function, got {type(function).__name__}; write jit(f), not jit(f(x))")
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     places = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     return Compiled(function, frozenset(names), frozenset(places))
@@ -275,10 +278,12 @@ def _exact(value):
 def _traced(function, leaves, build, records):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
     trace = Trace()
+    trace.scan = traced_scan
     inputs = [_argument(leaf, records) for leaf in leaves]
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
     symbols, is_plain = [inputs[i].data for i in numbers], not any([isinstance(leaf, Tensor) for leaf in leaves])
     args, kwargs = build(inputs)
+    before = Places(function)
     try:
         with changed(tracer=trace):
             returned = function(*args, **kwargs)
@@ -291,6 +296,7 @@ def _traced(function, leaves, build, records):
             outputs = [trace.symbol(r) if isinstance(r, Value) else r for r in outputs]
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
+        before.check_rebound(trace.captured())
         step = Step(trace, symbols, outputs, whole, Places(function), is_plain)
     except BaseException:
         trace.fail()

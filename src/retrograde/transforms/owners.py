@@ -8,6 +8,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..core.value import Value
+from ..errors import TraceError
 
 _PACKAGE = __name__.partition(".")[0]
 #: Longer lists and dictionaries are data, which nobody searches for parameters.
@@ -56,6 +57,22 @@ class Places:
         needed = [p for n, p in enumerate(self._places) if self._is_needed(n, p, used)]
         return [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
 
+    def check_rebound(self, captures):
+        """Raise a TraceError if one of the `captures` of a trace has given its place to a value of the trace, which has no
+        number: what was meant to be stored would be lost. It has its place back then.
+        """
+        captured = {id(capture.value) for capture in captures}
+        for place in self._places:
+            if id(place.value) not in captured:
+                continue
+            now = place.mapping.get(place.key)
+            if isinstance(now, Value) and now.is_traced:
+                place.mapping[place.key] = place.value
+                name = f"`{place.key}`" if isinstance(place.key, str) else f"entry {place.key}"
+                raise TraceError(f"{name} held a tensor of shape {place.value.shape} that the jitted function uses, and was given "
+                                 "a new value in the trace, which has no number to store; write to the tensor in place, as in "
+                                 "`state[...] = new`, or return the new value")
+
     def _is_needed(self, number, place, used):
         at = bisect_left(used, number - place.count)
         if isinstance(place.value, Value):
@@ -74,6 +91,9 @@ class _Items:
         """The entry at a position."""
         return self._items[key] if key < len(self._items) else default
 
+    def __setitem__(self, key, value):
+        self._items[key] = value
+
 
 class _Cell:
     """A variable of an enclosing function as a mapping."""
@@ -87,6 +107,9 @@ class _Cell:
             return self._cell.cell_contents
         except ValueError:  # not assigned yet, or deleted
             return default
+
+    def __setitem__(self, key, value):
+        self._cell.cell_contents = value
 
 
 class _Search:

@@ -1,0 +1,24 @@
+"""What goes by other names in other libraries: what to write here instead, for the errors of unknown attributes."""
+
+_TYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32", "short": "int16",
+          "bool": "bool_"}
+_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "mm": "@", "bmm": "@", "mv": "@", "add_": "+=",
+          "sub_": "-=", "mul_": "*=", "div_": "/="}
+
+#: Methods and attributes of tensors.
+OF_TENSORS = {
+    **{name: f"x.astype(rg.{dtype})" for name, dtype in _TYPES.items()},
+    **{name: f"x {sign} y" for name, sign in _SIGNS.items()},
+    **{name: f"rg.{name}(x)" for name in ("isnan", "isinf", "isfinite", "where")},
+    "type": "x.astype(dtype)", "clamp": "x.clip(low, high)", "numel": "x.size", "nelement": "x.size", "dim": "x.ndim", "t": "x.T",
+    "chunk": "rg.split(x, n)", "cat": "rg.concat([x, y])", "is_cuda": "x.device", "new_zeros": "rg.zeros(shape, dtype=x.dtype)",
+    "new_ones": "rg.ones(shape, dtype=x.dtype)", "amax": "x.max(axis=...)", "amin": "x.min(axis=...)",
+}
+#: Names of the package.
+OF_PACKAGE = {
+    "cat": "rg.concat", "clamp": "rg.clip", "from_numpy": "rg.asarray", "as_tensor": "rg.asarray", "array": "rg.tensor",
+    "eq": "rg.equal", "ne": "rg.not_equal", "lt": "rg.less", "le": "rg.less_equal", "gt": "rg.greater", "ge": "rg.greater_equal",
+    "mm": "rg.matmul", "bmm": "rg.matmul", "dot": "rg.vecdot", "numel": "x.size", "is_tensor": "isinstance(x, rg.Tensor)",
+    "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
+    "long": "rg.int64", "int": "rg.int32",
+}
