@@ -2,6 +2,7 @@
 
 from ..core.symbol import Symbol
 from ..dtypes import name_of
+from .attending import is_attention, is_kernel
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES
 from .recorder import AFTER, PICK
@@ -25,8 +26,8 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", "sliding" windows, "scatter", the "shared" kernel of several results, or "call" for all that
-        has no lowering and runs as a library call.
+        arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", the "shared" kernel of several results, or "call"
+        for all that has no lowering and runs as a library call.
         """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)
@@ -69,9 +70,11 @@ def _kind(facts, node):
         return "leaf"
     if op is AFTER:
         return "elementwise"
+    if is_attention(node):
+        return "attention"
     if is_sliding(node):
         return "sliding"
-    if is_shared(node):
+    if is_shared(node) or is_kernel(node):
         return "shared"
     if op is PICK or node.shape is None or not node.size:
         return "call"
