@@ -7,7 +7,6 @@ keys and values grow in tiles in scratch memory, those of queries in memory of t
 
 import math
 
-from ..builder import Builder
 from ..convolution.entry import Entry, at
 from ..convolution.layout import heights
 from ..matmul import emit
@@ -18,7 +17,7 @@ from .forward import lane_numbers
 from .packing import clear, pack, unpack
 from .places import digits, matrix, rooms
 from .softmax import masked, power
-from .tiles import Product, each_height, from_target, from_zero, null, write_tiles
+from .tiles import Product, Tiles
 
 _READ = ("cotangent", "query", "key", "value", "mask", "sums", "means")
 _WRITTEN = ("to_query", "to_key", "to_value", "scratch")
@@ -31,43 +30,21 @@ def write_backward(module, name, plan):
     return entry.function
 
 
-def _to_slopes(tile, i, j, value):
-    """Weights times what is in the sums less the mean of their row: `more` holds weights, `rest` means."""
-    b, plan = tile.builder, tile.plan
-    mean = emit.load(b, at(b, tile.rest, plan.item, i * plan.means.row), plan.item)
-    slope = b.fmul(tile.load(tile.more, i, j, plan.tile), b.fsub(value, emit.splat(b, mean, plan.lanes)))
-    emit.store(b, slope, tile.place(tile.target, i, j))
-
-
 class _Backward:
     """The entry under construction. Of a task: its matrices by name, and the tiles in scratch memory."""
 
     def __init__(self, module, name, plan, entry):
         self.plan, self.entry, self.b = plan, entry, entry.builder
-        self._write_tiles(module, name)
+        query, cotangent = [(operand.row, operand.column) for operand in (plan.query, plan.cotangent)]
+        pitch = plan.key_block
+        self.scores = Product(query, plan.tile, plan.tile, plan.mask is not None)
+        self.steep = Product(cotangent, plan.tile, pitch, is_added=False)
+        self.add_values = Product(cotangent[::-1], plan.tile, plan.tile, is_added=True)
+        self.add_keys = Product(query[::-1], pitch, plan.tile, is_added=True)
+        self.add_queries = Product((pitch, 1), plan.line, plan.line, is_added=True)
+        self.products = Tiles(module, f"{name}_tile", plan)
         self.keys, self.values, self.rows, self.to_keys, self.to_values, self.weights, self.slopes = rooms(
             self.b, entry.pointers["scratch"], plan, entry.chunk)
-
-    def _write_tiles(self, module, name):
-        plan, sizes, pitch = self.plan, self.plan.sizes, self.plan.key_block
-        query, cotangent = (plan.query.row, plan.query.column), (plan.cotangent.row, plan.cotangent.column)
-        begin = from_zero if plan.mask is None else from_target
-        self.scores = write_tiles(
-            module, f"{name}_scores", plan, Product(query, plan.tile, plan.tile, sizes.depth), plan.heights, begin=begin)
-        self.steep = write_tiles(
-            module, f"{name}_steep", plan, Product(cotangent, plan.tile, pitch, sizes.width), plan.heights, end=_to_slopes)
-        self.deals = {n: heights(n, plan.rows) for n in (sizes.depth, sizes.width)}
-        self.add_values = write_tiles(
-            module, f"{name}_values", plan, Product(cotangent[::-1], plan.tile, plan.tile),
-            [h for h, _ in self.deals[sizes.width]], begin=from_target)
-        self.add_keys = write_tiles(
-            module, f"{name}_keys", plan, Product(query[::-1], pitch, plan.tile), [h for h, _ in self.deals[sizes.depth]],
-            begin=from_target)
-        vectors = plan.line // plan.lanes
-        self.wide, self.narrow = vectors // plan.vectors, vectors % plan.vectors
-        widths = [plan.vectors] * (self.wide > 0) + [self.narrow] * (self.narrow > 0)
-        self.add_queries = write_tiles(
-            module, f"{name}_queries", plan, Product((pitch, 1), plan.line, plan.line), plan.heights, widths, from_target)
 
     def write(self):
         """All tasks of the chunk."""
@@ -157,18 +134,11 @@ class _Backward:
         with emit.loop(b, 0, tiles) as tile:
             self._meet_tile(tile.index, query, count)
         depth = b.mul(tiles, I64(plan.tile))
-        for height, row in each_height(b, count, plan.heights):
-            left = at(b, self.slopes, plan.item, (row, plan.key_block))
-            to = at(b, self.here, plan.item, (b.add(query, row), plan.line))
-            with emit.loop(b, 0, self.wide) as part:
-                place = b.mul(part.index, I64(plan.tile))
-                arguments = [left, at(b, self.rows, plan.item, place), at(b, to, plan.item, place), null(), null(), depth]
-                if self.wide:
-                    b.call(self.add_queries[height, plan.vectors], arguments)
-            if self.narrow:
-                place = self.wide * plan.tile
-                arguments = [left, at(b, self.rows, plan.item, place), at(b, to, plan.item, place), null(), null(), depth]
-                b.call(self.add_queries[height, self.narrow], arguments)
+        to = at(b, self.here, plan.item, (query, plan.line))
+        for column in range(0, plan.line, plan.tile):
+            places = self.slopes, at(b, self.rows, plan.item, column), at(b, to, plan.item, column)
+            vectors = min(plan.vectors, (plan.line - column) // plan.lanes)
+            self.products.run(b, self.add_queries, places, count, depth, vectors=vectors)
 
     def _meet_tile(self, tile, query, count):
         """Weights and slopes of some queries and a tile of keys, and what these add to the slopes of keys and values."""
@@ -184,31 +154,16 @@ class _Backward:
         slopes = at(b, slopes, plan.item, (skipped, plan.key_block))
         if plan.mask is not None:
             self._lay_mask(key, first, rows)
-        for height, row in each_height(b, rows, plan.heights):
-            left, to = self._row("query", b.add(first, row)), at(b, self.weights, plan.item, (row, plan.tile))
-            b.call(self.scores[height, plan.vectors], [left, self._room(self.keys, tile, sizes.depth), to, null(), null(), I64(0)])
-        self._weigh(key, first, rows)
-        for height, row in each_height(b, rows, plan.heights):
-            left, to = self._row("cotangent", b.add(first, row)), at(b, slopes, plan.item, (row, plan.key_block))
-            weights, means = at(b, self.weights, plan.item, (row, plan.tile)), self._row("means", b.add(first, row))
-            values = self._room(self.values, tile, sizes.width)
-            b.call(self.steep[height, plan.vectors], [left, values, to, weights, means, I64(0)])
-        for label, tiles, right, part, length in (
-                ("cotangent", self.add_values, self.weights, self.to_values, sizes.width),
-                ("query", self.add_keys, slopes, self.to_keys, sizes.depth)):
-            self._add(self._row(label, first), getattr(plan, label).column, tiles, right, self._room(part, tile, length), length, rows)
+        run, left, above = self.products.run, self._row("query", first), self._row("cotangent", first)
+        run(b, self.scores, (left, self._room(self.keys, tile, sizes.depth), self.weights), rows, sizes.depth)
+        run(b, self.steep, (above, self._room(self.values, tile, sizes.width), slopes), rows, sizes.width)
+        self._weigh(key, first, rows, slopes)
+        run(b, self.add_values, (above, self.weights, self._room(self.to_values, tile, sizes.width)), None, rows,
+            heights(sizes.width, plan.rows))
+        run(b, self.add_keys, (left, slopes, self._room(self.to_keys, tile, sizes.depth)), None, rows, heights(sizes.depth, plan.rows))
 
     def _row(self, label, row):
         return at(self.b, self.matrices[label], self.plan.item, (row, getattr(self.plan, label).row))
-
-    def _add(self, left, step, tiles, right, target, length, rows):
-        b, plan, start = self.b, self.plan, 0
-        for height, count in self.deals[length]:
-            with emit.loop(b, 0, count) as part:
-                place = b.add(b.mul(part.index, I64(height)), I64(start))
-                to = at(b, target, plan.item, (place, plan.tile))
-                b.call(tiles[height, plan.vectors], [at(b, left, plan.item, (place, step)), right, to, null(), null(), rows])
-            start += height * count
 
     def _lay_mask(self, key, first, rows):
         """What the mask adds to the products of some queries with a tile of keys."""
@@ -229,8 +184,8 @@ class _Backward:
                     number = change(b, emit.splat(b, emit.load(b, at(b, line, item, (place, step)), item), plan.lanes))
                     emit.store(b, b.extract_element(number, emit.I32(0)), at(b, to, plan.item, lane.index))
 
-    def _weigh(self, key, first, rows):
-        """Make weights of the products of some queries with a tile of keys."""
+    def _weigh(self, key, first, rows, slopes):
+        """Make weights of the products of some queries with a tile of keys, and slopes of what they are to be multiplied by."""
         b, plan = self.b, self.plan
         end = b.add(key, I64(plan.tile))
         is_cut = b.icmp_signed(">", end, I64(plan.sizes.keys))
@@ -239,24 +194,31 @@ class _Backward:
         with b.if_else(is_cut) as (then, otherwise):
             for branch, has_limit in ((then, True), (otherwise, False)):
                 with branch, emit.loop(b, 0, rows) as row:
-                    query = b.add(first, row.index)
-                    self._weigh_row(key, query, at(b, self.weights, plan.item, (row.index, plan.tile)), has_limit)
+                    weights = at(b, self.weights, plan.item, (row.index, plan.tile))
+                    self._weigh_row(b.add(first, row.index), weights, at(b, slopes, plan.item, (row.index, plan.key_block)),
+                                    key if has_limit else None)
 
-    def _weigh_row(self, key, query, weights, has_limit):
+    def _weigh_row(self, query, weights, slopes, key):
+        """The weights of a query and its slopes; `key` is the first one of the tile where it does not see all of it."""
         b, plan = self.b, self.plan
-        k = Builder(b, plan.dtype, plan.lanes)
-        total = emit.splat(b, emit.load(b, self._row("sums", query), plan.item), plan.lanes)
+        total, mean = [emit.splat(b, emit.load(b, self._row(label, query), plan.item), plan.lanes) for label in ("sums", "means")]
         total = b.fmul(total, constant(LOG2_E, plan.vector))
+        for j in range(plan.vectors):
+            here, there = [at(b, part, plan.item, j * plan.lanes) for part in (weights, slopes)]
+            weight = power(b, plan, b.fsub(emit.load(b, here, plan.vector), total))
+            if key is not None:
+                weight = b.select(self._is_seen(query, key, j), weight, emit.zeros(plan.vector))
+            emit.store(b, weight, here)
+            emit.store(b, b.fmul(weight, b.fsub(emit.load(b, there, plan.vector), mean)), there)
+
+    def _is_seen(self, query, key, j):
+        """Which lanes of a vector of a tile of keys are keys that a query sees."""
+        b, plan = self.b, self.plan
         limit = I64(plan.sizes.keys)
         if plan.is_causal:
             limit = emit.minimum(b, limit, b.add(query, I64(1)))
-        limit = k.broadcast(b.trunc(b.sub(limit, key), emit.I32))
-        for j in range(plan.vectors):
-            place = at(b, weights, plan.item, j * plan.lanes)
-            weight = power(b, plan, b.fsub(emit.load(b, place, plan.vector), total))
-            if has_limit:
-                weight = b.select(b.icmp_signed("<", lane_numbers(plan, j), limit), weight, emit.zeros(plan.vector))
-            emit.store(b, weight, place)
+        limit = emit.splat(b, b.trunc(b.sub(limit, key), emit.I32), plan.lanes)
+        return b.icmp_signed("<", lane_numbers(plan, j), limit)
 
     def _finish(self, tile):
         """Store the slopes of a tile of keys and values."""

@@ -19,7 +19,7 @@ from ..vecmath.exponential import LOG2_E
 from .packing import clear, pack, scatter, unpack
 from .places import digits, matrix, rooms
 from .softmax import masked, power
-from .tiles import Product, each_height, from_scaled, from_target, from_zero, null, write_tiles
+from .tiles import Product, Tiles
 
 _BUFFERS = ("query", "key", "value", "mask", "result", "sums", "scratch")
 
@@ -37,12 +37,10 @@ class _Forward:
     def __init__(self, module, name, plan, entry):
         self.plan, self.entry, self.b, sizes = plan, entry, entry.builder, plan.sizes
         key, value = plan.key, plan.value
-        scores = Product((key.row, key.column), plan.tile, plan.tile, sizes.depth)
-        means = Product((value.column, value.row), plan.tile, plan.tile)
-        begin = from_zero if plan.mask is None else from_target
-        self.scores = write_tiles(module, f"{name}_scores", plan, scores, plan.heights, begin=begin)
-        self.means = write_tiles(module, f"{name}_means", plan, means, {h for h, _ in heights(sizes.width, plan.rows)}, begin=from_scaled)
-        self.queries, self.results, self.weights, self.tops, self.totals, self.factors = rooms(
+        self.scores = Product((key.row, key.column), plan.tile, plan.tile, plan.mask is not None)
+        self.means = Product((value.column, value.row), plan.tile, plan.tile, is_added=True)
+        self.run = Tiles(module, f"{name}_tile", plan).run
+        self.queries, self.results, self.weights, self.tops, self.totals = rooms(
             self.b, entry.pointers["scratch"], plan, entry.chunk)
 
     def write(self):
@@ -111,22 +109,14 @@ class _Forward:
             source = at(b, self.matrices["mask"], plan.mask_item, (first_key, plan.mask.column))
             pack(b, plan, source, (plan.mask.row, plan.mask.column), (query, I64(sizes.queries - 1)), keys, weights,
                  lambda vector: change(b, vector), plan.mask_item)
-        for height, row in each_height(b, keys, plan.heights):
-            left = at(b, self.matrices["key"], plan.item, (b.add(first_key, row), plan.key.row))
-            target = at(b, weights, plan.item, (row, plan.tile))
-            queries = self._room(self.queries, tile, sizes.depth)
-            b.call(self.scores[height, plan.vectors], [left, queries, target, null(), null(), I64(sizes.depth)])
+        source = at(b, self.matrices["key"], plan.item, (first_key, plan.key.row))
+        self.run(b, self.scores, (source, self._room(self.queries, tile, sizes.depth), weights), keys, sizes.depth)
         if plan.is_causal:
             self._hide(query, first_key, keys)
-        self._weigh(tile, keys)
-        row = 0
-        for height, count in heights(sizes.width, plan.rows):
-            with emit.loop(b, 0, count) as part:
-                place = b.add(b.mul(part.index, I64(height)), I64(row))
-                left = at(b, self.matrices["value"], plan.item, (first_key, plan.value.row), (place, plan.value.column))
-                target = at(b, self._room(self.results, tile, sizes.width), plan.item, (place, plan.tile))
-                b.call(self.means[height, plan.vectors], [left, weights, target, self.factors, null(), keys])
-            row += height * count
+        self._weigh(tile, first_key, keys)
+        source = at(b, self.matrices["value"], plan.item, (first_key, plan.value.row))
+        results, cuts = self._room(self.results, tile, sizes.width), heights(sizes.width, plan.rows)
+        self.run(b, self.means, (source, weights, results), None, keys, cuts)
 
     def _hide(self, query, first_key, keys):
         """Take the keys after each query out of sight."""
@@ -143,8 +133,8 @@ class _Forward:
                 is_seen = b.icmp_signed("<=", ahead, lanes)
                 emit.store(b, b.select(is_seen, emit.load(b, place, plan.vector), constant(-math.inf, plan.vector)), place)
 
-    def _weigh(self, tile, keys):
-        """Make weights of products, and take note of their sums; earlier results are to be multiplied by `factors`."""
+    def _weigh(self, tile, first_key, keys):
+        """Make weights of products, and take note of their sums; earlier results are brought to the same base."""
         b, plan = self.b, self.plan
         tops, totals = self._room(self.tops, tile, 1), self._room(self.totals, tile, 1)
         before = [emit.load(b, self._vector(tops, j), plan.vector) for j in range(plan.vectors)]
@@ -161,9 +151,15 @@ class _Forward:
                 weight = power(b, plan, b.fsub(emit.load(b, place, plan.vector), base[j]))
                 emit.store(b, weight, place)
                 key.values[j] = b.fadd(key.values[j], weight)
-        for part, vectors in ((tops, top), (totals, key.results), (self.factors, factors)):
+        for part, vectors in ((tops, top), (totals, key.results)):
             for j, vector in enumerate(vectors):
                 emit.store(b, vector, self._vector(part, j))
+        with b.if_then(b.icmp_signed(">", first_key, I64(0))):
+            results = self._room(self.results, tile, plan.sizes.width)
+            with emit.loop(b, 0, plan.sizes.width) as row:
+                for j, factor in enumerate(factors):
+                    place = at(b, results, plan.item, (row.index, plan.tile), j * plan.lanes)
+                    emit.store(b, b.fmul(emit.load(b, place, plan.vector), factor), place)
 
     def _greatest(self, start, keys):
         """The greatest product of each query, four keys at a time."""

@@ -9,7 +9,7 @@ from ..convolution.layout import odd_lines
 from ..target import ITEM_BYTES, SCALAR_TYPES
 
 #: Queries that the forward pass takes at a time, and those that the backward pass does: the tiles of these stay in cache.
-_QUERIES, _ROWS = 64, 32
+_QUERIES, _ROWS = 64, 64
 #: The fewest keys of a block.
 _FEWEST_KEYS = 32
 
@@ -108,9 +108,9 @@ class Forward(Attending):
 
     @property
     def parts(self):
-        """Numbers of each part of the scratch memory: queries, results, weights; greatest products, sums, factors."""
+        """Numbers of each part of the scratch memory: queries, results, weights; greatest products, sums."""
         sizes, tile = self.sizes, self.tile
-        lengths = (self.tiles * sizes.depth, self.tiles * sizes.width, self.key_block, self.tiles, self.tiles, 1)
+        lengths = (self.tiles * sizes.depth, self.tiles * sizes.width, self.key_block, self.tiles, self.tiles)
         return [odd_lines(length * tile, self.dtype) for length in lengths]
 
 

@@ -4,7 +4,7 @@ import math
 
 from ..builder import Builder
 from ..vecmath.elements import constant
-from ..vecmath.exponential import LOG2_E, exponential_less_one, power_of_two, round_to_integer
+from ..vecmath.exponential import BIAS, EXPONENTIAL, LOG2_E, MANTISSA, SHIFT
 
 #: Below this power of two there is nothing: such numbers would be slow, and no sum would feel them.
 _LEAST = {"float32": -126.0, "float64": -1022.0}
@@ -12,12 +12,18 @@ _LEAST = {"float32": -126.0, "float64": -1022.0}
 
 def power(b, plan, x):
     """2 to the power `x`, which is not much above 0; NaN passes."""
-    k = Builder(b, plan.dtype, plan.lanes)
-    least = constant(_LEAST[plan.dtype], x.type)
-    n, whole = round_to_integer(k, k.where(k.greater(least, x), least, x))
-    two = power_of_two(k, n)
-    found = k.fma(exponential_less_one(k, k.multiply(k.subtract(x, whole), math.log(2))), two, two)
-    return k.where(k.less(x, least), constant(0, x.type), found)
+    k, dtype = Builder(b, plan.dtype, plan.lanes), plan.dtype
+    least = constant(_LEAST[dtype], x.type)
+    # The whole number stands in the low bits, from where it is moved to those of the exponent.
+    shifted = b.fadd(k.where(k.greater(least, x), least, x), constant(SHIFT[dtype], x.type))
+    whole = k.add(k.shift_left(k.bits(shifted), MANTISSA[dtype]), BIAS[dtype] << MANTISSA[dtype])
+    rest = b.fsub(x, b.fsub(shifted, constant(SHIFT[dtype], x.type)))
+    # e^r is 1 + r + r^2 times a polynomial, and r is a part of ln 2.
+    found, *others = [c * math.log(2) ** n for n, c in reversed(list(enumerate((1.0, 1.0, *EXPONENTIAL[dtype]))))]
+    found = constant(found, x.type)
+    for coefficient in others:
+        found = k.fma(found, rest, coefficient)
+    return k.where(k.less(x, least), constant(0, x.type), b.fmul(found, k.from_bits(whole)))
 
 
 def masked(plan):
