@@ -14,7 +14,7 @@ from ..matmul.emit import I64
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .forward import lane_numbers
-from .packing import clear, pack, unpack
+from .packing import Packing, clear
 from .places import digits, matrix, rooms
 from .softmax import masked, power
 from .tiles import Product, Tiles
@@ -42,7 +42,7 @@ class _Backward:
         self.add_values = Product(cotangent[::-1], plan.tile, plan.tile, is_added=True)
         self.add_keys = Product(query[::-1], pitch, plan.tile, is_added=True)
         self.add_queries = Product((pitch, 1), plan.line, plan.line, is_added=True)
-        self.products = Tiles(module, f"{name}_tile", plan)
+        self.products, self.packing = Tiles(module, f"{name}_tile", plan), Packing(module, f"{name}_lay", plan)
         self.keys, self.values, self.rows, self.to_keys, self.to_values, self.weights, self.slopes = rooms(
             self.b, entry.pointers["scratch"], plan, entry.chunk)
 
@@ -100,11 +100,11 @@ class _Backward:
         """Lay keys and values side by side, and keys in rows; their slopes are zero."""
         b, plan, sizes = self.b, self.plan, self.plan.sizes
         first, last = b.add(self.first_key, b.mul(tile, I64(plan.tile))), I64(sizes.keys - 1)
-        factor = constant(plan.scale * LOG2_E, plan.vector)
-        for part, label, length, change in (
-                (self.keys, "key", sizes.depth, lambda vector: b.fmul(vector, factor)), (self.values, "value", sizes.width, lambda v: v)):
+        for part, label, length, factor in (
+                (self.keys, "key", sizes.depth, plan.scale * LOG2_E), (self.values, "value", sizes.width, 1.0)):
             operand = getattr(plan, label)
-            pack(b, plan, self.bases[label], (operand.row, operand.column), (first, last), length, self._room(part, tile, length), change)
+            self.packing.pack(b, self.bases[label], (operand.row, operand.column), (first, last), length,
+                              self._room(part, tile, length), constant(factor, plan.vector))
         for part, length in ((self.to_keys, sizes.depth), (self.to_values, sizes.width)):
             clear(b, plan, self._room(part, tile, length), length * plan.tile)
         with emit.loop(b, 0, plan.tile) as row:
@@ -168,7 +168,7 @@ class _Backward:
     def _lay_mask(self, key, first, rows):
         """What the mask adds to the products of some queries with a tile of keys."""
         b, plan, item = self.b, self.plan, self.plan.mask_item
-        change, last, step = masked(plan), I64(plan.sizes.keys - 1), plan.mask.column
+        last, step = I64(plan.sizes.keys - 1), plan.mask.column
         kind = emit.like(plan.vector, item)
         is_whole = b.icmp_signed("<=", b.add(key, I64(plan.tile - 1)), last)
         with emit.loop(b, 0, rows) as row:
@@ -178,10 +178,10 @@ class _Backward:
                 with then:
                     for j in range(plan.vectors):
                         found = emit.load(b, at(b, line, item, key, j * plan.lanes), kind)
-                        emit.store(b, change(b, found), at(b, to, plan.item, j * plan.lanes))
+                        emit.store(b, masked(b, plan, found), at(b, to, plan.item, j * plan.lanes))
                 with otherwise, emit.loop(b, 0, plan.tile) as lane:
                     place = emit.minimum(b, b.add(key, lane.index), last)
-                    number = change(b, emit.splat(b, emit.load(b, at(b, line, item, (place, step)), item), plan.lanes))
+                    number = masked(b, plan, emit.splat(b, emit.load(b, at(b, line, item, (place, step)), item), plan.lanes))
                     emit.store(b, b.extract_element(number, emit.I32(0)), at(b, to, plan.item, lane.index))
 
     def _weigh(self, key, first, rows, slopes):
@@ -224,12 +224,11 @@ class _Backward:
         """Store the slopes of a tile of keys and values."""
         b, plan, sizes = self.b, self.plan, self.plan.sizes
         rows = b.add(self.first_key, b.mul(tile, I64(plan.tile))), I64(sizes.keys - 1)
-        scale = constant(plan.scale, plan.vector)
-        for part, label, length, change in (
-                (self.to_keys, "to_key", sizes.depth, lambda vector, _: b.fmul(vector, scale)),
-                (self.to_values, "to_value", sizes.width, lambda vector, _: vector)):
+        for part, label, length, factor in (
+                (self.to_keys, "to_key", sizes.depth, plan.scale), (self.to_values, "to_value", sizes.width, 1.0)):
             target = at(b, self.entry.pointers[label], plan.item, (self.number, sizes.keys * length))
-            unpack(b, plan, self._room(part, tile, length), target, length, rows, length, change)
+            factors = [constant(factor, plan.vector)] * plan.vectors
+            self.packing.unpack(b, self._room(part, tile, length), target, length, rows, length, factors)
 
 
 def write_total(module, name, plan):

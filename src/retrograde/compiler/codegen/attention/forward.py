@@ -16,9 +16,9 @@ from ..matmul import emit
 from ..matmul.emit import I64
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
-from .packing import clear, pack, scatter, unpack
+from .packing import Packing, clear, scatter
 from .places import digits, matrix, rooms
-from .softmax import masked, power
+from .softmax import power
 from .tiles import Product, Tiles
 
 _BUFFERS = ("query", "key", "value", "mask", "result", "sums", "scratch")
@@ -39,7 +39,7 @@ class _Forward:
         key, value = plan.key, plan.value
         self.scores = Product((key.row, key.column), plan.tile, plan.tile, plan.mask is not None)
         self.means = Product((value.column, value.row), plan.tile, plan.tile, is_added=True)
-        self.run = Tiles(module, f"{name}_tile", plan).run
+        self.run, self.packing = Tiles(module, f"{name}_tile", plan).run, Packing(module, f"{name}_lay", plan)
         self.queries, self.results, self.weights, self.tops, self.totals = rooms(
             self.b, entry.pointers["scratch"], plan, entry.chunk)
 
@@ -91,10 +91,9 @@ class _Forward:
     def _begin(self, tile):
         """Lay queries side by side, ready for powers of two; nothing has been seen yet."""
         b, plan, sizes = self.b, self.plan, self.plan.sizes
-        factor = constant(plan.scale * LOG2_E, plan.vector)
-        rows = self._query(tile), I64(sizes.queries - 1)
-        pack(b, plan, self.matrices["query"], (plan.query.row, plan.query.column), rows, sizes.depth,
-             self._room(self.queries, tile, sizes.depth), lambda vector: b.fmul(vector, factor))
+        rows, target = (self._query(tile), I64(sizes.queries - 1)), self._room(self.queries, tile, sizes.depth)
+        self.packing.pack(b, self.matrices["query"], (plan.query.row, plan.query.column), rows, sizes.depth, target,
+                          constant(plan.scale * LOG2_E, plan.vector))
         clear(b, plan, self._room(self.results, tile, sizes.width), sizes.width * plan.tile)
         clear(b, plan, self._room(self.totals, tile, 1), plan.tile)
         for j in range(plan.vectors):
@@ -105,10 +104,9 @@ class _Forward:
         b, plan, sizes = self.b, self.plan, self.plan.sizes
         query, weights = self._query(tile), self.weights
         if plan.mask is not None:
-            change = masked(plan)
             source = at(b, self.matrices["mask"], plan.mask_item, (first_key, plan.mask.column))
-            pack(b, plan, source, (plan.mask.row, plan.mask.column), (query, I64(sizes.queries - 1)), keys, weights,
-                 lambda vector: change(b, vector), plan.mask_item)
+            rows = query, I64(sizes.queries - 1)
+            self.packing.pack_mask(b, source, (plan.mask.row, plan.mask.column), rows, keys, weights)
         source = at(b, self.matrices["key"], plan.item, (first_key, plan.key.row))
         self.run(b, self.scores, (source, self._room(self.queries, tile, sizes.depth), weights), keys, sizes.depth)
         if plan.is_causal:
@@ -194,8 +192,7 @@ class _Forward:
         inverse = [k.divide(constant(1, plan.vector), total) for total in totals]
         rows = self._query(tile), I64(sizes.queries - 1)
         result = at(b, self.entry.pointers["result"], plan.item, (self.number, sizes.queries * sizes.width))
-        unpack(b, plan, self._room(self.results, tile, sizes.width), result, sizes.width, rows, sizes.width,
-               lambda vector, v: b.fmul(vector, inverse[v]))
+        self.packing.unpack(b, self._room(self.results, tile, sizes.width), result, sizes.width, rows, sizes.width, inverse)
         if plan.has_sums:
             to = at(b, self.entry.pointers["sums"], plan.item, (self.number, sizes.queries))
             for v in reversed(range(plan.vectors)):

@@ -26,13 +26,9 @@ def power(b, plan, x):
     return k.where(k.less(x, least), constant(0, x.type), b.fmul(found, k.from_bits(whole)))
 
 
-def masked(plan):
-    """What makes elements of a mask into numbers that are added to products."""
-    def from_booleans(b, vector):
+def masked(b, plan, vector):
+    """What a vector of a mask adds to products."""
+    if plan.has_booleans:
         is_open = b.icmp_unsigned("!=", vector, constant(0, vector.type))
         return b.select(is_open, constant(0.0, plan.vector), constant(-math.inf, plan.vector))
-
-    def from_numbers(b, vector):
-        return b.fmul(vector, constant(LOG2_E, plan.vector))
-
-    return from_booleans if plan.has_booleans else from_numbers
+    return b.fmul(vector, constant(LOG2_E, plan.vector))
