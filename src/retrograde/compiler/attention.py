@@ -1,12 +1,23 @@
 """Attention as launches of generated code: forward, and what it hands back."""
 
+from dataclasses import replace
 from math import prod
 
 from ..dtypes import name_of
 from ..ops.attending import are_shared
 from . import threads
 from .attending import OPERANDS, flops_of, lengths_of, named_of
-from .codegen.attention import Backward, Forward, Operand, Sizes, write_backward, write_forward, write_total
+from .codegen.attention import (
+    Backward,
+    Forward,
+    Operand,
+    Single,
+    Sizes,
+    write_backward,
+    write_forward,
+    write_single,
+    write_total,
+)
 from .codegen.target import ITEM_BYTES, host
 from .launches import Launch
 from .sliding import source_of
@@ -33,8 +44,16 @@ def attention(step, layout_in_memory, home, lasts):
 
 
 def _forward(step, node, read, wanted, lasts):
-    plan = Forward(**_shared_fields(node, read), has_sums=1 in wanted)
-    unit = unit_of(("attention", repr(plan)), lambda module, name: write_forward(module, name, plan), is_final=True)
+    fields = _shared_fields(node, read)
+    if fields["sizes"].queries == 1:
+        # The only query sees the first key alone if it may not look ahead.
+        keys = 1 if fields["is_causal"] else fields["sizes"].keys
+        fields = _with_heads_as_queries({**fields, "sizes": replace(fields["sizes"], keys=keys), "is_causal": False})
+    if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
+        plan, write = Single(**fields, has_sums=1 in wanted), write_single
+    else:
+        plan, write = Forward(**_for_few(fields), has_sums=1 in wanted), write_forward
+    unit = unit_of(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
     tasks, flops = prod(plan.sizes.batch) * plan.blocks, flops_of(node)
     chunks = _chunks(tasks, flops)
     item, first = ITEM_BYTES[plan.dtype], read["query"]
@@ -46,6 +65,27 @@ def _forward(step, node, read, wanted, lasts):
     buffers = *[buffer for buffer, _, _ in sources], result, wanted.get(1, result), Scratch(sum(plan.parts) * item * chunks)
     words = *[start for _, start, _ in sources], 0, 0, 0, tasks, chunks
     return [Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * _FLOP_SECONDS)]
+
+
+def _with_heads_as_queries(fields):
+    """`fields` with the heads that share keys as queries of one matrix, where each has one query."""
+    sizes, mask = fields["sizes"], fields["mask"]
+    if not all([fields[label].batch[-1:] == (0,) for label in ("key", "value")]):
+        return fields
+    changed = {label: replace(fields[label], batch=fields[label].batch[:-1]) for label in ("key", "value")}
+    changed["sizes"] = replace(sizes, batch=sizes.batch[:-1], queries=sizes.batch[-1])
+    return {**fields, **changed, "query": _heads_as_rows(fields["query"]), "mask": mask and _heads_as_rows(mask)}
+
+
+def _heads_as_rows(operand):
+    return replace(operand, batch=operand.batch[:-1], row=operand.batch[-1])
+
+
+def _for_few(fields):
+    """`fields` with tiles for few queries: as many sums, in tiles of one vector."""
+    if fields["sizes"].queries > fields["lanes"]:
+        return fields
+    return {**fields, "rows": fields["rows"] * fields["vectors"], "vectors": 1}
 
 
 def _backward(step, node, read, wanted, lasts):

@@ -115,6 +115,33 @@ class Forward(Attending):
 
 
 @dataclass(frozen=True)
+class Single(Attending):
+    """The forward pass for one query, with keys and values whose numbers follow each other."""
+
+    has_sums: bool = True
+
+    @property
+    def blocks(self):
+        """Tasks of each matrix."""
+        return 1
+
+    @property
+    def line(self):
+        """Numbers of a query: whole vectors."""
+        return ceil(self.sizes.depth / self.lanes) * self.lanes
+
+    @property
+    def rounded(self):
+        """Keys, and as many more as fill a vector."""
+        return ceil(self.sizes.keys / self.lanes) * self.lanes
+
+    @property
+    def parts(self):
+        """Numbers of each part of the scratch memory: the query, and weights."""
+        return [odd_lines(length, self.dtype) for length in (self.line, self.rounded)]
+
+
+@dataclass(frozen=True)
 class Backward(Attending):
     """The backward pass, tile by tile of keys.
 
