@@ -95,7 +95,7 @@ def _sums(*shape):
 
 def _backward_shapes(cotangent, query, key, value, *_):
     batch = cotangent.shape[:-2]
-    shared = batch[:-1] + (1,) if are_shared(batch, key, value) else batch
+    shared = (*batch[:-1], 1) if are_shared(batch, key, value) else batch
     return [(*batch, *query.shape[-2:]), (*shared, *key.shape[-2:]), (*shared, *value.shape[-2:])]
 
 

@@ -52,9 +52,9 @@ class _Backward:
         first, end = self.entry.share(self.entry.words["tasks"], self.entry.words["chunks"])
         with emit.loop(b, first, end) as task:
             self.number, share = b.sdiv(task.index, I64(plan.shares)), b.srem(task.index, I64(plan.shares))
-            self.bases = {
-                label: matrix(b, self.entry.pointers[label], self._item(label), digits(b, self.number, plan.batch), getattr(plan, label))
-                for label in _READ if getattr(plan, label) is not None}
+            places, given = digits(b, self.number, plan.batch), [x for x in _READ if getattr(plan, x) is not None]
+            pointers = self.entry.pointers
+            self.bases = {x: matrix(b, pointers[x], self._item(x), places, getattr(plan, x)) for x in given}
             size = plan.group * sizes.queries * plan.line
             count = math.prod(plan.batch)
             self.to_query = at(b, self.entry.pointers["to_query"], plan.item, (share, count * size), (self.number, size))
@@ -126,7 +126,7 @@ class _Backward:
 
     def _meet(self, query, count):
         """A block of queries against the tiles of keys that it sees."""
-        b, plan, sizes = self.b, self.plan, self.plan.sizes
+        b, plan = self.b, self.plan
         tiles = self.tiles
         if plan.is_causal:
             last = b.sub(b.add(query, count), b.add(self.first_key, I64(1)))
@@ -158,9 +158,9 @@ class _Backward:
         run(b, self.scores, (left, self._room(self.keys, tile, sizes.depth), self.weights), rows, sizes.depth)
         run(b, self.steep, (above, self._room(self.values, tile, sizes.width), slopes), rows, sizes.width)
         self._weigh(key, first, rows, slopes)
-        run(b, self.add_values, (above, self.weights, self._room(self.to_values, tile, sizes.width)), None, rows,
-            heights(sizes.width, plan.rows))
-        run(b, self.add_keys, (left, slopes, self._room(self.to_keys, tile, sizes.depth)), None, rows, heights(sizes.depth, plan.rows))
+        to_values, to_keys = self._room(self.to_values, tile, sizes.width), self._room(self.to_keys, tile, sizes.depth)
+        run(b, self.add_values, (above, self.weights, to_values), None, rows, heights(sizes.width, plan.rows))
+        run(b, self.add_keys, (left, slopes, to_keys), None, rows, heights(sizes.depth, plan.rows))
 
     def _row(self, label, row):
         return at(self.b, self.matrices[label], self.plan.item, (row, getattr(self.plan, label).row))

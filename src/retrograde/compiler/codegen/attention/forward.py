@@ -35,7 +35,7 @@ class _Forward:
     """The entry under construction. Of a task: its matrices by name, its first query, and the tiles in scratch memory."""
 
     def __init__(self, module, name, plan, entry):
-        self.plan, self.entry, self.b, sizes = plan, entry, entry.builder, plan.sizes
+        self.plan, self.entry, self.b = plan, entry, entry.builder
         key, value = plan.key, plan.value
         self.scores = Product((key.row, key.column), plan.tile, plan.tile, plan.mask is not None)
         self.means = Product((value.column, value.row), plan.tile, plan.tile, is_added=True)
@@ -166,8 +166,8 @@ class _Forward:
         for first, end, step in ((I64(0), whole, 4), (whole, keys, 1)):
             with emit.loop(b, first, end, step, start) as key:
                 for j in range(plan.vectors):
-                    found = [emit.load(b, at(b, self.weights, plan.item, (key.index, plan.tile), k * plan.tile + j * plan.lanes), plan.vector)
-                             for k in range(step)]
+                    first_one = at(b, self.weights, plan.item, (key.index, plan.tile), j * plan.lanes)
+                    found = [emit.load(b, at(b, first_one, plan.item, k * plan.tile), plan.vector) for k in range(step)]
                     while len(found) > 1:
                         found = [self._larger(x, y) for x, y in zip(found[::2], found[1::2], strict=True)]
                     key.values[j] = self._larger(found[0], key.values[j])

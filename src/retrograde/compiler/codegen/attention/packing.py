@@ -28,7 +28,8 @@ class Packing:
 
     def pack_mask(self, b, source, steps, rows, depth, target):
         """Lay what a mask adds to the products of a tile of its rows side by side."""
-        self._each_vector(b, "mask", _Mask, source, steps, rows, depth, target, [emit.zeros(self._plan.vector)] * self._plan.vectors)
+        factors = [emit.zeros(self._plan.vector)] * self._plan.vectors
+        self._each_vector(b, "mask", _Mask, source, steps, rows, depth, target, factors)
 
     def unpack(self, b, tile, target, step, rows, depth, factors):
         """Store the rows of a tile, times a vector for each of its vectors, `step` apart.
