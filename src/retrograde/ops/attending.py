@@ -93,8 +93,8 @@ def _sums(*shape):
     return of((*shape, 1), uniform(12, 16))
 
 
-def _backward_shapes(cotangent, query, key, value, *_):
-    batch = cotangent.shape[:-2]
+def _backward_shapes(_, query, key, value, attn_mask, *__):
+    batch = result_shape(query, key, value, attn_mask)[:-2]
     shared = (*batch[:-1], 1) if are_shared(batch, key, value) else batch
     return [(*batch, *query.shape[-2:]), (*shared, *key.shape[-2:]), (*shared, *value.shape[-2:])]
 
@@ -119,5 +119,5 @@ def attention_backward(cotangent, query, key, value, attn_mask, sums, means, /, 
     weights = exp(_scores(query, key, attn_mask, is_causal, scale) - sums)
     slopes = weights * (matmul(cotangent, transpose(value)) - means)
     found = matmul(slopes, key) * scale, matmul(transpose(slopes), query) * scale, matmul(transpose(weights), cotangent)
-    shapes = _backward_shapes(cotangent, query, key, value)
+    shapes = _backward_shapes(None, query, key, value, attn_mask)
     return tuple([astype(unbroadcast(x, shape), query.dtype) for x, shape in zip(found, shapes, strict=True)])

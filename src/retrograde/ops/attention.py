@@ -144,7 +144,8 @@ def _zeros(x):
     return np.broadcast_to(np.zeros((), x.dtype), x.shape)
 
 
-def _shapes_of_operands(_, query, key, value, *__):
+def _shapes_of_operands(_, query, key, value, __, attn_mask, *___):
+    result_shape(query, key, value, attn_mask)
     return [query.shape, key.shape, value.shape]
 
 
