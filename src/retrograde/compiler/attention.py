@@ -33,6 +33,7 @@ _TASKS = 8
 #: So many numbers are worth adding up on several threads.
 _SHARED_NUMBERS = 100_000
 
+
 def attention(step, layout_in_memory, home, lasts):
     """The launches of a step: `layout_in_memory(node)` is (buffer, first element, steps), `home(node)` the memory of a result."""
     node = source_of(step.roots[0])
