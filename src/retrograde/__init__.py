@@ -78,7 +78,8 @@ from .ops.arithmetic import negative as negate
 from .ops.arithmetic import power as pow
 from .ops.arithmetic import remainder as mod
 from .ops.arithmetic import subtract as sub
-from .ops.attention import attention
+from .ops.attending import attention_backward, attention_with_sums
+from .ops.attention import attention, attention_gradients
 from .ops.bessel import i0, i0e, i1, i1e
 from .ops.bessel_orders import bessel_i, bessel_ie, bessel_j, bessel_y
 from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import name_of
 from . import threads
+from .attention import attention
 from .codegen.loop_plan import FLAG, Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.running import RunningPlan, write_running
@@ -60,6 +61,9 @@ class _Assembler:
     def _sliding(self, step):
         launches = convolution if is_convolution(step.roots[0]) else pooling
         return launches(step, partial(self._layout, step), self._home, self._lasts(step))
+
+    def _attention(self, step):
+        return attention(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""

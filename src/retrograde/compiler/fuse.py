@@ -8,11 +8,11 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
+from . import attending, sliding
 from .kinds import AFTER, CHEAP_OPS, Facts
 from .pieces import FEW
 from .recorder import PICK
 from .repetition import Loop
-from .sliding import memory_of
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
@@ -20,7 +20,10 @@ _CHEAP = 3
 _FEW = 8
 
 #: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "sliding", "scatter", "running", "call")
+PASSES = ("matmul", "sliding", "attention", "scatter", "running", "call")
+#: Those that read memory through views, and which memory that is.
+_READERS = {"matmul": lambda node, facts: [facts.base(a) for a in node.inputs], "sliding": sliding.memory_of,
+            "attention": attending.memory_of}
 
 
 @dataclass(eq=False)
@@ -60,7 +63,7 @@ class Schedule:
                 found.add(node)
             if kind in ("call", "scatter", "running"):
                 found.update(node.inputs)
-            if kind in ("matmul", "sliding"):
+            if kind in _READERS:
                 found.update(self._read_by_kernel(node, kind))
             if kind in ("gather", "reshaped"):
                 found.add(self.facts.memory(node.args[0]))
@@ -74,7 +77,7 @@ class Schedule:
             read = [self._available(a, stages) for a in node.inputs] if node.op else []
             if kind in ("call", "scatter", "running"):
                 read = [self._in_memory(a, stages) for a in node.inputs]
-            if kind in ("matmul", "sliding"):
+            if kind in _READERS:
                 read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
             if kind in ("gather", "reshaped"):
                 read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
@@ -82,8 +85,8 @@ class Schedule:
         return stages
 
     def _read_by_kernel(self, node, kind):
-        """The nodes whose memory a matrix product or a kernel of windows reads."""
-        return memory_of(node, self.facts) if kind == "sliding" else [self.facts.base(a) for a in node.inputs]
+        """The nodes whose memory a kernel that reads through views reads."""
+        return _READERS[kind](node, self.facts)
 
     def _available(self, node, stages):
         """From which stage on an elementwise consumer can use `node`."""
@@ -133,7 +136,7 @@ class Schedule:
         return self._read[step]
 
     def _memory_of(self, step):
-        if step.kind in ("matmul", "sliding"):
+        if step.kind in _READERS:
             return list(dict.fromkeys([a for a in self._read_by_kernel(step.roots[0], step.kind) if a in self.stored]))
         found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
         while stack:
@@ -229,7 +232,7 @@ def _with_shared_passes(steps):
 
 def _maker(node, kind):
     """What writes `node`: the loop or the kernel of which it is a result, or itself."""
-    is_shared = node.op is PICK and (kind == "sliding" or isinstance(node.args[0].op, Loop))
+    is_shared = node.op is PICK and (kind in ("sliding", "attention") or isinstance(node.args[0].op, Loop))
     return node.args[0] if is_shared else node
 
 

@@ -21,7 +21,8 @@ def infer(op, args):
     with np.errstate(all="ignore"):
         if op.result_shape is not None:
             operands = [a for a in args if hasattr(a, "dtype")]
-            return op.result_shape(*args), np.result_type(*[a.dtype for a in operands])
+            shape, dtype = op.result_shape(*args), np.result_type(*[a.dtype for a in operands])
+            return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
         result = op.kernel(*[stand_in(a) for a in args])
     if op.is_multiple:
         return [(np.shape(r), np.asarray(r).dtype) for r in result]

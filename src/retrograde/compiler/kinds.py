@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.symbol import Symbol
 from ..dtypes import name_of
+from .attending import is_attention, is_kernel
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES, are_tiles
 from .recorder import PICK
@@ -36,8 +37,8 @@ class Facts:
 
     def kind(self, node):
         """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", "sliding" windows, "scatter", "running" sums, the "shared" kernel of several results, or
-        "call" for all that has no lowering and runs as a library call.
+        arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, the "shared" kernel of several
+        results, or "call" for all that has no lowering and runs as a library call.
         """
         if node not in self._kinds:
             self._kinds[node] = _kind(self, node)
@@ -82,9 +83,11 @@ def _kind(facts, node):
     op = node.op
     if op is None:
         return "leaf"
+    if is_attention(node):
+        return "attention"
     if is_sliding(node):
         return "sliding"
-    if is_shared(node):
+    if is_shared(node) or is_kernel(node):
         return "shared"
     if op is PICK or node.shape is None or not node.size:
         return "call"

@@ -53,7 +53,9 @@ class _Lowering:
             return node
         args = replaced(node.args, lambda a: self._done[id(a)][1])
         if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
-            return self.lowered(expanded)
+            return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
+        if node.op is PICK and args[0].__class__ is tuple:
+            return args[0][args[1]]
         if node.shape is not None and node.op is not PICK and not symbols_in(args):
             known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
@@ -72,10 +74,12 @@ class _Lowering:
         return found
 
     def _expanded(self, node, args):
-        """The graph of a composite's body on `args`."""
+        """The graph of a composite's body on `args`; of one with several results, a tuple of graphs."""
         kind = node.op.algebra.kind
         with changed(tracer=self._trace, records=False):
             result = node.op.expansion(*replaced(args, kind))
+            if node.op.is_multiple:
+                return tuple([part.data if isinstance(part, Value) else part for part in result])
             if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
                 result = result.astype(node.dtype)
         return result.data if isinstance(result, Value) else result

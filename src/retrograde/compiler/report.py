@@ -4,14 +4,17 @@ import time
 from dataclasses import dataclass
 
 from ..core.symbol import Symbol
+from . import attending, sliding
 from .fuse import reduced_axes
-from .sliding import flops_of, memory_of
+
+#: The kinds of kernel that know themselves what they read and compute.
+_OWN = {"sliding": sliding, "attention": attending}
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows, a
-    library call, a loop that repeats kernels; or what packs an operand of another kernel or finishes its sums.
+    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows,
+    attention, a library call, a loop that repeats kernels; or what packs an operand of another kernel or finishes its sums.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -143,7 +146,7 @@ def _computed(schedule, step):
 def _read(schedule, step):
     found = set()
     for node in _computed(schedule, step):
-        for a in memory_of(node, schedule.facts) if step.kind == "sliding" else node.inputs:
+        for a in _OWN[step.kind].memory_of(node, schedule.facts) if step.kind in _OWN else node.inputs:
             found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
     inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]
@@ -159,8 +162,8 @@ def _flops(schedule, nodes):
             total += 2 * node.size * node.args[0].shape[-1]
         elif kind == "reduction":
             total += node.args[0].size if reduced_axes(node) else node.size
-        elif kind == "sliding":
-            return flops_of(node)
+        elif kind in _OWN:
+            return _OWN[kind].flops_of(node)
     return total
 
 

@@ -19,6 +19,7 @@ from ..core.registry import aliases, families, get, names, unregister
 from . import (
     activation,
     arithmetic,
+    attending,
     attention,
     bessel,
     bessel_orders,

@@ -1,19 +1,18 @@
 """Attention: averages of values, weighted by how well queries and keys agree."""
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
-from .comparisons import isfinite, where
+from .attending import attention_backward, attention_with_sums, chances, is_plain, result_shape
 from .contractions import matmul
+from .conversions import astype
 from .dropout import drop, kept
-from .exponential import exp
 from .movements import expand_dims, reshape, transpose, unbroadcast
-from .reductions import max, sum
+from .reductions import sum
 
 
 def scaled_dot_product_attention(query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
@@ -77,38 +76,22 @@ def _grouped(query, key, value, attn_mask, repeats):
     return query, expand_dims(key, -3), expand_dims(value, -3), attn_mask
 
 
-def _chances(query, key, attn_mask, is_causal, scale):
-    """The softmax of the scaled products; zeros for a query that may look nowhere."""
-    scores = matmul(query * scale, transpose(key))
-    if is_causal:
-        scores = where(_past(*scores.shape[-2:]), scores, -np.inf)
-    if attn_mask is not None:
-        scores = where(attn_mask, scores, -np.inf) if attn_mask.dtype.kind == "b" else scores + attn_mask
-    top = max(scores, -1, keepdims=True)
-    if attn_mask is None:
-        powers = exp(scores - top)
-        return powers / sum(powers, -1, keepdims=True)
-    powers = exp(scores - where(isfinite(top), top, 0))
-    total = sum(powers, -1, keepdims=True)
-    return powers / where(total == 0, 1, total)
-
-
-@lru_cache(maxsize=32)
-def _past(length, keys):
-    """Where query i may look: at keys up to i. The same array each time, so that a compiler sees that it is the same."""
-    return np.tri(length, keys, dtype=bool)
-
-
 _MASK = np.array([[True, False, False, True], [True, True, True, True], [False, False, False, False]])
 _KEPT = np.array([[True, False, True, True], [True, True, False, True], [False, True, True, True]])
 
 
-def _result_shape(query, key, value, attn_mask, *_):
-    others = [x.shape[:-2] for x in (key, value, attn_mask) if x is not None]
-    return *np.broadcast_shapes(query.shape[:-2], *others), query.shape[-2], value.shape[-1]
+def _weighted(query, key, value, attn_mask, is_causal, scale, dropped, factor):
+    weights = chances(query, key, attn_mask, is_causal, scale)
+    return matmul(weights if dropped is None else drop(weights, dropped, factor), value)
 
 
-@composite(optional=("attn_mask",), result_shape=_result_shape, samples=(
+def _attention_in_ops(query, key, value, attn_mask, is_causal, scale, dropped, factor):
+    if dropped is None and is_plain(query, key, value, attn_mask):
+        return attention_with_sums(query, key, value, attn_mask, is_causal, scale)[0]
+    return _weighted(query, key, value, attn_mask, is_causal, scale, dropped, factor)
+
+
+@composite(is_composite=False, expansion=_attention_in_ops, optional=("attn_mask",), result_shape=result_shape, samples=(
     call((3, 2), (4, 2), (4, 3)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), is_causal=True, scale=0.5),
     call((2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK),
     call((2, 3, 2), (2, 4, 2), (2, 4, 2), dropped=_KEPT, factor=1.25)))
@@ -119,24 +102,91 @@ def attention(query, key, value, /, attn_mask=None, is_causal=False, scale=1.0, 
     and $H = P \circ (E - \operatorname{rows}(\bar Z \circ Z))$: $\bar V = D^\top \bar Z$, $\bar M = H$, $\bar Q = s\,H K$,
     $\bar K = s\,H^\top Q$.
     """
-    chances = _chances(query, key, attn_mask, is_causal, scale)
-    return matmul(chances if dropped is None else drop(chances, dropped, factor), value)
+    return _weighted(query, key, value, attn_mask, is_causal, scale, dropped, factor)
 
 
 def _attention_rule(g, needs, query, key, value, attn_mask, z, is_causal, scale, dropped, factor):
-    chances = _chances(query, key, attn_mask, is_causal, scale)
-    used = chances if dropped is None else drop(chances, dropped, factor)
-    slopes = None
-    if needs[0] or needs[1] or needs[3]:
-        slopes = matmul(g, transpose(value))
-        slopes = slopes if dropped is None else drop(slopes, dropped, factor)
-        slopes = chances * (slopes - sum(g * z, -1, keepdims=True))
+    if dropped is None and not needs[3]:
+        found = attention_gradients(g, query, key, value, z, attn_mask, is_causal, scale)
+        return (*[x if is_needed else None for x, is_needed in zip(found, needs, strict=False)], None)
+    weights = chances(query, key, attn_mask, is_causal, scale)
+    used = weights if dropped is None else drop(weights, dropped, factor)
+    slopes = matmul(g, transpose(value))
+    slopes = weights * ((slopes if dropped is None else drop(slopes, dropped, factor)) - sum(g * z, -1, keepdims=True))
     return (
-        unbroadcast(matmul(slopes, key) * scale, query.shape) if needs[0] else None,
-        unbroadcast(matmul(transpose(slopes), query * scale), key.shape) if needs[1] else None,
-        unbroadcast(matmul(transpose(used), g), value.shape) if needs[2] else None,
+        unbroadcast(matmul(slopes, key) * scale, query.shape),
+        unbroadcast(matmul(transpose(slopes), query * scale), key.shape),
+        unbroadcast(matmul(transpose(used), g), value.shape),
         unbroadcast(slopes, attn_mask.shape) if needs[3] else None,
     )
 
 
 attention.defvjp_all(_attention_rule)
+
+
+def _gradients_in_ops(cotangent, query, key, value, output, attn_mask, is_causal, scale):
+    operands = query, key, value, attn_mask
+    if not is_plain(*operands) or not cotangent.dtype == output.dtype == query.dtype:
+        return _gradients(cotangent, query, key, value, output, attn_mask, is_causal, scale)
+    sums = attention_with_sums(*operands, is_causal, scale)[1]
+    found = attention_backward(cotangent, *operands, sums, sum(cotangent * output, -1, keepdims=True), is_causal, scale)
+    return tuple([unbroadcast(x, y.shape) for x, y in zip(found, operands, strict=False)])
+
+
+def _gradients(cotangent, query, key, value, output, attn_mask, is_causal, scale):
+    weights = chances(query, key, attn_mask, is_causal, scale)
+    slopes = weights * (matmul(cotangent, transpose(value)) - sum(cotangent * output, -1, keepdims=True))
+    found = matmul(slopes, key) * scale, matmul(transpose(slopes), query * scale), matmul(transpose(weights), cotangent)
+    return tuple([astype(unbroadcast(x, y.shape), query.dtype) for x, y in zip(found, (query, key, value), strict=True)])
+
+
+def _zeros(x):
+    return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+
+
+def _shapes_of_operands(_, query, key, value, __, attn_mask, *___):
+    result_shape(query, key, value, attn_mask)
+    return [query.shape, key.shape, value.shape]
+
+
+@composite(is_composite=False, is_multiple=True, expansion=_gradients_in_ops, optional=("attn_mask",),
+           skips={"exported": "the inside of attention"}, result_shape=_shapes_of_operands, samples=(
+    call((3, 3), (3, 2), (4, 2), (4, 3), (3, 3)), call((2, 3, 2), (2, 3, 2), (2, 4, 2), (2, 4, 2), (2, 3, 2), is_causal=True),
+    call((2, 2, 3, 3), (2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (2, 2, 3, 3), (3, 4), scale=0.5),
+    call((2, 3, 2), (2, 3, 2), (2, 4, 2), (2, 4, 2), (2, 3, 2), _MASK)))
+def attention_gradients(cotangent, query, key, value, output, /, attn_mask=None, is_causal=False, scale=1.0):
+    r"""What `attention` without dropping hands back to query, key and value, from its `cotangent` and its `output`.
+
+    With $H = P \circ (G V^\top - \operatorname{rows}(G \circ Z))$ for cotangent $G$ and output $Z$, the results are
+    $s\,H K$, $s\,H^\top Q$ and $P^\top G$. For their cotangents $A$, $B$, $C$, let $U = s\,(A K^\top + Q B^\top)$, $W = P \circ U$,
+    $w = \operatorname{rows}(W)$ and $T = P \circ (t - \operatorname{rows}(P \circ t))$, where
+    $t = G C^\top + U \circ (G V^\top - \operatorname{rows}(G \circ Z))$. Then
+    $\bar G = P C + W V - w \circ Z$, $\bar Q = s\,(H B + T K)$, $\bar K = s\,(H^\top A + T^\top Q)$, $\bar V = W^\top G$,
+    $\bar Z = -w \circ G$ and $\bar M = T$.
+    """
+    return _gradients(cotangent, query, key, value, output, attn_mask, is_causal, scale)
+
+
+def _gradients_rule(g, needs, cotangent, query, key, value, output, attn_mask, is_causal, scale):
+    to_query, to_key, to_value = [_zeros(x) if part is None else part for part, x in zip(g, (query, key, value), strict=True)]
+    weights = chances(query, key, attn_mask, is_causal, scale)
+    steep = matmul(cotangent, transpose(value)) - sum(cotangent * output, -1, keepdims=True)
+    pulled = scale * (matmul(to_query, transpose(key)) + matmul(query, transpose(to_key)))
+    slopes, spread = weights * steep, weights * pulled
+    total = sum(spread, -1, keepdims=True)
+    turned = matmul(cotangent, transpose(to_value)) + pulled * steep
+    turned = weights * (turned - sum(weights * turned, -1, keepdims=True))
+    found = (
+        matmul(weights, to_value) + matmul(spread, value) - total * output,
+        scale * (matmul(slopes, to_key) + matmul(turned, key)),
+        scale * (matmul(transpose(slopes), to_query) + matmul(transpose(turned), query)),
+        matmul(transpose(spread), cotangent),
+        -total * cotangent,
+        turned,
+    )
+    operands = cotangent, query, key, value, output, attn_mask
+    return tuple([unbroadcast(x, y.shape) if is_needed else None
+                  for x, y, is_needed in zip(found, operands, needs, strict=True)])
+
+
+attention_gradients.defvjp_all(_gradients_rule)

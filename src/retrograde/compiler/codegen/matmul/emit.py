@@ -72,7 +72,7 @@ def splat(builder, scalar, lanes):
     """A vector with `scalar` in each lane."""
     empty = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
     single = builder.insert_element(empty, scalar, I32(0))
-    return shuffle(builder, single, empty, [0] * lanes)
+    return builder.shuffle_vector(single, empty, ir.Constant(ir.VectorType(I32, lanes), None))
 
 
 def shuffle(builder, x, y, picks):

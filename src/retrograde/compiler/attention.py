@@ -1,0 +1,144 @@
+"""Attention as launches of generated code: forward, and what it hands back."""
+
+from dataclasses import replace
+from math import prod
+
+from ..dtypes import name_of
+from ..ops.attending import are_shared
+from . import threads
+from .attending import OPERANDS, flops_of, lengths_of, named_of
+from .codegen.attention import (
+    Backward,
+    Forward,
+    Operand,
+    Single,
+    Sizes,
+    write_backward,
+    write_forward,
+    write_single,
+    write_total,
+)
+from .codegen.target import ITEM_BYTES, host
+from .launches import Launch
+from .sliding import source_of
+from .table import Scratch
+from .units import unit_of
+
+#: What one thread takes for one operation; rough. More operations than this are worth sharing.
+_FLOP_SECONDS, _SHARED_FLOPS = 2e-11, 1_000_000
+#: Chunks for each thread: those of causal attention take unlike times.
+_CHUNKS = 4
+#: Keys are dealt to several tasks where there are fewer matrices than this.
+_TASKS = 8
+#: So many numbers are worth adding up on several threads.
+_SHARED_NUMBERS = 100_000
+
+
+def attention(step, layout_in_memory, home, lasts):
+    """The launches of a step: `layout_in_memory(node)` is (buffer, first element, steps), `home(node)` the memory of a result."""
+    node = source_of(step.roots[0])
+    wanted = {root.args[1]: home(root) for root in step.roots}
+    named = named_of(node)
+    read = {name: layout_in_memory(named[name]) for name in OPERANDS[node.op.name] if named[name] is not None}
+    launches = _forward if node.op.name == "attention_with_sums" else _backward
+    return launches(step, node, read, wanted, lasts)
+
+
+def _forward(step, node, read, wanted, lasts):
+    fields = _shared_fields(node, read)
+    if fields["sizes"].queries == 1:
+        # The only query sees the first key alone if it may not look ahead.
+        keys = 1 if fields["is_causal"] else fields["sizes"].keys
+        fields = _with_heads_as_queries({**fields, "sizes": replace(fields["sizes"], keys=keys), "is_causal": False})
+    if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
+        plan, write = Single(**fields, has_sums=1 in wanted), write_single
+    else:
+        plan, write = Forward(**_for_few(fields), has_sums=1 in wanted), write_forward
+    unit = unit_of(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
+    tasks, flops = prod(plan.sizes.batch) * plan.blocks, flops_of(node)
+    chunks = _chunks(tasks, flops)
+    item, first = ITEM_BYTES[plan.dtype], read["query"]
+    mask = read.get("attn_mask", first)
+    sources = first, read["key"], read["value"], mask
+    # Without a need for the results themselves, they have no memory.
+    numbers = prod(plan.sizes.batch) * plan.sizes.queries * plan.sizes.width
+    result = wanted[0] if 0 in wanted else Scratch(numbers * item)
+    buffers = *[buffer for buffer, _, _ in sources], result, wanted.get(1, result), Scratch(sum(plan.parts) * item * chunks)
+    words = *[start for _, start, _ in sources], 0, 0, 0, tasks, chunks
+    return [Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * _FLOP_SECONDS)]
+
+
+def _with_heads_as_queries(fields):
+    """`fields` with the heads that share keys as queries of one matrix, where each has one query."""
+    sizes, mask = fields["sizes"], fields["mask"]
+    if not all([fields[label].batch[-1:] == (0,) for label in ("key", "value")]):
+        return fields
+    changed = {label: replace(fields[label], batch=fields[label].batch[:-1]) for label in ("key", "value")}
+    changed["sizes"] = replace(sizes, batch=sizes.batch[:-1], queries=sizes.batch[-1])
+    return {**fields, **changed, "query": _heads_as_rows(fields["query"]), "mask": mask and _heads_as_rows(mask)}
+
+
+def _heads_as_rows(operand):
+    return replace(operand, batch=operand.batch[:-1], row=operand.batch[-1])
+
+
+def _for_few(fields):
+    """`fields` with tiles for few queries: as many sums, in tiles of one vector."""
+    if fields["sizes"].queries > fields["lanes"]:
+        return fields
+    return {**fields, "rows": fields["rows"] * fields["vectors"], "vectors": 1}
+
+
+def _backward(step, node, read, wanted, lasts):
+    named, sizes = named_of(node), Sizes(*lengths_of(node))
+    item = ITEM_BYTES[name_of(named["query"].dtype)]
+    group = sizes.batch[-1] if are_shared(sizes.batch, named["key"], named["value"]) else 1
+    fields = _shared_fields(node, read)
+    given = {name: _operand(read[name], named[name], sizes.batch) for name in ("cotangent", "sums", "means")}
+    plan = Backward(**fields, **given, group=group, shares=1)
+    matrices = prod(plan.batch)
+    plan = Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, _TASKS // matrices)))
+    key = "attention backward", repr(plan)
+    unit = unit_of(key, lambda module, name: write_backward(module, name, plan), is_final=True)
+    tasks, flops, queries = matrices * plan.shares, flops_of(node), matrices * group * sizes.queries
+    chunks = _chunks(tasks, flops)
+    results = []
+    for i, numbers in enumerate((queries * sizes.depth, matrices * sizes.keys * sizes.depth, matrices * sizes.keys * sizes.width)):
+        results.append(wanted[i] if i in wanted else Scratch(numbers * item))
+    slopes = results[0] if plan.is_direct else Scratch(plan.shares * queries * plan.line * item)
+    mask = read.get("attn_mask", read["query"])
+    sources = [read[name] if name != "attn_mask" else mask for name in OPERANDS[node.op.name]]
+    buffers = *[buffer for buffer, _, _ in sources], slopes, *results[1:], Scratch(sum(plan.parts) * item * chunks)
+    words = *[start for _, start, _ in sources], 0, 0, 0, 0, tasks, chunks
+    first = Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * _FLOP_SECONDS)
+    if plan.is_direct:
+        return [first]
+    total = unit_of(("total", *key), lambda module, name: write_total(module, name, plan), is_final=True)
+    parts = min(threads.get_num_threads(), queries) if plan.shares * queries * plan.line > _SHARED_NUMBERS else 1
+    return [first, Launch(step, total, total.name, (slopes, results[0]), (0, 0, queries, parts), parts, lasts)]
+
+
+def _chunks(tasks, flops):
+    return min(tasks, _CHUNKS * threads.get_num_threads()) if flops > _SHARED_FLOPS else 1
+
+
+def _shared_fields(node, read):
+    """What both directions depend on."""
+    machine, named, sizes = host(), named_of(node), Sizes(*lengths_of(node))
+    mask = named["attn_mask"]
+    dtype = name_of(named["query"].dtype)
+    operands = {label: _operand(read[label], named[label], sizes.batch) for label in ("query", "key", "value")}
+    return {
+        **operands, "dtype": dtype, "lanes": machine.lanes(dtype), "vectors": 2, "rows": 6 if machine.registers <= 16 else 12,
+        "is_fused": machine.has_fma, "first_cache": machine.first_cache, "sizes": sizes, "is_causal": bool(named["is_causal"]),
+        "mask": None if mask is None else _operand(read["attn_mask"], mask, sizes.batch, (sizes.queries, sizes.keys)),
+        "has_booleans": mask is not None and mask.dtype.kind == "b", "scale": float(named["scale"])}
+
+
+def _operand(layout, array, batch, matrix=None):
+    """The steps of an array along all leading axes, 0 along those that it is repeated for."""
+    steps, shape = layout[2], array.shape
+    lengths = (*batch, *(matrix or shape[-2:]))
+    missing = len(lengths) - len(shape)
+    found = [0] * missing + [0 if n == 1 else step for n, step in zip(shape, steps, strict=True)]
+    return Operand(tuple(found[:-2]), *found[-2:])

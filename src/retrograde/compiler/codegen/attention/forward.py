@@ -1,0 +1,206 @@
+"""Attention forward: for a block of queries, tile by tile, against one block of keys after the other.
+
+Vectors run along queries, so that maxima and sums of rows are those of lanes, and keys and values are read where they lie,
+a number at a time. The greatest product and the sum of each row are kept as blocks go by, as in Milakov and Gimelshein,
+"Online normalizer calculation for softmax" (2018), and Dao et al., "FlashAttention" (2022).
+"""
+
+import math
+
+from llvmlite import ir
+
+from ..builder import Builder
+from ..convolution.entry import Entry, at
+from ..convolution.layout import heights
+from ..matmul import emit
+from ..matmul.emit import I64
+from ..vecmath.elements import constant
+from ..vecmath.exponential import LOG2_E
+from .packing import Packing, clear, scatter
+from .places import digits, matrix, rooms
+from .softmax import power
+from .tiles import Product, Tiles
+
+_BUFFERS = ("query", "key", "value", "mask", "result", "sums", "scratch")
+
+
+def write_forward(module, name, plan):
+    """The entry that computes the blocks of queries of a chunk; its words are tasks, which are such blocks, and chunks."""
+    entry = Entry(module, name, _BUFFERS, ("tasks", "chunks"), {None: plan.item, "mask": plan.mask_item})
+    _Forward(module, name, plan, entry).write()
+    return entry.function
+
+
+class _Forward:
+    """The entry under construction. Of a task: its matrices by name, its first query, and the tiles in scratch memory."""
+
+    def __init__(self, module, name, plan, entry):
+        self.plan, self.entry, self.b = plan, entry, entry.builder
+        key, value = plan.key, plan.value
+        self.scores = Product((key.row, key.column), plan.tile, plan.tile, plan.mask is not None)
+        self.means = Product((value.column, value.row), plan.tile, plan.tile, is_added=True)
+        self.run, self.packing = Tiles(module, f"{name}_tile", plan).run, Packing(module, f"{name}_lay", plan)
+        self.queries, self.results, self.weights, self.tops, self.totals = rooms(
+            self.b, entry.pointers["scratch"], plan, entry.chunk)
+
+    def write(self):
+        """All tasks of the chunk."""
+        b, plan, sizes = self.b, self.plan, self.plan.sizes
+        first, end = self.entry.share(self.entry.words["tasks"], self.entry.words["chunks"])
+        with emit.loop(b, first, end) as task:
+            self.number = b.sdiv(task.index, I64(plan.blocks))
+            places = digits(b, self.number, sizes.batch)
+            operands = {"query": plan.query, "key": plan.key, "value": plan.value, "mask": plan.mask}
+            self.matrices = {
+                label: matrix(b, self.entry.pointers[label], plan.mask_item if label == "mask" else plan.item, places, operand)
+                for label, operand in operands.items() if operand is not None}
+            self.first = b.mul(b.srem(task.index, I64(plan.blocks)), I64(plan.tiles * plan.tile))
+            count = emit.minimum(b, plan.tiles * plan.tile, b.sub(I64(sizes.queries), self.first))
+            self.tiles = b.sdiv(b.add(count, I64(plan.tile - 1)), I64(plan.tile))
+            self._block(count)
+        b.ret_void()
+
+    def _block(self, count):
+        b, plan = self.b, self.plan
+        with emit.loop(b, 0, self.tiles) as tile:
+            self._begin(tile.index)
+        limit = I64(plan.sizes.keys)
+        if plan.is_causal:
+            limit = emit.minimum(b, limit, b.add(self.first, count))
+        with emit.loop(b, 0, limit, plan.key_block) as block:
+            keys = emit.minimum(b, plan.key_block, b.sub(limit, block.index))
+            with emit.loop(b, 0, self.tiles) as tile:
+                seen = keys
+                if plan.is_causal:
+                    seen = emit.minimum(b, keys, b.sub(b.add(self._query(tile.index), I64(plan.tile)), block.index))
+                with b.if_then(b.icmp_signed(">", seen, I64(0))):
+                    self._meet(tile.index, block.index, seen)
+        with emit.loop(b, 0, self.tiles) as tile:
+            self._finish(tile.index)
+
+    def _query(self, tile):
+        """The first query of a tile."""
+        return self.b.add(self.first, self.b.mul(tile, I64(self.plan.tile)))
+
+    def _room(self, part, tile, length):
+        return at(self.b, part, self.plan.item, (tile, length * self.plan.tile))
+
+    def _vector(self, part, j):
+        return at(self.b, part, self.plan.item, j * self.plan.lanes)
+
+    def _begin(self, tile):
+        """Lay queries side by side, ready for powers of two; nothing has been seen yet."""
+        b, plan, sizes = self.b, self.plan, self.plan.sizes
+        rows, target = (self._query(tile), I64(sizes.queries - 1)), self._room(self.queries, tile, sizes.depth)
+        self.packing.pack(b, self.matrices["query"], (plan.query.row, plan.query.column), rows, sizes.depth, target,
+                          constant(plan.scale * LOG2_E, plan.vector))
+        clear(b, plan, self._room(self.results, tile, sizes.width), sizes.width * plan.tile)
+        clear(b, plan, self._room(self.totals, tile, 1), plan.tile)
+        for j in range(plan.vectors):
+            emit.store(b, constant(-math.inf, plan.vector), self._vector(self._room(self.tops, tile, 1), j))
+
+    def _meet(self, tile, first_key, keys):
+        """Let a tile of queries see some keys."""
+        b, plan, sizes = self.b, self.plan, self.plan.sizes
+        query, weights = self._query(tile), self.weights
+        if plan.mask is not None:
+            source = at(b, self.matrices["mask"], plan.mask_item, (first_key, plan.mask.column))
+            rows = query, I64(sizes.queries - 1)
+            self.packing.pack_mask(b, source, (plan.mask.row, plan.mask.column), rows, keys, weights)
+        source = at(b, self.matrices["key"], plan.item, (first_key, plan.key.row))
+        self.run(b, self.scores, (source, self._room(self.queries, tile, sizes.depth), weights), keys, sizes.depth)
+        if plan.is_causal:
+            self._hide(query, first_key, keys)
+        self._weigh(tile, first_key, keys)
+        source = at(b, self.matrices["value"], plan.item, (first_key, plan.value.row))
+        results, cuts = self._room(self.results, tile, sizes.width), heights(sizes.width, plan.rows)
+        self.run(b, self.means, (source, weights, results), None, keys, cuts)
+
+    def _hide(self, query, first_key, keys):
+        """Take the keys after each query out of sight."""
+        b, plan = self.b, self.plan
+        start = b.sub(b.add(query, I64(1)), first_key)
+        start = b.select(b.icmp_signed(">", start, I64(0)), start, I64(0))
+        k = Builder(b, plan.dtype, plan.lanes)
+        with emit.loop(b, start, keys) as key:
+            # Key j is before a lane if j less the first query is at most the lane.
+            ahead = k.broadcast(b.trunc(b.sub(b.add(first_key, key.index), query), emit.I32))
+            for j in range(plan.vectors):
+                place = at(b, self.weights, plan.item, (key.index, plan.tile), j * plan.lanes)
+                lanes = lane_numbers(plan, j)
+                is_seen = b.icmp_signed("<=", ahead, lanes)
+                emit.store(b, b.select(is_seen, emit.load(b, place, plan.vector), constant(-math.inf, plan.vector)), place)
+
+    def _weigh(self, tile, first_key, keys):
+        """Make weights of products, and take note of their sums; earlier results are brought to the same base."""
+        b, plan = self.b, self.plan
+        tops, totals = self._room(self.tops, tile, 1), self._room(self.totals, tile, 1)
+        before = [emit.load(b, self._vector(tops, j), plan.vector) for j in range(plan.vectors)]
+        top = self._greatest(before, keys)
+        base = top
+        if plan.mask is not None:
+            lowest = constant(-math.inf, plan.vector)
+            base = [b.select(b.fcmp_ordered("==", t, lowest), emit.zeros(plan.vector), t) for t in top]
+        factors = [power(b, plan, b.fsub(x, y)) for x, y in zip(before, base, strict=True)]
+        sums = [b.fmul(emit.load(b, self._vector(totals, j), plan.vector), f) for j, f in enumerate(factors)]
+        with emit.loop(b, 0, keys, 1, sums) as key:
+            for j in range(plan.vectors):
+                place = at(b, self.weights, plan.item, (key.index, plan.tile), j * plan.lanes)
+                weight = power(b, plan, b.fsub(emit.load(b, place, plan.vector), base[j]))
+                emit.store(b, weight, place)
+                key.values[j] = b.fadd(key.values[j], weight)
+        for part, vectors in ((tops, top), (totals, key.results)):
+            for j, vector in enumerate(vectors):
+                emit.store(b, vector, self._vector(part, j))
+        with b.if_then(b.icmp_signed(">", first_key, I64(0))):
+            results = self._room(self.results, tile, plan.sizes.width)
+            with emit.loop(b, 0, plan.sizes.width) as row:
+                for j, factor in enumerate(factors):
+                    place = at(b, results, plan.item, (row.index, plan.tile), j * plan.lanes)
+                    emit.store(b, b.fmul(emit.load(b, place, plan.vector), factor), place)
+
+    def _greatest(self, start, keys):
+        """The greatest product of each query, four keys at a time."""
+        b, plan = self.b, self.plan
+        whole = b.and_(keys, I64(-4))
+        for first, end, step in ((I64(0), whole, 4), (whole, keys, 1)):
+            with emit.loop(b, first, end, step, start) as key:
+                for j in range(plan.vectors):
+                    first_one = at(b, self.weights, plan.item, (key.index, plan.tile), j * plan.lanes)
+                    found = [emit.load(b, at(b, first_one, plan.item, k * plan.tile), plan.vector) for k in range(step)]
+                    while len(found) > 1:
+                        found = [self._larger(x, y) for x, y in zip(found[::2], found[1::2], strict=True)]
+                    key.values[j] = self._larger(found[0], key.values[j])
+            start = key.results
+        return start
+
+    def _larger(self, x, y):
+        # A NaN may get lost here, but not its weight, which is NaN again.
+        return self.b.select(self.b.fcmp_ordered(">", x, y), x, y)
+
+    def _finish(self, tile):
+        """Divide by the sums and store."""
+        b, plan, sizes = self.b, self.plan, self.plan.sizes
+        k = Builder(b, plan.dtype, plan.lanes)
+        totals = [emit.load(b, self._vector(self._room(self.totals, tile, 1), j), plan.vector) for j in range(plan.vectors)]
+        tops = [emit.load(b, self._vector(self._room(self.tops, tile, 1), j), plan.vector) for j in range(plan.vectors)]
+        sums = [k.add(k.multiply(top, 1 / LOG2_E), k.log(total)) for top, total in zip(tops, totals, strict=True)]
+        if plan.mask is not None:
+            sees = [k.not_equal(total, 0) for total in totals]
+            totals = [k.where(one, total, 1) for one, total in zip(sees, totals, strict=True)]
+            sums = [k.where(one, s, math.inf) for one, s in zip(sees, sums, strict=True)]
+        inverse = [k.divide(constant(1, plan.vector), total) for total in totals]
+        rows = self._query(tile), I64(sizes.queries - 1)
+        result = at(b, self.entry.pointers["result"], plan.item, (self.number, sizes.queries * sizes.width))
+        self.packing.unpack(b, self._room(self.results, tile, sizes.width), result, sizes.width, rows, sizes.width, inverse)
+        if plan.has_sums:
+            to = at(b, self.entry.pointers["sums"], plan.item, (self.number, sizes.queries))
+            for v in reversed(range(plan.vectors)):
+                lines = [emit.minimum(b, b.add(rows[0], I64(v * plan.lanes + lane)), rows[1]) for lane in range(plan.lanes)]
+                scatter(b, sums[v], [at(b, to, plan.item, line) for line in lines])
+
+
+def lane_numbers(plan, j):
+    """The numbers of the lanes of vector `j` of a tile."""
+    kind = emit.like(plan.vector, emit.I32)
+    return ir.Constant(kind, [j * plan.lanes + lane for lane in range(plan.lanes)])
