@@ -6,21 +6,21 @@ from contextlib import asynccontextmanager, contextmanager
 
 
 class _Lanes:
-    """At most `count` clients of one connection each, made by `make` when they are needed; `idle` is the queue of those that rest.
+    """At most `count` transports of one connection each, made by `make` when they are needed; those that rest are in `idle`.
 
-    A client with many connections looks at every one of them at each call, to find those that the server has closed; a call that
-    has a client to itself looks at one. The client used last is used next, so that no more are made than calls run at once.
+    A transport with many connections looks at every one of them at each call, to find those that the server has closed; a call
+    with one to itself looks at one. The one used last is used next, so that no more are made than calls run at once.
     """
 
     def __init__(self, make, count, idle):
         self._make, self._idle, self._made = make, idle, []
         for _ in range(count):
-            idle.put_nowait(None)  # A place for a client that is yet to be made.
+            idle.put_nowait(None)  # A place for one that is yet to be made.
 
     def _add(self):
-        client = self._make()
-        self._made.append(client)
-        return client
+        lane = self._make()
+        self._made.append(lane)
+        return lane
 
 
 class Lanes(_Lanes):
@@ -30,8 +30,8 @@ class Lanes(_Lanes):
         super().__init__(make, count, queue.LifoQueue())
 
     @contextmanager
-    def client(self):
-        """A client for the length of a `with` block."""
+    def taken(self):
+        """A transport for the length of a `with` block."""
         lane = self._idle.get()
         try:
             lane = lane or self._add()
@@ -41,8 +41,8 @@ class Lanes(_Lanes):
 
     def close(self):
         """Close all connections."""
-        for client in self._made:
-            client.close()
+        for lane in self._made:
+            lane.close()
 
 
 class AsyncLanes(_Lanes):
@@ -52,8 +52,8 @@ class AsyncLanes(_Lanes):
         super().__init__(make, count, asyncio.LifoQueue())
 
     @asynccontextmanager
-    async def client(self):
-        """A client for the length of a `with` block."""
+    async def taken(self):
+        """A transport for the length of a `with` block."""
         lane = await self._idle.get()
         try:
             lane = lane or self._add()
@@ -63,5 +63,5 @@ class AsyncLanes(_Lanes):
 
     async def aclose(self):
         """Close all connections."""
-        for client in self._made:
-            await client.aclose()
+        for lane in self._made:
+            await lane.aclose()

@@ -3,8 +3,10 @@
 import asyncio
 import threading
 import time
+from contextlib import aclosing, closing
 from functools import cached_property
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from ...extras import optional
@@ -12,26 +14,27 @@ from .lanes import AsyncLanes, Lanes
 from .wire import Reply, StreamReader, fault_of
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive", "User-Agent": "retrograde"}
 
 
 class Transport:
-    """Posts JSON to one address, over connections that are kept: one pool for threads, one for each event loop."""
+    """Posts JSON to one address, over connections that are kept: some for threads, some for each event loop.
+
+    It uses the transports of httpx and not its clients, which see to cookies, redirects and much else that a call has no use
+    for, and take half as long again.
+    """
 
     def __init__(self, url, secret, *, timeout, connections):
         self.url, self.secret, self.timeout, self.connections = url, secret, timeout, connections
         self.httpx = optional("httpx", "text")
         self._lock, self._sync, self._async = threading.Lock(), None, WeakKeyDictionary()
 
-    @cached_property
-    def _place(self):
-        return self.httpx.URL(self.url)
-
     def post(self, body, headers):
         """The Reply to `body`, read to its end within `timeout` seconds, however slowly it comes."""
-        with self._lanes().client() as client:
+        with self._lanes().taken() as lane:
             deadline, chunks = time.monotonic() + self.timeout, []
             try:
-                with client.stream("POST", self._place, json=body, headers=headers, auth=self._sign) as response:
+                with closing(lane.handle_request(self._request(body, headers))) as response:
                     for chunk in response.iter_bytes():
                         chunks.append(chunk)
                         if time.monotonic() > deadline:
@@ -42,11 +45,11 @@ class Transport:
 
     async def apost(self, body, headers):
         """`post` as a coroutine."""
-        async with (await self._async_lanes()).client() as client:
+        async with (await self._async_lanes()).taken() as lane:
             try:
-                async with asyncio.timeout(self.timeout):
-                    response = await client.post(self._place, json=body, headers=headers, auth=self._sign)
-                return self._reply(response, response.content)
+                async with (asyncio.timeout(self.timeout),
+                            aclosing(await lane.handle_async_request(self._request(body, headers))) as response):
+                    return self._reply(response, await response.aread())
             except self.httpx.HTTPError as error:
                 return self._failure(error)
             except TimeoutError:
@@ -56,8 +59,7 @@ class Transport:
         """The texts of a stream, one after another; `timeout` bounds the wait for each."""
         reader, failure = StreamReader(), None
         try:
-            with (self._lanes().client() as client,
-                  client.stream("POST", self._place, json=body, headers=headers, auth=self._sign) as response):
+            with self._lanes().taken() as lane, closing(lane.handle_request(self._request(body, headers))) as response:
                 if response.is_success:
                     yield from filter(None, map(reader.text_of, response.iter_lines()))
                     reader.end()
@@ -72,8 +74,8 @@ class Transport:
         """`lines` as an asynchronous iterator."""
         reader, failure = StreamReader(), None
         try:
-            async with ((await self._async_lanes()).client() as client,
-                        client.stream("POST", self._place, json=body, headers=headers, auth=self._sign) as response):
+            async with ((await self._async_lanes()).taken() as lane,
+                        aclosing(await lane.handle_async_request(self._request(body, headers))) as response):
                 if response.is_success:
                     async for line in response.aiter_lines():
                         text = reader.text_of(line)
@@ -104,7 +106,7 @@ class Transport:
     def _lanes(self):
         with self._lock:
             if self._sync is None:
-                self._sync = Lanes(lambda: self.httpx.Client(**self._options), self.connections)
+                self._sync = Lanes(lambda: self.httpx.HTTPTransport(**self._options), self.connections)
             return self._sync
 
     async def _async_lanes(self):
@@ -116,7 +118,7 @@ class Transport:
 
     async def _open(self, loop):
         """Lanes for `loop`, which closes them when it shuts down: generators that have not ended are then ended."""
-        lanes = AsyncLanes(lambda: self.httpx.AsyncClient(**self._options), self.connections)
+        lanes = AsyncLanes(lambda: self.httpx.AsyncHTTPTransport(**self._options), self.connections)
         try:
             yield lanes
         finally:
@@ -125,18 +127,27 @@ class Transport:
 
     @cached_property
     def _options(self):
-        """What every client is made with; they share one set of certificates, which takes long to read."""
+        """What every transport is made with; they share one set of certificates, which takes long to read."""
         place = urlsplit(self.url)
-        from_environment = place.hostname not in _LOOPBACK
-        is_safe = place.scheme == "https"
-        return {"timeout": self.httpx.Timeout(self.timeout, connect=min(self.timeout, 10.0)),
-                "limits": self.httpx.Limits(max_connections=1, max_keepalive_connections=1), "trust_env": from_environment,
-                "verify": self.httpx.create_ssl_context(verify=is_safe, trust_env=from_environment)}
+        is_local = place.hostname in _LOOPBACK
+        proxies = {} if is_local or proxy_bypass(place.netloc) else getproxies()
+        context = self.httpx.create_ssl_context(verify=place.scheme == "https", trust_env=not is_local)
+        return {"verify": context, "limits": self.httpx.Limits(max_connections=1, max_keepalive_connections=1),
+                "proxy": proxies.get(place.scheme) or proxies.get("all")}
 
-    def _sign(self, request):
-        if self.secret:
-            request.headers["Authorization"] = f"Bearer {self.secret.reveal()}"
-        return request
+    @cached_property
+    def _place(self):
+        return self.httpx.URL(self.url)
+
+    @cached_property
+    def _extensions(self):
+        return {"timeout": self.httpx.Timeout(self.timeout, connect=min(self.timeout, 10.0)).as_dict()}
+
+    def _request(self, body, headers):
+        """The whole request, which alone knows the key."""
+        key = {"Authorization": f"Bearer {self.secret.reveal()}"} if self.secret else {}
+        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **headers, **key}, json=body,
+                                  extensions=self._extensions)
 
     def _reply(self, response, body):
         return Reply(response.status_code, dict(response.headers), self.secret.remove_from(body))
