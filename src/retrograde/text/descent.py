@@ -111,8 +111,8 @@ class TextualGradientDescent(TextOptimizer):
         for rule in group["constraints"]:
             verdict = rule(new) if callable(rule) else True
             if isinstance(verdict, str) or not verdict:
-                broken = verdict if isinstance(verdict, str) else getattr(rule, "__doc__", None) or getattr(rule, "__name__", repr(rule))
-                raise ParseError(f"the new text breaks a rule: {broken}")
+                name = getattr(rule, "__doc__", None) or getattr(rule, "__name__", repr(rule))
+                raise ParseError(f"the new text breaks a rule: {verdict or name}")
         if new in self.remembered(parameter).get("rejected", ()):
             raise ParseError("that text was tried and did worse")
         return new
