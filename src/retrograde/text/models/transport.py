@@ -129,10 +129,9 @@ class Transport:
     def _options(self):
         """What every transport is made with; they share one set of certificates, which takes long to read."""
         place = urlsplit(self.url)
-        is_local = place.hostname in _LOOPBACK
-        proxies = {} if is_local or proxy_bypass(place.netloc) else getproxies()
-        context = self.httpx.create_ssl_context(verify=place.scheme == "https", trust_env=not is_local)
-        return {"verify": context, "limits": self.httpx.Limits(max_connections=1, max_keepalive_connections=1),
+        proxies = {} if place.hostname in _LOOPBACK or proxy_bypass(place.netloc) else getproxies()
+        return {"verify": self.httpx.create_ssl_context(verify=place.scheme == "https"),
+                "limits": self.httpx.Limits(max_connections=1, max_keepalive_connections=1),
                 "proxy": proxies.get(place.scheme) or proxies.get("all")}
 
     @cached_property
