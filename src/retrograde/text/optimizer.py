@@ -158,8 +158,9 @@ def written(changes):
 
 
 def _why(decision, level):
+    chance = f"p = {decision.p:.3f}" if decision.p >= 0.0005 else "p < 0.001"
     if decision.is_accepted:
-        return f"better on the held-out items, p = {decision.p:.3f}"
+        return f"better on the held-out items, {chance}"
     if decision.after < decision.before:
         return "worse on the held-out items"
-    return f"not better than by chance, p = {decision.p:.3f} with a level of {level}"
+    return f"not better than by chance, {chance} with a level of {level}"
