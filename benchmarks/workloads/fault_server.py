@@ -163,10 +163,9 @@ def serving(*args, **options):
 def serving_apart(delay):
     """The address of a server without faults in a process of its own, which takes no time from the one that is measured."""
     command = [sys.executable, "-m", "benchmarks.workloads.fault_server", str(delay)]
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as process:
-        yield process.stdout.readline().strip()
-        process.stdin.close()
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2], **pipes) as process:
+        yield process.stdout.readline().strip()  # It ends when its input does, with this block.
 
 
 if __name__ == "__main__":
