@@ -163,8 +163,9 @@ def serving(*args, **options):
 def serving_apart(delay):
     """The address of a server without faults in a process of its own, which takes no time from the one that is measured."""
     command = [sys.executable, "-m", "benchmarks.workloads.fault_server", str(delay)]
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=Path(__file__).parents[2], **pipes) as process:
+    root, pipe = Path(__file__).parents[2], subprocess.PIPE
+    process: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root)
+    with process:
         yield process.stdout.readline().strip()  # It ends when its input does, with this block.
 
 
