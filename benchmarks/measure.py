@@ -19,7 +19,7 @@ BLOCK_SECONDS = 0.2
 # Threads of a numeric library spin for a while after their last work.
 PAUSE_SECONDS = 0.05
 # A prompt takes minutes; more seeds than this tell little more.
-LONGEST_SECONDS, MOST_SEEDS = 1800, 3
+LONGEST_SECONDS, MOST_SEEDS = 3600, 3
 # Where the libraries keep compiled code: a folder of its own for each, under one that is new.
 CACHES = ("RETROGRADE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "XDG_CACHE_HOME")
 # JAX keeps only what took long to compile, unless told otherwise.
@@ -217,9 +217,10 @@ def _tune(result, host, rival, seed, settings, taken):
         start = time.perf_counter()
         prompt = worker.ask("figures", {**given, "calls": case.calls, "seed": seed}, LONGEST_SECONDS)
         minutes = (time.perf_counter() - start) / 60
-    found = host.ask("figures", {"prompt": prompt})
+    found = host.ask("figures", {"prompt": prompt}, LONGEST_SECONDS)
     taken.setdefault(rival, []).append((found["calls"], minutes))
     result.add(rival, found["score"])
+    print(f"{case.name}, seed {seed}, {rival}: {found['score']:.3f} after {found['calls']} calls", file=sys.stderr, flush=True)
 
 
 def _seconds_of(command, bytecode):

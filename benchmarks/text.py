@@ -67,24 +67,24 @@ def faulty():
 
 
 def _all_answered(models, prompts):
-    with fault_server.serving(fault_server.drawn(1, FAULTS)) as server, _client(models, server) as model:
+    with fault_server.serving(fault_server.drawn(1, FAULTS)) as server, _client(models, server.url) as model:
         answers = models.complete_all(model, prompts)
     wrong = sum(getattr(answer, "text", "") != f"answer to {prompt}" for answer, prompt in zip(answers, prompts, strict=True))
     return wrong, sum(count - 1 for count in server.answers.values())
 
 
 def _above_budget(models, prompts, limit):
-    with fault_server.serving(fault_server.drawn(2, FAULTS)) as server, _client(models, server) as model:
+    with fault_server.serving(fault_server.drawn(2, FAULTS)) as server, _client(models, server.url) as model:
         models.complete_all(models.Budgeted(model, calls=limit), prompts)
     return max(0, sum(server.answers.values()) + sum(server.faults[fault] for fault in CHARGED) - limit)
 
 
-def _client(models, server):
-    return models.HTTPModel("small", base_url=server.url, timeout=10.0, retry=models.Retry(12, 0.001, 0.01))
+def _client(models, url):
+    return models.HTTPModel("small", base_url=url, timeout=10.0, retry=models.Retry(12, 0.001, 0.01))
 
 
 def at_once():
-    """64 calls that take 100 ms each, 16 at once: in threads, and as tasks of an event loop."""
+    """64 calls that take 100 ms each, 16 at once, of a server in another process: in threads, and as tasks of an event loop."""
     models = importlib.import_module("retrograde.text.models")
 
     def measured(_):
@@ -95,7 +95,7 @@ def at_once():
 
 
 def _seconds(run, models):
-    with fault_server.serving(delay=0.1) as server, _client(models, server) as model:
+    with fault_server.serving_apart(delay=0.1) as url, _client(models, url) as model:
         start = time.perf_counter()
         answers = run(model, [f"question {i}" for i in range(64)])
         taken = time.perf_counter() - start

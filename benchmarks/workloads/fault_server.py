@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 
@@ -154,3 +157,19 @@ def serving(*args, **options):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def serving_apart(delay):
+    """The address of a server without faults in a process of its own, which takes no time from the one that is measured."""
+    command = [sys.executable, "-m", "benchmarks.workloads.fault_server", str(delay)]
+    root, pipe = Path(__file__).parents[2], subprocess.PIPE
+    process: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root)
+    with process:
+        yield process.stdout.readline().strip()  # It ends when its input does, with this block.
+
+
+if __name__ == "__main__":
+    with serving(delay=float(sys.argv[1])) as lasting:
+        print(lasting.url, flush=True)
+        sys.stdin.read()

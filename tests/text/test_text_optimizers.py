@@ -116,14 +116,15 @@ def test_rules_are_told_and_checked_and_broken_ones_sent_back():
     assert [message.role for message in lm.asked[2].messages] == ["system", "user", "assistant", "user", "assistant", "user"]
 
 
-def test_replies_that_cannot_be_used_end_in_an_unchanged_text():
+def test_replies_that_cannot_be_used_leave_the_text_and_the_journal_says_why():
     system = prompt("v0")
     lm = Ruled(lambda request: "I would rather not.")
     optimizer = TextualGradientDescent([system], lm, retries=1)
     told(system, "improve")
     step = optimizer.step()
-    assert (step.outcome, system.data, len(lm.asked)) == ("unchanged", "v0", 2)
-    assert TextualGradientDescent([system], Ruled(lambda request: failing())).step().outcome == "unchanged"
+    assert (step.outcome, system.data, len(lm.asked)) == ("failed", "v0", 2) and "<NEW>" in step.reason
+    step = TextualGradientDescent([system], Ruled(lambda request: failing())).step()
+    assert (step.outcome, system.data) == ("failed", "v0") and step.reason == "cut"
 
 
 def test_patches_change_what_they_name_and_nothing_else():

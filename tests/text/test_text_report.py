@@ -72,6 +72,12 @@ def test_the_terminal_shows_the_same_with_colours():
     assert "\x1b[32m very" in shown
 
 
+def test_without_colours_signs_tell_what_is_gone_and_what_is_new():
+    out = io.StringIO()
+    show(Run([Step(1, "accepted", edits=[Edit("prompt", "Be brief.", "Be kind.")])]), Console(file=out, width=100))
+    assert "Be [-brief-]{+kind+}." in out.getvalue()
+
+
 def test_progress_tells_score_calls_and_cost():
     out = io.StringIO()
     with progress(3, Console(file=out, width=120, force_terminal=True, color_system=None)) as told:

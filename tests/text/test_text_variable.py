@@ -229,3 +229,8 @@ def test_deep_graphs_need_no_recursion():
         y = text.shaping.clone(y)
     y.backward("said")
     assert x.grad[0].data == "said"
+
+
+def test_a_variable_is_as_true_as_what_it_holds():
+    assert Variable("a") and Variable(["", ""]) and Variable(0.5)
+    assert not (Variable("") or Variable([]) or Variable(0))

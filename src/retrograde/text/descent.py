@@ -61,6 +61,7 @@ class TextualGradientDescent(TextOptimizer):
 
     def _written(self, asked):
         """A new text for each (parameter, group), None where the model gave none that can be used; asked all at once."""
+        self._faults = []
         talks = [self._question(parameter, group) for parameter, group in asked]
         found, open_places = [None] * len(asked), list(range(len(asked)))
         for attempt in range(1 + max([group["retries"] for _, group in asked], default=0)):
@@ -72,12 +73,15 @@ class TextualGradientDescent(TextOptimizer):
                 if isinstance(answer, (BudgetError, ReplayError)):
                     raise answer
                 if isinstance(answer, ModelError):
+                    self._faults.append(str(answer))
                     continue
                 try:
                     found[i] = self._read(answer.text, parameter, group)
                 except ParseError as error:
                     fault = str(error)
-                if fault and attempt < group["retries"]:
+                if fault and attempt == group["retries"]:
+                    self._faults.append(fault)
+                elif fault:
                     talks[i] = [*talks[i], ("assistant", answer.text or " "), ("user", prompt("complaint", fault=fault))]
                     still.append(i)
             open_places = still
@@ -107,8 +111,8 @@ class TextualGradientDescent(TextOptimizer):
         for rule in group["constraints"]:
             verdict = rule(new) if callable(rule) else True
             if isinstance(verdict, str) or not verdict:
-                broken = verdict if isinstance(verdict, str) else getattr(rule, "__doc__", None) or rule.__name__
-                raise ParseError(f"the new text breaks a rule: {broken}")
+                name = getattr(rule, "__doc__", None) or getattr(rule, "__name__", repr(rule))
+                raise ParseError(f"the new text breaks a rule: {verdict or name}")
         if new in self.remembered(parameter).get("rejected", ()):
             raise ParseError("that text was tried and did worse")
         return new

@@ -15,8 +15,9 @@ class Edit:
 
 @dataclass
 class Step:
-    """One step. `outcome` is "accepted", "rejected", "unchanged" (there was nothing to do) or "failed"; `reason` says why.
+    """One step, and why it ended as it did.
 
+    `outcome` is "accepted", "rejected", "unchanged" (there was nothing to do) or "failed" (what was proposed could not be used).
     Scores are means over the validation items, `p` the probability of such a gain by chance; None without validation.
     """
 

@@ -25,6 +25,7 @@ class TextOptimizer(Optimizer):
         self.level = level
         self.journal: list[Step] = []
         self._scores = None
+        self._faults: list[str] = []
         super().__init__(params, defaults)
 
     def _check_parameter(self, parameter):
@@ -53,12 +54,17 @@ class TextOptimizer(Optimizer):
         edits = self._propose()
         changed = [(p, edit) for p, edit in edits if edit.after != edit.before]
         if not changed:
-            why = "nothing new was proposed" if edits else "no parameter received feedback"
-            return self.noted("unchanged", why, [edit for _, edit in edits])
+            return self.nothing_new([edit for _, edit in edits])
         return self.tried([(p, edit.after) for p, edit in changed], [edit for _, edit in edits])
 
+    def nothing_new(self, edits):
+        """The Step of a proposal that changes nothing: "failed" where that is because what was proposed could not be used."""
+        if self._faults:
+            return self.noted("failed", "; ".join(dict.fromkeys(self._faults)), edits)
+        return self.noted("unchanged", "nothing new was proposed" if edits else "no parameter received feedback", edits)
+
     def _propose(self):
-        """(parameter, Edit) pairs: what to try in this step."""
+        """(parameter, Edit) pairs: what to try in this step. `_faults` takes up why there is none for a parameter."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _propose")
 
     # The gate.
@@ -152,8 +158,9 @@ def written(changes):
 
 
 def _why(decision, level):
+    chance = f"p = {decision.p:.3f}" if decision.p >= 0.0005 else "p < 0.001"
     if decision.is_accepted:
-        return f"better on the held-out items, p = {decision.p:.3f}"
+        return f"better on the held-out items, {chance}"
     if decision.after < decision.before:
         return "worse on the held-out items"
-    return f"not better than by chance, p = {decision.p:.3f} with a level of {level}"
+    return f"not better than by chance, {chance} with a level of {level}"

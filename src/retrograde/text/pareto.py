@@ -44,7 +44,7 @@ class ParetoSearch(TextualGradientDescent):
             edits = self._propose()
             changed = [(p, edit) for p, edit in edits if edit.after != edit.before]
             if not changed:
-                return self.noted("unchanged", "nothing new was proposed", [edit for _, edit in edits])
+                return self.nothing_new([edit for _, edit in edits])
             written([(p, edit.after) for p, edit in changed])
             child = {"values": self._values(), "scores": self.validate()}
         finally:

@@ -8,6 +8,8 @@ from .diff import pieces
 from .report import facts
 
 _STYLES = {"same": "", "gone": "red strike", "new": "green"}
+#: Where there are no colours, as in a file.
+_SIGNS = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 _OUTCOMES = {"accepted": "green", "rejected": "red"}
 
 
@@ -21,7 +23,7 @@ def show(run, console=None, feedback=1):
     for step in run.steps:
         console.print(_line(step))
         for edit in step.edits:
-            console.print(_edit(edit))
+            console.print(_edit(edit, is_coloured=console.color_system is not None))
             for said in edit.feedback[:feedback]:
                 console.print(_quiet(as_text(said)))
 
@@ -51,9 +53,10 @@ def _line(step):
                          str(step).partition(step.outcome)[2])
 
 
-def _edit(edit):
+def _edit(edit, is_coloured):
     text = optional("rich.text", "text").Text
-    marked = [(piece.text, _STYLES[piece.kind]) for piece in pieces(edit.before, edit.after)]
+    marked = [(piece.text if is_coloured else _SIGNS[piece.kind].format(piece.text), _STYLES[piece.kind])
+              for piece in pieces(edit.before, edit.after)]
     return text.assemble((f"  {edit.role}\n", "dim"), *marked)
 
 

@@ -155,6 +155,9 @@ class Variable(Value):
             raise DTypeError(f"len() needs a batch, got a single {type(self.data).__name__}; use len(x.data) for its characters")
         return len(self.data)
 
+    def __bool__(self):
+        return bool(self.data)
+
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 

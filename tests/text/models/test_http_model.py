@@ -160,6 +160,30 @@ def test_calls_at_once_are_bounded_by_the_connections():
             assert 1 < server.most_running <= 4
 
 
+@both
+def test_the_time_that_a_call_waits_for_a_connection_is_not_counted(is_async):
+    run = (lambda *call: asyncio.run(acomplete_all(*call))) if is_async else complete_all
+    with serving(delay=0.15) as server, HTTPModel("small", base_url=server.url, max_concurrency=1, timeout=0.4) as model:
+        model.max_concurrency = 4  # more calls than connections
+        assert [answer.text for answer in run(model, ["a", "b", "c", "d"])] == [f"answer to {p}" for p in "abcd"]
+
+
+@both
+def test_the_environment_s_proxy_is_used_but_not_for_this_machine_and_what_it_excepts(is_async, monkeypatch):
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with serving() as proxy, serving() as server:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        distant = HTTPModel("small", base_url="http://127.0.0.2:9/v1", retry=Retry(0))
+        assert ask(server, "near", is_async=is_async).text == "answer to near" and not proxy.attempts
+        run = (lambda prompt: asyncio.run(distant.acomplete(prompt))) if is_async else distant.complete
+        assert run("far").text == "answer to far" and proxy.attempts["far"] == 1
+        monkeypatch.setenv("no_proxy", "127.0.0.2")
+        with pytest.raises(TransientModelError, match="ConnectError"):
+            HTTPModel("small", base_url="http://127.0.0.2:9/v1", retry=Retry(0)).complete("far")
+        distant.close()
+
+
 def test_the_key_shows_nowhere(tmp_path, caplog, monkeypatch):
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("RETROGRADE_API_KEY", KEY)

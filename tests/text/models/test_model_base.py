@@ -4,7 +4,7 @@ import pickle
 import pytest
 
 from retrograde.errors import DTypeError, ModelError, UnsupportedError
-from retrograde.text.models import Completion, LanguageModel, Price, Request, ScriptedLM, Wrapper
+from retrograde.text.models import Completion, LanguageModel, Price, Request, ScriptedLM, Wrapper, tracing
 
 
 class Sync(LanguageModel):
@@ -29,6 +29,16 @@ def test_one_of_the_two_ways_to_complete_gives_the_other(model):
 
     assert model("a") == "A" and list(model.stream(Request.of("b"))) == ["B"]
     assert asyncio.run(both()) == ("A", "B", ["C"])
+
+
+@pytest.mark.parametrize("model", [Sync(), Async(), Wrapper(Sync()), ScriptedLM(lambda request: request.prompt.upper())], ids=repr)
+def test_a_prompt_will_do_in_place_of_a_request(model):
+    async def both():
+        return (await model.acomplete("a")).text, [piece async for piece in model.astream([("user", "b")])]
+
+    with tracing() as trace:
+        assert model.complete("a").text == "A" and list(model.stream("b")) == ["B"] and asyncio.run(both()) == ("A", ["B"])
+    assert [call.request for call in trace] == [Request.of(prompt) for prompt in "abab"]
 
 
 def test_a_model_must_complete_in_some_way():

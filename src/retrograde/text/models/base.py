@@ -15,6 +15,8 @@ _RECORDERS = {"complete": recorded, "acomplete": recorded_async, "stream": recor
 class LanguageModel:
     """A model that completes requests. A subclass defines `complete`, or `acomplete`, or both; each stands in for the other.
 
+    They are handed a Request, though who calls them, or `stream`, may give a prompt.
+
     >>> class Echo(LanguageModel):
     ...     name = "echo"
     ...     def complete(self, request):

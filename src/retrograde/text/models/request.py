@@ -69,6 +69,8 @@ class Request:
         >>> Request.of("Is 91 prime?", stop="\\n", temperature=0).stop
         ('\\n',)
         """
+        if isinstance(prompt, cls) and not options:
+            return prompt
         if isinstance(options.get("stop"), str):
             options["stop"] = (options["stop"],)
         for name in ("stop", "labels"):

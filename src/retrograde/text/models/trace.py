@@ -102,11 +102,14 @@ def current():
 
 
 def recorded(complete):
-    """`complete` of a model, which reports to the trace of the context. A model inside another one does not report again."""
+    """`complete` of a model, which reports to the trace of the context. A model inside another one does not report again.
+
+    Like the others below it takes a prompt as well as a Request.
+    """
 
     @functools.wraps(complete)
     def reporting(self, request):
-        trace = _TRACE.get()
+        request, trace = Request.of(request), _TRACE.get()
         if trace is None:
             return complete(self, request)
         with _Report(trace, self, request) as report:
@@ -121,7 +124,7 @@ def recorded_async(acomplete):
 
     @functools.wraps(acomplete)
     async def reporting(self, request):
-        trace = _TRACE.get()
+        request, trace = Request.of(request), _TRACE.get()
         if trace is None:
             return await acomplete(self, request)
         with _Report(trace, self, request) as report:
@@ -136,6 +139,7 @@ def recorded_stream(stream):
 
     @functools.wraps(stream)
     def reporting(self, request):
+        request = Request.of(request)
         pieces, noted = stream(self, request), _StreamReport(_TRACE.get(), self, request)
         with contextlib.closing(pieces), noted:
             while (piece := noted.alone(next, pieces, None)) is not None:
@@ -149,6 +153,7 @@ def recorded_stream_async(astream):
 
     @functools.wraps(astream)
     async def reporting(self, request):
+        request = Request.of(request)
         pieces, noted = astream(self, request), _StreamReport(_TRACE.get(), self, request)
         async with contextlib.aclosing(pieces):
             with noted:

@@ -3,58 +3,63 @@
 import asyncio
 import threading
 import time
+from contextlib import aclosing, closing
 from functools import cached_property
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from ...extras import optional
+from .lanes import AsyncLanes, Lanes
 from .wire import Reply, StreamReader, fault_of
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive", "User-Agent": "retrograde"}
 
 
 class Transport:
-    """Posts JSON to one address, over connections that are kept: one pool for threads, one for each event loop."""
+    """Posts JSON to one address, over connections that are kept: some for threads, some for each event loop.
+
+    It uses the transports of httpx and not its clients, which see to cookies, redirects and much else that a call has no use
+    for, and take half as long again.
+    """
 
     def __init__(self, url, secret, *, timeout, connections):
         self.url, self.secret, self.timeout, self.connections = url, secret, timeout, connections
+        self.httpx = optional("httpx", "text")
         self._lock, self._sync, self._async = threading.Lock(), None, WeakKeyDictionary()
-
-    @cached_property
-    def httpx(self):
-        """The library, looked for when it is needed."""
-        return optional("httpx", "text")
 
     def post(self, body, headers):
         """The Reply to `body`, read to its end within `timeout` seconds, however slowly it comes."""
-        deadline, chunks = time.monotonic() + self.timeout, []
-        try:
-            with self._client().stream("POST", self.url, json=body, headers=headers, auth=self._sign) as response:
-                for chunk in response.iter_bytes():
-                    chunks.append(chunk)
-                    if time.monotonic() > deadline:
-                        return self._late()
-                return self._reply(response, b"".join(chunks))
-        except self.httpx.HTTPError as error:
-            return self._failure(error)
+        with self._lanes().taken() as lane:
+            deadline, chunks = time.monotonic() + self.timeout, []
+            try:
+                with closing(lane.handle_request(self._request(body, headers))) as response:
+                    for chunk in response.iter_bytes():
+                        chunks.append(chunk)
+                        if time.monotonic() > deadline:
+                            return self._late()
+                    return self._reply(response, b"".join(chunks))
+            except self.httpx.HTTPError as error:
+                return self._failure(error)
 
     async def apost(self, body, headers):
         """`post` as a coroutine."""
-        try:
-            async with asyncio.timeout(self.timeout):
-                client = await self._async_client()
-                response = await client.post(self.url, json=body, headers=headers, auth=self._sign)
-                return self._reply(response, response.content)
-        except self.httpx.HTTPError as error:
-            return self._failure(error)
-        except TimeoutError:
-            return self._late()
+        async with (await self._async_lanes()).taken() as lane:
+            try:
+                async with (asyncio.timeout(self.timeout),
+                            aclosing(await lane.handle_async_request(self._request(body, headers))) as response):
+                    return self._reply(response, await response.aread())
+            except self.httpx.HTTPError as error:
+                return self._failure(error)
+            except TimeoutError:
+                return self._late()
 
     def lines(self, body, headers):
         """The texts of a stream, one after another; `timeout` bounds the wait for each."""
         reader, failure = StreamReader(), None
         try:
-            with self._client().stream("POST", self.url, json=body, headers=headers, auth=self._sign) as response:
+            with self._lanes().taken() as lane, closing(lane.handle_request(self._request(body, headers))) as response:
                 if response.is_success:
                     yield from filter(None, map(reader.text_of, response.iter_lines()))
                     reader.end()
@@ -69,8 +74,8 @@ class Transport:
         """`lines` as an asynchronous iterator."""
         reader, failure = StreamReader(), None
         try:
-            client = await self._async_client()
-            async with client.stream("POST", self.url, json=body, headers=headers, auth=self._sign) as response:
+            async with ((await self._async_lanes()).taken() as lane,
+                        aclosing(await lane.handle_async_request(self._request(body, headers))) as response):
                 if response.is_success:
                     async for line in response.aiter_lines():
                         text = reader.text_of(line)
@@ -87,9 +92,9 @@ class Transport:
     def close(self):
         """Close the connections of the threads."""
         with self._lock:
-            client, self._sync = self._sync, None
-        if client is not None:
-            client.close()
+            lanes, self._sync = self._sync, None
+        if lanes is not None:
+            lanes.close()
 
     async def aclose(self):
         """Close the connections of this event loop, and those of the threads."""
@@ -98,13 +103,13 @@ class Transport:
             await opened[0].aclose()
         self.close()
 
-    def _client(self):
+    def _lanes(self):
         with self._lock:
             if self._sync is None:
-                self._sync = self.httpx.Client(**self._options())
+                self._sync = Lanes(lambda: self.httpx.HTTPTransport(**self._options), self.connections)
             return self._sync
 
-    async def _async_client(self):
+    async def _async_lanes(self):
         loop = asyncio.get_running_loop()
         if loop not in self._async:
             opening = self._open(loop)
@@ -112,24 +117,36 @@ class Transport:
         return self._async[loop][1]
 
     async def _open(self, loop):
-        """A client for `loop`, which closes it when it shuts down: generators that have not ended are then ended."""
-        async with self.httpx.AsyncClient(**self._options()) as client:
-            try:
-                yield client
-            finally:
-                self._async.pop(loop, None)
+        """Lanes for `loop`, which closes them when it shuts down: generators that have not ended are then ended."""
+        lanes = AsyncLanes(lambda: self.httpx.AsyncHTTPTransport(**self._options), self.connections)
+        try:
+            yield lanes
+        finally:
+            self._async.pop(loop, None)
+            await lanes.aclose()
 
+    @cached_property
     def _options(self):
-        """Connections wait for their turn as long as it takes; the calls that hold them are bounded."""
+        """What every transport is made with; they share one set of certificates, which takes long to read."""
         place = urlsplit(self.url)
-        limits = self.httpx.Limits(max_connections=self.connections, max_keepalive_connections=self.connections)
-        return {"timeout": self.httpx.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None), "limits": limits,
-                "trust_env": place.hostname not in _LOOPBACK, "verify": place.scheme == "https"}
+        proxies = {} if place.hostname in _LOOPBACK or proxy_bypass(place.netloc) else getproxies()
+        return {"verify": self.httpx.create_ssl_context(verify=place.scheme == "https"),
+                "limits": self.httpx.Limits(max_connections=1, max_keepalive_connections=1),
+                "proxy": proxies.get(place.scheme) or proxies.get("all")}
 
-    def _sign(self, request):
-        if self.secret:
-            request.headers["Authorization"] = f"Bearer {self.secret.reveal()}"
-        return request
+    @cached_property
+    def _place(self):
+        return self.httpx.URL(self.url)
+
+    @cached_property
+    def _extensions(self):
+        return {"timeout": self.httpx.Timeout(self.timeout, connect=min(self.timeout, 10.0)).as_dict()}
+
+    def _request(self, body, headers):
+        """The whole request, which alone knows the key."""
+        key = {"Authorization": f"Bearer {self.secret.reveal()}"} if self.secret else {}
+        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **headers, **key}, json=body,
+                                  extensions=self._extensions)
 
     def _reply(self, response, body):
         return Reply(response.status_code, dict(response.headers), self.secret.remove_from(body))
