@@ -24,6 +24,10 @@ class Algebra(ABC):
     def wrap(self, data):
         """What an op's body returned, as data of a value."""
 
+    def stacked(self, values):
+        """One value made of a sequence with values in it, which stands where an op takes one operand."""
+        return values
+
     def settled(self, data, operands):
         """`data`, made from `operands`, in the `narrow` dtype if it belongs in it."""
         return data

@@ -102,7 +102,7 @@ def _linked(cls, ctx, args, parents, outputs):
     """`outputs` as the results of one record."""
     saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
     is_settled = not any([isinstance(s, Value) for s in saved])
-    record = (Record if is_settled else Unsettled)(_Call(cls, ctx, args, outputs), parents, saved)
+    record = (Record if is_settled else Unsettled)().filled(_Call(cls, ctx, args, outputs), parents, saved)
     constants = ctx.constants
     ctx.saved_tensors = ctx.constants = ()  # the record keeps the data; a value kept here would keep the graph alive
     linked = []

@@ -20,7 +20,7 @@ def reshape(x, /, shape, copy=None):
     >>> rg.reshape(rg.tensor([[1.0, 2.0], [3.0, 4.0]]), -1)
     tensor([1., 2., 3., 4.])
     """
-    return np.reshape(x, shape) if copy is None else np.reshape(x, shape, copy=copy)
+    return x.reshape(shape) if copy is None and x.__class__ is np.ndarray else np.reshape(x, shape, copy=copy)
 
 
 reshape.defvjp(lambda g, x_shape: reshape(g, x_shape))
