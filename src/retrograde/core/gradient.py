@@ -149,9 +149,14 @@ class _Walk:
         given = op.joint.function(g, needs, *saved)
         if len(given) != len(needs):
             raise GraphError(f"the rule of {op.name} must return {len(needs)} cotangents, got {len(given)}")
+        is_ready, cotangents = record.fits is None and not self.finds_anomalies, self.cotangents
         for i in reversed(range(len(needs))):
-            if needs[i] and given[i] is not None:
-                self._give(record.parents[i], self._checked(record, i, given[i]))
+            c = given[i]
+            if needs[i] and c is not None:
+                parent = record.parents[i]
+                c = parent.algebra.carried(c, self.create_graph) if is_ready else self._checked(record, i, c)
+                seen = cotangents.get(parent)
+                cotangents[parent] = c if seen is None else seen + c
 
     def _checked(self, record, i, c):
         parent = record.parents[i]

@@ -24,7 +24,8 @@ class Mode(NamedTuple):
 
 
 _MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)
-_ORDINARY = Mode()
+_ORDINARY, _SILENT = Mode(), Mode(records=False)
+_RECORDS, _STILL = {"records": True}, {"records": False}
 
 current: Callable[[], Any] = _MODE.get
 
@@ -53,12 +54,25 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
 
     def __enter__(self):
         outer = current()
-        mode = (outer or _ORDINARY)._replace(**self._fields)  # noqa: SLF001 - public, for all its underscore
         self._outer.append(outer)
-        _MODE.set(None if mode == _ORDINARY else mode)
+        if outer is None and self._fields == _STILL:
+            _MODE.set(_SILENT)  # the commonest of all, on the path of every walk
+        elif outer is not None or self._fields != _RECORDS:
+            mode = (outer or _ORDINARY)._replace(**self._fields)  # noqa: SLF001 - public, for all its underscore
+            _MODE.set(None if mode == _ORDINARY else mode)
 
     def __exit__(self, *_):
         _MODE.set(self._outer.pop())
+
+
+def unrecorded(function, *args):
+    """`function(*args)`, of which nothing is recorded: what `with no_grad()` does, in less time."""
+    outer = current()
+    _MODE.set(_SILENT if outer is None else outer._replace(records=False))
+    try:
+        return function(*args)
+    finally:
+        _MODE.set(outer)
 
 
 def no_grad():

@@ -17,7 +17,7 @@ from ..shapes import summed_axes
 class ArrayAlgebra(Algebra):
     """How arrays and their cotangents behave. Cotangents are arrays of the shape of what they belong to."""
 
-    has_shapes = True
+    has_shapes = conjugates = True
     native = np.ndarray
     narrow = bfloat16
 

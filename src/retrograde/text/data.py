@@ -1,6 +1,7 @@
 """Data of text variables: a string, a number, or a list of such data, which is a batch; None is a missing sample."""
 
 import re
+from functools import lru_cache
 
 from ..errors import ArgumentError, DTypeError, ShapeError
 
@@ -98,13 +99,18 @@ def as_text(scalar):
 _PLACE = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 
 
+@lru_cache(256)
+def _places(template):
+    return tuple(dict.fromkeys([match[2] for match in _PLACE.finditer(template) if match[2]]))
+
+
 def places(template):
     """The names in braces in `template`, each once, in order; a name in double braces is no place.
 
     >>> places('{a} and {b} and {{c}}, {a}, {"json": 1}')
     ['a', 'b']
     """
-    return list(dict.fromkeys(match[2] for match in _PLACE.finditer(template) if match[2]))
+    return list(_places(template))
 
 
 def filled(template, values):

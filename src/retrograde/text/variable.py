@@ -161,6 +161,12 @@ class Variable(Value):
     def __hash__(self):
         return object.__hash__(self)
 
+    def linked(self, record):
+        """The same text with another history."""
+        held = self.__dict__
+        # Beside its role a variable that was just made knows nothing.
+        return self.remade(self.role, self.data, record) if len(held) == 1 else Value.linked(self, record)
+
     # Copies and pickles keep data, role and requires_grad; the graph stays behind.
     def detach(self):
         """The same data and role outside the graph."""
