@@ -84,12 +84,15 @@ class Function:
         else:
             output = unrecorded(cls._run_forward, ctx, args)
         if isinstance(output, Value):
-            return _linked(cls, ctx, args, parents, (output,))[0] if records else output
+            return _linked(output, *_recorded(_SingleCall, cls, ctx, args, parents, (output,))) if records else output
         for value in output if isinstance(output, tuple) else (output,):
             if not isinstance(value, Value):
                 raise GraphError(f"{cls.__name__}.forward must return a value or a tuple of values, got "
                                  f"{type(value).__name__}")
-        return tuple(_linked(cls, ctx, args, parents, output, _Call)) if records else output
+        if not records:
+            return output
+        record, constants = _recorded(_Call, cls, ctx, args, parents, output)
+        return tuple([_linked(value, record.op.result(record, i), constants) for i, value in enumerate(output)])
 
     @classmethod
     def _run_forward(cls, ctx, args):
@@ -98,19 +101,21 @@ class Function:
         return output
 
 
-def _linked(cls, ctx, args, parents, outputs, kind=None):
-    """`outputs` as the results of one record, whose op is a call of that `kind`."""
-    call, saved, made = (kind or _SingleCall)(cls, ctx, args, outputs), (), Record
+def _recorded(kind, cls, ctx, args, parents, outputs):
+    """The record of one call, and those of its outputs that have no gradient."""
+    call, saved, made = kind(cls, ctx, args, outputs), (), Record
     if ctx.saved_tensors:
         saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
         made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
         ctx.saved_tensors = ()  # the record keeps the data; a value kept here would keep the graph alive
     constants, ctx.constants = ctx.constants, ()
-    record, linked = made().filled(call, parents, saved), []
-    for i, value in enumerate(outputs):
-        is_constant = constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.data)
-        linked.append(value.linked(None if is_constant else call.result(record, i)))
-    return linked
+    return made().filled(call, parents, saved), constants
+
+
+def _linked(value, record, constants):
+    """An output as the user gets it."""
+    is_constant = constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.data)
+    return value.linked(None if is_constant else record)
 
 
 class _Call:

@@ -142,11 +142,11 @@ class _Walk:
 
     def _pull_together(self, record, g, saved):
         """`_pull` through the one rule that gives the cotangents of all parents."""
-        op = record.op
-        if op.joint is None:
+        op, joint, flows = record.op, record.op.joint, self.flows
+        if joint is None:
             raise MissingRuleError(f"{op.name} has no derivative; add one with {op.name}.defvjp(...)")
-        needs = tuple([parent in self.flows for parent in record.parents])
-        given = op.joint.function(g, needs, *saved)
+        needs = tuple([parent in flows for parent in record.parents])
+        given = joint.function(g, needs, *saved)
         if len(given) != len(needs):
             raise GraphError(f"the rule of {op.name} must return {len(needs)} cotangents, got {len(given)}")
         is_ready, cotangents = record.fits is None and not self.finds_anomalies, self.cotangents

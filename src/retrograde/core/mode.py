@@ -68,6 +68,8 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
 def unrecorded(function, *args):
     """`function(*args)`, of which nothing is recorded: what `with no_grad()` does, in less time."""
     outer = current()
+    if outer is not None and not outer.records:
+        return function(*args)
     _MODE.set(_SILENT if outer is None else outer._replace(records=False))
     try:
         return function(*args)

@@ -91,7 +91,8 @@ class TextAlgebra(Algebra):
         found = None
         for row in _rows(cotangents):
             path = row[0].path if row[0] is not None else next((f.path for f in row if f is not None), ())
-            answer = function.backward(ctx, *[self.kind("", "feedback") if f is None else f for f in row])
+            row = [self.kind("", "feedback") if f is None else f for f in row] if None in row else row
+            answer = function.backward(ctx, *row)
             answer = answer if isinstance(answer, tuple) else (answer,)
             given = [None if a is None else self._labelled(a, path, function.__name__) for a in answer]
             found = given if found is None else [_joined(*pair) for pair in zip(found, given, strict=True)]
@@ -107,10 +108,7 @@ class TextAlgebra(Algebra):
         ]) or None
 
     def maker(self, value):
-        held = value.__dict__
-        if held.keys().isdisjoint(_NOTES):
-            return partial(self.kind.remade, value.role)
-        return partial(self.kind.remade, value.role, **{name: held[name] for name in _NOTES if name in held})
+        return partial(self.kind.remade, value.role, **{name: note for name in _NOTES if (note := getattr(value, name))})
 
     def fits(self, operand, result, broadcasts):
         return None
@@ -138,9 +136,9 @@ class TextAlgebra(Algebra):
 def _rows(cotangents):
     """The feedback of the outputs of a call: first the first of each, then the second of each, and so on, None where one lacks."""
     columns = [c if c.__class__ is Feedback else (c,) for c in cotangents]
-    if not any(columns):
-        return [(None,) * len(columns)]
-    return zip(*columns, strict=True) if len(columns) == 1 else zip_longest(*columns)
+    if len(columns) == 1:
+        return [(feedback,) for feedback in columns[0]] or [(None,)]
+    return zip_longest(*columns) if any(columns) else [(None,) * len(columns)]
 
 
 def _joined(first, then):

@@ -133,9 +133,9 @@ def check_variables(name, values):
 
 def handed_to_all(ctx, g):
     """The feedback `g` for each input of an op that has put `ctx.roles` together to one `ctx.role`."""
+    needs, data = ctx.needs_input_grad, g.data
     return tuple([
-        handed(g, combined(g.data, role), role, ctx.role) if needed else None
-        for role, needed in zip(ctx.roles, ctx.needs_input_grad, strict=True)
+        handed(g, combined(data, role), role, ctx.role) if needs[i] else None for i, role in enumerate(ctx.roles)
     ])
 
 

@@ -63,9 +63,9 @@ def shape_of(data):
 
 def paired(function, *parts):
     """`function` of the scalars of `parts`, element by element; all must be scalars, or lists of the same length."""
-    lists = [part for part in parts if isinstance(part, list)]
-    if not lists:
+    if list not in map(type, parts):
         return function(*parts)
+    lists = [part for part in parts if isinstance(part, list)]
     if len(lists) < len(parts):
         raise ShapeError(f"a batch goes with a batch and a scalar with a scalar, got {_shapes(parts)}")
     if len({len(part) for part in parts}) > 1:
