@@ -25,7 +25,6 @@ class Mode(NamedTuple):
 
 _MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)
 _ORDINARY, _SILENT = Mode(), Mode(records=False)
-_RECORDS, _STILL = {"records": True}, {"records": False}
 
 current: Callable[[], Any] = _MODE.get
 
@@ -53,12 +52,12 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
         return type(self)(**self._fields)
 
     def __enter__(self):
-        outer = current()
+        outer, fields = current(), self._fields
         self._outer.append(outer)
-        if outer is None and self._fields == _STILL:
-            _MODE.set(_SILENT)  # the commonest of all, on the path of every walk
-        elif outer is not None or self._fields != _RECORDS:
-            mode = (outer or _ORDINARY)._replace(**self._fields)  # noqa: SLF001 - public, for all its underscore
+        if (outer is None or outer is _SILENT) and len(fields) == 1 and "records" in fields:
+            _MODE.set(None if fields["records"] else _SILENT)  # the commonest of all, on the path of every walk
+        else:
+            mode = (outer or _ORDINARY)._replace(**fields)  # noqa: SLF001 - public, for all its underscore
             _MODE.set(None if mode == _ORDINARY else mode)
 
     def __exit__(self, *_):

@@ -80,6 +80,8 @@ class ArrayAlgebra(Algebra):
 
     def conjugated(self, cotangent):
         # The walk pairs cotangents with changes without conjugation: see `complexes`.
+        if cotangent.__class__ is np.ndarray:
+            return cotangent.conj() if cotangent.dtype.kind == "c" else cotangent
         return cotangent.conj() if getattr(getattr(cotangent, "dtype", None), "kind", "") == "c" else cotangent
 
     def zero(self, data):
