@@ -66,7 +66,7 @@ class Function:
         """The outputs from the arguments; the first argument is `ctx` unless `setup_context` is defined."""
         raise MissingRuleError("a Function needs a static method forward")
 
-    setup_context = None
+    setup_context: Any = None
 
     @staticmethod
     def backward(ctx, *grad_outputs):
@@ -79,10 +79,7 @@ class Function:
         parents = tuple([a.record if isinstance(a, Value) else None for a in args])
         records = any(parents) and is_recording()
         ctx = Context(tuple([parent is not None for parent in parents]) if records else (False,) * len(parents))
-        if cls.setup_context is None:
-            output = unrecorded(cls.forward, ctx, *args)
-        else:
-            output = unrecorded(cls._run_forward, ctx, args)
+        output = unrecorded(cls.forward, ctx, *args) if cls.setup_context is None else unrecorded(cls._run_forward, ctx, args)
         if isinstance(output, Value):
             return _linked(output, *_recorded(_SingleCall, cls, ctx, args, parents, (output,))) if records else output
         for value in output if isinstance(output, tuple) else (output,):

@@ -69,7 +69,7 @@ def unrecorded(function, *args):
     outer = current()
     if outer is not None and not outer.records:
         return function(*args)
-    _MODE.set(_SILENT if outer is None else outer._replace(records=False))
+    _MODE.set(_SILENT if outer is None else outer._replace(records=False))  # noqa: SLF001 - as above
     try:
         return function(*args)
     finally:

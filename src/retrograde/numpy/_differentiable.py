@@ -63,7 +63,10 @@ def _is_list_of_values(x):
 
 
 def chosen_ufunc(theirs, ours=None) -> Any:
-    """A ufunc with a short way for the commonest calls; NumPy's protocol takes care of all others. `ours` stands for it on tensors."""
+    """A ufunc with a short way for the commonest calls; NumPy's protocol takes care of all others.
+
+    `ours` stands for it on tensors, if not the op of its name.
+    """
     try:
         ours = ours or ufunc_counterpart(theirs)
     except DTypeError:

@@ -2,6 +2,7 @@
 
 import weakref
 from operator import itemgetter
+from typing import Any
 
 from ..core.mode import no_grad
 from ..core.value import Value
@@ -29,8 +30,8 @@ def trace_step(optimizer, tracer, gradients=None):
 
 
 def _reader(optimizer, number, get):
-    optimizer = weakref.ref(optimizer)  # which may hold what is compiled
-    return lambda: get(optimizer().param_groups[number])
+    found: Any = weakref.ref(optimizer)  # which may hold what is compiled
+    return lambda: get(found().param_groups[number])
 
 
 def _trace_update(optimizer, group, parameter, gradient, tracer):
