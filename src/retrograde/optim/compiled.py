@@ -91,7 +91,7 @@ def _signature(optimizer, members):
 
 def _is_common(parameter, gradient, state):
     """Whether a parameter is such as code is written for: its numbers, those of its gradient and its state are in plain arrays."""
-    if not state or gradient.record is not None or gradient.shape != parameter.shape:
+    if not state or gradient.record is not None or (gradient.shape, gradient.dtype) != (parameter.shape, parameter.dtype):
         return False
     return all([isinstance(t, Tensor) and t.data.__class__ is np.ndarray and t.data.flags.c_contiguous
                 and t.data.dtype.char in "fd" for t in (parameter, gradient, *state.values())])
