@@ -113,25 +113,20 @@ class _Call(Function):
         split = len(saved) - ctx.count
         values = iter(saved[:split])
         args = ctx.build([next(values) if is_value else leaf for leaf, is_value in zip(ctx.leaves, ctx.is_value, strict=True)])
-        needs = tree.leaves([_numbered(i, arg) for i, arg in enumerate(args)])
-        wanted = [n for n, needed in zip(needs, ctx.needs_input_grad[3:], strict=True) if needed]
-        argnums = list(dict.fromkeys(wanted))
+        needs, sizes = ctx.needs_input_grad[3:], [len(tree.leaves(arg)) for arg in args]
+        numbers = [i for i, size in enumerate(sizes) for _ in range(size)]
+        argnums = list(dict.fromkeys([n for n, needed in zip(numbers, needs, strict=True) if needed]))
         answer = ctx.build_answer(saved[split:])
         given = zip(cotangents, saved[split:], strict=True)
         g = ctx.build_answer([np.zeros_like(x) if c is None else shown(c) for c, x in given])
         found = dict(zip(argnums, ctx.function.pull(argnums, answer, args, ctx.kwargs)(g), strict=True))
-        return (None, None, None, *_leaves_of(found, args, ctx.needs_input_grad[3:]))
+        return (None, None, None, *_leaves_of(found, sizes, needs))
 
 
-def _numbered(number, arg):
-    return [number] * len(tree.leaves(arg))
-
-
-def _leaves_of(found, args, needs):
+def _leaves_of(found, sizes, needs):
     """For each leaf of the arguments its gradient, None where there is none."""
     gradients = []
-    for number, arg in enumerate(args):
-        size = len(tree.leaves(arg))
+    for number, size in enumerate(sizes):
         given = found.get(number)
         gradients += [None] * size if given is None else tree.leaves(given)
     return [g if needed else None for g, needed in zip(gradients, needs, strict=True)]

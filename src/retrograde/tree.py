@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from .errors import DTypeError
@@ -16,9 +17,22 @@ def flatten(tree) -> tuple[list, Callable[[Iterable], Any]]:
     >>> leaves, build([10, 20])
     ([1, 2], {'b': 10, 'a': (20, None)})
     """
+    if _is_leaf(type(tree)):
+        return [tree], _first
     leaves = []
     plan = _plan(tree, leaves)
     return leaves, lambda new: _build(plan, iter(new))
+
+
+@lru_cache(1024)
+def _is_leaf(kind):
+    """Whether whatever is of that type is a leaf."""
+    is_sequence = kind in (list, tuple) or issubclass(kind, tuple) and hasattr(kind, "_fields")
+    return not (is_sequence or issubclass(kind, dict) or kind is type(None) or is_dataclass(kind))
+
+
+def _first(new):
+    return next(iter(new))
 
 
 def structure(tree):
@@ -56,21 +70,21 @@ def leaves(tree):
 
 def _plan(tree, leaves):
     """How to build `tree` again: a constructor and the plans of its parts."""
+    kind = type(tree)
+    if _is_leaf(kind):
+        leaves.append(tree)
+        return _LEAF, ()
     if tree is None:
         return (lambda parts: None), ()
-    kind = type(tree)
     if kind in (list, tuple):
         return kind, [_plan(part, leaves) for part in tree]
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return (lambda parts: kind(*parts)), [_plan(part, leaves) for part in tree]
     if isinstance(tree, dict):
         return (lambda parts: kind(zip(tree, parts, strict=True))), [_plan(part, leaves) for part in tree.values()]
-    if is_dataclass(tree) and not isinstance(tree, type):
-        names = [f.name for f in fields(tree)]
-        make = lambda parts: kind(**dict(zip(names, parts, strict=True)))
-        return make, [_plan(getattr(tree, name), leaves) for name in names]
-    leaves.append(tree)
-    return _LEAF, ()
+    names = [f.name for f in fields(tree)]
+    make = lambda parts: kind(**dict(zip(names, parts, strict=True)))
+    return make, [_plan(getattr(tree, name), leaves) for name in names]
 
 
 def _build(plan, leaves):

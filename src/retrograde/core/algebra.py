@@ -10,12 +10,14 @@ class Algebra(ABC):
     """How data and cotangents of one kind of value behave. Cotangents add by `+`.
 
     has_shapes  whether data has a shape and a dtype, so that operands can differ in them
+    conjugates  whether cotangents of the walk may differ from what users see: see `conjugated`
     kind    the subclass of Value that ops of this algebra return
     native  the type of data that needs no `wrap`
     narrow  a dtype that results must be brought back to, since the library beneath widens it; None if there is none
     """
 
     has_shapes: bool = False
+    conjugates: bool = False
     kind: Any = None
     native: Any = None
     narrow: Any = None
@@ -23,6 +25,10 @@ class Algebra(ABC):
     @abstractmethod
     def wrap(self, data):
         """What an op's body returned, as data of a value."""
+
+    def stacked(self, values):
+        """One value made of a sequence with values in it, which stands where an op takes one operand."""
+        return values
 
     def settled(self, data, operands):
         """`data`, made from `operands`, in the `narrow` dtype if it belongs in it."""

@@ -1,8 +1,6 @@
 """Dispatch: what happens when an op is called. An op answers in the kind it was asked in.
 
-Plain data in, plain data out; a Value in, a Value out, recorded if an operand needs a gradient. `unary` and `binary`
-are `apply` for the commonest signatures, with everything that does not concern them left out: what they save is most
-of the cost of a small op.
+Plain data in, plain data out; a Value in, a Value out, recorded if an operand needs a gradient.
 """
 
 import inspect
@@ -12,153 +10,22 @@ from typing import Any
 from ..errors import DTypeError, OutOfRangeError, RetrogradeError, ShapeError
 from . import anomaly
 from .mode import current
-from .value import Projection, Record, Value, tick
-
-
-def dispatcher(op):
-    """The function that runs `op` on whatever it is called with."""
-    simple = not (op.makes_views or op.is_variadic or op.is_multiple or op.is_composite)
-    if simple and len(op.arguments) == len(op.operands) <= 2 and op.kernel.__defaults__ is None:
-        return (unary if len(op.operands) == 1 else binary)(op)
-    return general(op)
-
-
-def unary(op):
-    """Dispatch of an op of one operand and nothing else."""
-    kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
-    has_shapes, narrow = algebra.has_shapes, algebra.narrow
-
-    def call(x, /):
-        kind = algebra.kind
-        try:
-            if x.__class__ is not kind and not isinstance(x, Value):
-                return kernel(x)
-            if current() is not None:
-                return apply(op, (x,))
-            array = x.data
-            data = kernel(array)
-        except Exception as error:
-            raise explained(op, error, (x,)) from None
-        if data.__class__ is not native:
-            data = algebra.wrap(data)
-        if has_shapes and array.dtype is narrow:
-            data = algebra.settled(data, (array,))
-        parent = x.record
-        if parent is None:
-            return kind(data)
-        if op.packs is None:
-            return apply(op, (x,)) if op.is_differentiable else kind(data)
-        pack = op.packs[0]
-        return kind(data, Record(op, (parent,), ((),) if pack is None else (pack((array,), data),)))
-
-    return call
-
-
-def binary(op):
-    """Dispatch of an op of two operands and nothing else."""
-    kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
-    has_shapes, narrow = algebra.has_shapes, algebra.narrow
-
-    def call(x, y, /):
-        kind = algebra.kind
-        a, b, p, q = x, y, None, None
-        try:
-            if x.__class__ is kind or isinstance(x, Value):
-                a, p = x.data, x.record
-                array = a
-                if y.__class__ is kind or isinstance(y, Value):
-                    b, q = y.data, y.record
-            elif isinstance(y, Value):
-                array = b = y.data
-                q = y.record
-            else:
-                return kernel(x, y)
-            if current() is not None:
-                return apply(op, (x, y))
-            data = kernel(a, b)
-        except Exception as error:
-            raise explained(op, error, (x, y)) from None
-        if data.__class__ is not native:
-            data = algebra.wrap(data)
-        if has_shapes:
-            dtype = array.dtype
-            if dtype is narrow:
-                data = algebra.settled(data, (a, b))
-        if p is None and q is None:
-            return kind(data)
-        picks = op.picks
-        if picks is None:
-            if op.packs is None:
-                return apply(op, (x, y)) if op.is_differentiable else kind(data)
-            saved = gathered(op, (a, b), (p, q), data)
-        elif picks is NOTHING:
-            saved = _EMPTY
-        elif picks is CROSSED:
-            saved = (() if p is None else (b,), () if q is None else (a,))
-        else:
-            values = (a, b, data)
-            first, second = picks
-            saved = (
-                () if first is None or p is None else (values[first],),
-                () if second is None or q is None else (values[second],),
-            )
-        if has_shapes and b.__class__ is native is a.__class__:
-            is_alike = dtype is b.dtype and a.shape == b.shape
-        else:
-            is_alike = b.__class__ in _NUMBERS or a.__class__ in _NUMBERS
-        # As kind(data, Record(op, (p, q), saved, fits)), without the cost of calling two constructors.
-        record = _new(Record)
-        record.op = op
-        record.parents = (p, q)
-        record.saved = saved
-        record.fits = None if is_alike else fitted(op, (a, b), (p, q), data)
-        record.order = tick()
-        record.hooks = None
-        value = _new(kind)
-        value.data = data
-        value.record = record
-        return value
-
-    return call
-
-
-# Beside these an array keeps its shape and its dtype.
-_NUMBERS = frozenset([float, int])
-# What the rules of the two commonest ops read: those of sums nothing, those of products the other operand.
-NOTHING, CROSSED = (None, None), (1, 0)
-_EMPTY = ((), ())
-_new = object.__new__
+from .value import Projection, Record, Value
 
 
 def gathered(op, arrays, parents, data):
     """What the rules of the parents will read, a tuple for each."""
+    packs = op.packs
     return tuple([
-        () if parent is None or pack is None else pack(arrays, data) for parent, pack in zip(parents, op.packs, strict=True)
+        () if parent is None or packs[i] is None else packs[i](arrays, data) for i, parent in enumerate(parents)
     ])
-
-
-def general(op):
-    """Dispatch of an op with any signature."""
-    bind = None
-
-    def call(*args, **kwargs):
-        nonlocal bind
-        if bind is None:
-            bind = binder(op)
-        try:
-            bound = bind(*args, **kwargs)
-        except TypeError as error:
-            raise _misspelt(op, kwargs) or error from None
-        return apply(op, bound)
-
-    return call
 
 
 #: What other libraries call arguments, and what they are called here.
 _SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
 
 
-def _misspelt(op, names):
+def misspelt(op, names):
     """The error for arguments that go by the names of another library; None if that is not what is wrong."""
     known = [n for n in names if n not in op.arguments and _SPELLINGS.get(n) in op.arguments]
     if not known:
@@ -190,35 +57,62 @@ def apply(op, args):
         return composed(op, args)
     if op.is_variadic:
         args = (tuple(args[0]), *args[1:])
+    elif not NESTED.isdisjoint([a.__class__ for a in operands_of(op, args)]):
+        args = stacked(op, args)
     mode = current()
     if mode is not None and mode.tracer is not None:
         return mode.tracer.apply(op, args)
-    arrays = [a.data if isinstance(a, Value) else plain(a) if a.__class__ in _NESTED else a for a in args]
+    arrays, is_plain = [], True
+    for a in args:
+        if isinstance(a, Value):
+            is_plain = False
+            arrays.append(a.data)
+        else:
+            arrays.append(plain(a) if a.__class__ in NESTED else a)
     try:
         data = op.kernel(*arrays)
     except Exception as error:
         raise explained(op, error, args) from None
-    if not op.is_variadic and not any([isinstance(a, Value) for a in args]):
+    operands, taken = operands_of(op, args), operands_of(op, arrays)
+    if is_plain and not (op.is_variadic and any([isinstance(a, Value) for a in operands])):
         return data  # as in every rule of a walk that is not recorded
-    operands = args[0] if op.is_variadic else [args[i] for i in op.operands]
-    parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-    if parents.count(None) == len(parents) and not any([isinstance(a, Value) for a in (*operands, *args)]):
-        return data
     if mode is not None and mode.finds_anomalies:
         anomaly.check_forward(op, operands, data)
-    records = op.is_differentiable and any(parents) and (mode is None or mode.records)
+    parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
+    records = op.is_differentiable and (mode is None or mode.records) and any(parents)
     if op.is_multiple:
         return several(op, arrays, parents if records else None, data)
-    data = data if data.__class__ is op.algebra.native else op.algebra.wrap(data)
-    if op.algebra.narrow is not None and "dtype" not in op.arguments:
-        data = op.algebra.settled(data, [plain(x) for x in operands])
+    algebra = op.algebra
+    data = data if data.__class__ is algebra.native else algebra.wrap(data)
+    if algebra.narrow is not None and "dtype" not in op.arguments:
+        data = algebra.settled(data, taken)
     record = None
-    if records and op.algebra.is_differentiable(data):
+    if records and algebra.is_differentiable(data):
         record = recorded(op, arrays, parents, data, mode)
-    value = op.algebra.kind(data, record)
-    if op.makes_views and (mode is None or mode.tracks_views) and op.algebra.is_view(data, operands[0].data):
+    value = algebra.kind(data, record)
+    if op.makes_views and (mode is None or mode.tracks_views) and algebra.is_view(data, taken[0]):
         remember_view(value, operands[0], op, args)
     return value
+
+
+def stacked(op, args):
+    """`args` of `op`, with one value in place of each operand that is a sequence with values in it."""
+    for i in op.operands:
+        if args[i].__class__ in NESTED and _has_values(args[i]):
+            args = (*args[:i], op.algebra.stacked(args[i]), *args[i + 1 :])
+    return args
+
+
+def _has_values(argument):
+    return isinstance(argument, Value) or (argument.__class__ in NESTED and any([_has_values(a) for a in argument]))
+
+
+def operands_of(op, args):
+    """Those of the arguments of `op` that can have a derivative."""
+    if op.is_variadic:
+        return args[0]
+    count = op.leading
+    return args[:count] if count is not None else [args[i] for i in op.operands]
 
 
 def composed(op, args):
@@ -229,14 +123,14 @@ def composed(op, args):
         raise explained(op, error, args) from None
 
 
-_NESTED = frozenset([tuple, list])
+NESTED = frozenset([tuple, list])
 
 
 def plain(argument):
     """An argument without its graph: the data of a value, of each value in a sequence, or the argument itself."""
     if isinstance(argument, Value):
         return argument.data
-    if argument.__class__ in _NESTED:
+    if argument.__class__ in NESTED:
         return argument.__class__([plain(a) for a in argument])
     return argument
 
@@ -244,14 +138,14 @@ def plain(argument):
 def recorded(op, arrays, parents, data, mode=None):
     """The record of `op`, called on `arrays` with `data` as its result, in `mode`."""
     if mode is not None and not mode.keeps_arrays:
-        return Record(op, parents, None)
+        return Record().filled(op, parents, None)
     saved = ()
     if op.packs is not None:
         saved = gathered(op, arrays, parents, data)
     elif op.joint is not None:
         saved = op.joint.pack(arrays, data)
-    operands = arrays[0] if op.is_variadic else [arrays[i] for i in op.operands]
-    record = Record(op, parents, saved, fitted(op, operands, parents, data))
+    operands = operands_of(op, arrays)
+    record = Record().filled(op, parents, saved, fitted(op, operands, parents, data))
     if mode is not None and mode.finds_anomalies:
         record.site = anomaly.call_site()
     return record
@@ -259,14 +153,21 @@ def recorded(op, arrays, parents, data, mode=None):
 
 def fitted(op, operands, parents, data):
     """What each cotangent must be brought to; None where nothing has to be done for any."""
-    fits, broadcasts, is_needed = op.algebra.fits, op.broadcasts, False
+    algebra, broadcasts, found = op.algebra, op.broadcasts, None
     data = data[0] if op.is_multiple else data
-    found = []
-    for operand, parent in zip(operands, parents, strict=True):
-        fit = None if parent is None else fits(operand, data, broadcasts)
-        is_needed = is_needed or fit is not None
-        found.append(fit)
-    return found if is_needed else None
+    has_shapes = algebra.has_shapes
+    for i, parent in enumerate(parents):
+        if parent is None or has_shapes and _is_alike(operands[i], data, broadcasts):
+            continue
+        fit = algebra.fits(operands[i], data, broadcasts)
+        if fit is not None:
+            found = found or [None] * len(parents)
+            found[i] = fit
+    return found
+
+
+def _is_alike(operand, data, broadcasts):
+    return operand.dtype is data.dtype and (not broadcasts or operand.shape == data.shape)
 
 
 def several(op, arrays, parents, results):
@@ -318,7 +219,7 @@ def _described(argument):
         return argument.algebra.describe(argument.data)
     if hasattr(argument, "shape") and hasattr(argument, "dtype"):
         return f"{argument.dtype}{list(argument.shape)}"
-    if argument.__class__ in _NESTED and any(isinstance(a, Value) for a in argument):
+    if argument.__class__ in NESTED and any(isinstance(a, Value) for a in argument):
         return f"[{', '.join(map(_described, argument))}]"
     text = repr(argument)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -3,18 +3,19 @@
 from typing import Any
 
 from ..errors import ArgumentError, GraphError, MissingRuleError
-from .mode import changed, is_recording
+from .mode import is_recording, unrecorded
 from .value import Projection, Record, Unsettled, Value
 
 
 class Context:
     """What a Function's forward pass leaves for its backward pass. Any attribute may be set on it."""
 
+    materializes = True
+    saved_tensors = constants = ()
+
     def __init__(self, needs_input_grad):
         #: For each argument of `apply`, whether its gradient is wanted.
         self.needs_input_grad = needs_input_grad
-        self.materializes = True
-        self.saved_tensors = self.constants = ()
 
     def save_for_backward(self, *values):
         """Keep inputs, outputs or other values for `backward`, which reads them as `saved_tensors`.
@@ -65,7 +66,7 @@ class Function:
         """The outputs from the arguments; the first argument is `ctx` unless `setup_context` is defined."""
         raise MissingRuleError("a Function needs a static method forward")
 
-    setup_context = None
+    setup_context: Any = None
 
     @staticmethod
     def backward(ctx, *grad_outputs):
@@ -76,42 +77,42 @@ class Function:
     def apply(cls, *args) -> Any:
         """Run the forward pass and record it."""
         parents = tuple([a.record if isinstance(a, Value) else None for a in args])
-        records = is_recording() and any(parents)
-        ctx = Context(tuple([parent is not None and records for parent in parents]))
-        with changed(records=False):
-            output = cls._run_forward(ctx, args)
-        outputs = output if isinstance(output, tuple) else (output,)
-        for value in outputs:
+        records = any(parents) and is_recording()
+        ctx = Context(tuple([parent is not None for parent in parents]) if records else (False,) * len(parents))
+        output = unrecorded(cls.forward, ctx, *args) if cls.setup_context is None else unrecorded(cls._run_forward, ctx, args)
+        if isinstance(output, Value):
+            return _linked(output, *_recorded(_SingleCall, cls, ctx, args, parents, (output,))) if records else output
+        for value in output if isinstance(output, tuple) else (output,):
             if not isinstance(value, Value):
                 raise GraphError(f"{cls.__name__}.forward must return a value or a tuple of values, got "
                                  f"{type(value).__name__}")
-        if records:
-            outputs = _linked(cls, ctx, args, parents, outputs)
-        return outputs if isinstance(output, tuple) else outputs[0]
+        if not records:
+            return output
+        record, constants = _recorded(_Call, cls, ctx, args, parents, output)
+        return tuple([_linked(value, record.op.result(record, i), constants) for i, value in enumerate(output)])
 
     @classmethod
     def _run_forward(cls, ctx, args):
-        if cls.setup_context is None:
-            return cls.forward(ctx, *args)
         output = cls.forward(*args)
         cls.setup_context(ctx, args, output)
         return output
 
 
-def _linked(cls, ctx, args, parents, outputs):
-    """`outputs` as the results of one record."""
-    saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
-    is_settled = not any([isinstance(s, Value) for s in saved])
-    record = (Record if is_settled else Unsettled)(_Call(cls, ctx, args, outputs), parents, saved)
-    constants = ctx.constants
-    ctx.saved_tensors = ctx.constants = ()  # the record keeps the data; a value kept here would keep the graph alive
-    linked = []
-    for i, value in enumerate(outputs):
-        algebra = value.algebra
-        is_constant = any([value is c for c in constants]) or not algebra.is_differentiable(value.data)
-        history = None if is_constant else Projection(record, i, len(outputs))
-        linked.append(value.linked(history))
-    return tuple(linked)
+def _recorded(kind, cls, ctx, args, parents, outputs):
+    """The record of one call, and those of its outputs that have no gradient."""
+    call, saved, made = kind(cls, ctx, args, outputs), (), Record
+    if ctx.saved_tensors:
+        saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
+        made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
+        ctx.saved_tensors = ()  # the record keeps the data; a value kept here would keep the graph alive
+    constants, ctx.constants = ctx.constants, ()
+    return made().filled(call, parents, saved), constants
+
+
+def _linked(value, record, constants):
+    """An output as the user gets it."""
+    is_constant = constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.data)
+    return value.linked(None if is_constant else record)
 
 
 class _Call:
@@ -120,16 +121,29 @@ class _Call:
     rules = None
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
+    _makers = _places = ()
 
     def __init__(self, cls, ctx, args, outputs):
-        self.name = cls.__name__
-        self.algebra = outputs[0].algebra
         #: The Function that was called, and what its forward pass left.
         self.source, self.context = cls, ctx
+        self.algebra = outputs[0].algebra
+        self._read_outputs(ctx, outputs)
+        if ctx.saved_tensors:
+            self._makers = [None if value is None else value.algebra.maker(value) for value in ctx.saved_tensors]
+            self._places = [_place(value, args, outputs) for value in ctx.saved_tensors]
+
+    def _read_outputs(self, ctx, outputs):
         self._algebras = [value.algebra for value in outputs]
         self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
-        self._makers = [None if value is None else value.algebra.maker(value) for value in ctx.saved_tensors]
-        self._places = [_place(value, args, outputs) for value in ctx.saved_tensors]
+
+    @property
+    def name(self):
+        """The name of the Function."""
+        return self.source.__name__
+
+    def result(self, record, i):
+        """The record of output `i`, where `record` is that of the call."""
+        return Projection(record, i, len(self._algebras))
 
     def revived(self, record):
         """What was saved as values, linked to the graph where they are arguments or outputs of the call."""
@@ -139,7 +153,7 @@ class _Call:
             if where == "argument":
                 link = record.parents[i]
             elif where == "output":
-                link = Projection(record, i, len(self._algebras))
+                link = self.result(record, i)
             values.append(data if made is None else data.linked(link) if isinstance(data, Value) else made(data, link))
         return tuple(values)
 
@@ -147,14 +161,32 @@ class _Call:
         """The gradients of all arguments from those of the outputs."""
         ctx = self.context
         ctx.needs_input_grad = needs
-        ctx.saved_tensors = tuple([_as_value(s, made) for s, made in zip(saved, self._makers, strict=True)])
-        given = [zero if c is None else c for c, zero in zip(g, self._zeros, strict=True)]
+        if saved:
+            ctx.saved_tensors = tuple([_as_value(s, made) for s, made in zip(saved, self._makers, strict=True)])
         try:
-            given = [_as_value(a.conjugated(c), a.shown) for c, a in zip(given, self._algebras, strict=True)]
-            found = self.algebra.pull(self.source, ctx, given)
+            found = self.algebra.pull(self.source, ctx, self._given(g))
         finally:
             ctx.saved_tensors = ()
-        return tuple([self.algebra.conjugated(c) for c in (found if isinstance(found, tuple) else (found,))])
+        found = found if isinstance(found, tuple) else (found,)
+        return tuple([self.algebra.conjugated(c) for c in found]) if self.algebra.conjugates else found
+
+    def _given(self, g):
+        """What `backward` is given for the outputs."""
+        given = [zero if c is None else c for c, zero in zip(g, self._zeros, strict=True)]
+        return [_as_value(a.conjugated(c), a.shown) for c, a in zip(given, self._algebras, strict=True)]
+
+
+class _SingleCall(_Call):
+    """The op of a call with one output, which needs no projection: the cotangent is that of the output itself."""
+
+    def _read_outputs(self, ctx, outputs):
+        """There is nothing to note: a walk comes by only if the output has received something."""
+
+    def result(self, record, i):
+        return record
+
+    def _given(self, g):
+        return [_as_value(self.algebra.conjugated(g), self.algebra.shown)]
 
 
 def _as_value(data, made):

@@ -142,16 +142,21 @@ class _Walk:
 
     def _pull_together(self, record, g, saved):
         """`_pull` through the one rule that gives the cotangents of all parents."""
-        op = record.op
-        if op.joint is None:
+        op, joint, flows = record.op, record.op.joint, self.flows
+        if joint is None:
             raise MissingRuleError(f"{op.name} has no derivative; add one with {op.name}.defvjp(...)")
-        needs = tuple([parent in self.flows for parent in record.parents])
-        given = op.joint.function(g, needs, *saved)
+        needs = tuple([parent in flows for parent in record.parents])
+        given = joint.function(g, needs, *saved)
         if len(given) != len(needs):
             raise GraphError(f"the rule of {op.name} must return {len(needs)} cotangents, got {len(given)}")
+        is_ready, cotangents = record.fits is None and not self.finds_anomalies, self.cotangents
         for i in reversed(range(len(needs))):
-            if needs[i] and given[i] is not None:
-                self._give(record.parents[i], self._checked(record, i, given[i]))
+            c = given[i]
+            if needs[i] and c is not None:
+                parent = record.parents[i]
+                c = parent.algebra.carried(c, self.create_graph) if is_ready else self._checked(record, i, c)
+                seen = cotangents.get(parent)
+                cotangents[parent] = c if seen is None else seen + c
 
     def _checked(self, record, i, c):
         parent = record.parents[i]

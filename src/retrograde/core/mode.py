@@ -24,7 +24,7 @@ class Mode(NamedTuple):
 
 
 _MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)
-_ORDINARY = Mode()
+_ORDINARY, _SILENT = Mode(), Mode(records=False)
 
 current: Callable[[], Any] = _MODE.get
 
@@ -52,13 +52,28 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
         return type(self)(**self._fields)
 
     def __enter__(self):
-        outer = current()
-        mode = (outer or _ORDINARY)._replace(**self._fields)  # noqa: SLF001 - public, for all its underscore
+        outer, fields = current(), self._fields
         self._outer.append(outer)
-        _MODE.set(None if mode == _ORDINARY else mode)
+        if (outer is None or outer is _SILENT) and len(fields) == 1 and "records" in fields:
+            _MODE.set(None if fields["records"] else _SILENT)  # the commonest of all, on the path of every walk
+        else:
+            mode = (outer or _ORDINARY)._replace(**fields)  # noqa: SLF001 - public, for all its underscore
+            _MODE.set(None if mode == _ORDINARY else mode)
 
     def __exit__(self, *_):
         _MODE.set(self._outer.pop())
+
+
+def unrecorded(function, *args):
+    """`function(*args)`, of which nothing is recorded: what `with no_grad()` does, in less time."""
+    outer = current()
+    if outer is not None and not outer.records:
+        return function(*args)
+    _MODE.set(_SILENT if outer is None else outer._replace(records=False))  # noqa: SLF001 - as above
+    try:
+        return function(*args)
+    finally:
+        _MODE.set(outer)
 
 
 def no_grad():

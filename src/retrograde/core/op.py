@@ -1,12 +1,12 @@
 """Op, everything that the engine knows about one operation, and the decorator that registers it."""
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any, ParamSpec, Protocol, cast
 
 from ..errors import ArgumentError
 from . import registry
-from .dispatch import CROSSED, NOTHING, dispatcher
+from .calls import CROSSED, NOTHING, dispatcher
 from .rule import RESULT, Rule
 from .value import Projection, Value
 
@@ -42,7 +42,6 @@ class Op:
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
     picks             for two operands whose rules read one value at most: its place in (x, y, result)
-    packs             how the arguments of each rule are gathered, None where it reads nothing
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
     result_shape      the shape of the result from the arguments, for a kernel that would take long to ask
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
@@ -63,7 +62,6 @@ class Op:
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
         self.is_differentiable = is_differentiable
         self.rules: Any = None
-        self.packs: Any = None
         self.picks: Any = None
         self.joint: Any = None
         self.call: Any = None
@@ -90,6 +88,8 @@ class Op:
         leading = code.co_posonlyargcount
         extra = [self.arguments.index(name) for name in optional]
         self.operands = (*range(leading), *extra)
+        #: The number of operands if they stand before all other arguments.
+        self.leading = len(self.operands) if self.operands == tuple(range(len(self.operands))) else None
 
     def defvjp(self, *rules):
         """Give the derivative: one rule per operand, None for an operand without one.
@@ -100,7 +100,7 @@ class Op:
         if self.arity is None or len(rules) != self.arity:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
         self.rules = tuple(None if rule is None else Rule(self, rule, 1) for rule in rules)
-        self.packs = tuple(rule.pack if rule and rule.sources else None for rule in self.rules)
+        self.__dict__.pop("packs", None)
         self.picks = _picks(self.rules)
 
     def defvjp_all(self, rule):
@@ -109,6 +109,11 @@ class Op:
         It is called with the cotangent, then `needs`, a tuple that says which operands need one, then what it names.
         """
         self.joint = Rule(self, rule, 2)
+
+    @cached_property
+    def packs(self):
+        """How the arguments of each rule are gathered, None where it reads nothing; None if the rules are not one per operand."""
+        return self.rules and tuple([rule.pack if rule and rule.sources else None for rule in self.rules])
 
     @property
     def has_rule(self):

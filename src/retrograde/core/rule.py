@@ -1,5 +1,7 @@
 """Rule, one derivative rule and how its arguments are gathered when an op is recorded."""
 
+from functools import cache, cached_property
+
 from ..errors import ArgumentError
 
 RESULT, _SHAPE = -1, -2
@@ -12,17 +14,16 @@ class Rule:
     or `RESULT`, or the position of an argument whose shape is meant. `pack(arrays, result)` gathers them.
     """
 
-    __slots__ = ("function", "pack", "sources")
-
     def __init__(self, op, function, leading):
         code = function.__code__
         names = code.co_varnames[leading : code.co_argcount]
         self.function = function
-        self.sources = tuple(_source(op, name) for name in names)
-        self.pack = _PACKS.get(self.sources) or self._pack
+        self.sources = tuple([_source(op, name) for name in names])
 
-    def _pack(self, arrays, result):
-        return tuple([_pick(source, arrays, result) for source in self.sources])
+    @cached_property
+    def pack(self):
+        """What gathers the sources."""
+        return packer(self.sources)
 
     def revive(self, saved, argument, result):
         """`saved` with operands and result as values of the graph, so that the rule's own ops are recorded."""
@@ -32,14 +33,14 @@ class Rule:
         ])
 
 
-_X, _Y, _Z = (0, None), (1, None), (RESULT, None)
-# The commonest rules, spelled out: packing is on the path of every recorded op.
-_PACKS = {
-    (_X,): lambda arrays, z: (arrays[0],),
-    (_Y,): lambda arrays, z: (arrays[1],),
-    (_Z,): lambda arrays, z: (z,),
-    (_X, _Y): lambda arrays, z: (arrays[0], arrays[1]),
-}
+@cache
+def packer(sources):
+    """A function of the arguments of an op and its result that gathers `sources` of them.
+
+    Written as source once for all rules that read the same: gathering is on the path of every recorded op.
+    """
+    texts = ["z" if kind == RESULT else f"shapes_of(x[{i}])" if kind == _SHAPE else f"x[{kind}]" for kind, i in sources]
+    return eval(f"lambda x, z: ({''.join(text + ', ' for text in texts)})", {"shapes_of": shapes_of})  # noqa: S307 - our own text
 
 
 def _source(op, name):
@@ -54,14 +55,9 @@ def _source(op, name):
     raise ArgumentError(f"a rule of {op.name} reads {name!r}, which must be one of {known}")
 
 
-def _pick(source, arrays, result):
-    kind, i = source
-    if kind == RESULT:
-        return result
-    if kind != _SHAPE:
-        return arrays[kind]
-    operand = arrays[i]
-    return [shape_of(x) for x in operand] if isinstance(operand, (tuple, list)) else shape_of(operand)
+def shapes_of(operand):
+    """The shape of an operand, or those of a sequence of them."""
+    return [shape_of(x) for x in operand] if operand.__class__ in (tuple, list) else shape_of(operand)
 
 
 def shape_of(x):

@@ -17,18 +17,21 @@ class Record:
 
     `saved` holds one tuple of arguments per rule; None once they are freed. `fits` holds the shape and dtype that
     the cotangent of each input must be brought to, or None where it has them already. A record never holds its own
-    output, so memory goes as soon as the user lets go.
+    output, so memory goes as soon as the user lets go. It has no constructor but `filled`: one is made for each
+    op, and Python makes an instance of a class without a constructor in less time.
     """
 
     __slots__ = ("fits", "hooks", "op", "order", "parents", "saved", "site")
 
-    def __init__(self, op, parents, saved, fits=None):
+    def filled(self, op, parents, saved, fits=None):
+        """This record, with what it holds, stamped with the present."""
         self.op = op
         self.parents = parents
         self.saved = saved
         self.fits = fits
         self.order = tick()
         self.hooks = None
+        return self
 
     @property
     def algebra(self):
@@ -67,7 +70,7 @@ class Leaf(Record):
     __slots__ = ("_algebra", "target")
 
     def __init__(self, value):
-        super().__init__(None, (), ())
+        self.filled(None, (), ())
         self._algebra = value.algebra
         self.target = weakref.ref(value)
 
@@ -120,7 +123,7 @@ class Projection(Record):
     _op = _Pick()
 
     def __init__(self, record, index, count):
-        super().__init__(self._op, (record,), ((index, count),))
+        self.filled(self._op, (record,), ((index, count),))
 
     @property
     def algebra(self):

@@ -62,10 +62,13 @@ def _is_list_of_values(x):
     return isinstance(x, (list, tuple)) and holds_value(x)
 
 
-def chosen_ufunc(theirs) -> Any:
-    """A ufunc with a short way for the commonest calls; NumPy's protocol takes care of all others."""
+def chosen_ufunc(theirs, ours=None) -> Any:
+    """A ufunc with a short way for the commonest calls; NumPy's protocol takes care of all others.
+
+    `ours` stands for it on tensors, if not the op of its name.
+    """
     try:
-        ours = ufunc_counterpart(theirs)
+        ours = ours or ufunc_counterpart(theirs)
     except DTypeError:
         ours = theirs  # raises that error when it meets a tensor
 

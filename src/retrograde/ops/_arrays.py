@@ -1,6 +1,7 @@
 """The algebra of numbers: arrays of NumPy, or of any library that NumPy's functions dispatch to."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +17,31 @@ from ..shapes import summed_axes
 class ArrayAlgebra(Algebra):
     """How arrays and their cotangents behave. Cotangents are arrays of the shape of what they belong to."""
 
-    has_shapes = True
+    has_shapes = conjugates = True
     native = np.ndarray
     narrow = bfloat16
 
+    #: The op that puts arrays side by side along a new axis.
+    stack: Any = None
+
+    def stacked(self, values):
+        return self._stacked(values, np.result_type(*_dtypes_in(values)))
+
+    def _stacked(self, part, dtype):
+        if part.__class__ in (list, tuple):
+            return self.stack([self._stacked(p, dtype) for p in part])
+        return part if hasattr(part, "dtype") else np.asarray(part, dtype)
+
     def wrap(self, data):
+        if isinstance(data, np.generic):
+            return np.asarray(data)
         if isinstance(data, np.ndarray) or hasattr(data, "__array_function__"):
             return data
         return np.asarray(data)
 
     def settled(self, data, operands):
+        if not any([getattr(x, "dtype", None) is bfloat16 for x in operands]):
+            return data
         return data.astype(bfloat16) if self.settled_dtype(data.dtype, operands) is bfloat16 else data
 
     def settled_dtype(self, dtype, operands):
@@ -64,6 +80,8 @@ class ArrayAlgebra(Algebra):
 
     def conjugated(self, cotangent):
         # The walk pairs cotangents with changes without conjugation: see `complexes`.
+        if cotangent.__class__ is np.ndarray:
+            return cotangent.conj() if cotangent.dtype.kind == "c" else cotangent
         return cotangent.conj() if getattr(getattr(cotangent, "dtype", None), "kind", "") == "c" else cotangent
 
     def zero(self, data):
@@ -97,6 +115,12 @@ class ArrayAlgebra(Algebra):
             value.grad.data += cotangent
 
     def is_view(self, data, source):
+        if data.__class__ is np.ndarray:
+            base = data.base
+            if base is None:
+                return False
+            if base is source or base is getattr(source, "base", None):
+                return True
         return getattr(data, "base", None) is not None and self.owner(data) is self.owner(source)
 
     def owner(self, data):
@@ -109,6 +133,15 @@ class ArrayAlgebra(Algebra):
 
     def find_nan(self, data):
         return _first(data, np.isnan)
+
+
+def _dtypes_in(values):
+    """The dtypes in a nested sequence, and its Python numbers, which do not promote beside arrays."""
+    for value in values:
+        if value.__class__ in (list, tuple):
+            yield from _dtypes_in(value)
+        else:
+            yield getattr(value, "dtype", value)
 
 
 def _first(data, is_wanted):

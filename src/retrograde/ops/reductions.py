@@ -40,6 +40,8 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
     $z = \sum_i x_i \;\Rightarrow\; \bar x_i = \bar z$
     """
     if where is None:
+        if x.__class__ is np.ndarray:
+            return np.add.reduce(x, axis, dtype, None, keepdims)  # what np.sum comes to after a while
         return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 

@@ -12,6 +12,7 @@ from ..core.value import Value
 from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
+from .compiled import CompiledSteps
 from .traced import check_gradient, trace_step
 from .update import Packs, update_flat
 
@@ -31,7 +32,7 @@ class Optimizer:
     def __init__(self, params, defaults):
         self.defaults = defaults
         self.param_groups, self.state = [], {}
-        self._packs = Packs()
+        self._packs, self._compiled = Packs(), CompiledSteps()
         if isinstance(params, Value) or not isinstance(params, Iterable):
             raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}")
         groups = list(params)
@@ -91,6 +92,8 @@ class Optimizer:
         mode = current()
         if mode is not None and mode.tracer is not None and not mode.tracer.is_lazy:
             trace_step(self, mode.tracer)
+            return loss
+        if self._compiled.run(self):
             return loss
         with np.errstate(all="ignore"), changed(tracer=None):
             for group in self.param_groups:
@@ -174,7 +177,7 @@ class Optimizer:
         for number, parameter in zip(saved, own, strict=True):
             if number in state_dict["state"]:
                 state[parameter] = {k: _taken(k, v, parameter) for k, v in state_dict["state"][number].items()}
-        self.state, self._packs = state, Packs()
+        self.state, self._packs, self._compiled = state, Packs(), CompiledSteps()
         self.param_groups = [
             {**deepcopy({k: v for k, v in new.items() if k != "params"}), "params": old["params"]}
             for new, old in zip(groups, self.param_groups, strict=True)

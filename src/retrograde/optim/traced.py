@@ -1,14 +1,16 @@
 """A step of an optimizer inside `jit`: the same formula, recorded."""
 
+import weakref
 from operator import itemgetter
+from typing import Any
 
 from ..core.mode import no_grad
 from ..core.value import Value
 from ..errors import ShapeError
 
 
-def trace_step(optimizer, tracer):
-    """Record the update of every parameter that has a gradient.
+def trace_step(optimizer, tracer, gradients=None):
+    """Record the update of every parameter that has a gradient: its own, unless `gradients` has those of all by parameter.
 
     The learning rate is read anew at each call of what is compiled; any other option that changes is traced anew.
     """
@@ -21,14 +23,15 @@ def trace_step(optimizer, tracer):
             if names:
                 tracer.watch(_reader(optimizer, number, itemgetter(*names)))
             for parameter in group["params"]:
-                gradient = parameter.grad
+                gradient = parameter.grad if gradients is None else gradients.get(parameter)
                 if gradient is not None:
                     check_gradient(parameter, gradient)
                     _trace_update(optimizer, {**group, "lr": rate}, parameter, gradient, tracer)
 
 
 def _reader(optimizer, number, get):
-    return lambda: get(optimizer.param_groups[number])
+    found: Any = weakref.ref(optimizer)  # which may hold what is compiled
+    return lambda: get(found().param_groups[number])
 
 
 def _trace_update(optimizer, group, parameter, gradient, tracer):

@@ -5,10 +5,11 @@ from ..extras import optional
 from ..numpy._differentiable import chosen_ufunc, either, namespace, refusing
 from ..ops.exponential import exp
 from ..ops.movements import unbroadcast
+from ._gammas import OPS
 
 _special = optional("scipy.special", "scipy")
 #: With SciPy's own speed where the arguments are plain, such as the parameters of a distribution.
-gammaln, betaln = chosen_ufunc(_special.gammaln), chosen_ufunc(_special.betaln)
+gammaln, betaln = chosen_ufunc(_special.gammaln, OPS["gammaln"]), chosen_ufunc(_special.betaln)
 
 
 def methods(name, **ours):

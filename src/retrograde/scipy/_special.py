@@ -10,10 +10,11 @@ from ..ops.exponential import exp, log
 from ..ops.movements import squeeze
 from ..ops.special import sinc
 from ..tensor.counterparts.operands import constant, data_of, stacked
+from ._gammas import OPS
 
 
 def _polygamma(n, x):
-    return gamma.polygamma(x, int(constant(n, "the order of polygamma")))
+    return OPS["polygamma"](x, int(constant(n, "the order of polygamma")))
 
 
 def _multigammaln(a, d):
@@ -61,7 +62,7 @@ _OURS = {
 def chosen(theirs):
     """The function of scipy.special that takes tensors, for `theirs`."""
     if isinstance(theirs, np.ufunc):
-        return chosen_ufunc(theirs)
+        return chosen_ufunc(theirs, OPS.get(theirs.__name__))
     name = getattr(theirs, "__name__", "")
     if name in _OURS:
         return either(theirs, _OURS[name])

@@ -17,12 +17,16 @@ _UFUNCS = {
 }
 _REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 _ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
+#: Names of ours by those of ufuncs, for each of their methods; those that keep their name are left out for the first two.
+_NAMES = {"__call__": _UFUNCS, "outer": _UFUNCS, "reduce": _REDUCERS, "accumulate": _ACCUMULATORS}
 
 
 def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
     """`np.sin(t)`, `ndarray * t`, `np.add(t, u, where=mask, out=o)`, `np.add.reduce(t)`, `np.multiply.outer(t, u)`."""
-    kwargs = {k: v for k, v in kwargs.items() if v is not None}
     function = ufunc_counterpart(ufunc, method)
+    if method == "__call__" and out is None and where is True and not kwargs:
+        return function(*inputs)
+    kwargs = {k: v for k, v in kwargs.items() if v is not None}
     if method in ("__call__", "outer") and kwargs.keys() <= {"dtype", "casting"}:
         dtype = kwargs.pop("dtype", None)
         result = function(*_spread(*inputs)) if method == "outer" else function(*inputs)
@@ -38,12 +42,11 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
 
 def ufunc_counterpart(ufunc, method="__call__"):
     """What stands for a method of `ufunc` on tensors. Raises a DTypeError if nothing does."""
-    tables = {"__call__": _UFUNCS, "outer": _UFUNCS, "reduce": _REDUCERS, "accumulate": _ACCUMULATORS}
     name = ufunc.__name__
-    if method not in tables or (method in ("reduce", "accumulate") and name not in tables[method]):
+    if method not in _NAMES or (method in ("reduce", "accumulate") and name not in _NAMES[method]):
         raise DTypeError(f"np.{name}.{method} has no counterpart on tensors; use np.asarray(t.detach())")
     try:
-        return registry.get(tables[method].get(name, name)).call
+        return registry.get(_NAMES[method].get(name, name)).call
     except RegistryError:
         found = _counterparts().UFUNCS.get(name)
         if found is None:

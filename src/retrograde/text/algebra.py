@@ -70,10 +70,10 @@ class TextAlgebra(Algebra):
         return Feedback()
 
     def carried(self, cotangent, as_value, role="feedback"):
-        if cotangent is None:
-            return Feedback()
         if isinstance(cotangent, (Feedback, Cotangents)):
             return cotangent
+        if cotangent is None:
+            return Feedback()
         if isinstance(cotangent, (list, tuple)) and all(isinstance(item, Value) for item in cotangent):
             return Feedback(cotangent)
         if isinstance(cotangent, Value) and cotangent.algebra is not self:
@@ -88,26 +88,27 @@ class TextAlgebra(Algebra):
         """`backward` is called once for each feedback, with one variable per output; nothing is merged."""
         if issubclass(function, Gathering):
             return function.backward(ctx, *cotangents)
-        columns = [c if c.__class__ is Feedback else (c,) for c in cotangents]
         found = None
-        for row in zip_longest(*columns) if any(columns) else [(None,) * len(columns)]:
-            path = next((feedback.path for feedback in row if feedback is not None), ())
-            answer = function.backward(ctx, *[self.kind("", "feedback") if f is None else f for f in row])
+        for row in _rows(cotangents):
+            path = row[0].path if row[0] is not None else next((f.path for f in row if f is not None), ())
+            row = [self.kind("", "feedback") if f is None else f for f in row] if None in row else row
+            answer = function.backward(ctx, *row)
             answer = answer if isinstance(answer, tuple) else (answer,)
-            found = [()] * len(answer) if found is None else found
-            found = [(*f, *self._labelled(a, (*path, function.__name__))) for f, a in zip(found, answer, strict=True)]
-        return tuple([Feedback(f) if f else None for f in found or ()])
+            given = [None if a is None else self._labelled(a, path, function.__name__) for a in answer]
+            found = given if found is None else [_joined(*pair) for pair in zip(found, given, strict=True)]
+        return tuple(found or ())
 
-    def _labelled(self, answer, path):
-        """What a backward gave for one input, as feedback that says by which way it came."""
-        given = self.carried(answer, False)
-        return [f if len(f.path) >= len(path) else self.kind.remade(f.role, f.data, path=path) for f in given]
+    def _labelled(self, given, path, name):
+        """What a backward called `name` gave for one input, as feedback that says by which way it came."""
+        if given.__class__ is self.kind and len(given.path) > len(path):
+            return Feedback((given,))
+        return Feedback([
+            f if len(f.path) > len(path) else self.kind.remade(f.role, f.data, path=(*path, name))
+            for f in self.carried(given, False)
+        ]) or None
 
     def maker(self, value):
-        held = value.__dict__
-        if held.keys().isdisjoint(_NOTES):
-            return partial(self.kind.remade, value.role)
-        return partial(self.kind.remade, value.role, **{name: held[name] for name in _NOTES if name in held})
+        return partial(self.kind.remade, value.role, **{name: note for name in _NOTES if (note := getattr(value, name))})
 
     def fits(self, operand, result, broadcasts):
         return None
@@ -130,6 +131,19 @@ class TextAlgebra(Algebra):
 
     def find_nan(self, data):
         return None
+
+
+def _rows(cotangents):
+    """The feedback of the outputs of a call: first the first of each, then the second of each, and so on, None where one lacks."""
+    columns = [c if c.__class__ is Feedback else (c,) for c in cotangents]
+    if len(columns) == 1:
+        return [(feedback,) for feedback in columns[0]] or [(None,)]
+    return zip_longest(*columns) if any(columns) else [(None,) * len(columns)]
+
+
+def _joined(first, then):
+    """Feedback in this order; None for none."""
+    return then if first is None else first if then is None else Feedback((*first, *then))
 
 
 def _gives_feedback(record):

@@ -16,8 +16,10 @@ class Add(Function):
     @staticmethod
     def forward(ctx, x, y):
         check_variables("Add", (x, y))
-        ctx.roles, ctx.role = (x.role, y.role), merged([x.role, y.role])
-        return texts.kind(paired(_plus, x.data, y.data), ctx.role)
+        ctx.roles = x.role, y.role
+        ctx.role = merged(ctx.roles)
+        data = paired(_plus, x.data, y.data)
+        return texts.kind.remade(ctx.role, data) if data.__class__ is str else texts.kind(data, ctx.role)
 
     @staticmethod
     def backward(ctx, g):
@@ -118,7 +120,7 @@ def split(x, /, sep=None, maxsplit=-1):
 
 def merged(roles):
     """The role of what was made of things with these roles."""
-    return " and ".join(role for role in roles if role)
+    return " and ".join(filter(None, roles))
 
 
 def check_variables(name, values):
@@ -131,13 +133,15 @@ def check_variables(name, values):
 
 def handed_to_all(ctx, g):
     """The feedback `g` for each input of an op that has put `ctx.roles` together to one `ctx.role`."""
+    needs, data = ctx.needs_input_grad, g.data
     return tuple([
-        handed(g, combined(g.data, role), role, ctx.role) if needed else None
-        for role, needed in zip(ctx.roles, ctx.needs_input_grad, strict=True)
+        handed(g, combined(data, role), role, ctx.role) if needs[i] else None for i, role in enumerate(ctx.roles)
     ])
 
 
 def _plus(x, y):
+    if x.__class__ is y.__class__ is str:
+        return x + y
     if x is None or y is None:
         return None
     return x + y if is_number(x) == is_number(y) else as_text(x) + as_text(y)

@@ -1,6 +1,7 @@
 """Data of text variables: a string, a number, or a list of such data, which is a batch; None is a missing sample."""
 
 import re
+from functools import lru_cache
 
 from ..errors import ArgumentError, DTypeError, ShapeError
 
@@ -62,9 +63,9 @@ def shape_of(data):
 
 def paired(function, *parts):
     """`function` of the scalars of `parts`, element by element; all must be scalars, or lists of the same length."""
-    lists = [part for part in parts if isinstance(part, list)]
-    if not lists:
+    if list not in map(type, parts):
         return function(*parts)
+    lists = [part for part in parts if isinstance(part, list)]
     if len(lists) < len(parts):
         raise ShapeError(f"a batch goes with a batch and a scalar with a scalar, got {_shapes(parts)}")
     if len({len(part) for part in parts}) > 1:
@@ -98,13 +99,18 @@ def as_text(scalar):
 _PLACE = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 
 
+@lru_cache(256)
+def _places(template):
+    return tuple(dict.fromkeys([match[2] for match in _PLACE.finditer(template) if match[2]]))
+
+
 def places(template):
     """The names in braces in `template`, each once, in order; a name in double braces is no place.
 
     >>> places('{a} and {b} and {{c}}, {a}, {"json": 1}')
     ['a', 'b']
     """
-    return list(dict.fromkeys(match[2] for match in _PLACE.finditer(template) if match[2]))
+    return list(_places(template))
 
 
 def filled(template, values):

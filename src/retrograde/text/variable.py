@@ -51,24 +51,22 @@ class Variable(Value):
         if requires_grad:
             self.requires_grad = True
 
-    @property
-    def data(self):
-        """The text, the number, or the list of them."""
-        return _get_data(self)
-
-    @data.setter
-    def data(self, data):
+    def _replace_data(self, data):
         _set_data(self, checked(data))
         self.version += 1
 
+    data = property(_get_data, _replace_data, doc="The text, the number, or the list of them.")
+
     @staticmethod
-    def remade(role, data, record=None, **notes):
+    def remade(role, data, record=None, path=(), **notes):
         """A variable with a place in the graph, and with what an op knows of it: `path`, `failures`, `padding`."""
         made = _new(Variable)
         _set_data(made, data)
         made.role, made.record = role, record
-        if notes:
-            made.__dict__.update(notes)
+        if path:
+            made.path = path
+        for name, note in notes.items():
+            setattr(made, name, note)
         return made
 
     @property
@@ -163,6 +161,12 @@ class Variable(Value):
 
     def __hash__(self):
         return object.__hash__(self)
+
+    def linked(self, record):
+        """The same text with another history."""
+        if self.path or self.failures or self.padding:
+            return Value.linked(self, record)
+        return self.remade(self.role, self.data, record)
 
     # Copies and pickles keep data, role and requires_grad; the graph stays behind.
     def detach(self):

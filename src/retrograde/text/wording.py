@@ -9,7 +9,8 @@ from .data import filled, is_number, mapped, places, spread
 from .prompts import PROMPTS
 
 _PROMPTS: ContextVar[dict] = ContextVar("retrograde_prompts", default=PROMPTS)
-_STYLES = {"combined": PROMPTS["combined"], "plain": "{feedback}"}
+_PLAIN = "{feedback}"
+_STYLES = {"combined": PROMPTS["combined"], "plain": _PLAIN}
 
 
 @contextmanager
@@ -64,8 +65,8 @@ def prompt(name, **values):
 def combined(data, role):
     """The data of feedback in the words of the style; a number is a derivative and stays one."""
     template = _PROMPTS.get()["combined"]
-    if template == _STYLES["plain"]:
-        return mapped(None, data)
+    if template == _PLAIN:
+        return data if data.__class__ is str else mapped(None, data)
     return spread(lambda x: x if is_number(x) else filled(template, {"role": role, "feedback": x}), data)
 
 

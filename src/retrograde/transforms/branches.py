@@ -71,7 +71,7 @@ def _chosen(tracer, predicate, functions, check):
     is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
     if is_recording() and any(is_linked) and parents:
         call = _Choice(tracer, predicate.detach(), functions, tuple(parents), places, draws)
-        record = Record(call, tuple(parents), ())
+        record = Record().filled(call, tuple(parents), ())
         values = [arrays.kind(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
     found: list = [None] * len(pairs)
     for i, value in zip(places, values, strict=True):

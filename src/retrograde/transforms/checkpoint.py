@@ -41,7 +41,7 @@ def _run(function, args, kwargs):
     inputs, build_inputs = tree.flatten((args, kwargs))
     parents = outside([outputs[i].record for i in places], start)
     call = _Segment(function, inputs, build_inputs, parents, places, draws)
-    record = Record(call, parents, tuple([x.data if isinstance(x, Value) else None for x in inputs]))
+    record = Record().filled(call, parents, tuple([x.data if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
         data, algebra = outputs[i].data, outputs[i].algebra
         call.algebra = algebra

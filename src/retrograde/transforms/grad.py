@@ -151,6 +151,8 @@ class _Inputs:
             if x.record is not None and is_recording():
                 return positive(x)
             return x.detach().requires_grad_()
+        if x.__class__ is np.ndarray:
+            return Tensor(x).requires_grad_()
         array = np.asarray(x)
         is_python_number = array.dtype.kind in "iu" and not hasattr(x, "dtype")
         return Tensor(array.astype(np.float64) if is_python_number else array).requires_grad_()
@@ -223,7 +225,8 @@ def _scan_of_trace():
 def _seed(output, seed):
     if seed is None or isinstance(seed, Value):
         return seed
-    return np.broadcast_to(np.asarray(seed, output.dtype), output.shape)
+    seed = np.asarray(seed, output.dtype)
+    return seed if seed.shape == output.shape else np.broadcast_to(seed, output.shape)
 
 
 def _checked(number, count):

@@ -128,7 +128,7 @@ class Recurrence:
         self.rows = [i for i, (leaf, value) in enumerate(self.handed) if leaf.record in needed and leaf.record is not None]
         self.starts = [i for i in self.flowing if getattr(self.carries[i].start, "record", None) is not None]
         parents = [*[self.carries[i].start.record for i in self.starts], *[self.handed[i][1].record for i in self.rows], *outside]
-        record, self.width = Record(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
+        record, self.width = Record().filled(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
         for i, c in enumerate(self.carries):
             if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
                 self.finals[i] = arrays.kind(self.finals[i].data, Projection(record, i, self.width))

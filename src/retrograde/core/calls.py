@@ -1,0 +1,236 @@
+"""Calls: the function that users call for an op.
+
+`unary`, `binary` and `single` are `dispatch.apply` for the commonest signatures, with everything that does not concern
+them left out: what they save is most of the cost of a small op.
+"""
+
+import operator
+
+from .dispatch import NESTED, apply, binder, explained, fitted, misspelt, plain, remember_view
+from .mode import current
+from .value import Record, Value, tick
+
+
+def dispatcher(op):
+    """The function that runs `op` on whatever it is called with."""
+    if op.is_variadic or op.is_multiple or op.is_composite:
+        return general(op)
+    takes_operands_only = len(op.arguments) == len(op.operands) and op.kernel.__defaults__ is None
+    if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
+        return (unary if len(op.operands) == 1 else binary)(op)
+    return single(op) if op.operands == (0,) and not op.broadcasts else general(op)
+
+
+def unary(op):
+    """Dispatch of an op of one operand and nothing else."""
+    kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
+    has_shapes, narrow = algebra.has_shapes, algebra.narrow
+
+    def call(x, /):
+        kind = algebra.kind
+        try:
+            if x.__class__ is not kind and not isinstance(x, Value):
+                return kernel(x) if x.__class__ not in NESTED else apply(op, (x,))
+            if current() is not None:
+                return apply(op, (x,))
+            array = x.data
+            data = kernel(array)
+        except Exception as error:
+            raise explained(op, error, (x,)) from None
+        if data.__class__ is not native:
+            data = algebra.wrap(data)
+        if has_shapes and array.dtype is narrow:
+            data = algebra.settled(data, (array,))
+        parent, packs = x.record, op.packs
+        if parent is None:
+            return kind(data)
+        if packs is None:
+            return apply(op, (x,)) if op.is_differentiable else kind(data)
+        pack = packs[0]
+        # As kind(data, Record().filled(op, ...)), without the cost of the calls.
+        record = Record()
+        record.op = op
+        record.parents = (parent,)
+        record.saved = _SINGLE if pack is None else (pack((array,), data),)
+        record.fits = record.hooks = None
+        record.order = tick()
+        value = _new(kind)
+        value.data = data
+        value.record = record
+        return value
+
+    return call
+
+
+def binary(op):
+    """Dispatch of an op of two operands and nothing else."""
+    kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
+    has_shapes, narrow = algebra.has_shapes, algebra.narrow
+    # Whether a plain operand leaves shape and dtype of the other as they are; None where that must be seen.
+    leaves = {float: True, int: True, native: None if has_shapes else False}.get
+
+    def call(x, y, /):
+        kind = algebra.kind
+        p = q = is_alike = None
+        try:
+            if x.__class__ is kind or isinstance(x, Value):
+                a = array = x.data
+                p = x.record
+                if y.__class__ is kind or isinstance(y, Value):
+                    b, q = y.data, y.record
+                elif y.__class__ in NESTED:
+                    return apply(op, (x, y))
+                else:
+                    b, is_alike = y, leaves(y.__class__, False)
+            elif x.__class__ in NESTED or y.__class__ in NESTED:
+                return apply(op, (x, y))
+            elif isinstance(y, Value):
+                a, is_alike = x, leaves(x.__class__, False)
+                b = array = y.data
+                q = y.record
+            else:
+                return kernel(x, y)
+            if current() is not None:
+                return apply(op, (x, y))
+            data = kernel(a, b)
+        except Exception as error:
+            raise explained(op, error, (x, y)) from None
+        if data.__class__ is not native:
+            data = algebra.wrap(data)
+        if has_shapes:
+            dtype = array.dtype
+            if dtype is narrow:
+                data = algebra.settled(data, (a, b))
+            if is_alike is None:
+                is_alike = a.dtype is b.dtype and a.shape == b.shape
+        if p is None and q is None:
+            return kind(data)
+        picks = op.picks
+        if picks is CROSSED:
+            saved = (_EMPTY if p is None else (b,), _EMPTY if q is None else (a,))
+        elif picks is NOTHING:
+            saved = _EMPTIES
+        elif picks is not None:
+            values = (a, b, data)
+            first, second = picks
+            saved = (
+                _EMPTY if first is None or p is None else (values[first],),
+                _EMPTY if second is None or q is None else (values[second],),
+            )
+        elif op.packs is not None:
+            first, second = op.packs
+            both = (a, b)
+            saved = (
+                _EMPTY if first is None or p is None else first(both, data),
+                _EMPTY if second is None or q is None else second(both, data),
+            )
+        else:
+            return apply(op, (x, y)) if op.is_differentiable else kind(data)
+        # As kind(data, Record().filled(op, ...)), without the cost of the calls.
+        record = Record()
+        record.op = op
+        record.parents = (p, q)
+        record.saved = saved
+        record.fits = None if is_alike else fitted(op, (a, b), (p, q), data)
+        record.order = tick()
+        record.hooks = None
+        value = _new(kind)
+        value.data = data
+        value.record = record
+        return value
+
+    return call
+
+
+# What the rules of the two commonest ops read: those of sums nothing, those of products the other operand.
+NOTHING, CROSSED = (None, None), (1, 0)
+_EMPTY, _SINGLE, _EMPTIES = (), ((),), ((), ())
+_new = object.__new__
+
+
+def single(op):
+    """Dispatch of an op of one operand, which is not broadcast, and parameters."""
+    kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
+    narrow = None if "dtype" in op.arguments else algebra.narrow
+    bind = None
+
+    def call(*args, **kwargs):
+        nonlocal bind
+        if bind is None:
+            bind = binder(op)
+        try:
+            args = bind(*args, **kwargs)
+        except TypeError as error:
+            raise misspelt(op, kwargs) or error from None
+        x, packs = args[0], op.packs
+        if packs is None or current() is not None or not isinstance(x, Value):
+            return apply(op, args)
+        array = x.data
+        arrays = (array, *[a if a.__class__ in _PLAIN else plain(a) for a in args[1:]])
+        try:
+            data = kernel(*arrays)
+        except Exception as error:
+            raise explained(op, error, args) from None
+        if data.__class__ is not native:
+            data = algebra.wrap(data)
+        if narrow is not None and array.dtype is narrow:
+            data = algebra.settled(data, (array,))
+        parent, value = x.record, _new(algebra.kind)
+        value.data, value.record = data, None
+        keeps_dtype = data.dtype is array.dtype
+        if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):
+            record = value.record = Record()
+            record.op = op
+            record.parents = (parent,)
+            record.saved = (_EMPTY if packs[0] is None else packs[0](arrays, data),)
+            record.fits = None if keeps_dtype else fitted(op, (array,), (parent,), data)
+            record.order = tick()
+            record.hooks = None
+        if op.makes_views and algebra.is_view(data, array):
+            remember_view(value, x, op, args)
+        return value
+
+    return call
+
+
+# Parameters without a graph of their own.
+_PLAIN = frozenset([int, float, bool, str, slice, type(None), type(...)])
+
+
+def general(op):
+    """Dispatch of an op with any signature."""
+    bind = None
+
+    def call(*args, **kwargs):
+        nonlocal bind
+        if bind is None:
+            bind = binder(op)
+        try:
+            bound = bind(*args, **kwargs)
+        except TypeError as error:
+            raise misspelt(op, kwargs) or error from None
+        return apply(op, bound)
+
+    return call
+
+
+def direct(kernel):
+    """The function of a library that is all that `kernel` calls, with its own arguments; else `kernel` itself.
+
+    Calling it at once saves finding it by its name, which is slow in a module with a `__getattr__`.
+    """
+    code = kernel.__code__
+    for example in (_of_one, _of_two):
+        known = example.__code__
+        if code.co_code == known.co_code and code.co_argcount == known.co_argcount == code.co_posonlyargcount:
+            library, name = code.co_names
+            return getattr(kernel.__globals__[library], name)
+    return kernel
+
+
+def _of_one(x, /):
+    return operator.neg(x)
+
+
+def _of_two(x, y, /):
+    return operator.add(x, y)
