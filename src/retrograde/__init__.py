@@ -245,8 +245,16 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
     from .extend import primitive
     from .io.weights import load, save
     from .nn.parameter import Parameter
-    from .tensor.namespace import __array_api_version__, __array_namespace_info__
-    from .tensor.namespace import can_cast, finfo, from_dlpack, iinfo, isdtype, result_type
+    from .tensor.namespace import (
+        __array_api_version__,
+        __array_namespace_info__,
+        can_cast,
+        finfo,
+        from_dlpack,
+        iinfo,
+        isdtype,
+        result_type,
+    )
     from .transforms.jit import jit
     from .transforms.lazy import lazy, realize
     from .transforms.loops import cond, fori_loop, switch, while_loop
@@ -266,7 +274,8 @@ _LATE = {
         "deriv", "elementwise_grad", "grad_and_aux", "grad_named", "hessian_tensor_product", "hessian_vector_product",
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
-    **{name: name for name in ("data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "test_util", "testing", "text", "viz")},
+    **{name: name for name in (
+        "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "test_util", "testing", "text", "viz")},
     "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan",
 }
 

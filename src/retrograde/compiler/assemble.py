@@ -11,7 +11,7 @@ from ..dtypes import name_of
 from ..shapes import row_major
 from . import threads
 from .boxes import Boxes
-from .codegen.loop_plan import FLAG, Rows, plan_loops
+from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.matmul import Problem, choose, generate
 from .codegen.scatter import ScatterPlan, write_scatter
@@ -27,7 +27,7 @@ from .pools import pooling
 from .repeat import Body, Repeat
 from .repetition import Loop
 from .sliding import is_convolution
-from .table import Scratch
+from .table import FLAG, Scratch
 from .units import unit_of
 
 _POINTER, _INDEX = ir.PointerType(), ir.IntType(64)

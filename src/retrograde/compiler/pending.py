@@ -9,10 +9,9 @@ import numpy as np
 
 from ..core import registry, writes
 from ..core.anomaly import call_place, told_place
-from ..core.symbol import Symbol, replaced
+from ..core.symbol import Symbol, ordered, replaced
 from ..errors import RetrogradeError
 from ..ops._arrays import arrays as algebra
-from .fuse import ordered
 from .library_call import computed
 from .ways import new_program, way
 

@@ -76,7 +76,7 @@ def explained_program(program, seconds=None):
     """The report of a program; `seconds` holds a time for each of its parts."""
     kernels = []
     for i, part in enumerate(program.parts):
-        kernels.append(_kernel(i, part, program.schedule, None if seconds is None else seconds[i]))
+        kernels.append(_kernel(i, part, program.plan.schedule, None if seconds is None else seconds[i]))
     return Report(tuple(kernels), program.arena_bytes)
 
 

@@ -62,3 +62,19 @@ def replaced(args, change):
         change(a) if isinstance(a, Symbol) else a.__class__(replaced(a, change)) if a.__class__ in _NESTED else a
         for a in args
     ])
+
+
+def ordered(outputs):
+    """All nodes that `outputs` depend on, arguments first. Iterative."""
+    found, seen = [], set()
+    stack = [(o, False) for o in reversed(outputs) if isinstance(o, Symbol)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            found.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((a, False) for a in node.inputs if a not in seen)
+    return found
+

@@ -163,6 +163,6 @@ class Info:
         return {str(dtype): dtype for name in names for dtype in _KINDS[name]}
 
 
-def __array_namespace_info__():
+def __array_namespace_info__():  # noqa: N807 - the standard's name
     """What this library can do, as an object that answers questions by the names of the standard."""
     return Info()
