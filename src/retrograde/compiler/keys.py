@@ -12,7 +12,7 @@ from .recorder import PICK
 
 #: Ops of which the files are part of every name: see `machine.fingerprint`.
 _OURS = f"{__package__.partition('.')[0]}.ops."
-_PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None), slice, type(Ellipsis)])
+_PLAIN = frozenset([bool, int, float, complex, bytes, type(None), slice, type(Ellipsis)])
 
 
 class NoKeyError(Exception):
@@ -25,42 +25,52 @@ def key_of(graph):
     A NoKeyError for graphs with ops that were made elsewhere, or with anything else that another process may know differently.
     """
     found = _Key(graph)
-    return "\n".join(found.parts), found.arrays
+    return found.text, found.arrays
 
 
 class _Key:
     def __init__(self, graph):
         leaves = [*graph.inputs, *graph.state]
-        self._numbers = {id(leaf): number for number, leaf in enumerate(leaves)}
-        self.parts, self.arrays = [f"{len(graph.inputs)} {[_spec(leaf) for leaf in leaves]}"], []
-        outputs = [*graph.results, *[node for _, node in graph.updates], *graph.held]
-        for node in ordered(outputs):
-            if id(node) not in self._numbers:
-                self._numbers[id(node)] = len(self._numbers)
-                self.parts.append(f"{_spec(node)} {_name(node.op)}{self._text(node.args)}")
-        self.parts += [self._text(part) for part in (graph.results, [tuple(pair) for pair in graph.updates], graph.held)]
+        self._names = {id(leaf): f"#{number}" for number, leaf in enumerate(leaves)}
+        self._specs, self.arrays = {}, []
+        parts = [(len(graph.inputs), [_spec(leaf) for leaf in leaves])]
+        for node in ordered([*graph.results, *[node for _, node in graph.updates], *graph.held]):
+            if id(node) not in self._names:
+                self._names[id(node)] = f"#{len(self._names)}"
+                parts.append((_name(node.op), self._specs.setdefault(_spec(node), len(self._specs)), self._plain(node.args)))
+        outputs = [graph.results, [tuple(pair) for pair in graph.updates], graph.held]
+        self.text = repr((parts, list(self._specs), self._plain(outputs)))
 
-    def _text(self, argument):
-        """An argument as text; what differs has another text."""
-        kind = argument.__class__
-        if kind in _PLAIN:
-            return repr(argument)
-        if kind is tuple or kind is list:
-            return f"{'(' if kind is tuple else '['}{','.join([self._text(a) for a in argument])})"
-        if isinstance(argument, Symbol):
-            return f"#{self._numbers[id(argument)]}"
+    def _plain(self, arguments):
+        """Arguments as plain data that prints what they are; what differs prints differently."""
+        names, found = self._names, []
+        for a in arguments:
+            kind = a.__class__
+            if kind in _PLAIN:
+                found.append(a)
+            elif isinstance(a, Symbol):
+                found.append(names[id(a)])
+            elif kind is tuple or kind is list:
+                found.append((kind.__name__, self._plain(a)))
+            else:
+                found.append(self._other(a))
+        return found
+
+    def _other(self, argument):
+        if argument.__class__ is str:
+            return "text", argument
         if isinstance(argument, np.ndarray):
             self.arrays.append(argument)
-            return f"array {_dtype(argument.dtype)}{argument.shape}{argument.strides}{_digest(argument)}"
+            return "array", _dtype(argument.dtype), argument.shape, argument.strides, _digest(argument)
         if isinstance(argument, np.generic):
-            return f"number {_dtype(argument.dtype)}{argument.tobytes().hex()}"
+            return "number", _dtype(argument.dtype), argument.tobytes()
         if isinstance(argument, np.dtype):
-            return f"dtype {_dtype(argument)}"
+            return "dtype", _dtype(argument)
         raise NoKeyError
 
 
 def _spec(node):
-    return None if node.shape is None else f"{node.shape}{_dtype(node.dtype)}"
+    return None if node.shape is None else (node.shape, _dtype(node.dtype))
 
 
 @cache

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core import registry, writes
 from ..core.anomaly import call_place, told_place
+from ..core.garbage import uncollected
 from ..core.symbol import Symbol, ordered, replaced
 from ..errors import RetrogradeError
 from ..ops._arrays import arrays as algebra
@@ -51,7 +52,7 @@ class Pending(Symbol):
     def become_leaf(self, array):
         """Stand for `array` from here on; whoever writes to its memory must tell."""
         self.op, self.args, self.array, self.place = None, (), array, None
-        self._inputs = None
+        self.inputs = []
         _LEAVES[id(array)] = self
         _watch(self)
 
@@ -195,6 +196,7 @@ class _Programs:
 _PROGRAMS = _Programs()
 
 
+@uncollected()
 def _built(nodes, leaves, wanted):
     # Symbols of its own: a program that is kept must not keep the arrays of the first call.
     copies = {}
