@@ -22,7 +22,10 @@ def text_of(unit):
 
 
 def compiled(units):
-    """The code of each unit by its name: an image, or an object file. While LLVM works on some, the next are written."""
+    """The code of each unit by its name: an image, or an object file. While LLVM works on some, the next are written; those
+    that need no passes are large, and come first, so that no core waits for the last.
+    """
+    units = sorted(units, key=lambda unit: not unit.is_final)
     with ThreadPoolExecutor(available_cores()) as worker:
         waiting = {unit.name: worker.submit(_code, unit.text, unit.is_final) for unit in units}
         return {name: future.result() for name, future in waiting.items()}

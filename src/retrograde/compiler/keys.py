@@ -9,6 +9,7 @@ from ..core import registry
 from ..core.symbol import Symbol, ordered
 from ..dtypes import name_of
 from .recorder import PICK
+from .repetition import Loop
 
 #: Ops of which the files are part of every name: see `machine.fingerprint`.
 _OURS = f"{__package__.partition('.')[0]}.ops."
@@ -32,14 +33,31 @@ class _Key:
     def __init__(self, graph):
         leaves = [*graph.inputs, *graph.state]
         self._names = {id(leaf): f"#{number}" for number, leaf in enumerate(leaves)}
-        self._specs, self.arrays = {}, []
-        parts = [(len(graph.inputs), [_spec(leaf) for leaf in leaves])]
-        for node in ordered([*graph.results, *[node for _, node in graph.updates], *graph.held]):
+        self._specs, self._parts, self.arrays = {}, [(len(graph.inputs), [_spec(leaf) for leaf in leaves])], []
+        self._walk([*graph.results, *[node for _, node in graph.updates], *graph.held])
+        outputs = [graph.results, [tuple(pair) for pair in graph.updates], graph.held]
+        self.text = repr((self._parts, list(self._specs), self._plain(outputs)))
+
+    def _walk(self, outputs):
+        """Name all nodes that `outputs` depend on, and note what they are."""
+        for node in ordered(outputs):
+            if id(node) in self._names:
+                continue
+            what = None if node.op is None else self._loop(node.op) if isinstance(node.op, Loop) else name_of_op(node.op)
+            self._names[id(node)] = f"#{len(self._names)}"
+            self._parts.append((what, self._specs.setdefault(_spec(node), len(self._specs)), self._plain(node.args)))
+
+    def _loop(self, loop):
+        """What a loop is, beside its operands: its body, walked from what each turn begins with."""
+        begins = [*[carry.leaf for carry in loop.carries], *[node for node, _ in loop.stacks]]
+        for node in begins:
             if id(node) not in self._names:
                 self._names[id(node)] = f"#{len(self._names)}"
-                parts.append((_name(node.op), self._specs.setdefault(_spec(node), len(self._specs)), self._plain(node.args)))
-        outputs = [graph.results, [tuple(pair) for pair in graph.updates], graph.held]
-        self.text = repr((parts, list(self._specs), self._plain(outputs)))
+                self._parts.append((None, self._specs.setdefault(_spec(node), len(self._specs))))
+        ends, results = [carry.out for carry in loop.carries], [which for _, which in loop.results]
+        self._walk([*ends, *results, loop.condition])
+        rows, kinds = [row.first for _, row in loop.stacks], [("kind", kind) for kind, _ in loop.results]
+        return "loop", loop.length, loop.reverse, rows, repr(kinds), self._plain([begins, ends, results, loop.condition])
 
     def _plain(self, arguments):
         """Arguments as plain data that prints what they are; what differs prints differently."""
@@ -79,8 +97,8 @@ def _dtype(dtype):
 
 
 @cache
-def _name(op):
-    """The name of an op that is the same in every process."""
+def name_of_op(op):
+    """The name of an op that means the same in every process; a NoKeyError if it has none."""
     if op is PICK:
         return op.name
     if not getattr(getattr(op, "kernel", None), "__module__", "").startswith(_OURS) or not registry.is_registered(op):
