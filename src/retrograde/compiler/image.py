@@ -121,7 +121,7 @@ class Images:
             block, functions, outside = marshal.loads(memoryview(image)[len(_MAGIC) :])  # noqa: S302 - made here, or checked by the cache
             parts.append((size, block, functions, outside))
             size += -(-len(block) // _LINE) * _LINE
-        memory = mmap.mmap(-1, max(-(-size // _PAGE), 1) * _PAGE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        memory = mmap.mmap(-1, max(-(-size // _PAGE), 1) * _PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         for at, block, functions, outside in parts:
             memory[at : at + len(block)] = block
