@@ -9,7 +9,7 @@ import pytest
 import retrograde as rg
 
 #: What many programs do without.
-HEAVY = ("llvmlite", "scipy", "safetensors", "httpx", "pydantic", "rich", "matplotlib", "sklearn", "platformdirs", "asyncio",
+HEAVY = ("llvmlite", "scipy", "safetensors", "httpx", "pydantic", "rich", "matplotlib", "sklearn", "asyncio",
          "concurrent.futures", "urllib", "uuid", "numpy.polynomial", "retrograde.compiler", "retrograde.nn", "retrograde.optim",
          "retrograde.text", "retrograde.numpy", "retrograde.scipy", "retrograde.io", "retrograde.transforms.jit")
 
