@@ -4,7 +4,9 @@ import hashlib
 import os
 import platform
 import sys
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -23,7 +25,10 @@ def available_cores():
 @cache
 def fingerprint():
     """What all code depends on, in short: the processor, the compiler beneath and our own files."""
-    files = [entry for folder in _DECISIVE for entry in _files(os.path.join(_PACKAGE, folder), is_deep=folder != "")]
+    try:
+        files = [entry for folder in _DECISIVE for entry in _files(os.path.join(_PACKAGE, folder), is_deep=folder != "")]
+    except OSError:  # in an archive: what cannot be told apart is not shared with other processes
+        files = [os.urandom(16)]
     found = repr((sys.implementation.cache_tag, sys.platform, platform.machine(), _processor(), _llvmlite(), sorted(files)))
     return hashlib.sha256(found.encode()).hexdigest()
 
@@ -31,7 +36,7 @@ def fingerprint():
 def _files(folder, is_deep):
     """(path, size, time of the last change) of each source file in a folder."""
     for entry in os.scandir(folder):
-        if entry.name.endswith(".py"):
+        if entry.name.endswith((".py", ".pyc")):
             found = entry.stat()
             yield entry.path.removeprefix(_PACKAGE), found.st_size, found.st_mtime_ns
         elif is_deep and entry.is_dir() and entry.name != "__pycache__":
@@ -39,19 +44,21 @@ def _files(folder, is_deep):
 
 
 def _processor():
-    """What is known of the processor. It is that of the first core: cores of other kinds run what this one does."""
-    try:
-        with open(_CPUINFO, "rb", buffering=0) as file:
-            lines = file.read(8192).partition(b"\n\n")[0].splitlines()
-    except OSError:
-        return platform.processor()
-    return [line for line in lines if line.startswith(_FACTS)]
+    """What decides which code the processor runs: that of the first core, as the system tells it, else as LLVM does."""
+    found = []
+    with suppress(OSError), open(_CPUINFO, "rb", buffering=0) as file:
+        lines = file.read(8192).partition(b"\n\n")[0].splitlines()
+        found = [line for line in lines if line.startswith(_FACTS)]
+    if not found:
+        llvm = import_module("llvmlite.binding")
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return found
 
 
 def _llvmlite():
-    """The release of llvmlite that is installed, as its own file says; importing it would take long."""
+    """The release of llvmlite that is installed, as its own file says; importing it takes long."""
     found = find_spec("llvmlite")
-    if found is None or found.origin is None:
-        return ""
-    with open(os.path.join(os.path.dirname(found.origin), "_version.py"), "rb") as file:
-        return file.read()
+    if found is not None and found.origin is not None:
+        with suppress(OSError), open(os.path.join(os.path.dirname(found.origin), "_version.py"), "rb") as file:
+            return file.read()
+    return getattr(import_module("llvmlite"), "__version__", "")
