@@ -22,6 +22,8 @@ def main():
         print(f"\n{report.table(results[-1])}", flush=True)
         if options.json:  # After each case: what is measured is kept, whatever comes next.
             options.json.write_text(report.as_json(options.suite, results), encoding="utf-8")
+    if hasattr(suite, "OVERALL"):
+        print(f"\n{report.overall(results, suite.OVERALL)}")
     if options.charts:
         charts.write(results, options.charts)
 

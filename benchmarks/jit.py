@@ -13,6 +13,8 @@ from .workloads.perceptron import Task
 
 CLASSIFIER = Task((784, 512, 256, 10), "ReLU", 128)
 TINY = Task((2, 16, 16, 1), "Tanh", 32, is_classifier=False)
+#: At least so many times as fast as these, in the geometric mean over all cases in which both take part.
+OVERALL = {"torch": 4, "torch.compile": 4, "jax": 2.5}
 COMPILERS = ("retrograde", "torch", "torch.compile", "jax", "tinygrad")
 
 
@@ -75,6 +77,10 @@ CASES = [
                 operations=OPERATIONS),
     Peak("memory", "peak memory of the step of a-mlp with batch 4096",
          {name: partial(small_and_large, name) for name in COMPILERS}),
+    FirstCall("first-call-gpt", "the first call of the step of c-gpt, without and with what an earlier process compiled",
+              {name: gpt.RIVALS[name] for name in COMPILERS if name in gpt.RIVALS}, goals={"retrograde, warm": 300}),
+    Peak("memory-gpt", "peak memory of the step of c-gpt",
+         {name: partial(gpt.small_and_large, name) for name in COMPILERS if name in gpt.RIVALS}, goals={"torch": 1.43}),
     Quick("empty", "a compiled call that adds 1 to one number", nothing.RIVALS, goals={"retrograde": 5}),
     Curve("width", "one Adam step of a 10-w-w-10 perceptron, ReLU, cross entropy, batch 128, float32",
           {name: partial(curve, name) for name in ("retrograde", "torch")},

@@ -3,9 +3,9 @@
 import json
 import os
 import platform
-from statistics import median, quantiles
+from statistics import geometric_mean, median, quantiles
 
-from .case import OURS, Curve
+from .case import OURS, Curve, Timed
 
 # With other work on the machine, whoever uses several threads is slowed down most.
 BUSY = 0.3
@@ -25,6 +25,19 @@ def table(result):
     rows, notes = (_curve if isinstance(result.case, Curve) else _rows)(result)
     notes = [*notes, *result.notes]
     return "\n".join([f"{result.case.name}: {result.case.title}", "", *_aligned(rows), *(f"\n{note}" for note in notes)])
+
+
+def overall(results, goals):
+    """How fast we are beside the rivals that `goals` name: geometric means over all cases of times in which both take part."""
+    lines = []
+    for name, goal in goals.items():
+        found = [ratio(r, name) for r in results if isinstance(r.case, Timed) and name in r.samples]
+        found = [x for x in found if x is not None]
+        if found:
+            mean = geometric_mean(found)
+            verdict = f"at least {goal:g}: {_judged(round(mean, 2) >= goal)}"
+            lines.append(f"{name} / {OURS}, the geometric mean over {len(found)} cases: {mean:.2f}, {verdict}")
+    return "\n".join(lines)
 
 
 def as_json(suite, results):

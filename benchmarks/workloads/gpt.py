@@ -57,41 +57,41 @@ def build(lib):
     return libraries.load(lib, Network())
 
 
-def retrograde():
+def retrograde(batch=BATCH):
     """The whole step compiled."""
     lib = libraries.modules("retrograde")
-    return _trained(lib, lib.optim.AdamW, compiled=lib.library.jit)
+    return _trained(lib, lib.optim.AdamW, batch, compiled=lib.library.jit)
 
 
-def retrograde_eager():
+def retrograde_eager(batch=BATCH):
     """Op by op."""
     lib = libraries.modules("retrograde")
-    return _trained(lib, lib.optim.AdamW)
+    return _trained(lib, lib.optim.AdamW, batch)
 
 
-def torch():
+def torch(batch=BATCH):
     """Op by op, with the fused optimizer."""
     lib = libraries.modules("torch")
-    return _trained(lib, partial(lib.optim.AdamW, fused=True))
+    return _trained(lib, partial(lib.optim.AdamW, fused=True), batch)
 
 
-def torch_compile():
+def torch_compile(batch=BATCH):
     """The loss compiled, forward and backward, with the fused optimizer."""
     lib = libraries.modules("torch")
-    return _trained(lib, partial(lib.optim.AdamW, fused=True), compiled_loss=lib.library.compile)
+    return _trained(lib, partial(lib.optim.AdamW, fused=True), batch, compiled_loss=lib.library.compile)
 
 
-def _trained(lib, optimizer, compiled_loss=lambda loss_of: loss_of, **options):
+def _trained(lib, optimizer, batch, compiled_loss=lambda loss_of: loss_of, **options):
     model = build(lib)
 
     def loss_of(characters, following):
         return lib.functional.cross_entropy(model(characters).reshape(-1, VOCABULARY), following.reshape(-1))
 
     optimizer = partial(optimizer, weight_decay=DECAY)
-    return training.with_modules(lib, model.parameters(), compiled_loss(loss_of), optimizer, **options)(*_texts())
+    return training.with_modules(lib, model.parameters(), compiled_loss(loss_of), optimizer, **options)(*_texts(batch))
 
 
-def jax():
+def jax(batch=BATCH):
     """The whole step compiled."""
     lib = libraries.jax()
     names, parameters = _jax_parameters(lib)
@@ -106,7 +106,7 @@ def jax():
         logits = _jax_norm(lib, x, p["norm.weight"], p["norm.bias"]) @ p["head.weight"].T
         return -lib.numpy.take_along_axis(lib.nn.log_softmax(logits), following[..., None], axis=-1).mean()
 
-    return training.with_jax(lib, parameters, loss_of, DECAY)(*_texts())
+    return training.with_jax(lib, parameters, loss_of, DECAY)(*_texts(batch))
 
 
 def _jax_parameters(lib):
@@ -143,14 +143,19 @@ def _jax_joined(lib, block, x, found):
     return x + _jax_linear(block, "down", lib.nn.gelu(z, approximate=False))
 
 
-def _texts():
+def _texts(batch):
     """Characters and those that follow them, (batch, context)."""
-    text = np.random.default_rng(1).integers(0, VOCABULARY, (BATCH, CONTEXT + 1))
+    text = np.random.default_rng(1).integers(0, VOCABULARY, (batch, CONTEXT + 1))
     return text[:, :-1], text[:, 1:]
 
 
 RIVALS = {"retrograde": retrograde, "retrograde eager": retrograde_eager, "torch": torch, "torch.compile": torch_compile,
           "jax": jax}
+
+
+def small_and_large(name):
+    """Steps with a batch of one text and with the whole one."""
+    return RIVALS[name](1), RIVALS[name]()
 
 
 # One token after the other

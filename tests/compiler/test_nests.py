@@ -44,7 +44,7 @@ def across(x):
 
 
 def nests_of(step):
-    steps = step._last_step().program.plan.schedule.steps
+    steps = step._last_step().program.schedule.steps
     return list(dict.fromkeys(s.nest for s in steps if s.nest is not None))
 
 

@@ -43,7 +43,7 @@ def program_of(function, *args):
 def test_the_arena_of_a_chain_of_products_holds_two_of_them():
     x, w = np.ones((64, 64)), np.full((64, 64), 0.01)
     program = program_of(deep, x, w)
-    sizes = [node.size * node.dtype.itemsize for node in lifetimes(program.plan.schedule, ())]
+    sizes = [node.size * node.dtype.itemsize for node in lifetimes(program.schedule, ())]
     assert sum(sizes) > 12 * x.nbytes
     assert program.arena_bytes < 6 * x.nbytes
 

@@ -25,7 +25,7 @@ class AssembledProgram(Planned, NativeProgram):
 
     def __init__(self, graph):
         self.plan = plan = Plan(graph)
-        self.parts = assemble(plan.schedule, plan.boxes, plan.homes)
+        self.parts = assemble(plan.schedule, plan.passes, plan.homes)
         units = {unit.name: unit for part in self.parts if isinstance(part, _NATIVE) for unit in part.units}
         library().load(units.values())
         super().__init__(graph, _code(graph, plan, self.parts, units))

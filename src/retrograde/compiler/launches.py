@@ -11,7 +11,8 @@ class Launch:
 
     `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
     a rough guess of how long one thread takes. The launch of a nest, that of its `step`, has `passes`, each with
-    entry and slots of its own.
+    entry and slots of its own. `role` names what is done beside the work of the step itself: to "pack" an operand, to "finish"
+    what chunks have begun.
     """
 
     step: object
@@ -23,6 +24,7 @@ class Launch:
     lasts: bool
     seconds: float = 0.0
     passes: tuple = ()
+    role: str = ""
 
     @property
     def units(self):

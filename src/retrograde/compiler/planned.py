@@ -1,10 +1,10 @@
 """Planned programs: a graph that is lowered, cut into steps and given memory, and what can be told of programs made so."""
 
 from ..core.symbol import Symbol
-from .boxes import Boxes
 from .fuse import Schedule
 from .lower import lower
-from .nests import nested
+from .nesting import nested
+from .passes import Passes
 from .plan import Arena, homes, lifetimes, updates_last
 from .program import SMALL, Layout
 from .report import explained_program, measured
@@ -19,8 +19,8 @@ class Plan:
         self.updates = list(zip([leaf for leaf, _ in graph.updates], lowered[len(graph.results) :], strict=False))
         self.schedule = Schedule(lowered)
         self.schedule.steps = updates_last(self.schedule, self.updates)
-        self.boxes = Boxes(self.schedule)
-        nested(self.schedule, self.boxes, {node for node in lowered if isinstance(node, Symbol)})
+        self.passes = Passes(self.schedule)
+        nested(self.schedule, self.passes, {node for node in lowered if isinstance(node, Symbol)})
         self.homes = homes(self.schedule, self.updates, lowered)
 
     def layout(self, scratch=(), without=()):
@@ -41,6 +41,11 @@ class Plan:
 
 class Planned:
     """What a program with a `plan` tells of itself; it has `parts`, its steps as things that run alone, and `single_runs`."""
+
+    @property
+    def schedule(self):
+        """The steps in order."""
+        return self.plan.schedule
 
     def explain(self):
         """A report of the kernels."""

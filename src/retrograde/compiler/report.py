@@ -11,7 +11,7 @@ from .sliding import flops_of, memory_of
 @dataclass(frozen=True)
 class Kernel:
     """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows, a
-    library call, or a loop that repeats kernels.
+    library call, a loop that repeats kernels; or what packs an operand of another kernel or finishes its sums.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops
@@ -46,7 +46,8 @@ class Kernel:
         return "\n".join([unit.assembly for unit in self.units])
 
     def __str__(self):
-        made = ", ".join(f"{op} {dtype}{list(shape)}" for op, shape, dtype in self.results) or "several results"
+        made = ", ".join(f"{op} {dtype}{list(shape)}" for op, shape, dtype in self.results)
+        made = made or ("several results" if self.kind == "library" else "")
         counts = {}
         for op in self.ops:
             counts[op] = counts.get(op, 0) + 1
@@ -56,7 +57,7 @@ class Kernel:
         if self.seconds:
             speed, flow = self.flops / self.seconds / 1e9, self.nbytes / self.seconds / 1e9
             line += f" {self.seconds * 1e6:9.1f} µs {speed:7.1f} Gflop/s {flow:6.1f} GB/s"
-        return "\n    ".join([f"{line}  {fused}  → {made}", *map(str, self.inside)])
+        return "\n    ".join([f"{line}  {fused}" + (f"  → {made}" if made else ""), *map(str, self.inside)])
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def explained_program(program, seconds=None):
     """The report of a program; `seconds` holds a time for each of its parts."""
     kernels = []
     for i, part in enumerate(program.parts):
-        kernels.append(_kernel(i, part, program.plan.schedule, None if seconds is None else seconds[i]))
+        kernels.append(_kernel(i, part, program.schedule, None if seconds is None else seconds[i]))
     return Report(tuple(kernels), program.arena_bytes)
 
 
@@ -103,12 +104,19 @@ def _kernel(number, part, schedule, seconds):
     computed = [n for step in steps for n in _computed(schedule, step)]
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
     made = [root for step in steps for root in step.roots if root not in local]
-    step = max(steps, key=lambda step: _product(step.domain))
-    domain = (*made[0].shape, made[0].args[0].shape[-1]) if step.kind == "matmul" else step.domain or made[0].shape
-    flops = 2 * _product(domain) if step.kind == "matmul" else _flops(schedule, computed)
+    domain = max([_domain(step) for step in steps], key=_product)
+    flops = _flops(schedule, computed)
     read = {n for step in steps for n in _read(schedule, step)} - {root for step in steps for root in step.roots}
-    kind = "rows" if part.passes else step.kind
+    kind = "rows" if part.passes else part.step.kind
+    if part.role:
+        return Kernel(number, part.role, ops, domain, (), 0, 0, part.chunks, tuple(part.units), seconds)
     return Kernel(number, kind, ops, domain, _results(made), _bytes([*read, *made]), flops, part.chunks, tuple(part.units), seconds)
+
+
+def _domain(step):
+    """The lengths of the loops of a step."""
+    node = step.roots[0]
+    return (*node.shape, node.args[0].shape[-1]) if step.kind == "matmul" else step.domain or node.shape
 
 
 def _results(nodes):
@@ -147,6 +155,8 @@ def _flops(schedule, nodes):
         kind = schedule.facts.kind(node)
         if kind == "elementwise":
             total += node.size
+        elif kind == "matmul":
+            total += 2 * node.size * node.args[0].shape[-1]
         elif kind == "reduction":
             total += node.args[0].size if reduced_axes(node) else node.size
         elif kind == "sliding":

@@ -44,14 +44,9 @@ class StoredProgram(NativeProgram):
         return _assembled(self.graph)
 
     @property
-    def plan(self):
-        """The plan of the graph."""
-        return self._whole.plan
-
-    @property
-    def parts(self):
-        """The steps as things that run alone."""
-        return self._whole.parts
+    def schedule(self):
+        """The steps in order."""
+        return self._whole.schedule
 
     def explain(self):
         """A report of the kernels."""

@@ -93,6 +93,10 @@ class Box:
         is_tall = vector == last and last > 0 and not self.is_reduced[last] and any(self.is_reduced)
         return is_tall and self.width <= _WIDEST
 
+    def is_folded_in_parts(self, vector):
+        """Whether chunks of the outermost loop fold what they meet, and their results are folded at the end."""
+        return self.keeps_rows(vector) or (bool(self.is_reduced) and all(self.is_reduced))
+
     @property
     def width(self):
         """The number of results of each reduction."""

@@ -154,12 +154,14 @@ class LoopPlan:
 class Rows:
     """What a pass of a nest is told: its first `axes` loops are the rows, of which a chunk is one `block`.
 
-    `local` has, by the identity of a buffer of which there is only a block for each `chunk_blocks` of these, its bytes.
+    `local` has, by the identity of a buffer of which there is only a block for each `chunk_blocks` of these, the bytes of one
+    and its place in the frame of `frame` bytes that belongs to so many blocks.
     """
 
     axes: int
     block: int
     chunk_blocks: int
+    frame: int
     local: dict
 
 
@@ -174,7 +176,7 @@ def plan_loops(box, target, rows=None):
         lanes = min(lanes, length) if box.vector_loop() == 0 else lanes
     folds = [store for store in box.stores if store.combine is not None]
     keeps_rows = bool(folds) and box.keeps_rows(box.vector_loop())
-    is_split = chunks > 1 and bool(folds) and (keeps_rows or all(box.is_reduced))
+    is_split = chunks > 1 and bool(folds) and box.is_folded_in_parts(box.vector_loop())
     partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
     levels = _levels(box)
     runs = find_runs(box.entries, levels) if len(box.entries) >= _LONG else []
@@ -213,7 +215,9 @@ def _numbers(plan):
         yield "tape_bytes", plan.tape.nbytes
     if plan.local:
         yield "chunk_blocks", plan.rows.chunk_blocks
-        yield from ((("block", i), plan.rows.local[id(buffer)]) for i, buffer in enumerate(plan.local))
+        yield "frame", plan.rows.frame
+        for i, buffer in enumerate(plan.local):
+            yield from zip((("block", i), ("place", i)), plan.rows.local[id(buffer)], strict=True)
     yield from ((("length", i), n) for i, n in enumerate(box.lengths) if n > _SHORT)
     starts = [("start", i, e.start) for i, e in enumerate(box.entries) if isinstance(e, Load)]
     starts += [("store", i, s.start) for i, s in enumerate(box.stores)]

@@ -42,12 +42,12 @@ class _Entry:
             self._turn_to_blocks(plan.local)
 
     def _turn_to_blocks(self, local):
-        """Let pointers to what lasts for one block be such that the block of this chunk begins where the memory does."""
-        owner = self.ir.sdiv(self.chunk, self.numbers["chunk_blocks"])
-        behind = self.ir.sub(owner, self.chunk)
+        """Let pointers to frames be such that the block of this chunk begins at its place in its frame."""
+        frame = self.ir.mul(self.ir.sdiv(self.chunk, self.numbers["chunk_blocks"]), self.numbers["frame"])
         for i, buffer in enumerate(local):
-            move = self.ir.mul(behind, self.numbers["block", i])
-            self.pointers[id(buffer)] = self.ir.gep(self.pointers[id(buffer)], [move], source_etype=ir.IntType(8))
+            before = self.ir.sub(self.numbers["place", i], self.ir.mul(self.chunk, self.numbers["block", i]))
+            pointer = self.pointers[id(buffer)]
+            self.pointers[id(buffer)] = self.ir.gep(pointer, [self.ir.add(frame, before)], source_etype=ir.IntType(8))
 
     def _word(self, place):
         return self.ir.load(self.ir.gep(self._slots, [_INDEX(place)], source_etype=_INDEX), typ=_INDEX)

@@ -10,9 +10,10 @@ the numbers that the entry reads from its descriptor. The entry computes one chu
 does all this for NumPy arrays.
 """
 
-from .choose import Plan, choose
+from ...problem import Problem, problem_of
+from .choose import Plan, choose, choose_panels
+from .entries import write_product, write_rows
 from .kernel import BoundProduct, MatmulKernel, generate
-from .problem import Problem, problem_of
 from .spec import Hooks, Site, Spec
 
 __all__ = [
@@ -24,6 +25,9 @@ __all__ = [
     "Site",
     "Spec",
     "choose",
+    "choose_panels",
     "generate",
     "problem_of",
+    "write_product",
+    "write_rows",
 ]

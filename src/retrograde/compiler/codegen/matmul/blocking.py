@@ -161,11 +161,34 @@ def _pack_right(entry, block):
     """Pack B at the start of the workspace; the answer is where B and where A is packed."""
     if entry.spec.b_layout == "direct":
         return None, entry.workspace
+    if entry.spec.b_layout == "panels":
+        return _panels(entry, entry.b, block), entry.workspace
     builder = entry.builder
     packing.right(entry, block, entry.workspace)
     tile_numbers = builder.mul(entry.numbers.k_block, I64(entry.spec.width))
     size = builder.mul(entry.numbers.column_tiles_block, tile_numbers)
     return entry.workspace, address(builder, entry.workspace, size, entry.spec.item)
+
+
+def build_panels(module, spec, name):
+    """Emit the entry that packs all of B where C is: block of k after block of k, of these the column tiles of a chunk."""
+    entry = Entry(module, spec, name)
+    builder, numbers = entry.builder, entry.numbers
+    _, _, (first, end) = entry.chunk()
+    with emit.loop(builder, 0, numbers.k, numbers.k_block) as deep:
+        k = emit.minimum(builder, builder.sub(numbers.k, deep.index), numbers.k_block)
+        block = Block(deep.index, k, first, end)
+        packing.right(entry, block, _panels(entry, entry.c, block))
+    builder.ret_void()
+    return entry.function
+
+
+def _panels(entry, panels, block):
+    """Where the panels of a block are among those of all of B."""
+    builder, width = entry.builder, I64(entry.spec.width)
+    before = builder.mul(builder.mul(block.first_k, entry.numbers.column_tiles), width)
+    place = builder.add(before, builder.mul(builder.mul(block.first_tile, block.k), width))
+    return address(builder, panels, place, entry.spec.item)
 
 
 def _sweep(entry, functions, block, left, packed):

@@ -1,11 +1,12 @@
 """Which kernel, which tile, which layouts and which blocks for which problem on which machine."""
 
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 
+from ...problem import Problem
 from ..target import ITEM_BYTES
 from .plan import Plan, workspace_bytes
-from .problem import Problem
 from .spec import NO_HOOKS, Spec
 
 
@@ -21,6 +22,29 @@ def choose(target, problem, hooks=NO_HOOKS, constants=()):
     if can_swap and problem.c[1] != 1 and problem.c[0] == 1:
         return _tiled(target, problem.swapped(), hooks, constants, True)
     return _tiled(target, problem, hooks, constants, False)
+
+
+def choose_panels(target, problem, counts):
+    """How to compute a product some rows at a time: the plan that packs all of B in panels, in the place of C, and for each of
+    `counts` the plan of so many rows, which reads these panels.
+    """
+    problem = problem.normal()
+    lanes, item = target.lanes(problem.dtype), ITEM_BYTES[problem.dtype]
+    rows, vectors = tile_size(target, lanes, max(counts), problem.n)
+    panels = Panels(rows, vectors, _k_block(target, problem, vectors * lanes, 2, item))
+    plans = [_tiled(target, replace(problem, m=m), NO_HOOKS, (), False, panels) for m in counts]
+    packing = replace(plans[0].spec, kind="panels", heights=(1,), a_layout="direct", b_layout=_packed(problem))
+    numbers = {**plans[0].numbers, "m": 1, "row_tiles": 1}
+    return Plan(packing, numbers, (), 0), plans
+
+
+@dataclass(frozen=True)
+class Panels:
+    """All of B, packed once for tiles of `rows` by `vectors`, `k_block` rows of it after the other."""
+
+    rows: int
+    vectors: int
+    k_block: int
 
 
 def _fits_dots(target, problem):
@@ -128,14 +152,14 @@ def _fits_narrow(_, problem):
     return problem.b[1] == 1 and problem.m <= 2 and problem.n > 2 * problem.m
 
 
-def _tiled(target, problem, hooks, constants, is_swapped):
-    """Register tiles of rows by vectors, with packed panels and cache blocks where they pay."""
+def _tiled(target, problem, hooks, constants, is_swapped, panels=None):
+    """Register tiles of rows by vectors, with packed panels and cache blocks where they pay; with `panels` B is packed before."""
     item, lanes = ITEM_BYTES[problem.dtype], target.lanes(problem.dtype)
-    rows, vectors = tile_size(target, lanes, problem.m, problem.n)
+    rows, vectors = (panels.rows, panels.vectors) if panels else tile_size(target, lanes, problem.m, problem.n)
     width = vectors * lanes
     row_tiles, heights, short, tall = _even_tiles(problem.m, rows)
     column_tiles, rest = ceil(problem.n / width), problem.n % width
-    k_block = _k_block(target, problem, width, row_tiles, item)
+    k_block = panels.k_block if panels else _k_block(target, problem, width, row_tiles, item)
     a_layout, a_unit = _left_layout(target, problem, column_tiles, item)
     row_block = max(1, int(target.second_cache * 0.25) // (k_block * item * rows))
     column_block = max(1, min(target.third_cache // 8, 4 * 1024 * 1024) // (k_block * item * width))
@@ -149,7 +173,7 @@ def _tiled(target, problem, hooks, constants, is_swapped):
         wide_tiles=0,
         k_block=k_block,
         row_tiles_block=_even(row_tiles, row_block),
-        column_tiles_block=_even(column_tiles, column_block),
+        column_tiles_block=column_tiles if panels else _even(column_tiles, column_block),
     )
     return _plan(
         target,
@@ -166,7 +190,7 @@ def _tiled(target, problem, hooks, constants, is_swapped):
         is_tail_masked=rest % lanes != 0,
         has_full=column_tiles > (1 if rest else 0),
         a_layout=a_layout,
-        b_layout=_right_layout(target, problem, row_tiles, rest % lanes, item),
+        b_layout="panels" if panels else _right_layout(target, problem, row_tiles, rest % lanes, item),
         a_unit=a_unit,
         is_single_block=problem.k <= k_block,
         is_swapped=is_swapped,
@@ -257,12 +281,18 @@ def _left_layout(target, problem, column_tiles, item):
 
 def _right_layout(target, problem, row_tiles, ragged, item):
     """How B is read: tiles need vectors along its rows."""
-    row, column = problem.b
-    if column == 1:
+    if problem.b[1] == 1:
         can_mask = target.has_masks or not ragged
         is_small = problem.k * problem.n * item <= target.first_cache // 2
-        return "direct" if can_mask and (row_tiles <= 2 or is_small) else "copy"
-    return "transpose" if row == 1 else "gather"
+        if can_mask and (row_tiles <= 2 or is_small):
+            return "direct"
+    return _packed(problem)
+
+
+def _packed(problem):
+    """How packing reads B."""
+    row, column = problem.b
+    return "copy" if column == 1 else "transpose" if row == 1 else "gather"
 
 
 def _even(total, largest):
@@ -270,4 +300,4 @@ def _even(total, largest):
     return max(1, ceil(total / max(1, ceil(total / largest))))
 
 
-__all__ = ["Plan", "Problem", "choose", "tile_size"]
+__all__ = ["Plan", "Problem", "choose", "choose_panels", "tile_size"]

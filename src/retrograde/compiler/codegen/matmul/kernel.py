@@ -5,9 +5,9 @@ import hashlib
 
 from llvmlite import ir
 
+from ...problem import problem_of
 from . import blocking, dots, stream
 from .choose import choose
-from .problem import problem_of
 from .spec import NO_HOOKS
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 6)
@@ -22,7 +22,7 @@ def generate(spec, name, module=None):
     return _KINDS[spec.kind](module, spec, name)
 
 
-_KINDS = {"tiles": blocking.build, "dots": dots.build, "stream": stream.build}
+_KINDS = {"tiles": blocking.build, "panels": blocking.build_panels, "dots": dots.build, "stream": stream.build}
 
 
 class MatmulKernel:

@@ -25,6 +25,12 @@ class Plan:
         return max(1, self.numbers["batch"] * self.numbers["row_tiles"] * self.numbers["column_tiles"])
 
     @property
+    def panel_bytes(self):
+        """Bytes of all of B in panels, with room for the last store to write a vector too much."""
+        numbers, spec = self.numbers, self.spec
+        return (numbers["k"] * numbers["column_tiles"] * spec.width + spec.lanes) * item_bytes(spec.item)
+
+    @property
     def column_sum_shape(self):
         """Shape of the array that `Hooks.column_sums` fills."""
         return self.numbers["batch"], self.numbers["row_tiles"], self.numbers["n"]
@@ -57,7 +63,7 @@ def _grids(count):
 def workspace_bytes(spec, numbers):
     """Bytes of packed panels, with room for the last store of a panel to write a vector too much."""
     size, item = 0, item_bytes(spec.item)
-    if spec.b_layout != "direct":
+    if spec.b_layout not in ("direct", "panels"):
         size += numbers["column_tiles_block"] * numbers["k_block"] * max(spec.widths) * item
     if spec.a_layout != "direct":
         size += numbers["row_tiles_block"] * spec.rows * numbers["k_block"] * item + 4 * spec.lanes * item

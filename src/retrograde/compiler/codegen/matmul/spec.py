@@ -43,7 +43,7 @@ NO_HOOKS = Hooks()
 class Spec:
     """All that generated code depends on. Everything else is a number in the descriptor."""
 
-    kind: str  # "tiles", "dots" or "stream"
+    kind: str  # "tiles", "dots" or "stream", or "panels", which packs B and no more
     dtype: str
     rows: int
     vectors: int
@@ -54,7 +54,7 @@ class Spec:
     is_tail_masked: bool
     has_full: bool
     a_layout: str  # "direct", or how packing reads it: "rows", "columns", "gather"
-    b_layout: str  # "direct", "copy", "transpose", "gather"
+    b_layout: str  # "direct", "copy", "transpose", "gather", or "panels" that are there before
     a_unit: str | None  # which stride of A is one: "row", "column"
     is_c_contiguous: bool
     is_single_block: bool  # one block of k: partial sums never go through C

@@ -1,8 +1,9 @@
 """A matrix product to be computed: sizes and strides, as numbers of elements."""
 
 from dataclasses import dataclass, replace
+from math import prod
 
-from ....dtypes import name_of
+from ..dtypes import name_of
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,12 @@ class Problem:
     @property
     def batch_size(self):
         """How many products there are."""
-        size = 1
-        for dimension in self.batch:
-            size *= dimension[0]
-        return size
+        return prod([dimension[0] for dimension in self.batch])
+
+    @property
+    def flops(self):
+        """Floating point operations."""
+        return 2 * self.batch_size * self.m * self.n * self.k
 
 
 def _unit(strides, sizes):

@@ -1,0 +1,235 @@
+"""Nesting: which passes of a program go over the same rows, and may take turns block by block.
+
+Softmax, cross entropy and normalisations fold each row, then go over it again, several times; a layer multiplies rows by a
+matrix, adds a bias, applies an activation and multiplies again. Passes can be one nest if they meet nothing of one another
+but what belongs to the same row.
+"""
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import prod
+
+from .expression import Load
+from .nests import Nest, leading_axes
+
+#: Passes over fewer numbers than this find everything in cache as it is.
+_LEAST = 32768
+#: A pass with more entries than this computes more than it reads.
+_MOST_ENTRIES = 64
+#: The matrix of a product has at most this share of the numbers of the rows that it meets: each block meets all of it.
+_MATRIX_SHARE = 1 / 4
+
+
+def nested(schedule, passes, kept):
+    """Form the nests among the steps of a schedule: members have it as their `nest`, and stand beside each other.
+
+    What is among the nodes `kept` is read when all is over.
+    """
+    rows = _Rows(passes)
+    candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
+    if not any([_is_reason(schedule.steps[number]) for number in candidates]):
+        return
+    groups = _Groups(schedule, rows)
+    for number in candidates:
+        groups.open(number)
+        for producer in sorted(groups.producers[number]):
+            groups.unite(producer, number)
+    readers = {}
+    for step in schedule.steps:
+        for node in schedule.read_by(step):
+            readers.setdefault(node, set()).add(step)
+    nests = []
+    for steps, count in groups.found():
+        if any([_is_reason(step) for step in steps]):
+            nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
+            nest.cut(passes, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
+            nests += [nest] if nest.blocks > 1 else []
+    for nest in nests:
+        for step in nest.steps:
+            step.nest = nest
+    schedule.steps = groups.order(nests)
+
+
+def _is_reason(step):
+    """Whether a step is so large, and goes over what it reads so often, that it had better be a pass of a nest."""
+    return step.kind == "matmul" or (bool(step.reduced) and prod(step.domain) >= _LEAST)
+
+
+class _Rows:
+    """What is known of the rows that passes go over, found once."""
+
+    def __init__(self, passes):
+        self._passes, self._known = passes, {}
+
+    def counts(self, step):
+        """How many rows a step may be cut into, the most first; none if it cannot be a pass of a nest."""
+        if step.kind == "matmul":
+            problem = self._passes.product(step).problem
+            return [problem.m] if _is_tall(problem) else []
+        if step.kind != "loop" or not step.domain or step.domain[0] == 1:
+            return []
+        return list(dict.fromkeys([prod(step.domain[:axes]) for axes in range(len(step.domain), 0, -1)]))
+
+    def strangers(self, step, rows):
+        """The buffers, by identity, of which a pass over so many rows meets more in a row than what belongs to that; None if it
+        does not go over so many rows, or sums all of them in parts.
+        """
+        if (step, rows) not in self._known:
+            is_product = step.kind == "matmul"
+            self._known[step, rows] = (
+                _strangers_of_product(self._passes.product(step), rows) if is_product
+                else _strangers_of_loops(self._passes.box(step), rows))
+        return self._known[step, rows]
+
+
+def _is_tall(problem):
+    """Whether a product is of many rows by a matrix that they share, and which is small beside them."""
+    numbers = problem.m * (problem.k + problem.n)
+    is_plain = not problem.batch and problem.c == (problem.n, 1)
+    return is_plain and numbers >= _LEAST and problem.k * problem.n <= _MATRIX_SHARE * numbers
+
+
+def _strangers_of_product(product, rows):
+    problem, (a, start), (b, _) = product.problem, product.a, product.b
+    if problem.m != rows:
+        return None
+    row, column = problem.a
+    is_in_row = row == a.size // rows and start >= 0 and column >= 0 and start + column * (problem.k - 1) < row
+    return {id(b)} if is_in_row else {id(a), id(b)}
+
+
+def _strangers_of_loops(box, rows):
+    axes = leading_axes(box.lengths, rows)
+    if not axes or len(box.entries) > _MOST_ENTRIES or not all([box.can_join(i) for i in range(axes - 1)]):
+        return None
+    merged = box.merged(axes)
+    vector = merged.vector_loop()
+    if merged.order(vector)[0] != 0 or merged.lengths[0] != rows or merged.is_folded_in_parts(vector) != merged.is_reduced[0]:
+        return None
+    loads = [entry for entry in merged.entries if isinstance(entry, Load)]
+    return {id(load.buffer) for load in loads if not _is_in_row(load, merged.lengths, load.buffer.size // rows)}
+
+
+def _is_in_row(load, lengths, size):
+    """Whether a load finds in each round of the first loop one of the `size` elements that belong to it."""
+    reach = [step * (n - 1) for step, n in zip(load.steps[1:], lengths[1:], strict=True)]
+    reach += [stride * (count - 1) for _, stride, count in load.chosen]
+    low, high = load.start + sum([min(r, 0) for r in reach]), load.start + sum([max(r, 0) for r in reach])
+    return load.steps[0] == size and low >= 0 and high < size
+
+
+@dataclass(eq=False)
+class _Group:
+    """Steps that are to be a nest: the bits of `members` and their `numbers`, and how many rows they may be, the most first."""
+
+    members: int
+    numbers: list
+    counts: list
+
+
+class _Groups:
+    """The steps of a schedule by number, what each needs before it, and the nests that are being made."""
+
+    def __init__(self, schedule, rows):
+        self._steps, self._rows = schedule.steps, rows
+        makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
+        self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
+        self._nest_of, self._before = {}, []
+        for needed in self.producers:
+            self._before.append(0)
+            for n in needed:
+                self._before[-1] |= self._before[n] | 1 << n
+
+    def open(self, number):
+        """Begin a nest with a step."""
+        self._nest_of[number] = _Group(1 << number, [number], self._rows.counts(self._steps[number]))
+
+    def unite(self, one, other):
+        """Make the nests of two steps one if nothing outside stands between their members and all keep to their rows."""
+        a, b = self._nest_of.get(one), self._nest_of.get(other)
+        if a is None or b is None or a is b:
+            return
+        numbers = sorted(a.numbers + b.numbers)
+        if not self._is_whole(a.members | b.members, numbers):
+            return
+        counts = [count for count in a.counts if count in b.counts]
+        while counts and not self._keep_to_rows(numbers, counts[0]):
+            del counts[0]
+        if not counts:
+            return
+        group = _Group(a.members | b.members, numbers, counts)
+        self._nest_of |= dict.fromkeys(numbers, group)
+        self._tie(group)
+
+    def _is_whole(self, members, numbers):
+        """Whether nothing outside these steps needs one of them while another needs it."""
+        between = self._all_before(numbers) & ~members
+        while between:
+            last = between.bit_length() - 1
+            if self._before[last] & members:
+                return False
+            between &= ~(1 << last)
+        return True
+
+    def _keep_to_rows(self, numbers, rows):
+        """Whether steps meet nothing of one another but what belongs to the same one of so many rows."""
+        made, strangers = set(), set()
+        for number in numbers:
+            found = self._rows.strangers(self._steps[number], rows)
+            if found is None:
+                return False
+            strangers |= found
+            made.update(map(id, self._steps[number].roots))
+        return made.isdisjoint(strangers)
+
+    def _all_before(self, numbers):
+        """All that some steps need."""
+        found = 0
+        for number in numbers:
+            found |= self._before[number]
+        return found
+
+    def _tie(self, group):
+        """Note that whatever needs one of these steps needs all of them from here on."""
+        whole = group.members | self._all_before(group.numbers)
+        for n, before in enumerate(self._before):
+            if before & group.members or group.members >> n & 1:
+                self._before[n] |= whole & ~(1 << n)
+
+    def found(self):
+        """(steps, number of rows) of each nest of several steps."""
+        groups = dict.fromkeys(self._nest_of.values())
+        return [([self._steps[n] for n in g.numbers], g.counts[0]) for g in groups if len(g.numbers) > 1]
+
+    def order(self, nests):
+        """The steps with the members of each nest beside each other, else as they were as far as that can be."""
+        number = {step: n for n, step in enumerate(self._steps)}
+        heads = list(range(len(self._steps)))
+        for nest in nests:
+            for step in nest.steps:
+                heads[number[step]] = number[nest.steps[0]]
+        needs = {head: set() for head in heads}
+        for head, needed in zip(heads, self.producers, strict=True):
+            needs[head] |= {heads[n] for n in needed} - {head}
+        members = {head: [] for head in heads}
+        for head, step in zip(heads, self._steps, strict=True):
+            members[head].append(step)
+        return [step for head in _sorted(needs) for step in members[head]]
+
+
+def _sorted(needs):
+    """The keys of `needs` in rising order, except that each comes after those that it needs."""
+    users = {}
+    for key, needed in needs.items():
+        for n in needed:
+            users.setdefault(n, []).append(key)
+    waiting = {key: len(needed) for key, needed in needs.items()}
+    ready, found = [key for key, count in waiting.items() if not count], []
+    heapify(ready)
+    while ready:
+        found.append(heappop(ready))
+        for user in users.get(found[-1], ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heappush(ready, user)
+    return found
