@@ -7,6 +7,7 @@ tensor([ 0.5403023 , -0.41614684])
 """
 
 import importlib
+from importlib.util import find_spec
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
@@ -282,7 +283,7 @@ _LATE = {
 
 def __getattr__(name) -> Any:
     if name in _LATE:
-        if _LATE[name] == "compiler.threads":
+        if _LATE[name] == "compiler.threads" and find_spec("llvmlite") is None:
             extras.optional("llvmlite", "jit")
         module = importlib.import_module(f"retrograde.{_LATE[name]}")
         return getattr(module, name, module)
