@@ -6,8 +6,7 @@
 tensor([ 0.5403023 , -0.41614684])
 """
 
-import importlib
-from importlib.util import find_spec
+import importlib.util
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
@@ -283,7 +282,7 @@ _LATE = {
 
 def __getattr__(name) -> Any:
     if name in _LATE:
-        if _LATE[name] == "compiler.threads" and find_spec("llvmlite") is None:
+        if _LATE[name] == "compiler.threads" and importlib.util.find_spec("llvmlite") is None:
             extras.optional("llvmlite", "jit")
         module = importlib.import_module(f"retrograde.{_LATE[name]}")
         return getattr(module, name, module)
