@@ -51,6 +51,9 @@ CASES = {
     "large results": called(lambda x: rg.exp(x[:, None] - x), np.linspace(-1, 1, 80)),
     "matrix products": called(lambda x: (x @ x.T, x.T @ x), NUMBERS),
     "constants of the graph": called(lambda x: x * TABLE + TABLE[::-1].T.copy().T, np.ones((40, 50))),
+    "constants of few bytes": called(
+        lambda x: (x.astype(rg.bfloat16) * rg.tensor([1.0, 2.0], dtype=rg.bfloat16).numpy()[:1], x + np.broadcast_to(2.5, (6, 5)),
+                   x[:0] * np.ones((0, 5), np.float32), x * np.float32(3)), NUMBERS),
     "constants that were folded": called(lambda x: x + np.arange(5) * 2.0, np.ones(5)),
     "rows of a table": called(lambda x, i: rg.take(x, i, axis=0), NUMBERS, np.array([3, 0, 3])),
     "library calls": called(

@@ -13,6 +13,8 @@ from stored_cases import CASES, NUMBERS, TABLE, trained
 import retrograde as rg
 from retrograde.compiler.cache import Cache
 from retrograde.compiler.image import IS_POSSIBLE
+from retrograde.compiler.keys import key_of
+from retrograde.compiler.program import Graph
 from retrograde.errors import OutOfRangeError
 
 pytest.importorskip("llvmlite")
@@ -106,6 +108,15 @@ def test_a_constant_of_other_values_is_another_program(store):
         step = rg.jit(lambda x: x * table)
         np.testing.assert_array_equal(step(rg.ones(40, 50, dtype=rg.float64)).numpy(), table)
         assert type(program(step)) is AssembledProgram
+
+
+def test_constants_that_repeat_one_number_take_no_time_to_tell_apart(store):
+    for number in (0.5, 0.25):
+        huge = np.broadcast_to(np.float32(number), (1 << 20, 1 << 20))
+        step = rg.jit(lambda x: x * huge[:6, :5])
+        np.testing.assert_array_equal(step(rg.tensor(NUMBERS)).numpy(), NUMBERS * np.float32(number))
+        assert type(program(step)) is AssembledProgram
+        assert key_of(Graph([], [], [huge], [], []))[1][0] is huge
 
 
 def test_programs_for_another_number_of_threads_are_other_programs(store):

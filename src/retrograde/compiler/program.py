@@ -54,8 +54,8 @@ class Program:
     """Computes the outputs of a graph. Base of what runs it, which has `__call__`."""
 
     def __init__(self, graph, layout):
-        self.graph, self.layout = graph, layout
         self.inputs, self.state, self.results = graph.inputs, graph.state, layout.results
+        self.layout = layout
         self.homes, self.fresh, self.arena_bytes = layout.homes, layout.fresh, layout.arena_bytes
         self.state_arrays = [None] * len(self.state)
         self.fixed, self.latest = _arena(layout), {}

@@ -39,9 +39,13 @@ def _assembled(graph):
 class StoredProgram(NativeProgram):
     """A native program that was found on disk. Who asks what it consists of waits until it has been planned."""
 
+    def __init__(self, graph, code):
+        super().__init__(graph, code)
+        self._graph = graph
+
     @cached_property
     def _whole(self):
-        return _assembled(self.graph)
+        return _assembled(self._graph)
 
     @property
     def schedule(self):
