@@ -12,6 +12,7 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from ..shapes import row_major
+from .recorder import AFTER
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,8 @@ class Expression:
             return self._assembled(node, place, guard)
         if kind == "gather":
             return self._gathered(node, place, guard)
+        if node.op is AFTER:
+            return [(node.args[0], place, guard)], lambda numbers: numbers[0]
         parts = [(a, self._aligned(a, place), guard) for a in node.args if not isinstance(a, (np.dtype, type))]
         return parts, lambda numbers: self._append(Apply(node, tuple(numbers), self._depends(numbers)))
 

@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol, ordered
 from .kinds import Facts
+from .recorder import AFTER, PICK
 from .repetition import Loop
 from .sliding import memory_of
-from .trace import PICK
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
 _CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
                         "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive"])
-
+#: What has so many times fewer numbers than what it is for is computed far less often.
+_FEW = 8
 
 #: The kinds of node that are a pass by themselves.
 PASSES = ("matmul", "sliding", "scatter", "call")
@@ -176,10 +177,19 @@ class Schedule:
             if n in seen or n.op is None or (n is not node and n in self.stored):
                 continue
             seen.add(n)
-            if self.facts.kind(n) == "elementwise":
-                cost += 1 if n.op.name in _CHEAP_OPS else _CHEAP + 1
+            cost += self.weight(n, node, _CHEAP + 1)
             stack.extend(n.inputs)
         return cost
+
+    def weight(self, node, whole, dear):
+        """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
+        if self.facts.kind(node) != "elementwise" or node.op is AFTER or node.size * _FEW <= whole.size:
+            return 0
+        return 1 if node.op.name in _CHEAP_OPS else dear
+
+    def stage(self, node):
+        """How many passes must be over before a node can be computed."""
+        return self._stages[node]
 
 
 def _with_shared_passes(steps):

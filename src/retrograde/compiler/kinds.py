@@ -4,8 +4,8 @@ from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES
+from .recorder import AFTER, PICK
 from .sliding import is_shared, is_sliding
-from .trace import PICK
 from .views import index_map, is_movement
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
@@ -74,6 +74,8 @@ def _kind(facts, node):
     op = node.op
     if op is None:
         return "leaf"
+    if op is AFTER:
+        return "elementwise"
     if is_sliding(node):
         return "sliding"
     if is_shared(node):
@@ -121,6 +123,11 @@ def scattered(node):
 
 def _is_matrix(argument, dtype):
     return hasattr(argument, "ndim") and argument.ndim >= 2 and argument.dtype == dtype
+
+
+def is_checked(node):
+    """Whether a node is positions that are in range, or else its own step has failed."""
+    return isinstance(node, Symbol) and node.op is not None and node.op.name in CHECKS
 
 
 def is_emittable(op):

@@ -30,7 +30,8 @@ def nested(schedule, passes, kept):
     if not any([_is_reason(schedule.steps[number]) for number in candidates]):
         return
     groups = _Groups(schedule, rows)
-    for number in candidates:
+    # What sums all rows is complete when a nest is over: it must not keep out what needs it.
+    for number in sorted(candidates, key=lambda number: (0 in schedule.steps[number].reduced, number)):
         groups.open(number)
         for producer in sorted(groups.producers[number]):
             groups.unite(producer, number)
@@ -65,7 +66,7 @@ class _Rows:
         """How many rows a step may be cut into, the most first; none if it cannot be a pass of a nest."""
         if step.kind == "matmul":
             problem = self._passes.product(step).problem
-            return [problem.m] if _is_tall(problem) else []
+            return [m for m in range(problem.m, 1, -1) if problem.m % m == 0] if _is_tall(problem) else []
         if step.kind != "loop" or not step.domain or step.domain[0] == 1:
             return []
         return list(dict.fromkeys([prod(step.domain[:axes]) for axes in range(len(step.domain), 0, -1)]))
@@ -91,10 +92,10 @@ def _is_tall(problem):
 
 def _strangers_of_product(product, rows):
     problem, (a, start), (b, _) = product.problem, product.a, product.b
-    if problem.m != rows:
+    if problem.m % rows:
         return None
-    row, column = problem.a
-    is_in_row = row == a.size // rows and start >= 0 and column >= 0 and start + column * (problem.k - 1) < row
+    (row, column), height, size = problem.a, problem.m // rows, a.size // rows
+    is_in_row = row * height == size and start >= 0 and column >= 0 and start + row * (height - 1) + column * (problem.k - 1) < size
     return {id(b)} if is_in_row else {id(a), id(b)}
 
 

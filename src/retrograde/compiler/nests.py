@@ -64,7 +64,7 @@ class Nest:
         touched |= {id(root): root for root in made}
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
         products = [passes.product(step) for step in self.steps if step.kind == "matmul"]
-        self.block = _product_block(products, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
+        self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
         last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in _rows_read(passes, step)}
         arena = Arena()
         for number, step in enumerate(self.steps):
@@ -92,14 +92,15 @@ def _rows_read(passes, step):
     return [e.buffer for e in passes.box(step).entries if isinstance(e, Load)]
 
 
-def _product_block(products, row_bytes):
-    """How many rows of each product are computed at a time: what they touch stays in cache, and so does each tile's panel of the
+def _product_block(products, rows, row_bytes):
+    """How many of the rows of a nest are computed at a time: what they touch stays in cache, and so does each tile's panel of the
     matrix for some tiles.
     """
     matrices = {product.matrix: product.problem for product in products}.values()
     nbytes = sum([problem.k * problem.n * _BYTES[problem.dtype] for problem in matrices])
     fewest = _FEWEST_ROWS if nbytes <= _SMALL_MATRICES else _FEW_ROWS
-    return min(max(_power(_PRODUCT_BYTES // row_bytes), fewest), _MOST_ROWS)
+    height = min([problem.m for problem in matrices]) // rows
+    return min(max(_power(_PRODUCT_BYTES // row_bytes), _power(fewest // height)), _power(_MOST_ROWS // height))
 
 
 def _power(number):

@@ -1,7 +1,7 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
 from ..core.symbol import Symbol
-from .kinds import CHECKS
+from .kinds import is_checked, scattered
 
 _ALIGNMENT = 64
 
@@ -59,29 +59,32 @@ def updates_last(schedule, updates):
     """
     steps = schedule.steps
     makers = {root: step for step in steps for root in step.roots}
-    needed = set()
-    stack = [step for step in steps if _may_fail(schedule, step)]
-    if not stack:
+    risky = [number for number, step in enumerate(steps) if _may_fail(schedule, step)]
+    if not risky:
         return steps
+    needed, stack = set(), [steps[number] for number in risky]
     while stack:
         step = stack.pop()
         if step not in needed:
             needed.add(step)
             stack.extend(makers[node] for node in schedule.read_by(step) if node in makers)
     updated, delayed = {node for _, node in updates}, {}
-    for step in steps:
+    before, rest = steps[: risky[-1] + 1], steps[risky[-1] + 1 :]
+    for step in before:
         is_update = step not in needed and any(root in updated for root in step.roots)
         if is_update or any(makers.get(node) in delayed for node in schedule.read_by(step)):
             delayed[step] = True
-    return [step for step in steps if step not in delayed] + list(delayed)
+    return [*[step for step in before if step not in delayed], *delayed, *rest]
 
 
 def _may_fail(schedule, step):
     """Whether a step may find a position out of range, or calls what may raise."""
-    if step.kind != "loop":
-        return step.kind in ("call", "scatter")
     kind = schedule.facts.kind
-    return any([kind(n) == "gather" or (n.op is not None and n.op.name in CHECKS) for n in schedule.computed_by(step)])
+    if step.kind == "scatter":
+        return not is_checked(scattered(step.roots[0])[1])
+    if step.kind != "loop":
+        return step.kind == "call"
+    return any([kind(n) == "gather" and not is_checked(n.args[1]) or is_checked(n) for n in schedule.computed_by(step)])
 
 
 def homes(schedule, updates, kept):

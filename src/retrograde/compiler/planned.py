@@ -7,6 +7,7 @@ from .nesting import nested
 from .passes import Passes
 from .plan import Arena, homes, lifetimes, updates_last
 from .program import SMALL, Layout
+from .recompute import recomputed
 from .report import explained_program, measured
 
 
@@ -14,7 +15,7 @@ class Plan:
     """The steps of a graph, and which of its nodes live in another's memory."""
 
     def __init__(self, graph):
-        lowered = lower([*graph.results, *[node for _, node in graph.updates], *graph.held])
+        lowered = recomputed(lower([*graph.results, *[node for _, node in graph.updates], *graph.held]))
         self.results, self.held = lowered[: len(graph.results)], lowered[len(graph.results) + len(graph.updates) :]
         self.updates = list(zip([leaf for leaf, _ in graph.updates], lowered[len(graph.results) :], strict=False))
         self.schedule = Schedule(lowered)

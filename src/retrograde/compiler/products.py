@@ -34,15 +34,15 @@ def rows_launches(step, product, nest, home, lasts, panels):
     this matrix already, one that packs it.
     """
     problem, node = product.problem, step.roots[0]
-    rest = nest.rows - (nest.blocks - 1) * nest.block
-    packing, plans = choose_panels(host(), problem, (nest.block, rest))
+    block = nest.block * (problem.m // nest.rows)
+    packing, plans = choose_panels(host(), problem, (block, problem.m - (nest.blocks - 1) * block))
     before = []
     if product.matrix not in panels:
         panels[product.matrix] = Scratch(packing.panel_bytes)
         before.append(_packed(step, packing, home, product.b, panels[product.matrix]))
     specs, descriptors = [plan.spec for plan in plans], [plan.descriptor() for plan in plans]
     unit = unit_of(("rows", repr(specs)), lambda module, name: write_rows(module, name, specs), is_final=True)
-    a, c = _rows_of(nest, product.a, problem.a[0]), _rows_of(nest, (node, 0), problem.c[0])
+    a, c = _rows_of(nest, product.a, block * problem.a[0]), _rows_of(nest, (node, 0), block * problem.c[0])
     size = _aligned(max(plan.workspace_bytes for plan in plans))
     numbers = (*a, *c, size, nest.chunk_blocks, nest.blocks - 1, len(descriptors[0]))
     slots = (home(product.a[0]), panels[product.matrix], home(node), Scratch(nest.chunks * size))
@@ -50,14 +50,14 @@ def rows_launches(step, product, nest, home, lasts, panels):
     return [*before, Launch(step, unit, unit.name, slots, words, nest.chunks, lasts, problem.flops * _FLOP_SECONDS)]
 
 
-def _rows_of(nest, operand, row):
-    """Of an operand whose rows are `row` elements apart: where it starts, in elements, and how far it moves with each block, in
-    elements, and with each chunk, in bytes.
+def _rows_of(nest, operand, move):
+    """Of an operand whose blocks are `move` elements apart: where it starts, in elements, and how far it moves with each block,
+    in elements, and with each chunk, in bytes; in a frame these differ.
     """
     buffer, start = operand
     if isinstance(buffer, Symbol) and buffer in nest.local:
         return start + nest.local[buffer] // buffer.dtype.itemsize, 0, nest.frame
-    return start, row * nest.block, 0
+    return start, move, 0
 
 
 def _packed(step, plan, home, source, panels):

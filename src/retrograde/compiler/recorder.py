@@ -21,6 +21,20 @@ PICK = Pick()
 _NESTED = frozenset([tuple, list])
 
 
+class After:
+    """The op of a value that is not to be computed before another one is there."""
+
+    name, family, expansion, broadcasts = "after", "after", None, False
+
+    @staticmethod
+    def kernel(x, _):
+        """The value."""
+        return x
+
+
+AFTER = After()
+
+
 class Recorder:
     """Records ops. A subclass says what the symbol of a value from outside is (`symbol`), and may choose its own nodes."""
 

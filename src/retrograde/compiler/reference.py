@@ -58,7 +58,7 @@ def _called(step):
 class ReferenceStep:
     """One step: all its results are computed before the first is written, as a kernel reads a place before it writes it."""
 
-    units, chunks, passes = (), 1, ()
+    units, chunks, passes, role = (), 1, (), ""
 
     def __init__(self, step, schedule):
         self.step = step

@@ -27,7 +27,7 @@ def native_program(graph):
         if library().load_stored(code.units):
             return StoredProgram(graph, code)
     made = _assembled(graph)
-    with suppress(UnfitError):
+    with suppress(NoKeyError, UnfitError):
         store.put(name, packed(made.code, graph, arrays))
     return made
 

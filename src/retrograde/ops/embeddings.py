@@ -42,7 +42,8 @@ def _check(input, weight):
 def _embedding_rule(g, input, weight_shape, padding_idx):
     if padding_idx is not None:
         g = where(expand_dims(equal(input, one_axis(padding_idx, weight_shape[0])), -1), 0, g)
-    return scatter_add(g, weight_shape, (input,))
+    # The check was made on the way forward; compiled code need not make it again, nor wait with updates for it.
+    return scatter_add(g, weight_shape, (checked_positions(input, weight_shape[0]),))
 
 
 embedding.defvjp(None, _embedding_rule)

@@ -1,0 +1,135 @@
+"""Recomputing: what a product reads soon and another one much later is computed again for the later one, not kept until then.
+
+Chen et al., Training deep nets with sublinear memory cost, arXiv 1604.06174, 2016; here where the arguments are kept anyway, and
+where the work that is done twice takes less time than to write the result and to read it from memory outside the caches.
+"""
+
+from ..core.symbol import Symbol, replaced
+from .fuse import PASSES, Schedule, ordered
+from .plan import lifetimes, numbered
+from .recorder import AFTER
+
+#: Programs that keep fewer bytes find all of them in the cache.
+_LARGE = 8 * 1024 * 1024
+#: A later use is so many steps after the first one.
+_FAR = 8
+#: Smaller results are kept.
+_LEAST = 65536
+#: So many cheap ops may be done again for each number; one that is not cheap counts as more.
+_MOST = 6
+
+
+def recomputed(outputs):
+    """The graph of `outputs` with what is worth it computed again where it is used late."""
+    draft = Schedule(outputs)
+    candidates = [node for node in draft.stored if draft.facts.kind(node) == "elementwise" and node.size >= _LEAST]
+    if sum(node.size * node.dtype.itemsize for node in candidates) < _LARGE:
+        return outputs
+    return _Rewriting(draft, outputs).outputs(candidates)
+
+
+class _Rewriting:
+    """A graph in which some products read another copy of what they read."""
+
+    def __init__(self, draft, outputs):
+        self._draft, self._outputs = draft, outputs
+        self._facts, self._kept = draft.facts, {o for o in outputs if isinstance(o, Symbol)}
+        self._last = {node: last for node, (_, last) in lifetimes(draft, self._kept).items()}
+        self._users = {}
+        for number, step in numbered(draft):
+            for node in draft.read_by(step):
+                self._users.setdefault(node, []).append((number, step))
+
+    def outputs(self, candidates):
+        """The new graph."""
+        copies = {}
+        for node in candidates:
+            late = self._late_users(node)
+            if late:
+                copy = Symbol(AFTER, (self._copied(node), self._token(node, late[0])), node.shape, node.dtype)
+                for step in late:
+                    for root in step.roots:
+                        copies.setdefault(root, {})[node] = copy
+        return self._rebuilt(copies) if copies else self._outputs
+
+    def _late_users(self, node):
+        """The steps, all of them products, that had better read another copy; none if keeping the node is better."""
+        users = self._users.get(node, [])
+        late = [(number, step) for number, step in users if number > users[0][0] + _FAR]
+        if not late or node in self._kept or any(step.kind not in PASSES or step.kind == "call" for _, step in late):
+            return []
+        sources, cost = self._sources(node)
+        is_there = all([self._last.get(s, late[0][0]) >= late[-1][0] or s.op is None for s in sources])
+        is_cheap = cost <= _MOST and is_there and sources
+        return [step for _, step in late] if is_cheap and self._token(node, late[0][1]) is not None else []
+
+    def _sources(self, node):
+        """What is read from memory to compute a node, and the cost of that for each number."""
+        found, cost, stack, seen = set(), 0, [node], set()
+        while stack:
+            n = stack.pop()
+            if n in seen:
+                continue
+            seen.add(n)
+            if n is not node and self._is_source(n):
+                found.add(self._facts.memory(n.args[0]) if self._facts.kind(n) == "reshaped" else n)
+                continue
+            cost += self._draft.weight(n, node, _MOST + 1)
+            stack.extend(n.inputs)
+        return found, cost
+
+    def _is_source(self, node):
+        return node.op is None or node in self._draft.stored or self._facts.kind(node) in ("gather", "reshaped")
+
+    def _token(self, node, step):
+        """What else a product reads, and which is made late: the copy waits for it."""
+        others = [n for n in self._draft.read_by(step) if n is not node and n.op is not None]
+        return max(others, key=self._draft.stage, default=None)
+
+    def _copied(self, node):
+        """A node like this one of which no other makes use, nor of what is computed on the way."""
+        made, stack = {}, [(node, False)]
+        while stack:
+            n, is_done = stack.pop()
+            if n in made:
+                continue
+            if n is not node and self._is_source(n):
+                made[n] = n
+            elif is_done:
+                made[n] = Symbol(n.op, replaced(n.args, made.__getitem__), n.shape, n.dtype)
+            else:
+                stack.append((n, True))
+                stack.extend((a, False) for a in n.inputs)
+        return made[node]
+
+    def _rebuilt(self, copies):
+        """The outputs, with the users of copies and all that depends on them made anew."""
+        made = {}
+        for node in ordered(self._outputs):
+            here = copies.get(node)
+            args = replaced(node.args, lambda a, here=here: self._shown(a, here, made) if here else made[a])
+            is_same = all(a is b for a, b in zip(_flat(args), _flat(node.args), strict=True))
+            made[node] = node if is_same else Symbol(node.op, args, node.shape, node.dtype)
+        return [made[o] if isinstance(o, Symbol) else o for o in self._outputs]
+
+    def _shown(self, argument, here, made):
+        """An argument of a user: the same views, of a copy if it is one of what has copies `here`."""
+        views = []
+        node = argument
+        while node not in here and self._facts.kind(node) in ("view", "reshaped"):
+            views.append(node)
+            node = node.args[0]
+        if node not in here:
+            return made[argument]
+        found = here[node]
+        for view in reversed(views):
+            found = Symbol(view.op, (found, *view.args[1:]), view.shape, view.dtype)
+        return found
+
+
+def _flat(args):
+    for a in args:
+        if isinstance(a, (tuple, list)):
+            yield from _flat(a)
+        else:
+            yield a
