@@ -232,7 +232,7 @@ def jax_tokens():
 
 def _answered(answer, array):
     """A step that gives the next token of a text, and its place, to `answer`; after the last the text begins again."""
-    text, at = _texts()[0][0], 0
+    text, at = _texts(BATCH)[0][0], 0
 
     def step():
         nonlocal at

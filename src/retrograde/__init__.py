@@ -6,11 +6,11 @@
 tensor([ 0.5403023 , -0.41614684])
 """
 
-import importlib
+import importlib.util
 from math import e, inf, nan, pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import dtypes, errors, extras, fft, linalg, nn, ops, optim, random, shapes, testing, tree
+from . import dtypes, errors, extras, fft, linalg, ops, random, shapes, tree
 from .core.function import Function
 from .core.gradient import backward
 from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -32,8 +32,6 @@ from .dtypes import (
     uint64,
 )
 from .dtypes import bool_ as bool
-from .io.weights import load, save
-from .nn.parameter import Parameter
 from .ops.activation import (
     elu,
     gelu,
@@ -235,9 +233,6 @@ from .tensor.creation import (
     zeros_like,
 )
 from .tensor.elsewhere import OF_PACKAGE as _OF_PACKAGE
-from .tensor.namespace import array_namespace_info as __array_namespace_info__
-from .tensor.namespace import can_cast, finfo, from_dlpack, iinfo, isdtype, result_type
-from .tensor.namespace import version as __array_api_version__
 from .tensor.random import bernoulli, normal, permutation, rand, rand_like, randint, randn, randn_like, uniform
 from .tensor.tensor import Tensor
 from .transforms.checkpoint import checkpoint
@@ -246,23 +241,50 @@ from .transforms.grad import grad, hessian, jacobian, stop_gradient, value_and_g
 __version__ = "0.1.0"
 newaxis = None
 
-#: What takes long to load, and where it is: it is loaded by those who use it.
+if TYPE_CHECKING:  # The names that are loaded late, for those who read code rather than run it.
+    from . import data, debug, extend, io, misc, nn, numpy, optim, scipy, test_util, testing, text, viz
+    from .compiler.threads import get_num_threads, set_num_threads
+    from .extend import primitive
+    from .io.weights import load, save
+    from .nn.parameter import Parameter
+    from .tensor.namespace import (
+        __array_api_version__,
+        __array_namespace_info__,
+        can_cast,
+        finfo,
+        from_dlpack,
+        iinfo,
+        isdtype,
+        result_type,
+    )
+    from .transforms.jit import jit
+    from .transforms.lazy import lazy, realize
+    from .transforms.loops import cond, fori_loop, switch, while_loop
+    from .transforms.scan import scan
+
+#: What not everybody needs, and where it is: it is loaded by those who use it.
 _LATE = {
-    "cond": "transforms.loops", "debug": "debug", "fori_loop": "transforms.loops", "get_num_threads": "compiler.threads",
-    "jit": "transforms.jit", "lazy": "transforms.lazy", "numpy": "numpy", "realize": "transforms.lazy", "scan": "transforms.scan",
-    "scipy": "scipy", "set_num_threads": "compiler.threads", "switch": "transforms.loops", "text": "text",
-    "while_loop": "transforms.loops",
+    **dict.fromkeys(("cond", "fori_loop", "switch", "while_loop"), "transforms.loops"),
+    **dict.fromkeys(("get_num_threads", "set_num_threads"), "compiler.threads"),
+    **dict.fromkeys(("lazy", "realize"), "transforms.lazy"),
+    **dict.fromkeys(("load", "save"), "io.weights"),
+    **dict.fromkeys(("extend", "primitive"), "extend"),
+    **dict.fromkeys((
+        "__array_api_version__", "__array_namespace_info__", "can_cast", "finfo", "from_dlpack", "iinfo", "isdtype",
+        "result_type"), "tensor.namespace"),
     **dict.fromkeys((
         "deriv", "elementwise_grad", "grad_and_aux", "grad_named", "hessian_tensor_product", "hessian_vector_product",
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
-    "extend": "extend", "misc": "misc", "primitive": "extend", "test_util": "test_util",
+    **{name: name for name in (
+        "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "test_util", "testing", "text", "viz")},
+    "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan",
 }
 
 
 def __getattr__(name) -> Any:
     if name in _LATE:
-        if _LATE[name] == "compiler.threads":
+        if _LATE[name] == "compiler.threads" and importlib.util.find_spec("llvmlite") is None:
             extras.optional("llvmlite", "jit")
         module = importlib.import_module(f"retrograde.{_LATE[name]}")
         return getattr(module, name, module)
@@ -271,3 +293,7 @@ def __getattr__(name) -> Any:
         return ops.get(name).call
     hint = f"; it is {_OF_PACKAGE[name]} here" if name in _OF_PACKAGE else ""
     raise AttributeError(f"retrograde has no attribute {name!r}{hint}")
+
+
+def __dir__():
+    return sorted({*globals(), *_LATE})

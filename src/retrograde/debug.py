@@ -4,10 +4,9 @@ import inspect
 from typing import Any
 
 from . import tree
-from .compiler.fuse import ordered
 from .core.graph import ancestors
 from .core.rule import RESULT
-from .core.symbol import Symbol
+from .core.symbol import Symbol, ordered
 from .core.value import Projection, Value
 from .tensor.lazy import Lazy
 

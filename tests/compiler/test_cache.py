@@ -1,97 +1,99 @@
-"""The cache of machine code on disk."""
+"""The cache of code on disk: whole entries of its user's alone, or none."""
 
 import os
-import stat
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
-from retrograde.compiler.cache import VARIABLE, Cache, default_cache
+from retrograde.compiler import cache
+from retrograde.compiler.cache import Cache, default_cache
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="who may write to a file is told by POSIX's modes")
-
-CODE = b"some machine code" * 50
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "code"
+posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="rights are those of POSIX")
 
 
-def test_what_was_put_is_got_by_another_process_of_the_same_user(folder):
-    Cache(folder).put("f", CODE)
-    assert Cache(folder).get("f") == CODE
-    assert Cache(folder).get("g") is None
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder / "f").stat().st_mode) == 0o600
+def test_what_was_put_is_found_again_by_another(tmp_path):
+    Cache(str(tmp_path / "new" / "folder")).put("name", b"code")
+    assert Cache(str(tmp_path / "new" / "folder")).get("name") == b"code"
+    assert Cache(str(tmp_path / "new" / "folder")).get("other") is None
+    assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == ["name"]
 
 
-@pytest.mark.parametrize("at", [0, 20, 60, -1])
-def test_an_entry_with_one_wrong_byte_is_ignored_and_can_be_written_anew(folder, at):
-    cache = Cache(folder)
-    cache.put("f", CODE)
-    data = bytearray((folder / "f").read_bytes())
-    data[at] ^= 1
-    (folder / "f").write_bytes(data)
-    assert cache.get("f") is None
-    cache.put("f", CODE)
-    assert cache.get("f") == CODE
+@pytest.mark.parametrize("damage", [
+    lambda data: data[:-1], lambda data: data + b"x", lambda data: b"", lambda data: data[:20] + b"!" + data[21:],
+    lambda data: data[:-1] + bytes([data[-1] ^ 1]), lambda data: b"retrograde code 0\n" + data[18:],
+])
+def test_a_damaged_entry_is_none_until_it_is_written_again(damage, tmp_path):
+    store = Cache(str(tmp_path))
+    store.put("name", b"some code")
+    path = tmp_path / "name"
+    path.write_bytes(damage(path.read_bytes()))
+    assert store.get("name") is None
+    store.put("name", b"some code")
+    assert store.get("name") == b"some code"
 
 
-@pytest.mark.parametrize("length", [0, 10, 40, 100])
-def test_an_entry_that_was_cut_short_is_ignored(folder, length):
-    Cache(folder).put("f", CODE)
-    (folder / "f").write_bytes((folder / "f").read_bytes()[:length])
-    assert Cache(folder).get("f") is None
+@posix
+def test_the_entry_of_another_piece_of_code_is_ignored(tmp_path):
+    store = Cache(str(tmp_path))
+    store.put("name", b"some code")
+    (tmp_path / "other").write_bytes((tmp_path / "name").read_bytes())
+    (tmp_path / "other").chmod(0o600)
+    assert store.get("other") is None
 
 
-def test_the_entry_of_another_piece_of_code_is_ignored(folder):
-    cache = Cache(folder)
-    cache.put("f", CODE)
-    (folder / "g").write_bytes((folder / "f").read_bytes())
-    (folder / "g").chmod(0o600)
-    assert cache.get("g") is None
+@posix
+def test_a_folder_or_an_entry_that_others_can_write_to_is_not_used(tmp_path):
+    Cache(str(tmp_path)).put("name", b"code")
+    (tmp_path / "name").chmod(0o622)
+    assert Cache(str(tmp_path)).get("name") is None
+    (tmp_path / "name").chmod(0o600)
+    tmp_path.chmod(0o777)
+    assert Cache(str(tmp_path)).get("name") is None
+    Cache(str(tmp_path)).put("new", b"code")
+    assert not (tmp_path / "new").exists()
 
 
-def test_an_entry_or_a_folder_that_others_may_write_to_is_not_used(folder):
-    Cache(folder).put("f", CODE)
-    (folder / "f").chmod(0o620)
-    assert Cache(folder).get("f") is None
-    (folder / "f").chmod(0o600)
-    folder.chmod(0o777)
-    assert Cache(folder).get("f") is None
-    Cache(folder).put("g", CODE)
-    assert not (folder / "g").exists()
+@posix
+def test_entries_are_for_their_user_alone_and_links_are_not_followed(tmp_path):
+    store = Cache(str(tmp_path / "code"))
+    store.put("name", b"code")
+    assert (tmp_path / "code").stat().st_mode & 0o777 == 0o700 and (tmp_path / "code" / "name").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "code" / "link").symlink_to(tmp_path / "code" / "name")
+    assert store.get("link") is None
 
 
-def test_a_link_to_code_elsewhere_is_not_followed(folder, tmp_path):
-    Cache(folder).put("f", CODE)
-    (folder / "f").rename(tmp_path / "f")
-    (folder / "f").symlink_to(tmp_path / "f")
-    assert Cache(folder).get("f") is None
-
-
-def test_what_was_not_used_for_longest_makes_room(folder):
-    cache = Cache(folder, limit=4000)
+def test_what_was_not_used_for_longest_is_removed_and_so_are_old_parts(tmp_path, monkeypatch):
+    store = Cache(str(tmp_path), limit=4000)
+    (tmp_path / ".left.part").write_bytes(b"half")
+    os.utime(tmp_path / ".left.part", (0, 0))
     for number in range(6):
-        cache.put(f"f{number}", CODE)
-        os.utime(folder / f"f{number}", (number, number))
-    Cache(folder, limit=4000).put("new", CODE)
-    kept = {path.name for path in folder.iterdir()}
-    assert "new" in kept
-    assert "f0" not in kept
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= 4000
+        store.put(f"entry{number}", bytes(1000))
+        os.utime(tmp_path / f"entry{number}", (number + 1, time.time() - 1e6 + number))
+    store._prune()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["entry4", "entry5"]
 
 
-def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    cache = Cache(tmp_path / "file" / "code")
-    cache.put("f", CODE)
-    assert cache.get("f") is None
-    monkeypatch.setenv(VARIABLE, "")
-    default_cache().put("f", CODE)
-    assert default_cache().get("f") is None
+def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    for store in (Cache(str(tmp_path / "file" / "code")), Cache(None)):
+        store.put("name", b"code")
+        assert store.get("name") is None
+
+
+def test_the_folder_is_the_one_that_is_named_or_the_users(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    assert default_cache()._folder == str(tmp_path)
+    monkeypatch.setenv(cache.VARIABLE, "")
+    assert default_cache()._folder is None
+    monkeypatch.delenv(cache.VARIABLE)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache()._folder == str(tmp_path / "retrograde" / "code")
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert default_cache()._folder == str(Path.home() / ".cache" / "retrograde" / "code")
 
 
 PROGRAM = """
@@ -102,14 +104,15 @@ print(f(np.linspace(0.0, 1.0, 100)))
 """
 
 
-def test_entries_that_changed_places_are_compiled_anew_and_not_run(folder):
+@posix
+def test_entries_that_changed_places_are_compiled_anew_and_not_run(tmp_path):
     pytest.importorskip("llvmlite", reason="the compiler comes with llvmlite")
-    environment = {**os.environ, VARIABLE: str(folder), "RETROGRADE_COMPILER": "native"}
+    environment = {**os.environ, cache.VARIABLE: str(tmp_path), "RETROGRADE_COMPILER": "native"}
     found = []
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=environment)
         found.append(done.stdout)
-        entries = sorted(folder.iterdir())
+        entries = sorted(tmp_path.iterdir())
         contents = [path.read_bytes() for path in entries]
         for path, data in zip(entries, contents[1:] + contents[:1], strict=True):
             path.write_bytes(data)

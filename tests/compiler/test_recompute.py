@@ -59,7 +59,7 @@ def test_a_normalised_layer_is_computed_again_for_the_gradient_of_its_weight_and
 def test_what_is_computed_again_takes_no_memory_meanwhile(monkeypatch):
     step, _ = compiled(rg.tanh)
     with_copies = step.explain().arena_bytes
-    monkeypatch.setattr("retrograde.compiler.program.recomputed", lambda outputs: outputs)
+    monkeypatch.setattr("retrograde.compiler.planned.recomputed", lambda outputs: outputs)
     step, _ = compiled(rg.tanh)
     assert not again(step)
     assert step.explain().arena_bytes - with_copies > (DEPTH - 2) * ROWS * WIDTH * 4

@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler import threads
-from retrograde.compiler.codegen.target import available_cores
+from retrograde.compiler.machine import available_cores
 from retrograde.errors import TraceError
 from retrograde.transforms.jit import jit
 from sweeping import cases, has_derivative

@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import name_of
 from . import threads
 from .attention import attention
-from .codegen.loop_plan import FLAG, Rows, plan_loops
+from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.running import RunningPlan, write_running
 from .codegen.scatter import ScatterPlan, write_scatter
@@ -26,7 +26,7 @@ from .products import packed_launches, packs_matrix, product_launch, rows_launch
 from .repeat import Body, Repeat
 from .repetition import Loop
 from .sliding import is_convolution
-from .table import Scratch
+from .table import FLAG, Scratch
 from .units import unit_of
 
 #: What one thread takes for one cheap entry of a loop; rough.

@@ -8,13 +8,9 @@ belongs to its user alone, or it is not used, since what is in it is executed.
 import hashlib
 import os
 import stat
+import sys
 import time
 from contextlib import suppress
-from pathlib import Path
-
-from platformdirs import user_cache_path
-
-from ..atomic import replacing
 
 #: The variable that names another folder; empty, it switches the cache off.
 VARIABLE = "RETROGRADE_CACHE_DIR"
@@ -35,9 +31,8 @@ class Cache:
         """The code kept under `name`, or None."""
         if not self._usable():
             return None
-        path = self._folder / name
         with suppress(OSError):
-            return _read(path)
+            return _read(os.path.join(self._folder, name))
         return None
 
     def put(self, name, code):
@@ -45,8 +40,7 @@ class Cache:
         if not self._usable():
             return
         with suppress(OSError):
-            with replacing(self._folder / name) as part, os.fdopen(_created(part), "wb") as file:
-                file.write(_MAGIC + _checksum(name, code) + code)
+            _write(os.path.join(self._folder, name), _MAGIC + _checksum(name, code) + code)
             if self._writes % 256 == 0:
                 self._prune()
             self._writes += 1
@@ -59,23 +53,41 @@ class Cache:
     def _prune(self):
         """Remove what was not used for longest, and what a writer that died has left."""
         entries = []
-        for path in self._folder.iterdir():
-            found = path.stat()
-            if path.name.startswith(".") and time.time() - found.st_mtime > _DAY:
-                path.unlink(missing_ok=True)
-            entries.append((found.st_mtime, found.st_size, path))
+        for entry in os.scandir(self._folder):
+            found = entry.stat()
+            if entry.name.startswith(".") and time.time() - found.st_mtime > _DAY:
+                _remove(entry.path)
+            entries.append((found.st_mtime, found.st_size, entry.path))
         total = sum(size for _, size, _ in entries)
         if total > self._limit:
             for _, size, path in sorted(entries):
-                path.unlink(missing_ok=True)
+                _remove(path)
                 total -= size
                 if total <= self._limit * 3 // 4:
                     break
 
 
+def _write(path, data):
+    """Write a file beside `path`, which takes its place when it is whole."""
+    folder, name = os.path.split(path)
+    part = os.path.join(folder, f".{name}.{os.urandom(16).hex()}.part")
+    try:
+        with os.fdopen(_created(part), "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except BaseException:
+        _remove(part)
+        raise
+
+
 def _created(path):
     """A new file that only its user can read or write, whatever is usual here: else it would not be trusted when it is read."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+
+
+def _remove(path):
+    with suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _read(path):
@@ -87,7 +99,7 @@ def _read(path):
             return None
         data = file.read()
     start = len(_MAGIC) + _CHECKSUM
-    if not data.startswith(_MAGIC) or _checksum(path.name, data[start:]) != data[len(_MAGIC) : start]:
+    if not data.startswith(_MAGIC) or _checksum(os.path.basename(path), data[start:]) != data[len(_MAGIC) : start]:
         return None
     if time.time() - found.st_mtime > _DAY:
         os.utime(path)  # so that it is not the next to be removed
@@ -101,8 +113,8 @@ def _checksum(name, code):
 def _is_private(folder):
     """Whether a folder is there, or can be made, that nobody else can write to."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _is_ours(folder.stat()) and os.access(folder, os.W_OK)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return _is_ours(os.stat(folder)) and os.access(folder, os.W_OK)
     except OSError:
         return False
 
@@ -116,6 +128,14 @@ def _is_ours(found):
 def default_cache():
     """The cache in the user's folder for caches, or where the environment says."""
     named = os.environ.get(VARIABLE)
-    if named is None:
-        return Cache(user_cache_path("retrograde", appauthor=False) / "code")
-    return Cache(Path(named) if named else None)
+    return Cache(os.path.join(_users_folder(), "retrograde", "code") if named is None else named or None)
+
+
+def _users_folder():
+    """The folder in which this system keeps a user's caches."""
+    if sys.platform == "win32":
+        return os.environ.get("LOCALAPPDATA") or os.path.expanduser(os.path.join("~", "AppData", "Local"))
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Caches")
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return named if os.path.isabs(named) else os.path.expanduser("~/.cache")

@@ -116,20 +116,24 @@ class Expression:
         """The number of the entry that computes `root` over the whole domain, which is its shape."""
         loops = range(len(self.domain))
         start = self._place(tuple((0, tuple(int(i == j) for j in loops)) for i in loops)), None
-        numbers, stack = self._numbers, [(root, *start)]
+        numbers, stack, seen = self._numbers, [(root, *start)], {}
         while stack:
             node, place, guard = stack[-1]
             key = id(node), place, guard
             if key in numbers:
                 stack.pop()
                 continue
-            parts, make = self._parts(node, place, guard)
-            waiting = [p for p in parts if (id(p[0]), p[1], p[2]) not in numbers]
+            known = seen.get(key)
+            if known is None:
+                parts, make = self._parts(node, place, guard)
+                known = seen[key] = parts, [(id(n), p, g) for n, p, g in parts], make
+            parts, keys, make = known
+            waiting = [part for part, k in zip(parts, keys, strict=True) if k not in numbers]
             if waiting:
                 stack.extend(waiting)
                 continue
             stack.pop()
-            numbers[key] = make([numbers[id(n), p, g] for n, p, g in parts])
+            numbers[key] = make([numbers[k] for k in keys])
         return numbers[id(root), *start]
 
     def _place(self, place):
@@ -175,7 +179,7 @@ class Expression:
     def _depends(self, numbers):
         """On which loops the entries depend."""
         steps = [s for n in numbers if (s := depends_of(self.entries[n]))]
-        if len(steps) == 1:
+        if len(steps) == 1 or (len(steps) == 2 and steps[0] == steps[1]):
             return tuple([int(s != 0) for s in steps[0]])
         return tuple([int(any(column)) for column in zip(*steps, strict=True)]) if steps else (0,) * len(self.domain)
 

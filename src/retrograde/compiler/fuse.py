@@ -7,7 +7,7 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 
 from dataclasses import dataclass, field
 
-from ..core.symbol import Symbol
+from ..core.symbol import Symbol, ordered
 from . import attending, sliding
 from .kinds import AFTER, CHEAP_OPS, Facts
 from .pieces import FEW
@@ -242,19 +242,3 @@ def reduced_axes(node):
     ndim = node.args[0].ndim
     axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     return tuple(sorted(a % ndim for a in axes)) if ndim else ()
-
-
-def ordered(outputs):
-    """All nodes that `outputs` depend on, arguments first. Iterative."""
-    found, seen = [], set()
-    stack = [(o, False) for o in reversed(outputs) if isinstance(o, Symbol)]
-    while stack:
-        node, is_done = stack.pop()
-        if is_done:
-            found.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack.extend((a, False) for a in node.inputs if a not in seen)
-    return found
-

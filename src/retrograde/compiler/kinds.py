@@ -33,16 +33,11 @@ class Facts:
     """What is known about each node of one graph, found once."""
 
     def __init__(self):
-        self._kinds, self._maps, self._pieces = {}, {}, {}
-
-    def kind(self, node):
-        """What a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces" of other
-        arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, the "shared" kernel of several
-        results, or "call" for all that has no lowering and runs as a library call.
-        """
-        if node not in self._kinds:
-            self._kinds[node] = _kind(self, node)
-        return self._kinds[node]
+        self._maps, self._pieces = {}, {}
+        #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
+        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, the "shared" kernel of
+        #: several results, or "call" for all that has no lowering and runs as a library call. It is asked ten times for each node.
+        self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
         """The index map of a movement node, or None."""
@@ -77,6 +72,18 @@ class Facts:
         while isinstance(node, Symbol) and self.kind(node) == "view":
             node = node.args[0]
         return self.memory(node)
+
+
+class _Kinds(dict):
+    """The kind of each node, found when it is first asked for."""
+
+    def __init__(self, facts):
+        super().__init__()
+        self._facts = facts
+
+    def __missing__(self, node):
+        self[node] = found = _kind(self._facts, node)
+        return found
 
 
 def _kind(facts, node):

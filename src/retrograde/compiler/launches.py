@@ -36,6 +36,6 @@ class Launch:
         """How much of its time several threads can share."""
         return self.seconds if self.chunks > 1 else 0.0
 
-    def slots(self, slot):
-        """The words that its function reads; `slot(buffer)` is a buffer's place in the table of pointers."""
-        return [*[slot(buffer) for buffer in self.buffers], *self.words]
+    def put(self, slot, words):
+        """Add what its function reads to `words`; where that begins. `slot(buffer)` is a buffer's place among pointers."""
+        return words.add([*[slot(buffer) for buffer in self.buffers], *self.words])

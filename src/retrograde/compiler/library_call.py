@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..core.dispatch import explained
-from .lower import replaced
-from .trace import PICK
+from ..core.symbol import replaced
+from .recorder import PICK
 
 
 class LibraryCall:

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..core import registry, writes
 from ..core.anomaly import call_place, told_place
-from ..core.symbol import Symbol, replaced
+from ..core.garbage import uncollected
+from ..core.symbol import Symbol, ordered, replaced
 from ..errors import RetrogradeError
 from ..ops._arrays import arrays as algebra
-from .fuse import ordered
 from .library_call import computed
 from .ways import new_program, way
 
@@ -52,7 +52,7 @@ class Pending(Symbol):
     def become_leaf(self, array):
         """Stand for `array` from here on; whoever writes to its memory must tell."""
         self.op, self.args, self.array, self.place = None, (), array, None
-        self._inputs = None
+        self.inputs = []
         _LEAVES[id(array)] = self
         _watch(self)
 
@@ -196,6 +196,7 @@ class _Programs:
 _PROGRAMS = _Programs()
 
 
+@uncollected()
 def _built(nodes, leaves, wanted):
     # Symbols of its own: a program that is kept must not keep the arrays of the first call.
     copies = {}

@@ -1,78 +1,70 @@
-"""Program: a graph that is planned, ready to be called. What runs its steps is in `native` and in `reference`."""
+"""Program: a graph that can be called. What it takes to run one is all here, in `native` and in `reference`; what plans one
+is loaded only where there is something to plan.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ..core.symbol import STRAY, Symbol
-from ..errors import TraceError
+from ..core.symbol import Symbol
 from .capacity import check_fits
-from .fuse import Schedule
-from .lower import lower
-from .nesting import nested
-from .passes import Passes
-from .plan import Arena, homes, lifetimes, updates_last
-from .recompute import recomputed
-from .report import explained_program, measured
 
 #: Results up to this many bytes lie in the program's memory and are copied out; larger ones are given out as they are.
 SMALL = 4096
 
 
-class Program:
-    """Computes the outputs of a graph. Base of what runs it.
+class Graph(NamedTuple):
+    """What a program computes.
 
     inputs   the leaves whose arrays are handed in at each call
     state    the leaves whose arrays stay bound from call to call
     results  nodes whose values are returned
     updates  (leaf of state, node): what the leaf's memory holds after the call
     held     nodes whose values stay in the program's memory until the next call, for whoever asks
-
-    A subclass sets `parts`, the steps as things that run alone, and has `bind`, `__call__` and `single_runs`.
     """
 
-    def __init__(self, inputs, state, results, updates, held=()):
-        lowered = recomputed(lower([*results, *[node for _, node in updates], *held]))
-        self.inputs, self.state = list(inputs), list(state)
-        self.results = lowered[: len(results)]
-        self.held_nodes = lowered[len(results) + len(updates) :]
-        self.updates = list(zip([leaf for leaf, _ in updates], lowered[len(results) :], strict=False))
-        self.schedule = Schedule(lowered)
-        known = {*self.inputs, *self.state}
-        if any([node.op is None and node not in known for node in self.schedule.nodes]):
-            raise TraceError(STRAY)
-        self.schedule.steps = updates_last(self.schedule, self.updates)
-        self.passes = Passes(self.schedule)
-        nested(self.schedule, self.passes, {node for node in lowered if isinstance(node, Symbol)})
-        self.homes = homes(self.schedule, self.updates, lowered)
-        self.state_arrays = [None] * len(self.state)
-        self.parts, self.fixed, self.latest = [], {}, {}
+    inputs: list
+    state: list
+    results: list
+    updates: list
+    held: list
 
-    def reserve(self, scratch=(), without=()):
-        """Lay out what is stored and not handed in: `fixed` has the arrays by identity, `fresh` the results that are made anew
-        at each call. `scratch` holds (buffer with `nbytes`, number of the step that needs it); the nodes `without` need no memory.
-        """
-        nodes = {o for o in self.results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
-        self.fresh = [o for o in nodes if o.size * o.dtype.itemsize > SMALL]
-        kept = [*nodes, *[n for n in (*self.held_nodes, *[n for _, n in self.updates]) if isinstance(n, Symbol)]]
-        arena, given_out = Arena(), set(self.fresh)
-        for node, (first, last) in lifetimes(self.schedule, kept).items():
-            if node.shape is not None and node not in self.homes and node not in given_out and node not in without:
-                arena.place(node, node.size * node.dtype.itemsize, first, last)
-        for buffer, number in scratch:
-            arena.place(buffer, buffer.nbytes, number, number)
-        self.arena_bytes = arena.size
-        check_fits(arena.size + sum([node.nbytes for node in self.fresh]), [*self.fresh, *filter(_is_node, arena.places)])
-        block = _aligned(arena.size)
-        for buffer, at in arena.places.items():
-            if isinstance(buffer, Symbol):
-                part = block[at : at + buffer.size * buffer.dtype.itemsize]
-                self.fixed[id(buffer)] = part.view(buffer.dtype).reshape(buffer.shape)
-            else:
-                self.fixed[id(buffer)] = block[at : at + max(buffer.nbytes, 1)]
+
+@dataclass
+class Layout:
+    """Where all lies that a program stores.
+
+    results, updates, held   as in `Graph`, lowered
+    homes                    for nodes that live in another buffer's memory, that buffer
+    fresh                    the results that are made anew at each call
+    places                   where buffers begin in the block of memory that is the program's own, in bytes
+    arena_bytes              the size of that block
+    """
+
+    results: list
+    updates: list
+    held: list
+    homes: dict
+    fresh: list
+    places: dict
+    arena_bytes: int
+
+
+class Program:
+    """Computes the outputs of a graph. Base of what runs it, which has `__call__`."""
+
+    def __init__(self, graph, layout):
+        self.inputs, self.state, self.results = graph.inputs, graph.state, layout.results
+        self.layout = layout
+        self.homes, self.fresh, self.arena_bytes = layout.homes, layout.fresh, layout.arena_bytes
+        self.state_arrays = [None] * len(self.state)
+        self.fixed, self.latest = _arena(layout), {}
         self.outlets = [
             self.fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.homes else None for node in self.results
         ]
-        self.late = [(leaf, n) for leaf, n in self.updates if self.homes.get(n) is not leaf]
-        is_kept = [isinstance(n, Symbol) and id(n) in self.fixed and n not in self.homes for n in self.held_nodes]
+        self.late = [(leaf, n) for leaf, n in layout.updates if self.homes.get(n) is not leaf]
+        is_kept = [isinstance(n, Symbol) and id(n) in self.fixed and n not in self.homes for n in layout.held]
         self.moving = [i for i, is_fixed in enumerate(is_kept) if not is_fixed]
 
     def arrays(self, arrays, fresh):
@@ -86,7 +78,7 @@ class Program:
         for outlet, node in zip(self.outlets, self.results, strict=True):
             array = None if outlet is not None else unused.pop(node, None)
             results.append(outlet.copy() if outlet is not None else found.taken(node) if array is None else array)
-        self.latest = {i: found.taken(self.held_nodes[i]) for i in self.moving}
+        self.latest = {i: found.taken(self.layout.held[i]) for i in self.moving}
         if self.late:
             late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self.late]
             for target, value in late:
@@ -96,7 +88,7 @@ class Program:
     def held(self, number):
         """The value of a held node after the latest call, as a new array."""
         found = self.latest.get(number)
-        return self.fixed[id(self.held_nodes[number])].copy() if found is None else found.copy()
+        return self.fixed[id(self.layout.held[number])].copy() if found is None else found.copy()
 
     def bind(self, number, array):
         """Let leaf `number` of the state be `array`, which is contiguous, from here on; returns it."""
@@ -105,23 +97,6 @@ class Program:
 
     def quick_parts(self):
         """What a quick call needs of the program; None if it is none for that."""
-
-    def explain(self):
-        """A report of the kernels."""
-        return explained_program(self)
-
-    def profile(self, arrays, repeats=20):
-        """The report of the kernels with the time of each, one after the other, on copies of the state."""
-        state = list(self.state_arrays)
-        for i, array in enumerate(state):
-            self.bind(i, array.copy())
-        try:
-            self(arrays)
-            seconds = measured(self.single_runs(arrays), repeats)
-        finally:
-            for i, array in enumerate(state):
-                self.bind(i, array)
-        return explained_program(self, seconds)
 
 
 class Arrays:
@@ -148,8 +123,18 @@ class Arrays:
         return self[node].copy()
 
 
-def _is_node(buffer):
-    return isinstance(buffer, Symbol)
+def _arena(layout):
+    """By identity, the arrays in a program's own memory."""
+    nodes = [*layout.fresh, *[buffer for buffer in layout.places if isinstance(buffer, Symbol)]]
+    check_fits(layout.arena_bytes + sum([node.nbytes for node in layout.fresh]), nodes)
+    block, found = _aligned(layout.arena_bytes), {}
+    for buffer, at in layout.places.items():
+        if isinstance(buffer, Symbol):
+            part = block[at : at + buffer.size * buffer.dtype.itemsize]
+            found[id(buffer)] = part.view(buffer.dtype).reshape(buffer.shape)
+        else:
+            found[id(buffer)] = block[at : at + max(buffer.nbytes, 1)]
+    return found
 
 
 def _aligned(nbytes):

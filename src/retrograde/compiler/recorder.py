@@ -20,6 +20,7 @@ class Pick:
 
 
 PICK = Pick()
+_NESTED = frozenset([tuple, list])
 
 
 class Recorder:
@@ -60,18 +61,17 @@ class Recorder:
 
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
-        operands = args[0] if op.is_variadic else [args[i] for i in op.operands]
-        values = [a for a in (*operands, *args) if isinstance(a, Value)]
-        if not values and not _has_values(args):
+        operands = args[0] if op.is_variadic else args if len(args) == len(op.operands) else [args[i] for i in op.operands]
+        if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         symbolic = self.symbolics(op, args)
-        if _chooses_by_mask(op, symbolic):
+        if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)
         try:
             spec = infer(op, symbolic)
         except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
             raise explained(op, error, args) from None
-        if _depends_on_sizes(op, symbolic, spec):
+        if op.family in SIZED and _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
         records = op.is_differentiable and any(parents) and current().records
@@ -101,13 +101,15 @@ class Recorder:
 
     def symbolics(self, op, args):
         """The arguments of `op` with symbols where values stand."""
-        return [self.symbolic(a) for a in args]
+        return [
+            self.symbol(a) if isinstance(a, Value) else self.symbolic(a) if a.__class__ in _NESTED else a for a in args
+        ]
 
     def symbolic(self, argument):
         """`argument` with symbols where values stand."""
         if isinstance(argument, Value):
             return self.symbol(argument)
-        if argument.__class__ in (tuple, list):
+        if argument.__class__ in _NESTED:
             return argument.__class__([self.symbolic(a) for a in argument])
         return argument
 
@@ -132,12 +134,12 @@ SIZED = frozenset(["movement", "joining", "reduction", "creation", "composite"])
 
 def _chooses_by_mask(op, args):
     """Whether booleans choose elements, so that their number depends on data."""
-    return op.family == "indexing" and any([s.dtype.kind == "b" for s in symbols_in(_parameters(op, args))])
+    return any([s.dtype.kind == "b" for s in symbols_in(_parameters(op, args))])
 
 
 def _depends_on_sizes(op, args, spec):
     """Whether `op` gives another shape where the integers among its parameters are others; `spec` is for zeros."""
-    if op.family not in SIZED or op.result_shape is not None:
+    if op.result_shape is not None:
         return False
     if not any([s.dtype.kind in "biu" for s in symbols_in(_parameters(op, args))]):
         return False

@@ -11,20 +11,19 @@ import numpy as np
 from .library_call import LibraryCall, computed
 from .loop_call import LoopCall
 from .lower import replaced, symbols_in
+from .planned import Plan, Planned
 from .program import Program
 from .repetition import Loop
 
 
-class ReferenceProgram(Program):
+class ReferenceProgram(Planned, Program):
     """A program whose steps are run by NumPy."""
 
-    def __init__(self, inputs, state, results, updates, held=()):
-        super().__init__(inputs, state, results, updates, held)
-        self.parts = [
-            _called(step) if step.kind == "call" else ReferenceStep(step, self.schedule)
-            for step in self.schedule.steps
-        ]
-        self.reserve()
+    def __init__(self, graph):
+        self.plan = Plan(graph)
+        schedule = self.plan.schedule
+        self.parts = [_called(step) if step.kind == "call" else ReferenceStep(step, schedule) for step in schedule.steps]
+        super().__init__(graph, self.plan.layout())
         places = {id(leaf): i for i, leaf in enumerate(self.state)}
         self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
 

@@ -3,13 +3,12 @@
 import numpy as np
 
 from ..core.symbol import Symbol
-from .codegen.loop_plan import FLAG
 from .codegen.repeats import HEAD, write_repeat
 from .fuse import Schedule
 from .lower import lower
 from .plan import Arena, lifetimes
-from .table import POOL, Scratch, address_of, laid_out
-from .units import library, unit_of
+from .table import FLAG, POOL, Scratch, laid_out
+from .units import unit_of
 
 _ALL = -1
 
@@ -171,25 +170,23 @@ class Repeat:
             return scratch, offsets[id(buffer)], 0, 0, _ALL
         return buffer, 0, 0, 0, _ALL  # a constant
 
-    def slots(self, slot):
-        """The words of the step: the address of its description, and the places of its buffers."""
+    def put(self, slot, words):
+        """Add what the step reads to `words`, its description and the places of its buffers; where that begins."""
         places = {id(buffer): i + 1 for i, buffer in enumerate(self.buffers)}
-        body, table = self.body, np.zeros(len(self._numbers), np.int64)
-        words, steps = laid_out(self.launches, self._number)
+        body = self.body
+        table, steps = words.add([0] * len(self._numbers)), laid_out(self.launches, self._number, words)
         moves = [(n, places[id(b)], offset, step, mask, phase) for n, b, offset, step, phase, mask in self._moved]
         starts, ends = ([(places[id(a)], i, places[id(b)], j, more, n) for a, i, b, j, more, n in entries]
                         for entries in (body.starts, body.ends))
         copies = [(self._number(a), self._number(b), n) for a, b, n in body.copies]
-        lists = [np.array(entries, np.int64).reshape(-1) for entries in (moves, starts, copies, ends)]
-        sized = [word for entries, part in zip((moves, starts, copies, ends), lists, strict=True)
-                 for word in (len(entries), address_of(part))]
+        sized = [word for entries in (moves, starts, copies, ends)
+                 for word in (len(entries), words.add([number for entry in entries for number in entry]))]
         length = -1 if body.loop.length is None else body.loop.length
         counter = 0 if body.count is None else places[id(body.count)]
         condition = -1 if body.condition is None else self._number(body.condition)
-        head = np.array([length, counter, condition, library().address("retrograde_steps"), address_of(steps), len(steps),
-                         address_of(table), *sized], np.int64)
-        self._memory = table, words, steps, lists, head
-        return [address_of(head), *[slot(buffer) for buffer in self.buffers]]
+        head = [length, counter, condition, 0, steps, len(self.launches), table, *sized]
+        at = words.add(head, (4, 6, 8, 10, 12, 14), [(3, "retrograde_steps")])
+        return words.add([at, *[slot(buffer) for buffer in self.buffers]], (0,))
 
 
 def _nbytes(node):

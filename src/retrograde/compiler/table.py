@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import threads
-from .units import library
-
-#: The first place of every table of pointers: the record of the threads that share parallel regions.
-POOL = "pool"
+#: The first two places of every table of pointers: the record of the threads that share parallel regions, and an int64 that a
+#: kernel sets to 1 where a check fails.
+POOL, FLAG = "pool", "flag"
+#: Words of one step: its function, where its slots are, how many chunks it has, and whether it writes what lasts.
+STEP_WORDS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,44 +19,51 @@ class Scratch:
     nbytes: int
 
 
-def laid_out(launches, slot):
-    """(slots of all launches, steps) as arrays of words; `slot(buffer)` is a buffer's place in the table of pointers."""
-    found, steps = _Words(), np.zeros((len(launches), 4), np.int64)
-    calls = [_call(launch, slot, found) for launch in launches]
-    words = found.array()
-    for i, (launch, (function, at)) in enumerate(zip(launches, calls, strict=True)):
-        steps[i] = function, address_of(words) + 8 * at, launch.chunks, launch.lasts
-    return words, steps
+class Words:
+    """Numbers that compiled code reads. Some are to be addresses: of other words (`places`), or of functions (by place)."""
+
+    def __init__(self, numbers=(), places=(), functions=()):
+        self.numbers, self.places, self.functions = list(numbers), list(places), dict(functions)
+
+    def add(self, words, places=(), functions=()):
+        """Append words; where they begin. Those at `places` say where other words begin, those at (place, name) among
+        `functions` are to be addresses of functions.
+        """
+        at = len(self.numbers)
+        self.numbers += words
+        self.places += [at + place for place in places]
+        self.functions.update({at + place: name for place, name in functions})
+        return at
+
+    def array(self, address):
+        """All words, with addresses filled in; `address(name)` is that of a function."""
+        found = np.array(self.numbers, np.int64)
+        found[self.places] = address_of(found) + 8 * found[self.places]
+        for place, name in self.functions.items():
+            found[place] = address(name)
+        return found
+
+
+def laid_out(launches, slot, words):
+    """Add launches to `words`; where their steps begin. `slot(buffer)` is a buffer's place in the table of pointers."""
+    calls = [_call(launch, slot, words) for launch in launches]
+    numbers, places, functions = [], [], []
+    for launch, (function, at) in zip(launches, calls, strict=True):
+        functions.append((len(numbers), function))
+        places.append(len(numbers) + 1)
+        numbers += [0, at, launch.chunks, int(launch.lasts)]
+    return words.add(numbers, places, functions)
 
 
 def _call(launch, slot, words):
-    """The address of a launch's function, and where its slots are among the `words`."""
+    """The name of a launch's function, and where its slots are among the `words`."""
     if not launch.passes:
-        return library().address(launch.entry), words.add(launch.slots(slot))
+        return launch.entry, launch.put(slot, words)
     calls = [_call(one, slot, words) for one in launch.passes]
     nest = launch.step.nest
-    numbers = [nest.blocks, nest.chunk_blocks, len(calls), *[number for call in calls for number in call]]
-    return threads.nest_address(), words.add(numbers, range(4, len(numbers), 2))
-
-
-class _Words:
-    """Numbers that compiled code reads, some of them the addresses of others."""
-
-    def __init__(self):
-        self._words, self._places = [], []
-
-    def add(self, words, places=()):
-        """Append words; where they begin. Those at `places` say where other words begin."""
-        at = len(self._words)
-        self._words += words
-        self._places += [at + place for place in places]
-        return at
-
-    def array(self):
-        """All words, with addresses filled in."""
-        found = np.array(self._words, np.int64)
-        found[self._places] = address_of(found) + 8 * found[self._places]
-        return found
+    numbers = [nest.blocks, nest.chunk_blocks, len(calls), *[word for _, at in calls for word in (0, at)]]
+    functions = [(3 + 2 * i, function) for i, (function, _) in enumerate(calls)]
+    return "retrograde_nest", words.add(numbers, range(4, len(numbers), 2), functions)
 
 
 def address_of(array):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .codegen import parallel
-from .codegen.target import available_cores
+from .machine import available_cores
 from .units import TextUnit, library
 
 _PAUSES = {"x86_64": ("llvm.x86.sse2.pause", ""), "aarch64": ("llvm.aarch64.hint", "i32 1")}

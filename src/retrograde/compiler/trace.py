@@ -89,8 +89,9 @@ class Trace(Recorder):
 
     def node(self, op, args, shape, dtype):
         made = super().node(op, args, shape, dtype)
-        for log in self.logs:
-            log.append(made)
+        if self.logs:
+            for log in self.logs:
+                log.append(made)
         return made
 
     def symbol(self, value):

@@ -2,22 +2,13 @@
 
 import hashlib
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-
-import llvmlite
-from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
+from importlib import import_module
 
 from .cache import default_cache
-from .codegen.target import available_cores
-from .engine import assembly, engine, object_code
-
-_PACKAGE = Path(__file__).parents[1]
-#: A text longer than this takes long to compile well.
-_LONG = 2_000_000
+from .image import IS_POSSIBLE, Images, is_image
+from .machine import fingerprint
 
 
 @dataclass(frozen=True)
@@ -33,19 +24,17 @@ class Unit:
     @property
     def text(self):
         """The LLVM code."""
-        module = ir.Module(self.name)
-        self.write(module, self.name)
-        return str(module)
+        return _compiling().text_of(self)
 
     @property
     def assembly(self):
         """The machine code, as text."""
-        return assembly(self.text)
+        return _compiling().assembly(self.text)
 
 
 def unit_of(key, write, is_final=False):
     """The unit that `write(module, name)` writes and that depends on `key`, a tuple of plain data, alone."""
-    return Unit(_name(key), write, is_final)
+    return Unit(name_for(key), write, is_final)
 
 
 @dataclass(frozen=True)
@@ -58,20 +47,17 @@ class TextUnit:
     @property
     def name(self):
         """What stands for the text."""
-        return _name(self.text)
+        return name_for(self.text)
 
 
-def _name(key):
+def name_for(key):
+    """A name that stands for what depends on `key`, on the machine and on our own files."""
     return f"retrograde_{hashlib.sha256(f'{key!r}{fingerprint()}'.encode()).hexdigest()[:32]}"
 
 
-@cache
-def fingerprint():
-    """What all code depends on, in short: the processor, the compiler beneath and our own files."""
-    sources = sorted([*_PACKAGE.glob("compiler/**/*.py"), *_PACKAGE.glob("ops/*.py")])
-    files = [(str(path.relative_to(_PACKAGE)), path.stat().st_size, path.stat().st_mtime_ns) for path in sources]
-    found = repr((llvmlite.__version__, get_host_cpu_name(), get_host_cpu_features().flatten(), files))
-    return hashlib.sha256(found.encode()).hexdigest()
+def _compiling():
+    """What compiles. It is loaded when something must be compiled, with all of LLVM; not where all is on disk."""
+    return import_module(f"{__package__}.compiling")
 
 
 class Library:
@@ -79,35 +65,45 @@ class Library:
 
     def __init__(self, store):
         self.store, self._loaded, self._lock = store, set(), threading.Lock()
+        self._images = Images() if IS_POSSIBLE else None
 
     def load(self, units):
         """Load all `units`: from disk where they are known, compiled where not."""
         with self._lock:
             wanted = {unit.name: unit for unit in units if unit.name not in self._loaded}
-            found = {name: code for name in wanted if (code := self.store.get(name)) is not None}
-            made = _compiled([unit for name, unit in wanted.items() if name not in found])
+            found = self._stored(wanted)
+            new = [unit for name, unit in wanted.items() if name not in found]
+            made = _compiling().compiled(new) if new else {}
             for name, code in made.items():
                 self.store.put(name, code)
-            if wanted:
-                engine().load([*found.values(), *made.values()])
-            self._loaded.update(wanted)
+            self._take_in(found | made)
+
+    def load_stored(self, names):
+        """Load units by their names if all are on disk; whether they were."""
+        with self._lock:
+            wanted = [name for name in names if name not in self._loaded]
+            found = self._stored(wanted)
+            if len(found) < len(wanted):
+                return False
+            self._take_in(found)
+            return True
+
+    def _stored(self, names):
+        return {name: code for name in names if (code := self.store.get(name)) is not None}
+
+    def _take_in(self, codes):
+        images = [code for code in codes.values() if is_image(code)]
+        objects = [code for code in codes.values() if not is_image(code)]
+        if images:
+            self._images.load(images)
+        if objects:
+            _compiling().engine().load(objects)
+        self._loaded.update(codes)
 
     def address(self, name):
         """The address of a function of a unit that is loaded."""
-        return engine().address(name)
-
-
-def _compiled(units):
-    """The object code of each unit by its name. While LLVM works on some, the next are written."""
-    if not units:
-        return {}
-    with ThreadPoolExecutor(available_cores()) as worker:
-        waiting = {unit.name: worker.submit(_object_code, unit.text, unit.is_final) for unit in units}
-        return {name: future.result() for name, future in waiting.items()}
-
-
-def _object_code(text, is_final):
-    return object_code(text, 1 if len(text) > _LONG else 2, is_final)
+        found = self._images.address(name) if self._images is not None else None
+        return _compiling().engine().address(name) if found is None else found
 
 
 @cache

@@ -6,17 +6,18 @@ from importlib.util import find_spec
 
 from .. import extras
 from ..errors import ArgumentError
+from .program import Graph
 
 #: The variable that asks for a way. Without it programs run as machine code where llvmlite is installed, else by NumPy.
 VARIABLE = "RETROGRADE_COMPILER"
-#: What needs a library that may be missing is imported when it is asked for.
-_WAYS = {"native": ("native", "NativeProgram"), "reference": ("reference", "ReferenceProgram")}
+#: What needs a library that may be missing, or takes long to load, is imported when it is asked for.
+_WAYS = {"native": ("stored", "native_program"), "reference": ("reference", "ReferenceProgram")}
 
 
 def new_program(inputs, state, results, updates, held=()):
-    """A program that runs in the way of this process; the arguments are those of `Program`."""
+    """A program that runs in the way of this process; the arguments are those of `Graph`."""
     module, name = _WAYS[way()]
-    return getattr(import_module(f"{__package__}.{module}"), name)(inputs, state, results, updates, held)
+    return getattr(import_module(f"{__package__}.{module}"), name)(Graph(inputs, state, results, updates, held))
 
 
 def way():

@@ -40,6 +40,11 @@ def get(name):
     return op
 
 
+def is_registered(op):
+    """Whether `op` is the one that is found by its name."""
+    return _OPS.get(op.name) is op
+
+
 def names(family=None):
     """The sorted names of all ops, or of one family.
 

@@ -11,20 +11,15 @@ STRAY = ("this value was traced by jit in a call that is over, and never had a n
 
 
 class Symbol:
-    """A node of a traced or lazy graph. `args` are the op's arguments, with symbols where values stood."""
+    """A node of a traced or lazy graph. `args` are the op's arguments, with symbols where values stood; `inputs` are those
+    symbols, in order, also those inside tuples and lists.
+    """
 
-    __slots__ = ("__weakref__", "_inputs", "args", "dtype", "op", "shape")
+    __slots__ = ("__weakref__", "args", "dtype", "inputs", "op", "shape")
 
     def __init__(self, op, args, shape, dtype):
         self.op, self.args, self.shape, self.dtype = op, args, shape, dtype
-        self._inputs = None
-
-    @property
-    def inputs(self):
-        """The symbols among the arguments, in order, also those inside tuples and lists."""
-        if self._inputs is None:
-            self._inputs = symbols_in(self.args)
-        return self._inputs
+        self.inputs = symbols_in(args) if args else []
 
     @property
     def ndim(self):
@@ -74,3 +69,21 @@ def replaced(args, change):
         change(a) if isinstance(a, Symbol) else a.__class__(replaced(a, change)) if a.__class__ in _NESTED else a
         for a in args
     ])
+
+
+def ordered(outputs):
+    """All nodes that `outputs` depend on, arguments first. Iterative."""
+    found, seen, done = [], set(), set()
+    stack = [o for o in reversed(outputs) if isinstance(o, Symbol)]
+    while stack:
+        node = stack[-1]
+        if node not in seen:
+            seen.add(node)
+            stack.extend([a for a in node.inputs if a not in seen])
+            continue
+        stack.pop()
+        if node not in done:
+            done.add(node)
+            found.append(node)
+    return found
+

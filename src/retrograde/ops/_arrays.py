@@ -45,9 +45,10 @@ class ArrayAlgebra(Algebra):
         return data.astype(bfloat16) if self.settled_dtype(data.dtype, operands) is bfloat16 else data
 
     def settled_dtype(self, dtype, operands):
+        if dtype.kind != "f":
+            return dtype
         dtypes = [x.dtype for x in operands if hasattr(x, "dtype")]
-        is_widened = dtype.kind == "f" and bfloat16 in dtypes and not any([d.kind == "f" for d in dtypes])
-        return bfloat16 if is_widened else dtype
+        return bfloat16 if bfloat16 in dtypes and not any([d.kind == "f" for d in dtypes]) else dtype
 
     def describe(self, data):
         return f"{data.dtype}{list(data.shape)}"

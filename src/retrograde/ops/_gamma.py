@@ -8,7 +8,6 @@ that nothing is lost near the zero. Negative arguments are reflected.
 import math
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from ._series import chebyshev, fill, polynomial
 
@@ -132,10 +131,10 @@ def polygamma(n, x):
 
 def _slopes_of_cotangent(n):
     """Derivative `n` of the cotangent as a polynomial in the cotangent, whose own derivative is -1 - c^2."""
-    found = Polynomial([0.0, 1.0])
+    found = np.array([0.0, 1.0])
     for _ in range(n):
-        found = found.deriv() * Polynomial([-1.0, 0.0, -1.0])
-    return found.coef
+        found = np.convolve(found[1:] * np.arange(1, len(found)), (-1.0, 0.0, -1.0))
+    return found
 
 
 def _zeta(s, q):

@@ -1,19 +1,18 @@
 """Where tests may evaluate an op: domains for elementwise ops, calls for all others."""
 
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 
 
-@dataclass(frozen=True)
-class uniform:  # noqa: N801 - reads as a word in an op's block
+class _Domain:
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+class uniform(_Domain):  # noqa: N801 - reads as a word in an op's block
     """Numbers spread evenly over an interval, at least `gap` away from each of the points in `avoid`."""
 
-    low: float = -3.0
-    high: float = 3.0
-    avoid: tuple = ()
-    gap: float = 0.05
+    def __init__(self, low=-3.0, high=3.0, avoid=(), gap=0.05):
+        self.low, self.high, self.avoid, self.gap = low, high, avoid, gap
 
     def draw(self, rng, shape, dtype):
         """An array of such numbers."""
@@ -24,12 +23,11 @@ class uniform:  # noqa: N801 - reads as a word in an op's block
         return x.astype(dtype)
 
 
-@dataclass(frozen=True)
-class distinct:  # noqa: N801
+class distinct(_Domain):  # noqa: N801
     """Numbers no two of which are close, in random order: for ops with ties."""
 
-    low: float = -3.0
-    high: float = 3.0
+    def __init__(self, low=-3.0, high=3.0):
+        self.low, self.high = low, high
 
     def draw(self, rng, shape, dtype):
         """An array of such numbers."""
@@ -37,12 +35,11 @@ class distinct:  # noqa: N801
         return rng.permutation(np.linspace(self.low, self.high, size)).reshape(shape).astype(dtype)
 
 
-@dataclass(frozen=True)
-class complex_uniform:  # noqa: N801
+class complex_uniform(_Domain):  # noqa: N801
     """Complex numbers with both parts spread evenly over an interval, twice as wide as the dtype asked for."""
 
-    low: float = -3.0
-    high: float = 3.0
+    def __init__(self, low=-3.0, high=3.0):
+        self.low, self.high = low, high
 
     def draw(self, rng, shape, dtype):
         """An array of such numbers."""
@@ -50,11 +47,11 @@ class complex_uniform:  # noqa: N801
         return (x[0] + 1j * x[1]).astype(np.complex128 if np.dtype(dtype).itemsize > 4 else np.complex64)
 
 
-@dataclass(frozen=True)
-class well_conditioned:  # noqa: N801
+class well_conditioned(_Domain):  # noqa: N801
     """Matrices far from singular: small numbers, with one to two on the diagonal; `is_definite` for symmetric ones."""
 
-    is_definite: bool = False
+    def __init__(self, is_definite=False):
+        self.is_definite = is_definite
 
     def draw(self, rng, shape, dtype):
         """An array of such matrices in its last two axes."""
@@ -62,12 +59,11 @@ class well_conditioned:  # noqa: N801
         return (x @ x.swapaxes(-1, -2) + 0.5 * np.eye(shape[-1]) if self.is_definite else x).astype(dtype)
 
 
-@dataclass(frozen=True)
-class of:  # noqa: N801
+class of(_Domain):  # noqa: N801
     """An operand of a given shape, drawn from a domain."""
 
-    shape: tuple
-    domain: Any = field(default_factory=uniform)
+    def __init__(self, shape, domain=None):
+        self.shape, self.domain = shape, uniform() if domain is None else domain
 
     def draw(self, rng, dtype):
         """The operand."""

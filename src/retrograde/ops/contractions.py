@@ -1,7 +1,5 @@
 """Contractions: sums of products."""
 
-import string
-
 import numpy as np
 
 from ..dtypes import bfloat16
@@ -10,6 +8,8 @@ from ._families import composite, contraction
 from ._paths import kept_labels, pairwise_path
 from ._samples import call
 from .movements import broadcast_to, expand_dims, reshape, transpose, unbroadcast
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def product_shape(x, y):
@@ -135,7 +135,7 @@ def _explicit(subscripts, ndims):
     """The labels of each operand and of the result, with the ellipsis and the implied result written out."""
     left, arrow, output = subscripts.replace(" ", "").partition("->")
     inputs = left.split(",")
-    unused = iter(sorted(set(string.ascii_letters) - set(subscripts)))
+    unused = iter(sorted(set(_LETTERS) - set(subscripts)))
     widths = [ndim - len(s.replace("...", "")) if "..." in s else 0 for s, ndim in zip(inputs, ndims, strict=True)]
     batch = "".join(next(unused) for _ in range(max(widths, default=0)))
     if not arrow:
@@ -166,7 +166,7 @@ def _sizes_of(found, known, distinct):
 
 def _on_diagonals(found, mine, distinct):
     """`found`, with one axis per distinct label, placed on the diagonal of the labels that `mine` repeats."""
-    unused = iter(sorted(set(string.ascii_letters) - set(mine)))
+    unused = iter(sorted(set(_LETTERS) - set(mine)))
     labels, eyes, terms = [], [], []
     for c in mine:
         if c not in labels:

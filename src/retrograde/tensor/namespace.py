@@ -16,7 +16,7 @@ from .creation import asarray
 from .tensor import Tensor
 
 #: The edition of the standard.
-version = "2024.12"
+__array_api_version__ = "2024.12"
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,6 @@ class Info:
         return {str(dtype): dtype for name in names for dtype in _KINDS[name]}
 
 
-def array_namespace_info():
+def __array_namespace_info__():  # noqa: N807 - the standard's name
     """What this library can do, as an object that answers questions by the names of the standard."""
     return Info()

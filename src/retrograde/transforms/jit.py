@@ -13,6 +13,7 @@ from .. import tree
 from ..compiler.program import SMALL
 from ..compiler.step import Step
 from ..compiler.trace import Trace
+from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Value
@@ -275,6 +276,7 @@ def _exact(value):
     return type(value), repr(value) if isinstance(value, (float, complex)) else value
 
 
+@uncollected()
 def _traced(function, leaves, build, records):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
     trace = Trace()

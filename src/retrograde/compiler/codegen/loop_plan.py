@@ -12,6 +12,7 @@ from functools import cached_property
 from ...dtypes import name_of
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
 from ..kinds import operation_key
+from ..table import FLAG
 from .box import Box
 from .rolling import find_runs, taped
 from .vecmath.elements import BYTES, is_float
@@ -30,8 +31,6 @@ _SHORT = 16
 _TURNS = {"sin": "cos", "cos": "sin"}
 #: Factors that the processor or the writer treats in a way of their own.
 _PLAIN_FACTORS = frozenset([0, 0.5, 1, 2, -1, -2, -0.5])
-#: The buffer, one int64, that a kernel sets to 1 where a check fails.
-FLAG = "flag"
 
 
 class Partials:

@@ -6,7 +6,7 @@ from llvmlite import ir
 from ...dtypes import name_of
 from ..expression import Constant, Inside, Load, Select
 from ..kinds import IDENTITIES
-from .loop_plan import FLAG
+from ..table import FLAG
 from .vecmath.elements import dtype_of, lanes_of, type_of
 
 _INDEX = ir.IntType(64)

@@ -8,6 +8,8 @@ read those of the forward pass from the last to the first). What is read so is k
 from bisect import bisect_right
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...dtypes import name_of
 from ..expression import Apply, Load, arguments_of
 from ..kinds import operation_key
@@ -84,20 +86,35 @@ def taped(entries, runs, stores):
     return [sorted(slots) for slots in found]
 
 
+def _reads(entries):
+    """For each entry what moves from round to round: the numbers of its arguments, or its address."""
+    found = [e.arguments if isinstance(e, Apply) else (e.start,) if isinstance(e, Load) else () for e in entries]
+    table = np.zeros((len(entries), max(map(len, found), default=0)), np.int64)
+    for width in range(1, table.shape[1] + 1):
+        rows = [i for i, read in enumerate(found) if len(read) == width]
+        if rows:
+            table[rows, :width] = [found[i] for i in rows]
+    return table
+
+
 class _Search:
     def __init__(self, entries, levels):
-        self._entries, self._levels = entries, levels
-        self._signs = [self._sign(i, e) for i, e in enumerate(entries)]
+        self._entries, self._levels, self._operations = entries, levels, {}
+        numbers = {}
+        signs = [numbers.setdefault(self._sign(i, e), len(numbers)) for i, e in enumerate(entries)]
         self._next, latest = [None] * len(entries), {}
         for i in range(len(entries) - 1, -1, -1):
-            self._next[i] = latest.get(self._signs[i])
-            latest[self._signs[i]] = i
-        self._runs = []
+            self._next[i] = latest.get(signs[i])
+            latest[signs[i]] = i
+        self._signs, self._reads, self._runs = np.array(signs), _reads(entries), []
 
     def _sign(self, number, entry):
         """What entries of the same place in two rounds have in common."""
         if isinstance(entry, Apply):
-            return operation_key(entry.node.op), name_of(entry.node.dtype), len(entry.arguments), self._levels[number]
+            op = entry.node.op
+            if op not in self._operations:
+                self._operations[op] = operation_key(op)
+            return self._operations[op], name_of(entry.node.dtype), len(entry.arguments), self._levels[number]
         if isinstance(entry, Load) and entry.guard is None and not entry.chosen:
             return "load", id(entry.buffer), entry.steps, entry.dtype, self._levels[number]
         return "single", number
@@ -130,22 +147,33 @@ class _Search:
         if start + _LEAST * period > len(self._entries) or not self._is_alike(start, start + period, period):
             return None
         moves = [self._move(start + k, start + period + k) for k in range(period)]
-        count = 2
-        while start + (count + 1) * period <= len(self._entries):
-            before, now = start + (count - 1) * period, start + count * period
-            if not self._is_alike(before, now, period) or any(
-                self._move(before + k, now + k) != moves[k] for k in range(period)
-            ):
-                break
-            count += 1
+        count = self._count(start, period)
+        if count < _LEAST:
+            return None
         arguments = self._arguments(start, period, count, moves)
-        if count < _LEAST or arguments is None:
+        if arguments is None:
             return None
         addresses = tuple(m if isinstance(m, int) else 0 for m in moves)
         return Run(start, period, count, arguments, addresses)
 
+    def _count(self, start, period):
+        """How many rounds follow each other in which all is alike, and moves as from the first to the second."""
+        moved = self._reads[start + period : start + 2 * period] - self._reads[start : start + period]
+        count, most, looked = 2, (len(self._entries) - start) // period, 2
+        while count < most:
+            first, last = start + (count - 1) * period, start + min(count + looked, most) * period
+            is_same = self._signs[first + period : last] == self._signs[first : last - period]
+            steps = (self._reads[first + period : last] - self._reads[first : last - period]).reshape(-1, *moved.shape)
+            holds = is_same.reshape(-1, period).all(axis=1) & (steps == moved).all(axis=(1, 2))
+            good = len(holds) if holds.all() else int(holds.argmin())
+            count += good
+            if good < len(holds):
+                break
+            looked *= 2
+        return count
+
     def _is_alike(self, a, b, period):
-        return self._signs[a : a + period] == self._signs[b : b + period]
+        return bool((self._signs[a : a + period] == self._signs[b : b + period]).all())
 
     def _move(self, a, b):
         """How arguments, or the address, move from one round to the next."""

@@ -1,7 +1,6 @@
 """What the generated code needs to know about the machine it runs on."""
 
 import ctypes
-import os
 import platform
 import time
 from dataclasses import dataclass
@@ -44,11 +43,6 @@ def host():
     """The processor that this process runs on."""
     features = llvm.get_host_cpu_features()
     return describe(llvm.get_host_cpu_name(), platform.machine().lower(), features, cache_sizes())
-
-
-def available_cores():
-    """How many cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def describe(name, machine, features, caches):

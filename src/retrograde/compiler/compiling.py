@@ -1,0 +1,36 @@
+"""Compiling units: their LLVM code, and machine code of it, on all cores."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from llvmlite import ir
+
+from .engine import assembly, engine, object_code
+from .image import linked
+from .machine import available_cores
+
+__all__ = ["assembly", "compiled", "engine", "text_of"]
+
+#: A text longer than this takes long to compile well.
+_LONG = 2_000_000
+
+
+def text_of(unit):
+    """The LLVM code of a unit."""
+    module = ir.Module(unit.name)
+    unit.write(module, unit.name)
+    return str(module)
+
+
+def compiled(units):
+    """The code of each unit by its name: an image, or an object file. While LLVM works on some, the next are written; those
+    that need no passes are large, and come first, so that no core waits for the last.
+    """
+    units = sorted(units, key=lambda unit: not unit.is_final)
+    with ThreadPoolExecutor(available_cores()) as worker:
+        waiting = {unit.name: worker.submit(_code, unit.text, unit.is_final) for unit in units}
+        return {name: future.result() for name, future in waiting.items()}
+
+
+def _code(text, is_final):
+    code = object_code(text, 1 if len(text) > _LONG else 2, is_final)
+    return linked(code) or code

@@ -1,0 +1,63 @@
+"""Stored programs: what was planned and compiled for a graph in an earlier process is found on disk, and runs at once.
+
+Such a start neither plans nor generates code, and loads nothing of what does.
+"""
+
+from contextlib import suppress
+from functools import cached_property
+from importlib import import_module
+
+from . import threads
+from .keys import NoKeyError, key_of
+from .native import NativeProgram
+from .packing import UnfitError, packed, unpacked
+from .units import library, name_for
+
+
+def native_program(graph):
+    """A native program for a graph: the one that an earlier process stored, or one that is assembled now."""
+    try:
+        text, arrays = key_of(graph)
+    except NoKeyError:
+        return _assembled(graph)
+    name, store = name_for(("program", threads.get_num_threads(), text)), library().store
+    data = store.get(name)
+    if data is not None:
+        code = unpacked(data, graph, arrays)
+        if library().load_stored(code.units):
+            return StoredProgram(graph, code)
+    made = _assembled(graph)
+    with suppress(NoKeyError, UnfitError):
+        store.put(name, packed(made.code, graph, arrays))
+    return made
+
+
+def _assembled(graph):
+    return import_module(f"{__package__}.assembled").AssembledProgram(graph)
+
+
+class StoredProgram(NativeProgram):
+    """A native program that was found on disk. Who asks what it consists of waits until it has been planned."""
+
+    def __init__(self, graph, code):
+        super().__init__(graph, code)
+        self._graph = graph
+
+    @cached_property
+    def _whole(self):
+        return _assembled(self._graph)
+
+    @property
+    def schedule(self):
+        """The steps in order."""
+        return self._whole.schedule
+
+    def explain(self):
+        """A report of the kernels."""
+        return self._whole.explain()
+
+    def profile(self, arrays, repeats=20):
+        """The report of the kernels with the time of each, one after the other, on copies of the state."""
+        for number, array in enumerate(self.state_arrays):
+            self._whole.bind(number, array)
+        return self._whole.profile(arrays, repeats)

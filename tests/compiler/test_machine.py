@@ -1,0 +1,65 @@
+"""The machine: what stands for the processor, the compiler beneath and our own files."""
+
+import os
+
+import pytest
+
+from retrograde.compiler import machine
+
+pytest.importorskip("llvmlite")
+
+
+def fingerprint():
+    machine.fingerprint.cache_clear()
+    return machine.fingerprint()
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    yield
+    machine.fingerprint.cache_clear()
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package with a file in each kind of place, in place of our own."""
+    for folder in ("", "compiler/codegen/matmul", "core", "ops", "tensor", "nn"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "file.py").write_text("x = 1\n")
+    monkeypatch.setattr(machine, "_PACKAGE", str(tmp_path))
+    return tmp_path
+
+
+def test_the_fingerprint_is_the_same_until_something_decisive_changes(package):
+    first = fingerprint()
+    assert first == fingerprint()
+    (package / "nn" / "file.py").write_text("x = 2 + 2\n")  # decides nothing: what is traced is what counts
+    assert first == fingerprint()
+    seen = {first}
+    for folder in ("", "compiler/codegen/matmul", "core", "ops", "tensor"):
+        (package / folder / "file.py").write_text("x = 2 + 2\n")
+        seen.add(fingerprint())
+    os.utime(package / "ops" / "file.py", (1, 1))
+    (package / "core" / "new.py").write_text("")
+    assert len({*seen, fingerprint()}) == 7
+
+
+def test_another_processor_or_llvmlite_has_another_fingerprint(tmp_path, monkeypatch):
+    first = fingerprint()
+    (tmp_path / "cpuinfo").write_bytes(b"processor\t: 0\nvendor_id\t: Other\nflags\t\t: sse\n\nprocessor\t: 1\nflags\t: more\n\n")
+    monkeypatch.setattr(machine, "_CPUINFO", str(tmp_path / "cpuinfo"))
+    assert machine._processor() == [b"vendor_id\t: Other", b"flags\t\t: sse"]
+    second = fingerprint()
+    monkeypatch.setattr(machine, "_CPUINFO", str(tmp_path / "none"))
+    third = fingerprint()
+    monkeypatch.setattr(machine, "_llvmlite", lambda: b"version_version = '99'")
+    assert len({first, second, third, fingerprint()}) == 4
+
+
+def test_files_that_cannot_be_listed_are_shared_with_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "_PACKAGE", str(tmp_path / "archive.zip" / "retrograde"))
+    assert fingerprint() != fingerprint()
+
+
+def test_there_is_a_core():
+    assert machine.available_cores() >= 1
