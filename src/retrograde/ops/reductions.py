@@ -41,7 +41,7 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
     """
     if where is None:
         if x.__class__ is np.ndarray:
-            return np.add.reduce(x, axis, dtype, None, keepdims)  # what np.sum comes to after a while
+            return np.add.reduce(x, axis, dtype, None, keepdims=bool(keepdims))  # what np.sum comes to after a while
         return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 

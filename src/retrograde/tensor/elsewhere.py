@@ -22,3 +22,13 @@ OF_PACKAGE = {
     "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
     "long": "rg.int64", "int": "rg.int32",
 }
+
+
+class Absent:
+    """In the place of an attribute that there is not: says what to write. A `__getattr__` would make all reads slower."""
+
+    def __init__(self, name, instead):
+        self._name, self._instead = name, instead
+
+    def __get__(self, owner, kind=None):
+        raise AttributeError(f"a tensor has no attribute {self._name!r}; write {self._instead}", name=self._name, obj=owner)

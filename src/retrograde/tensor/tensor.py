@@ -42,7 +42,7 @@ from ..ops import (
 )
 from ..ops._arrays import arrays
 from . import inplace
-from .elsewhere import OF_TENSORS
+from .elsewhere import OF_TENSORS, Absent
 from .protocols import array_function, array_ufunc
 from .show import as_html, as_text
 
@@ -66,10 +66,6 @@ class Tensor(Value):
     def _repr_html_(self):
         """How notebooks show it."""
         return as_html(self)
-
-    def __getattr__(self, name):
-        hint = f"; write {OF_TENSORS[name]}" if name in OF_TENSORS else ""
-        raise AttributeError(f"a tensor has no attribute {name!r}{hint}", name=name, obj=self)
 
     # What it is.
     shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
@@ -295,6 +291,8 @@ class Tensor(Value):
 
 
 arrays.kind = Tensor
+for _name, _instead in OF_TENSORS.items():
+    setattr(Tensor, _name, Absent(_name, _instead))
 
 
 def _unpacked(sizes):

@@ -25,7 +25,7 @@ class Evaluation(NamedTuple):
     @property
     def mean(self):
         """The mean score."""
-        return sum(self.scores) / len(self.scores)
+        return sum(map(float, self.scores)) / len(self.scores)
 
     def backward(self, gradient=None, retain_graph=None):
         """Hand the explanations back to what the prediction was made from; nothing for samples that succeeded."""
