@@ -85,7 +85,7 @@ class _Assembler:
             if step.kind == "matmul":
                 launches += rows_launches(step, self._passes.product(step), nest, self._home, self._lasts(step), panels)
             else:
-                launches += self._loop(step, Rows(nest.axes(step.domain), nest.block, nest.chunk_blocks, nest.frame, local))
+                launches += self._loop(step, Rows(nest.rows, nest.block, nest.chunk_blocks, nest.frame, local))
         launches = [
             replace(launch, buffers=tuple([frames if id(b) in local else b for b in launch.buffers])) for launch in launches
         ]

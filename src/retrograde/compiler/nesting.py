@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from math import prod
 
 from .expression import Load
-from .nests import Nest, leading_axes
+from .nests import Nest
 
 #: Passes over fewer numbers than this find everything in cache as it is.
 _LEAST = 32768
@@ -63,10 +63,10 @@ class _Rows:
         self._passes, self._known = passes, {}
 
     def counts(self, step):
-        """How many rows a step may be cut into, the most first; none if it cannot be a pass of a nest."""
+        """How many rows a step has by its own axes, the most first; none if it cannot be a pass of a nest."""
         if step.kind == "matmul":
             problem = self._passes.product(step).problem
-            return [m for m in range(problem.m, 1, -1) if problem.m % m == 0] if _is_tall(problem) else []
+            return [problem.m] if _is_tall(problem) else []
         if step.kind != "loop" or not step.domain or step.domain[0] == 1:
             return []
         return list(dict.fromkeys([prod(step.domain[:axes]) for axes in range(len(step.domain), 0, -1)]))
@@ -100,12 +100,11 @@ def _strangers_of_product(product, rows):
 
 
 def _strangers_of_loops(box, rows):
-    axes = leading_axes(box.lengths, rows)
-    if not axes or len(box.entries) > _MOST_ENTRIES or not all([box.can_join(i) for i in range(axes - 1)]):
+    merged = box.in_rows(rows) if len(box.entries) <= _MOST_ENTRIES else None
+    if merged is None:
         return None
-    merged = box.merged(axes)
     vector = merged.vector_loop()
-    if merged.order(vector)[0] != 0 or merged.lengths[0] != rows or merged.is_folded_in_parts(vector) != merged.is_reduced[0]:
+    if merged.order(vector)[0] != 0 or merged.is_folded_in_parts(vector) != merged.is_reduced[0]:
         return None
     loads = [entry for entry in merged.entries if isinstance(entry, Load)]
     stores = [store for store in merged.stores if store.combine is None]
@@ -122,7 +121,9 @@ def _is_in_row(part, lengths, size):
 
 @dataclass(eq=False)
 class _Group:
-    """Steps that are to be a nest: the bits of `members` and their `numbers`, and how many rows they may be, the most first."""
+    """Steps that are to be a nest: the bits of `members`, their `numbers`, and the `counts` of rows that they may be: one that all
+    go over, and after it smaller ones that some have by their axes.
+    """
 
     members: int
     numbers: list
@@ -154,7 +155,7 @@ class _Groups:
         numbers = sorted(a.numbers + b.numbers)
         if not self._is_whole(a.members | b.members, numbers):
             return
-        counts = [count for count in a.counts if count in b.counts]
+        counts = sorted({*a.counts, *b.counts}, reverse=True)
         while counts and not self._keep_to_rows(numbers, counts[0]):
             del counts[0]
         if not counts:

@@ -5,7 +5,6 @@ block of that, for as long as it is needed.
 """
 
 from dataclasses import dataclass, field
-from math import prod
 
 from .expression import Load
 from .plan import Arena
@@ -49,10 +48,6 @@ class Nest:
         """How many blocks one chunk takes."""
         return -(-self.blocks // self.chunks)
 
-    def axes(self, lengths):
-        """How many of the loops of these lengths, from the outside, are its rows; 0 if none are."""
-        return leading_axes(lengths, self.rows)
-
     def block_bytes(self, node):
         """The bytes of one block of a result."""
         return node.size // self.rows * node.dtype.itemsize * self.block
@@ -78,11 +73,6 @@ class Nest:
         has_products = any([step.kind == "matmul" for step in self.steps])
         most = _CHUNKS_PER_THREAD * threads if has_products else _MOST_CHUNKS
         self.chunks = -(-self.blocks // -(-self.blocks // most))
-
-
-def leading_axes(lengths, rows):
-    """How many loops from the outside have so many rounds together; 0 if none."""
-    return next((axes for axes in range(1, len(lengths) + 1) if prod(lengths[:axes]) == rows), 0)
 
 
 def _rows_read(passes, step):

@@ -36,20 +36,33 @@ class Box:
     entries: tuple
     stores: tuple
 
-    def merged(self, rows=0):
-        """The same work in fewer loops: those of length 1 gone, neighbours that every address crosses evenly made one.
-
-        The first `rows` loops are joined with each other, and none of them with the next.
+    def merged(self, first=0):
+        """The same work in fewer loops: those of length 1 gone, neighbours that every address crosses evenly made one, from loop
+        number `first` on.
         """
-        rows, i = sum([n != 1 for n in self.lengths[:rows]]), 0
-        box = self.without_unit_loops()
+        box, i = self.without_unit_loops(), first
         while i + 1 < len(box.lengths):
-            if i + 1 != rows and box.can_join(i):
+            if box.can_join(i):
                 box = box.joined(i)
-                rows -= i + 1 < rows
             else:
                 i += 1
         return box
+
+    def in_rows(self, rows):
+        """The same work with a first loop of so many rounds, for which loops are joined or the first one is cut, and the others
+        merged; None if there can be no such loop.
+        """
+        box = self.without_unit_loops()
+        while len(box.lengths) > 1 and box.lengths[0] < rows and box.can_join(0):
+            box = box.joined(0)
+        if not box.lengths or box.lengths[0] % rows:
+            return None
+        inner = box.lengths[0] // rows
+        if inner > 1:
+            cut, twice = lambda steps: (steps[0] * inner, *steps), lambda flags: (flags[0], *flags)
+            lengths = (rows, inner, *box.lengths[1:])
+            box = box._in_loops(lengths, twice(box.is_reduced), cut, twice)  # noqa: SLF001 - another of its kind
+        return box.merged(1)
 
     def without_unit_loops(self):
         """The box without loops of length 1."""

@@ -160,13 +160,13 @@ class LoopPlan:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a pass of a nest is told: its first `axes` loops are the rows, of which a chunk is one `block`.
+    """What a pass of a nest is told: it goes over `count` rows, of which a chunk is one `block`.
 
     `local` has, by the identity of a buffer of which there is only a block for each `chunk_blocks` of these, the bytes of one
     and its place in the frame of `frame` bytes that belongs to so many blocks.
     """
 
-    axes: int
+    count: int
     block: int
     chunk_blocks: int
     frame: int
@@ -175,7 +175,7 @@ class Rows:
 
 def plan_loops(box, target, rows=None):
     """The plan of a box; `rows` if it is one pass of a nest."""
-    box = box.merged(0 if rows is None else rows.axes)
+    box = box.merged() if rows is None else box.in_rows(rows.count)
     lanes = _lanes(box, target)
     if rows is None:
         length, chunks = _chunks(box, lanes)
