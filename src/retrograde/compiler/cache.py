@@ -53,11 +53,12 @@ class Cache:
     def _prune(self):
         """Remove what was not used for longest, and what a writer that died has left."""
         entries = []
-        for entry in os.scandir(self._folder):
-            found = entry.stat()
-            if entry.name.startswith(".") and time.time() - found.st_mtime > _DAY:
-                _remove(entry.path)
-            entries.append((found.st_mtime, found.st_size, entry.path))
+        with os.scandir(self._folder) as found:
+            for entry in found:
+                about = entry.stat()
+                if entry.name.startswith(".") and time.time() - about.st_mtime > _DAY:
+                    _remove(entry.path)
+                entries.append((about.st_mtime, about.st_size, entry.path))
         total = sum(size for _, size, _ in entries)
         if total > self._limit:
             for _, size, path in sorted(entries):

@@ -14,7 +14,7 @@ _ALL = slice(None)
 def chosen_at(op, args, shape, _):
     """(op, args) for a `getitem` by positions along one axis, of one element of each row, or by positions along the first axes."""
     x, parts = args[0], _parts_of(args[1], args[0].ndim)
-    axes = [] if parts is None or not isinstance(x, Symbol) else _arrays_in(parts)
+    axes = [] if parts is None or not isinstance(x, Symbol) or not x.size else _arrays_in(parts)
     if len(axes) == 1:
         rest = tuple([slice(None) if _is_array(part) else part for part in parts])
         x = x if _is_whole(parts) else called("getitem", x, rest)
@@ -34,7 +34,7 @@ def added_at(op, args, shape, dtype):
     """(op, args) for a `scatter_add` of a number to each row at a position of its own, or of lines along the first axes."""
     x, _, index = args
     parts = _parts_of(index, len(shape))
-    axes = [] if parts is None else _arrays_in(parts)
+    axes = [] if parts is None or 0 in shape else _arrays_in(parts)
     if not axes or not _is_whole(parts) or getattr(x, "dtype", None) != dtype:
         return op, args
     if len(axes) == 1:
