@@ -7,7 +7,6 @@ from math import prod
 import numpy as np
 
 from ..dtypes import name_of
-from . import threads
 from .attention import attention
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
@@ -78,7 +77,6 @@ class _Assembler:
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
-        nest.share(threads.get_num_threads())
         local = {id(node): (nest.block_bytes(node), place) for node, place in nest.local.items()}
         frames, panels, launches = Scratch(nest.frame * nest.chunks), {}, []
         for step in nest.steps:

@@ -10,14 +10,15 @@ from heapq import heapify, heappop, heappush
 from math import prod
 
 from .expression import Load
-from .nests import Nest
+from .nests import BYTES, Nest
 
 #: Passes over fewer numbers than this find everything in cache as it is.
 _LEAST = 32768
 #: A pass with more entries than this computes more than it reads.
 _MOST_ENTRIES = 64
-#: The matrix of a product has at most this share of the numbers of the rows that it meets: each block meets all of it.
-_MATRIX_SHARE = 1 / 4
+#: The matrix of a product has at most so many bytes, and this share of the numbers of the rows that it meets: each block meets all
+#: of it, and had better find it in the second cache.
+_MATRIX_BYTES, _MATRIX_SHARE = 256 * 1024, 1 / 4
 
 
 def nested(schedule, passes, kept):
@@ -29,16 +30,18 @@ def nested(schedule, passes, kept):
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
     if not any([_is_reason(schedule.steps[number]) for number in candidates]):
         return
-    groups = _Groups(schedule, rows)
-    # What sums all rows is complete when a nest is over: it must not keep out what needs it.
-    for number in sorted(candidates, key=lambda number: (0 in schedule.steps[number].reduced, number)):
-        groups.open(number)
-        for producer in sorted(groups.producers[number]):
-            groups.unite(producer, number)
     readers = {}
     for step in schedule.steps:
         for node in schedule.read_by(step):
             readers.setdefault(node, set()).add(step)
+    groups, going = _Groups(schedule, rows), {schedule.steps[number] for number in candidates}
+    # A sum of all rows is complete when a nest is over: it must not keep out what needs it.
+    for number in sorted(candidates, key=lambda number: (_is_awaited(schedule.steps[number], readers, going), number)):
+        groups.open(number)
+        for producer in sorted(groups.producers[number]):
+            groups.unite(producer, number)
+        for user in sorted(groups.users[number]):
+            groups.unite(number, user)
     nests = []
     for steps, count in groups.found():
         if any([_is_reason(step) for step in steps]):
@@ -54,6 +57,17 @@ def nested(schedule, passes, kept):
 def _is_reason(step):
     """Whether a step is so large, and goes over what it reads so often, that it had better be a pass of a nest."""
     return step.kind == "matmul" or (bool(step.reduced) and prod(step.domain) >= _LEAST)
+
+
+def _is_awaited(step, readers, going):
+    """Whether a step sums all rows, and one of those `going` over rows needs a sum."""
+    stack = [root for root in step.roots if root.shape != step.domain] if 0 in step.reduced else []
+    while stack:
+        for reader in readers.get(stack.pop(), ()):
+            if reader in going:
+                return True
+            stack.extend(reader.roots)
+    return False
 
 
 class _Rows:
@@ -85,9 +99,10 @@ class _Rows:
 
 def _is_tall(problem):
     """Whether a product is of many rows by a matrix that they share, and which is small beside them."""
-    numbers = problem.m * (problem.k + problem.n)
+    rows, matrix = problem.m * (problem.k + problem.n), problem.k * problem.n
     is_plain = not problem.batch and problem.c == (problem.n, 1)
-    return is_plain and numbers >= _LEAST and problem.k * problem.n <= _MATRIX_SHARE * numbers
+    is_small = matrix <= _MATRIX_SHARE * rows and matrix * BYTES[problem.dtype] <= _MATRIX_BYTES
+    return is_plain and is_small and rows >= _LEAST
 
 
 def _strangers_of_product(product, rows):
@@ -137,10 +152,12 @@ class _Groups:
         self._steps, self._rows = schedule.steps, rows
         makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
         self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
+        self.users = [[] for _ in self._steps]
         self._nest_of, self._before = {}, []
         for needed in self.producers:
             self._before.append(0)
             for n in needed:
+                self.users[n].append(len(self._before) - 1)
                 self._before[-1] |= self._before[n] | 1 << n
 
     def open(self, number):

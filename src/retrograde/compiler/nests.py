@@ -13,12 +13,11 @@ from .plan import Arena
 #: meets all of their matrices.
 _BLOCK_BYTES, _PRODUCT_BYTES = 48 * 1024, 256 * 1024
 _MOST_CHUNKS = 32
-#: With products among the passes there are this many chunks for each thread: the fewer, the fewer frames.
-_CHUNKS_PER_THREAD = 4
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 _FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
 _SMALL_MATRICES = 256 * 1024
-_BYTES = {"float32": 4, "float64": 8}
+#: Bytes of a number that products are made of.
+BYTES = {"float32": 4, "float64": 8}
 
 
 @dataclass(eq=False)
@@ -28,7 +27,6 @@ class Nest:
     block    how many rows a pass takes before the next one has its turn
     local    the results that nothing else reads, each with its place in the frame
     frame    the bytes of a frame
-    chunks   how many pieces there are that may run at the same time, once it is `shared`
     """
 
     steps: list
@@ -36,7 +34,6 @@ class Nest:
     block: int = 0
     local: dict = field(default_factory=dict)
     frame: int = 0
-    chunks: int = 0
 
     @property
     def blocks(self):
@@ -46,7 +43,12 @@ class Nest:
     @property
     def chunk_blocks(self):
         """How many blocks one chunk takes."""
-        return -(-self.blocks // self.chunks)
+        return -(-self.blocks // _MOST_CHUNKS)
+
+    @property
+    def chunks(self):
+        """How many pieces there are that may run at the same time."""
+        return -(-self.blocks // self.chunk_blocks)
 
     def block_bytes(self, node):
         """The bytes of one block of a result."""
@@ -68,12 +70,6 @@ class Nest:
                     arena.place(node, self.block_bytes(node), number, last.get(id(node), number))
         self.local, self.frame = arena.places, arena.size
 
-    def share(self, threads):
-        """Decide on chunks, for so many threads."""
-        has_products = any([step.kind == "matmul" for step in self.steps])
-        most = _CHUNKS_PER_THREAD * threads if has_products else _MOST_CHUNKS
-        self.chunks = -(-self.blocks // -(-self.blocks // most))
-
 
 def _rows_read(passes, step):
     """The buffers of which a pass reads rows."""
@@ -87,7 +83,7 @@ def _product_block(products, rows, row_bytes):
     matrix for some tiles.
     """
     matrices = {product.matrix: product.problem for product in products}.values()
-    nbytes = sum([problem.k * problem.n * _BYTES[problem.dtype] for problem in matrices])
+    nbytes = sum([problem.k * problem.n * BYTES[problem.dtype] for problem in matrices])
     fewest = _FEWEST_ROWS if nbytes <= _SMALL_MATRICES else _FEW_ROWS
     height = min([problem.m for problem in matrices]) // rows
     return min(max(_power(_PRODUCT_BYTES // row_bytes), _power(fewest // height)), _power(_MOST_ROWS // height))
