@@ -149,3 +149,31 @@ def test_a_small_product_stays_by_itself():
     step = rg.jit(lambda x: rg.tanh(x @ weight))
     step(x)
     assert not nests_of(step) and kinds_of(step) == ["matmul", "loop"]
+
+
+def test_a_sum_of_all_rows_that_has_as_many_numbers_as_there_are_rows_is_read_when_it_is_complete():
+    x, (weight,) = rg.tensor(np.random.default_rng(7).standard_normal((1024, 128))), layers((128, 128))
+
+    def function(x):
+        y = rg.tanh(x @ weight)
+        return rg.sin(y[:128].sum(axis=0)), rg.cos(y.sum(axis=0).reshape(1, 128)) * 2
+
+    for wanted, found in zip(function(x), rg.jit(function)(x), strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), atol=1e-10)
+
+
+def test_rows_may_be_texts_of_a_batch_for_some_passes_and_characters_for_others():
+    rng = np.random.default_rng(8)
+    x, places, (weight,) = rg.tensor(rng.standard_normal((32, 40, 64))), rg.tensor(rng.standard_normal((40, 64))), layers((64, 64))
+
+    def function(x, places):
+        y = rg.tanh((x + places) @ weight)
+        return (y.reshape(-1, 64).sum(axis=0) * y.reshape(-1, 64)).sum() + F.softmax(y + places, -1)[:, :, 0].sum()
+
+    step = rg.jit(rg.value_and_grad(function, argnums=(0, 1)))
+    value, gradients = step(x, places)
+    wanted, wanted_gradients = rg.value_and_grad(function, argnums=(0, 1))(x, places)
+    np.testing.assert_allclose(value.item(), wanted.item(), rtol=1e-11)
+    for a, b in zip(gradients, wanted_gradients, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-9)
+    assert 32 in [nest.rows for nest in nests_of(step)]

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from ..dtypes import name_of
+from . import threads
 from .attention import attention
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
@@ -30,6 +31,8 @@ from .units import unit_of
 
 #: What one thread takes for one cheap entry of a loop; rough.
 _ENTRY_SECONDS = 1e-10
+#: Frames are bits of a word.
+_MOST_FRAMES = 62
 
 
 def assemble(schedule, passes, homes):
@@ -77,13 +80,14 @@ class _Assembler:
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
+        nest.frames = min(threads.get_num_threads(), nest.chunks, _MOST_FRAMES)
         local = {id(node): (nest.block_bytes(node), place) for node, place in nest.local.items()}
-        frames, panels, launches = Scratch(nest.frame * nest.chunks), {}, []
+        frames, panels, launches = Scratch(nest.frame * nest.frames), {}, []
         for step in nest.steps:
             if step.kind == "matmul":
                 launches += rows_launches(step, self._passes.product(step), nest, self._home, self._lasts(step), panels)
             else:
-                launches += self._loop(step, Rows(nest.rows, nest.block, nest.chunk_blocks, nest.frame, local))
+                launches += self._loop(step, Rows(nest.rows, nest.block, nest.frame, local))
         launches = [
             replace(launch, buffers=tuple([frames if id(b) in local else b for b in launch.buffers])) for launch in launches
         ]

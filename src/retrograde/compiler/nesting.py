@@ -8,6 +8,7 @@ but what belongs to the same row.
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
+from typing import NamedTuple
 
 from .expression import Load
 from .nests import BYTES, Nest
@@ -85,16 +86,23 @@ class _Rows:
             return []
         return list(dict.fromkeys([prod(step.domain[:axes]) for axes in range(len(step.domain), 0, -1)]))
 
-    def strangers(self, step, rows):
-        """The buffers, by identity, of which a pass over so many rows meets more in a row than what belongs to that; None if it
-        does not go over so many rows, or sums all of them in parts.
-        """
+    def meets(self, step, rows):
+        """What a pass over so many rows meets, as `_Met`; None if it does not go over so many, or sums all of them in parts."""
         if (step, rows) not in self._known:
             is_product = step.kind == "matmul"
             self._known[step, rows] = (
-                _strangers_of_product(self._passes.product(step), rows) if is_product
-                else _strangers_of_loops(self._passes.box(step), rows))
+                _met_by_product(self._passes.product(step), rows) if is_product else _met_by_loops(self._passes.box(step), rows))
         return self._known[step, rows]
+
+
+class _Met(NamedTuple):
+    """What a pass meets, as identities of buffers: all that it reads, those of which it meets more in a row than what belongs to
+    that, and the sums that it leaves in parts.
+    """
+
+    read: set
+    strangers: set
+    parts: set
 
 
 def _is_tall(problem):
@@ -105,16 +113,16 @@ def _is_tall(problem):
     return is_plain and is_small and rows >= _LEAST
 
 
-def _strangers_of_product(product, rows):
+def _met_by_product(product, rows):
     problem, (a, start), (b, _) = product.problem, product.a, product.b
     if problem.m % rows:
         return None
     (row, column), height, size = problem.a, problem.m // rows, a.size // rows
     is_in_row = row * height == size and start >= 0 and column >= 0 and start + row * (height - 1) + column * (problem.k - 1) < size
-    return {id(b)} if is_in_row else {id(a), id(b)}
+    return _Met({id(a), id(b)}, {id(b)} if is_in_row else {id(a), id(b)}, set())
 
 
-def _strangers_of_loops(box, rows):
+def _met_by_loops(box, rows):
     merged = box.in_rows(rows) if len(box.entries) <= _MOST_ENTRIES else None
     if merged is None:
         return None
@@ -123,7 +131,9 @@ def _strangers_of_loops(box, rows):
         return None
     loads = [entry for entry in merged.entries if isinstance(entry, Load)]
     stores = [store for store in merged.stores if store.combine is None]
-    return {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, part.buffer.size // rows)}
+    strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, part.buffer.size // rows)}
+    parts = {id(store.buffer) for store in merged.stores if store.combine is not None and merged.is_reduced[0]}
+    return _Met({id(load.buffer) for load in loads}, strangers, parts)
 
 
 def _is_in_row(part, lengths, size):
@@ -193,14 +203,15 @@ class _Groups:
 
     def _keep_to_rows(self, numbers, rows):
         """Whether steps meet nothing of one another but what belongs to the same one of so many rows."""
-        made, strangers = set(), set()
+        made, met = set(), _Met(set(), set(), set())
         for number in numbers:
-            found = self._rows.strangers(self._steps[number], rows)
+            found = self._rows.meets(self._steps[number], rows)
             if found is None:
                 return False
-            strangers |= found
+            for whole, part in zip(met, found, strict=True):
+                whole.update(part)
             made.update(map(id, self._steps[number].roots))
-        return made.isdisjoint(strangers)
+        return made.isdisjoint(met.strangers) and met.parts.isdisjoint(met.read)
 
     def _all_before(self, numbers):
         """All that some steps need."""

@@ -1,7 +1,7 @@
 """Nests: passes over the same rows that take turns block by block, so that what one hands to the next stays in cache.
 
-What only the passes themselves read is never written to memory that lasts: each chunk has a frame, in which it keeps one
-block of that, for as long as it is needed.
+What only the passes themselves read is never written to memory that lasts: a chunk that runs has a frame to itself, in which it
+keeps one block of that, for as long as it is needed. There are as many frames as threads, and a frame stays in its core's cache.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ class Nest:
     block    how many rows a pass takes before the next one has its turn
     local    the results that nothing else reads, each with its place in the frame
     frame    the bytes of a frame
+    frames   how many there are, once that is known
     """
 
     steps: list
@@ -34,6 +35,7 @@ class Nest:
     block: int = 0
     local: dict = field(default_factory=dict)
     frame: int = 0
+    frames: int = 0
 
     @property
     def blocks(self):

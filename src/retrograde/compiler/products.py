@@ -65,15 +65,15 @@ def rows_launches(step, product, nest, home, lasts, panels):
     unit = unit_of(("rows", repr(specs)), lambda module, name: write_rows(module, name, specs), is_final=True)
     a, c = _rows_of(nest, product.a, block * problem.a[0]), _rows_of(nest, (node, 0), block * problem.c[0])
     size = _aligned(max(plan.workspace_bytes for plan in plans))
-    numbers = (*a, *c, size, nest.chunk_blocks, nest.blocks - 1, len(descriptors[0]))
-    slots = (home(product.a[0]), panels[product.matrix], home(node), Scratch(nest.chunks * size))
+    numbers = (*a, *c, size, nest.blocks - 1, len(descriptors[0]))
+    slots = (home(product.a[0]), panels[product.matrix], home(node), Scratch(nest.frames * size))
     words = (*numbers, *descriptors[0], *descriptors[1])
     return [*before, Launch(step, unit, unit.name, slots, words, nest.chunks, lasts, problem.flops * _FLOP_SECONDS)]
 
 
 def _rows_of(nest, operand, move):
     """Of an operand whose blocks are `move` elements apart: where it starts, in elements, and how far it moves with each block,
-    in elements, and with each chunk, in bytes; in a frame these differ.
+    in elements, and with each frame, in bytes.
     """
     buffer, start = operand
     if isinstance(buffer, Symbol) and buffer in nest.local:

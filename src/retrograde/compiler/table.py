@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .codegen.parallel import NEST_HEAD
+
 #: The first two places of every table of pointers: the record of the threads that share parallel regions, and an int64 that a
 #: kernel sets to 1 where a check fails.
 POOL, FLAG = "pool", "flag"
@@ -61,9 +63,10 @@ def _call(launch, slot, words):
         return launch.entry, launch.put(slot, words)
     calls = [_call(one, slot, words) for one in launch.passes]
     nest = launch.step.nest
-    numbers = [nest.blocks, nest.chunk_blocks, len(calls), *[word for _, at in calls for word in (0, at)]]
-    functions = [(3 + 2 * i, function) for i, (function, _) in enumerate(calls)]
-    return "retrograde_nest", words.add(numbers, range(4, len(numbers), 2), functions)
+    pairs = [word for _, at in calls for word in (0, at)]
+    numbers = [nest.blocks, nest.chunk_blocks, (1 << nest.frames) - 1, 0, len(calls), *pairs]
+    functions = [(NEST_HEAD + 2 * i, function) for i, (function, _) in enumerate(calls)]
+    return "retrograde_nest", words.add(numbers, range(NEST_HEAD + 1, len(numbers), 2), functions)
 
 
 def address_of(array):

@@ -137,7 +137,7 @@ class LoopPlan:
 
     @property
     def local(self):
-        """The buffers of which each chunk of the nest has one block of its own."""
+        """The buffers of which each frame of the nest has one block."""
         return [buffer for buffer in self.buffers if self.rows is not None and id(buffer) in self.rows.local]
 
     def _width(self):
@@ -162,13 +162,12 @@ class LoopPlan:
 class Rows:
     """What a pass of a nest is told: it goes over `count` rows, of which a chunk is one `block`.
 
-    `local` has, by the identity of a buffer of which there is only a block for each `chunk_blocks` of these, the bytes of one
-    and its place in the frame of `frame` bytes that belongs to so many blocks.
+    `local` has, by the identity of a buffer of which there is only one block in each frame of `frame` bytes, the bytes of a block
+    and its place there.
     """
 
     count: int
     block: int
-    chunk_blocks: int
     frame: int
     local: dict
 
@@ -222,7 +221,6 @@ def _numbers(plan):
     if plan.tape is not None:
         yield "tape_bytes", plan.tape.nbytes
     if plan.local:
-        yield "chunk_blocks", plan.rows.chunk_blocks
         yield "frame", plan.rows.frame
         for i, buffer in enumerate(plan.local):
             yield from zip((("block", i), ("place", i)), plan.rows.local[id(buffer)], strict=True)

@@ -10,6 +10,7 @@ from .builder import Builder
 from .loop_folds import Folds, write_finish
 from .loop_rounds import Rounds
 from .loop_values import Values
+from .parallel import FRAME_BIT
 from .tapes import Tapes
 from .vecmath.elements import dtype_of
 
@@ -30,8 +31,10 @@ class _Entry:
 
     def __init__(self, module, name, plan):
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _INDEX]), name)
-        table, self._slots, self.chunk = self.function.args
+        table, self._slots, named = self.function.args
         self.ir = ir.IRBuilder(self.function.append_basic_block("entry"))
+        #: Which chunk it is, and in a nest whose frame is the chunk's own.
+        self.chunk, self._frame = self.ir.and_(named, _INDEX((1 << FRAME_BIT) - 1)), self.ir.lshr(named, _INDEX(FRAME_BIT))
         self.pointers = {}
         for place, buffer in enumerate(plan.buffers):
             where = self.ir.gep(table, [self._word(place)], source_etype=_POINTER)
@@ -43,7 +46,7 @@ class _Entry:
 
     def _turn_to_blocks(self, local):
         """Let pointers to frames be such that the block of this chunk begins at its place in its frame."""
-        frame = self.ir.mul(self.ir.sdiv(self.chunk, self.numbers["chunk_blocks"]), self.numbers["frame"])
+        frame = self.ir.mul(self._frame, self.numbers["frame"])
         for i, buffer in enumerate(local):
             before = self.ir.sub(self.numbers["place", i], self.ir.mul(self.chunk, self.numbers["block", i]))
             pointer = self.pointers[id(buffer)]

@@ -91,33 +91,55 @@ out:
 }
 """
 
-#: Running a chunk of a nest. Its slots are how many blocks there are, how many a chunk takes, how many passes there are, and
-#: for each pass its function and its slots.
-NEST = """
-define void @retrograde_nest(ptr %table, ptr %slots, i64 %chunk) {
+#: Running a chunk of a nest: it takes a free frame, one bit of a word, and tells its passes with each block, in bits from
+#: FRAME_BIT on, which. Its slots are how many blocks there are, how many a chunk takes, the bits of all frames and of those that
+#: are taken, how many passes there are, and for each pass its function and its slots.
+FRAME_BIT, NEST_HEAD = 40, 5
+NEST = f"""
+declare i64 @llvm.cttz.i64(i64, i1)
+
+define void @retrograde_nest(ptr %table, ptr %slots, i64 %chunk) {{
 entry:
   %size.place = getelementptr i64, ptr %slots, i64 1
-  %count.place = getelementptr i64, ptr %slots, i64 2
+  %frames.place = getelementptr i64, ptr %slots, i64 2
+  %taken.place = getelementptr i64, ptr %slots, i64 3
+  %count.place = getelementptr i64, ptr %slots, i64 4
   %blocks = load i64, ptr %slots, align 8
   %size = load i64, ptr %size.place, align 8
+  %frames = load i64, ptr %frames.place, align 8
   %count = load i64, ptr %count.place, align 8
   %first = mul i64 %chunk, %size
   %last.whole = add i64 %first, %size
   %is.whole = icmp ult i64 %last.whole, %blocks
   %last = select i1 %is.whole, i64 %last.whole, i64 %blocks
-  br label %block
+  br label %look
+look:
+  %taken = load atomic i64, ptr %taken.place monotonic, align 8
+  %others = xor i64 %taken, -1
+  %free = and i64 %others, %frames
+  %none = icmp eq i64 %free, 0
+  br i1 %none, label %look, label %try
+try:
+  %frame = call i64 @llvm.cttz.i64(i64 %free, i1 true)
+  %bit = shl i64 1, %frame
+  %more.taken = or i64 %taken, %bit
+  %pair = cmpxchg ptr %taken.place, i64 %taken, i64 %more.taken acq_rel monotonic
+  %won = extractvalue {{ i64, i1 }} %pair, 1
+  %high = shl i64 %frame, {FRAME_BIT}
+  br i1 %won, label %block, label %look
 block:
-  %b = phi i64 [ %first, %entry ], [ %b.next, %block.end ]
+  %b = phi i64 [ %first, %try ], [ %b.next, %block.end ]
+  %named = or i64 %b, %high
   br label %pass
 pass:
   %k = phi i64 [ 0, %block ], [ %k.next, %pass ]
   %twice = shl i64 %k, 1
-  %at = add i64 %twice, 3
+  %at = add i64 %twice, {NEST_HEAD}
   %function.place = getelementptr i64, ptr %slots, i64 %at
   %slots.place = getelementptr i64, ptr %function.place, i64 1
   %function = load ptr, ptr %function.place, align 8
   %own = load ptr, ptr %slots.place, align 8
-  call void %function(ptr %table, ptr %own, i64 %b)
+  call void %function(ptr %table, ptr %own, i64 %named)
   %k.next = add i64 %k, 1
   %more = icmp ult i64 %k.next, %count
   br i1 %more, label %pass, label %block.end
@@ -126,8 +148,10 @@ block.end:
   %again = icmp ult i64 %b.next, %last
   br i1 %again, label %block, label %out
 out:
+  %rest = xor i64 %bit, -1
+  %before = atomicrmw and ptr %taken.place, i64 %rest acq_rel, align 8
   ret void
-}
+}}
 """
 
 #: The pool where workers share: @@names@@ are filled in by `pool_text`.

@@ -5,13 +5,14 @@ The places are of A, B, C and the workspace; the numbers tell where each of the 
 
 from llvmlite import ir
 
+from ..parallel import FRAME_BIT
 from .emit import I64, POINTER, number
 from .kernel import generate
 
 _BYTE = ir.IntType(8)
 #: The numbers of a product of rows before its two descriptors: of A and of C where it starts, in elements, and how far it moves
-#: with each block, in elements, and with each chunk of `chunk_blocks` blocks, in bytes; and bytes of a chunk's workspace.
-_ROWS = ("a_start", "a_block", "a_chunk", "c_start", "c_block", "c_chunk", "room", "chunk_blocks", "last_block", "descriptor")
+#: with each block, in elements, and with each frame, in bytes; and the bytes of a workspace, of which each frame has one.
+_ROWS = ("a_start", "a_block", "a_frame", "c_start", "c_block", "c_frame", "room", "last_block", "descriptor")
 
 
 def write_product(module, name, spec):
@@ -30,16 +31,16 @@ def write_rows(module, name, specs):
     entry = _Entry(module, name)
     builder, item = entry.b, specs[0].item
     numbers = {label: entry.word(4 + i) for i, label in enumerate(_ROWS)}
-    chunk = builder.sdiv(entry.chunk, numbers["chunk_blocks"])
+    block, frame = builder.and_(entry.chunk, I64((1 << FRAME_BIT) - 1)), builder.lshr(entry.chunk, I64(FRAME_BIT))
 
     def rows(place, label):
-        first = builder.add(numbers[f"{label}_start"], builder.mul(entry.chunk, numbers[f"{label}_block"]))
-        return builder.gep(entry.moved(place, first, item), [builder.mul(chunk, numbers[f"{label}_chunk"])], source_etype=_BYTE)
+        first = builder.add(numbers[f"{label}_start"], builder.mul(block, numbers[f"{label}_block"]))
+        return builder.gep(entry.moved(place, first, item), [builder.mul(frame, numbers[f"{label}_frame"])], source_etype=_BYTE)
 
-    room = entry.moved(3, builder.mul(chunk, numbers["room"]), _BYTE)
+    room = entry.moved(3, builder.mul(frame, numbers["room"]), _BYTE)
     operands = [rows(0, "a"), entry.moved(1, I64(0), item), rows(2, "c"), ir.Constant(POINTER, None), room]
     whole, last = entry.at(4 + len(_ROWS)), entry.at(builder.add(numbers["descriptor"], I64(4 + len(_ROWS))))
-    is_last = builder.icmp_signed("==", entry.chunk, numbers["last_block"])
+    is_last = builder.icmp_signed("==", block, numbers["last_block"])
     if len(products) == 1:
         builder.call(products[specs[0]], [I64(0), builder.select(is_last, last, whole), *operands])
     else:
