@@ -16,8 +16,8 @@ from .case import Compilation, Counts, Curve, Durations, Figures, FirstCall, Lau
 from .process import HOST, ROOT, AbsentRivalError, Worker
 
 BLOCK_SECONDS = 0.2
-# Threads of a numeric library spin for a while after their last work.
-PAUSE_SECONDS = 0.05
+# Threads of a numeric library spin for a while after their last work: OpenMP's by default for 0.2 seconds.
+PAUSE_SECONDS = 0.3
 # A prompt takes minutes; more seeds than this tell little more.
 LONGEST_SECONDS, MOST_SEEDS = 3600, 3
 # Where the libraries keep compiled code: a folder of its own for each, under one that is new.
@@ -73,11 +73,16 @@ def _timed(case, settings):
     with ExitStack() as stack:
         workers = _ready(stack, result, settings)
         counts = {rival: _count(worker) for rival, worker in workers.items()}
-        for _ in range(settings.rounds):
-            for rival, worker in workers.items():
+        for number in range(settings.rounds):
+            for rival in _rotated(list(workers), number):  # so that nobody is always the one after a certain other
                 time.sleep(PAUSE_SECONDS)
-                result.add(rival, worker.ask("seconds", counts[rival]))
+                result.add(rival, workers[rival].ask("seconds", counts[rival]))
     return result
+
+
+def _rotated(names, number):
+    number %= len(names) or 1
+    return names[number:] + names[:number]
 
 
 def _ready(stack, result, settings):
