@@ -31,7 +31,8 @@ def overall(results, goals):
     """How fast we are beside the rivals that `goals` name: geometric means over all cases of times in which both take part."""
     lines = []
     for name, goal in goals.items():
-        found = [ratio(r, name) for r in results if isinstance(r.case, Timed) and name in r.samples]
+        judged = [r for r in results if isinstance(r.case, Timed) and not goals.keys().isdisjoint(r.case.goals)]
+        found = [ratio(r, name) for r in judged if name in r.samples]
         found = [x for x in found if x is not None]
         if found:
             mean = geometric_mean(found)
