@@ -52,21 +52,21 @@ def _launch(step, product, plan, matrix, home, lasts):
 
 def rows_launches(step, product, nest, home, lasts, panels):
     """The launches of a product that is a pass of a nest: one that computes a block of rows, and before it, unless `panels` has
-    this matrix already, one that packs it.
+    this matrix already as this product reads it, one that packs it.
     """
     problem, node = product.problem, step.roots[0]
     block = nest.block * (problem.m // nest.rows)
     packing, plans = choose_panels(host(), problem, (block, problem.m - (nest.blocks - 1) * block))
-    before = []
-    if product.matrix not in panels:
-        panels[product.matrix] = Scratch(packing.panel_bytes)
-        before.append(_packed(step, packing, home, product.b, panels[product.matrix]))
+    before, matrix = [], (product.matrix, repr(packing.spec), packing.numbers["k_block"])
+    if matrix not in panels:
+        panels[matrix] = Scratch(packing.panel_bytes)
+        before.append(_packed(step, packing, home, product.b, panels[matrix]))
     specs, descriptors = [plan.spec for plan in plans], [plan.descriptor() for plan in plans]
     unit = unit_of(("rows", repr(specs)), lambda module, name: write_rows(module, name, specs), is_final=True)
     a, c = _rows_of(nest, product.a, block * problem.a[0]), _rows_of(nest, (node, 0), block * problem.c[0])
     size = _aligned(max(plan.workspace_bytes for plan in plans))
     numbers = (*a, *c, size, nest.blocks - 1, len(descriptors[0]))
-    slots = (home(product.a[0]), panels[product.matrix], home(node), Scratch(nest.frames * size))
+    slots = (home(product.a[0]), panels[matrix], home(node), Scratch(nest.frames * size))
     words = (*numbers, *descriptors[0], *descriptors[1])
     return [*before, Launch(step, unit, unit.name, slots, words, nest.chunks, lasts, problem.flops * _FLOP_SECONDS)]
 
