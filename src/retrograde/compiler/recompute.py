@@ -5,8 +5,9 @@ where the work that is done twice takes less time than to write the result and t
 """
 
 from ..core import registry
-from ..core.symbol import Symbol, replaced
-from .fuse import PASSES, Schedule, ordered
+from ..core.symbol import Symbol, ordered, replaced, symbols_in
+from .fuse import PASSES, Schedule
+from .infer import called
 from .kinds import AFTER
 from .plan import lifetimes, numbered
 
@@ -22,11 +23,16 @@ _MOST = 6
 
 def recomputed(outputs):
     """The graph of `outputs` with what is worth it computed again where it is used late."""
-    draft = Schedule(outputs)
-    candidates = [node for node in draft.stored if draft.facts.kind(node) == "elementwise" and node.size >= _LEAST]
-    if sum(node.size * node.dtype.itemsize for node in candidates) < _LARGE:
+    large = {node for node in ordered(outputs) if node.shape is not None and node.size >= _LEAST}
+    if _bytes(large) < _LARGE:  # most graphs, which need no draft of a plan to tell
         return outputs
-    return _Rewriting(draft, outputs).outputs(candidates)
+    draft = Schedule(outputs)
+    candidates = [node for node in draft.stored if node in large and draft.facts.kind(node) == "elementwise"]
+    return outputs if _bytes(candidates) < _LARGE else _Rewriting(draft, outputs).outputs(candidates)
+
+
+def _bytes(nodes):
+    return sum([node.nbytes for node in nodes])
 
 
 class _Rewriting:
@@ -110,8 +116,7 @@ class _Rewriting:
         for node in ordered(self._outputs):
             here = copies.get(node)
             args = replaced(node.args, lambda a, here=here: self._shown(a, here, made) if here else made[a])
-            is_same = all(a is b for a, b in zip(_flat(args), _flat(node.args), strict=True))
-            made[node] = node if is_same else Symbol(node.op, args, node.shape, node.dtype)
+            made[node] = node if symbols_in(args) == node.inputs else Symbol(node.op, args, node.shape, node.dtype)
         return [made[o] if isinstance(o, Symbol) else o for o in self._outputs]
 
     def _shown(self, argument, here, made):
@@ -131,13 +136,4 @@ class _Rewriting:
 
 def _first(node):
     """The first element of a node, as a number."""
-    one = Symbol(registry.get("shrink"), (node, [(0, 1)] * node.ndim), (1,) * node.ndim, node.dtype)
-    return Symbol(registry.get("reshape"), (one, ()), (), node.dtype)
-
-
-def _flat(args):
-    for a in args:
-        if isinstance(a, (tuple, list)):
-            yield from _flat(a)
-        else:
-            yield a
+    return called("reshape", called("shrink", node, [(0, 1)] * node.ndim), ())
