@@ -3,8 +3,6 @@
 import os
 import time
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from uuid import uuid4
 
 # A part older than this was left by a process that died.
 _ABANDONED = 3600
@@ -12,34 +10,35 @@ _ABANDONED = 3600
 
 @contextmanager
 def replacing(path):
-    """The path of a new file beside `path`, which takes its place on leaving; on an error it is deleted instead.
+    """The path of a new file beside `path`, which takes its place on leaving; on an error it is deleted instead. It is text, or a
+    Path, as `path` is.
 
     Whoever reads `path` sees the old file or the whole new one. After a power failure it may be damaged.
     """
-    path = Path(path)
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    folder, name = os.path.split(path)
+    part = os.path.join(folder, f".{name}.{os.urandom(16).hex()}.part")
     try:
-        yield part
-        part.replace(path)
+        yield path.__class__(part)
+        os.replace(part, path)
     except BaseException:
-        part.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(part)
         raise
 
 
 @contextmanager
 def writing(path):
     """As `replacing`, and the new file is on the disk before it takes its place: for what cannot be made again."""
-    path = Path(path)
     _sweep(path)
     with replacing(path) as part:
         yield part
         _flush(part)
-    _flush_folder(path.parent)
+    _flush_folder(os.path.dirname(path) or os.curdir)
 
 
 def _flush(path):
     """Wait until the contents of `path` are on the disk."""
-    with path.open("rb+") as file:
+    with open(path, "rb+") as file:
         os.fsync(file.fileno())
 
 
@@ -55,7 +54,10 @@ def _flush_folder(folder):
 
 def _sweep(path):
     """Delete what earlier processes left when they died while they wrote `path`."""
-    for part in path.parent.glob(f".{path.name}.*.part"):
-        with suppress(OSError):
-            if time.time() - part.stat().st_mtime > _ABANDONED:
-                part.unlink()
+    folder, name = os.path.split(path)
+    with suppress(OSError), os.scandir(folder or os.curdir) as entries:
+        for entry in entries:
+            if entry.name.startswith(f".{name}.") and entry.name.endswith(".part"):
+                with suppress(OSError):
+                    if time.time() - entry.stat().st_mtime > _ABANDONED:
+                        os.unlink(entry)

@@ -12,6 +12,8 @@ import sys
 import time
 from contextlib import suppress
 
+from ..atomic import replacing
+
 #: The variable that names another folder; empty, it switches the cache off.
 VARIABLE = "RETROGRADE_CACHE_DIR"
 _MAGIC, _CHECKSUM = b"retrograde code 2\n", 32
@@ -40,7 +42,9 @@ class Cache:
         if not self._usable():
             return
         with suppress(OSError):
-            _write(os.path.join(self._folder, name), _MAGIC + _checksum(name, code) + code)
+            path = os.path.join(self._folder, name)
+            with replacing(path) as part, os.fdopen(_created(part), "wb") as file:
+                file.write(_MAGIC + _checksum(name, code) + code)
             if self._writes % 256 == 0:
                 self._prune()
             self._writes += 1
@@ -66,19 +70,6 @@ class Cache:
                 total -= size
                 if total <= self._limit * 3 // 4:
                     break
-
-
-def _write(path, data):
-    """Write a file beside `path`, which takes its place when it is whole."""
-    folder, name = os.path.split(path)
-    part = os.path.join(folder, f".{name}.{os.urandom(16).hex()}.part")
-    try:
-        with os.fdopen(_created(part), "wb") as file:
-            file.write(data)
-        os.replace(part, path)
-    except BaseException:
-        _remove(part)
-        raise
 
 
 def _created(path):

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from ..core.symbol import Symbol, ordered
 from . import attending, sliding
 from .kinds import AFTER, CHEAP_OPS, Facts
-from .pieces import FEW
+from .pieces import MOST_IN_LOOPS
 from .recorder import PICK
 from .repetition import Loop
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
 #: What has so many times fewer numbers than what it is for is computed far less often.
-_FEW = 8
+_FAR_FEWER = 8
 
 #: The kinds of node that are a pass by themselves.
 PASSES = ("matmul", "sliding", "attention", "scatter", "running", "call")
@@ -59,7 +59,7 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind in ("leaf", "reduction", *PASSES) or (kind == "pieces" and len(self.facts.pieces(node)[0]) > FEW):
+            if kind in ("leaf", "reduction", *PASSES) or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
                 found.add(node)
             if kind in ("call", "scatter", "running"):
                 found.update(node.inputs)
@@ -208,7 +208,7 @@ class Schedule:
 
     def weight(self, node, whole, dear):
         """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
-        if self.facts.kind(node) != "elementwise" or node.op.name == AFTER or node.size * _FEW <= whole.size:
+        if self.facts.kind(node) != "elementwise" or node.op.name == AFTER or node.size * _FAR_FEWER <= whole.size:
             return 0
         return 1 if node.op.name in CHEAP_OPS else dear
 

@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from .expression import Load
-from .nests import BYTES, Nest
+from .nests import Nest
 
 #: Passes over fewer numbers than this find everything in cache as it is.
 _LEAST = 32768
@@ -109,7 +109,7 @@ def _is_tall(problem):
     """Whether a product is of many rows by a matrix that they share, and which is small beside them."""
     rows, matrix = problem.m * (problem.k + problem.n), problem.k * problem.n
     is_plain = not problem.batch and problem.c == (problem.n, 1)
-    is_small = matrix <= _MATRIX_SHARE * rows and matrix * BYTES[problem.dtype] <= _MATRIX_BYTES
+    is_small = matrix <= _MATRIX_SHARE * rows and problem.matrix_bytes <= _MATRIX_BYTES
     return is_plain and is_small and rows >= _LEAST
 
 

@@ -16,8 +16,6 @@ _MOST_CHUNKS = 32
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 _FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
 _SMALL_MATRICES = 256 * 1024
-#: Bytes of a number that products are made of.
-BYTES = {"float32": 4, "float64": 8}
 
 
 @dataclass(eq=False)
@@ -85,7 +83,7 @@ def _product_block(products, rows, row_bytes):
     matrix for some tiles.
     """
     matrices = {product.matrix: product.problem for product in products}.values()
-    nbytes = sum([problem.k * problem.n * BYTES[problem.dtype] for problem in matrices])
+    nbytes = sum([problem.matrix_bytes for problem in matrices])
     fewest = _FEWEST_ROWS if nbytes <= _SMALL_MATRICES else _FEW_ROWS
     height = min([problem.m for problem in matrices]) // rows
     return min(max(_power(_PRODUCT_BYTES // row_bytes), _power(fewest // height)), _power(_MOST_ROWS // height))

@@ -8,7 +8,7 @@ from ..core.symbol import Symbol
 from .views import index_map
 
 #: A result of more pieces is cheaper to lay together in memory than to compute where it is needed.
-FEW = 4
+MOST_IN_LOOPS = 4
 #: A result of more pieces is copied together by NumPy.
 _MOST = 32
 
@@ -85,7 +85,7 @@ def _concatenated(node):
     parts, axis = node.args
     if axis is None or not all(hasattr(part, "shape") for part in parts):
         return None
-    if len(parts) > (_MOST if len({part.shape for part in parts}) == 1 else FEW):
+    if len(parts) > (_MOST if len({part.shape for part in parts}) == 1 else MOST_IN_LOOPS):
         return None
     axis, at, found = axis % node.ndim, 0, []
     for part in parts:

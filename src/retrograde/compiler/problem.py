@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from math import prod
 
+import numpy as np
+
 from ..dtypes import name_of
 
 
@@ -48,6 +50,11 @@ class Problem:
     def batch_size(self):
         """How many products there are."""
         return prod([dimension[0] for dimension in self.batch])
+
+    @property
+    def matrix_bytes(self):
+        """Bytes of one matrix B."""
+        return self.k * self.n * np.dtype(self.dtype).itemsize
 
     @property
     def flops(self):

@@ -31,7 +31,7 @@ def save(weights, path, metadata=None):
     safetensors = optional("safetensors.numpy", "io")
     state = weights.state_dict() if hasattr(weights, "state_dict") else weights
     arrays = {_named(name): _storable(name, value) for name, value in state.items()}
-    with writing(path) as part:
+    with writing(Path(path)) as part:
         safetensors.save_file(arrays, part, metadata=metadata)
 
 

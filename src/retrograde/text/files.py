@@ -26,7 +26,7 @@ def save(state, path):
     {'prompt': 'Be brief.', 'step': 3}
     """
     content = json.dumps({"format": FORMAT, "state": _encoded(state)}, indent=1, ensure_ascii=False, allow_nan=False)
-    with writing(path) as part:
+    with writing(Path(path)) as part:
         part.write_text(content + "\n", encoding="utf-8")
 
 
