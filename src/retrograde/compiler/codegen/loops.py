@@ -7,10 +7,10 @@ pointers, then its run-time numbers.
 from llvmlite import ir
 
 from .builder import Builder
+from .entry import Entry
 from .loop_folds import Folds, write_finish
 from .loop_rounds import Rounds
 from .loop_values import Values
-from .parallel import FRAME_BIT
 from .tapes import Tapes
 from .vecmath.elements import dtype_of
 
@@ -26,34 +26,25 @@ def write_loops(module, name, plan):
         write_finish(_Entry(module, f"{name}_finish", plan), plan)
 
 
-class _Entry:
+class _Entry(Entry):
     """The function of a kernel with what it is handed, loaded at its start."""
 
     def __init__(self, module, name, plan):
-        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _INDEX]), name)
-        table, self._slots, named = self.function.args
-        self.ir = ir.IRBuilder(self.function.append_basic_block("entry"))
-        #: Which chunk it is, and in a nest whose frame is the chunk's own.
-        self.chunk, self._frame = self.ir.and_(named, _INDEX((1 << FRAME_BIT) - 1)), self.ir.lshr(named, _INDEX(FRAME_BIT))
-        self.pointers = {}
-        for place, buffer in enumerate(plan.buffers):
-            where = self.ir.gep(table, [self._word(place)], source_etype=_POINTER)
-            self.pointers[id(buffer)] = self.ir.load(where, typ=_POINTER)
+        super().__init__(module, name)
+        self.ir = self.builder
+        self.pointers = {id(buffer): self.pointer(place) for place, buffer in enumerate(plan.buffers)}
         #: The run-time numbers by name.
-        self.numbers = {name: self._word(len(plan.buffers) + i) for i, name in enumerate(plan.numbers)}
+        self.numbers = {name: self.word(len(plan.buffers) + i) for i, name in enumerate(plan.numbers)}
         if plan.local:
             self._turn_to_blocks(plan.local)
 
     def _turn_to_blocks(self, local):
         """Let pointers to frames be such that the block of this chunk begins at its place in its frame."""
-        frame = self.ir.mul(self._frame, self.numbers["frame"])
+        frame = self.ir.mul(self.frame, self.numbers["frame"])
         for i, buffer in enumerate(local):
             before = self.ir.sub(self.numbers["place", i], self.ir.mul(self.chunk, self.numbers["block", i]))
             pointer = self.pointers[id(buffer)]
             self.pointers[id(buffer)] = self.ir.gep(pointer, [self.ir.add(frame, before)], source_etype=ir.IntType(8))
-
-    def _word(self, place):
-        return self.ir.load(self.ir.gep(self._slots, [_INDEX(place)], source_etype=_INDEX), typ=_INDEX)
 
 
 class _Writer(Values, Rounds, Folds):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from .entry import Entry
 from .matmul import emit
-from .matmul.emit import I64, POINTER
+from .matmul.emit import I64
 from .vecmath.elements import ELEMENTS
 
 #: A chunk joins at least this many numbers.
@@ -62,12 +63,10 @@ def write_running(module, name, plan):
 class _Writer:
     def __init__(self, module, name, plan):
         self.plan, self.item = plan, ELEMENTS[plan.dtype]
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]), name)
-        table, slots, self.chunk = function.args
-        self.ir = ir.IRBuilder(function.append_basic_block("entry"))
-        word = lambda place: self.ir.load(emit.address(self.ir, slots, place, I64), typ=I64)
-        self.x, self.out = (self.ir.load(emit.address(self.ir, table, word(i), POINTER), typ=POINTER) for i in range(2))
-        self.outer, self.count, self.width, self.outer_step, self.width_step = (word(2 + i) for i in range(5))
+        entry = Entry(module, name)
+        self.ir, self.chunk = entry.builder, entry.chunk
+        self.x, self.out = (entry.pointer(i) for i in range(2))
+        self.outer, self.count, self.width, self.outer_step, self.width_step = (entry.word(2 + i) for i in range(5))
 
     def write(self):
         """The whole function."""

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from .entry import Entry
 from .matmul import emit
-from .matmul.emit import I64, POINTER
+from .matmul.emit import I64
 from .vecmath.elements import ELEMENTS
 
 #: A chunk adds at least this many numbers.
@@ -56,15 +57,11 @@ class _Writer:
     def __init__(self, module, name, plan):
         self.item, self.index_item = ELEMENTS[plan.dtype], ELEMENTS[plan.index_dtype]
         self.lanes = plan.lanes
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]), name)
-        table, slots, chunk = function.args
-        self.ir = ir.IRBuilder(function.append_basic_block("entry"))
-        word = lambda place: self.ir.load(emit.address(self.ir, slots, place, I64), typ=I64)
-        self.x, self.positions, self.out, self.flag = (
-            self.ir.load(emit.address(self.ir, table, word(i), POINTER), typ=POINTER) for i in range(4)
-        )
-        self.outer, self.count, self.size, self.width, step = (word(4 + i) for i in range(5))
-        self.first = self.ir.mul(chunk, step)
+        entry = Entry(module, name)
+        self.ir = entry.builder
+        self.x, self.positions, self.out, self.flag = (entry.pointer(i) for i in range(4))
+        self.outer, self.count, self.size, self.width, step = (entry.word(4 + i) for i in range(5))
+        self.first = self.ir.mul(entry.chunk, step)
         self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.width)
 
     def write(self):

@@ -38,6 +38,23 @@ ITEM_BYTES = {"float32": 4, "float64": 8}
 SCALAR_TYPES = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
 
+class InVectors:
+    """What is computed on vectors of so many `lanes`, of numbers of one dtype."""
+
+    dtype: str
+    lanes: int
+
+    @property
+    def item(self):
+        """The LLVM type of one number."""
+        return SCALAR_TYPES[self.dtype]
+
+    @property
+    def vector(self):
+        """The LLVM type of one vector."""
+        return ir.VectorType(self.item, self.lanes)
+
+
 @cache
 def host():
     """The processor that this process runs on."""

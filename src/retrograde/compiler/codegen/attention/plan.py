@@ -6,7 +6,7 @@ from math import ceil
 from llvmlite import ir
 
 from ..convolution.layout import odd_lines
-from ..target import ITEM_BYTES, SCALAR_TYPES
+from ..target import ITEM_BYTES, InVectors
 
 #: Queries that the forward pass takes at a time, and those that the backward pass does: the tiles of these stay in cache.
 _QUERIES, _ROWS = 64, 64
@@ -35,7 +35,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Attending:
+class Attending(InVectors):
     """Attention over arrays that lie in memory in any way.
 
     rows, vectors   the tile in registers
@@ -56,16 +56,6 @@ class Attending:
     has_booleans: bool
     is_causal: bool
     scale: float
-
-    @property
-    def item(self):
-        """The LLVM type of one number."""
-        return SCALAR_TYPES[self.dtype]
-
-    @property
-    def vector(self):
-        """The LLVM type of a vector."""
-        return ir.VectorType(self.item, self.lanes)
 
     @property
     def mask_item(self):

@@ -1,33 +1,23 @@
-"""Entries: functions that the runner calls, with their pointers and numbers by name; and rows of numbers that they move."""
+"""Entries with their pointers and numbers by name, and rows of numbers that they move."""
 
 from llvmlite import ir
 
+from .. import entry
 from ..matmul import emit
-from ..matmul.emit import I64, POINTER, address
+from ..matmul.emit import I64, address
 
 #: Rows of more pieces than this are moved in a loop.
 _UNROLLED = 8
 
 
-class Entry:
-    """An entry under construction, `function(table, slots, chunk)`.
-
-    Its slots are the places of `buffers` in the table, where each of them starts, and `words`.
-    """
+class Entry(entry.Entry):
+    """An entry whose slots are the places of `buffers` in the table, where each of them starts, and `words`, all by name."""
 
     def __init__(self, module, name, buffers, words, items):
-        self.module = module
-        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]), name)
-        table, self._slots, self.chunk = self.function.args
-        self.builder = b = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.pointers = {}
-        for i, label in enumerate(buffers):
-            base = b.load(address(b, table, self._word(i), POINTER), typ=POINTER)
-            self.pointers[label] = address(b, base, self._word(len(buffers) + i), items.get(label, items[None]))
-        self.words = {label: self._word(2 * len(buffers) + i) for i, label in enumerate(words)}
-
-    def _word(self, place):
-        return self.builder.load(address(self.builder, self._slots, place, I64), typ=I64)
+        super().__init__(module, name)
+        starts = [(label, self.pointer(i), self.word(len(buffers) + i)) for i, label in enumerate(buffers)]
+        self.pointers = {label: address(self.builder, base, at, items.get(label, items[None])) for label, base, at in starts}
+        self.words = {label: self.word(2 * len(buffers) + i) for i, label in enumerate(words)}
 
     def share(self, total, parts):
         """First and end of this chunk's part of `total` things that are dealt to `parts` chunks."""

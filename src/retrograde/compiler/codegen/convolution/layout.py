@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from llvmlite import ir
-
-from ..target import ITEM_BYTES, SCALAR_TYPES
+from ..target import ITEM_BYTES, InVectors
 from .shape import Correlation
 
 #: A band has about this many numbers of each channel of the result, so that a few channels of it stay in the first cache.
@@ -17,7 +15,7 @@ _LINE = 64
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(InVectors):
     """A correlation with its bands and tiles; all that its code depends on but the strides of what it reads.
 
     bands     the result is computed in bands of rows, `tall` ones of `band_rows + 1` rows and then others of `band_rows`
@@ -33,16 +31,6 @@ class Layout:
     tall: int
     rows: int
     vectors: int
-
-    @property
-    def item(self):
-        """The LLVM type of one number."""
-        return SCALAR_TYPES[self.dtype]
-
-    @property
-    def vector(self):
-        """The LLVM type of one vector."""
-        return ir.VectorType(self.item, self.lanes)
 
     @property
     def highest(self):

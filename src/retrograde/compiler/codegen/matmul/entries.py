@@ -5,8 +5,8 @@ The places are of A, B, C and the workspace; the numbers tell where each of the 
 
 from llvmlite import ir
 
-from ..parallel import FRAME_BIT
-from .emit import I64, POINTER, number
+from ..entry import Entry
+from .emit import I64, POINTER, address
 from .kernel import generate
 
 _BYTE = ir.IntType(8)
@@ -18,29 +18,29 @@ _ROWS = ("a_start", "a_block", "a_frame", "c_start", "c_block", "c_frame", "room
 def write_product(module, name, spec):
     """The entry of a product cut in chunks; after the starts come the bytes of a chunk's workspace, and the descriptor."""
     product = _product(module, spec, f"{name}_product")
-    entry = _Entry(module, name)
-    room = entry.moved(3, entry.b.mul(entry.chunk, entry.word(7)), _BYTE)
-    a, b, c = [entry.moved(i, entry.word(4 + i), spec.item) for i in range(3)]
-    entry.b.call(product, [entry.chunk, entry.at(8), a, b, c, ir.Constant(POINTER, None), room])
-    entry.b.ret_void()
+    entry = Entry(module, name)
+    room = _moved(entry, 3, entry.builder.mul(entry.chunk, entry.word(7)), _BYTE)
+    a, b, c = [_moved(entry, i, entry.word(4 + i), spec.item) for i in range(3)]
+    entry.builder.call(product, [entry.chunk, entry.at(8), a, b, c, ir.Constant(POINTER, None), room])
+    entry.builder.ret_void()
 
 
 def write_rows(module, name, specs):
     """The entry of a product that computes one block of rows: `specs` are those of a whole block and of the last one."""
     products = {spec: _product(module, spec, f"{name}_product{i}") for i, spec in enumerate(dict.fromkeys(specs))}
-    entry = _Entry(module, name)
-    builder, item = entry.b, specs[0].item
+    entry = Entry(module, name)
+    builder, item = entry.builder, specs[0].item
     numbers = {label: entry.word(4 + i) for i, label in enumerate(_ROWS)}
-    block, frame = builder.and_(entry.chunk, I64((1 << FRAME_BIT) - 1)), builder.lshr(entry.chunk, I64(FRAME_BIT))
 
     def rows(place, label):
-        first = builder.add(numbers[f"{label}_start"], builder.mul(block, numbers[f"{label}_block"]))
-        return builder.gep(entry.moved(place, first, item), [builder.mul(frame, numbers[f"{label}_frame"])], source_etype=_BYTE)
+        first = builder.add(numbers[f"{label}_start"], builder.mul(entry.chunk, numbers[f"{label}_block"]))
+        in_frame = builder.mul(entry.frame, numbers[f"{label}_frame"])
+        return address(builder, _moved(entry, place, first, item), in_frame, _BYTE)
 
-    room = entry.moved(3, builder.mul(frame, numbers["room"]), _BYTE)
-    operands = [rows(0, "a"), entry.moved(1, I64(0), item), rows(2, "c"), ir.Constant(POINTER, None), room]
+    room = _moved(entry, 3, builder.mul(entry.frame, numbers["room"]), _BYTE)
+    operands = [rows(0, "a"), _moved(entry, 1, I64(0), item), rows(2, "c"), ir.Constant(POINTER, None), room]
     whole, last = entry.at(4 + len(_ROWS)), entry.at(builder.add(numbers["descriptor"], I64(4 + len(_ROWS))))
-    is_last = builder.icmp_signed("==", block, numbers["last_block"])
+    is_last = builder.icmp_signed("==", entry.chunk, numbers["last_block"])
     if len(products) == 1:
         builder.call(products[specs[0]], [I64(0), builder.select(is_last, last, whole), *operands])
     else:
@@ -58,23 +58,6 @@ def _product(module, spec, name):
     return product
 
 
-class _Entry:
-    """An entry `void(table, slots, chunk)` under construction."""
-
-    def __init__(self, module, name):
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]), name)
-        self._table, self._slots, self.chunk = function.args
-        self.b = ir.IRBuilder(function.append_basic_block("entry"))
-
-    def at(self, place):
-        """Where a slot is."""
-        return self.b.gep(self._slots, [number(place)], source_etype=I64)
-
-    def word(self, place):
-        """The number in a slot."""
-        return self.b.load(self.at(place), typ=I64)
-
-    def moved(self, place, by, kind):
-        """The memory of the buffer in a slot, from element `by` on."""
-        base = self.b.load(self.b.gep(self._table, [self.word(place)], source_etype=POINTER), typ=POINTER)
-        return self.b.gep(base, [by], source_etype=kind)
+def _moved(entry, place, by, kind):
+    """The memory of the buffer in a slot, from element `by` on."""
+    return address(entry.builder, entry.pointer(place), by, kind)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
-from ..target import SCALAR_TYPES
+from ..target import InVectors
 from . import emit
 
 FIELDS = (
@@ -40,7 +40,7 @@ NO_HOOKS = Hooks()
 
 
 @dataclass(frozen=True)
-class Spec:
+class Spec(InVectors):
     """All that generated code depends on. Everything else is a number in the descriptor."""
 
     kind: str  # "tiles", "dots" or "stream", or "panels", which packs B and no more
@@ -63,16 +63,6 @@ class Spec:
     batch_rank: int
     hooks: Hooks = NO_HOOKS
     constants: tuple = ()
-
-    @property
-    def item(self):
-        """The LLVM type of one number."""
-        return SCALAR_TYPES[self.dtype]
-
-    @property
-    def vector(self):
-        """The LLVM type of one register."""
-        return ir.VectorType(self.item, self.lanes)
 
     @property
     def width(self):

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from llvmlite import ir
 
-from ..target import SCALAR_TYPES
+from ..target import InVectors
 
 TAP = ir.IntType(8)
 
@@ -21,7 +21,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(InVectors):
     """Pooling of images; pairs are (height, width).
 
     is_mean   the mean of a window, or else its greatest element
@@ -43,11 +43,6 @@ class Pool:
     has_values: bool = True
     has_taps: bool = True
     lengths: tuple = ((), ())
-
-    @property
-    def item(self):
-        """The LLVM type of one number."""
-        return SCALAR_TYPES[self.dtype]
 
     @property
     def is_by_pairs(self):
