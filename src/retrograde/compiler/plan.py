@@ -1,5 +1,7 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
+from itertools import groupby
+
 from ..core.symbol import Symbol
 from .kinds import is_checked, scattered
 
@@ -55,26 +57,27 @@ def lifetimes(schedule, kept):
 
 def updates_last(schedule, updates):
     """The steps of a schedule with those that update state after all that may fail, as far as these do not need them: a call
-    that fails then has written nothing.
+    that fails then has written nothing. Nests stay whole.
     """
-    steps = schedule.steps
-    makers = {root: step for step in steps for root in step.roots}
-    risky = [number for number, step in enumerate(steps) if _may_fail(schedule, step)]
+    turns = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
+    makers = {root: turn for turn in turns for step in turn for root in step.roots}
+    reads = {turn: [makers[n] for step in turn for n in schedule.read_by(step) if n in makers] for turn in turns}
+    risky = [number for number, turn in enumerate(turns) if any([_may_fail(schedule, step) for step in turn])]
     if not risky:
-        return steps
-    needed, stack = set(), [steps[number] for number in risky]
+        return schedule.steps
+    needed, stack = set(), [turns[number] for number in risky]
     while stack:
-        step = stack.pop()
-        if step not in needed:
-            needed.add(step)
-            stack.extend(makers[node] for node in schedule.read_by(step) if node in makers)
+        turn = stack.pop()
+        if turn not in needed:
+            needed.add(turn)
+            stack.extend(reads[turn])
     updated, delayed = {node for _, node in updates}, {}
-    before, rest = steps[: risky[-1] + 1], steps[risky[-1] + 1 :]
-    for step in before:
-        is_update = step not in needed and any(root in updated for root in step.roots)
-        if is_update or any(makers.get(node) in delayed for node in schedule.read_by(step)):
-            delayed[step] = True
-    return [*[step for step in before if step not in delayed], *delayed, *rest]
+    before, rest = turns[: risky[-1] + 1], turns[risky[-1] + 1 :]
+    for turn in before:
+        is_update = turn not in needed and any([root in updated for step in turn for root in step.roots])
+        if is_update or any([other in delayed for other in reads[turn] if other is not turn]):
+            delayed[turn] = True
+    return [step for turn in (*[t for t in before if t not in delayed], *delayed, *rest) for step in turn]
 
 
 def _may_fail(schedule, step):

@@ -23,9 +23,9 @@ class Plan:
         known = {*graph.inputs, *graph.state}
         if any([node.op is None and node not in known for node in self.schedule.nodes]):
             raise TraceError(STRAY)
-        self.schedule.steps = updates_last(self.schedule, self.updates)
         self.passes = Passes(self.schedule)
         nested(self.schedule, self.passes, {node for node in lowered if isinstance(node, Symbol)})
+        self.schedule.steps = updates_last(self.schedule, self.updates)
         self.homes = homes(self.schedule, self.updates, lowered)
 
     def layout(self, scratch=(), without=()):
