@@ -56,6 +56,25 @@ def test_a_normalised_layer_is_computed_again_for_the_gradient_of_its_weight_and
     assert again(step).count("multiply") >= DEPTH - 1
 
 
+def test_gelu_is_computed_again_where_its_slope_is_and_all_gradients_are_right():
+    def loss(weights, x):
+        for up, down in weights:
+            x = x + F.gelu(normalised(x, 1.0) @ up) @ down
+            x = x - x.mean(axis=0, keepdims=True)
+        return (x * x).mean()
+
+    rng = np.random.default_rng(1)
+    weights = [[rg.tensor(rng.standard_normal(shape) / 12, "float32") for shape in ((WIDTH, WIDTH), (WIDTH, WIDTH))] for _ in range(DEPTH)]
+    x, step = numbers()[0], rg.jit(rg.value_and_grad(loss))
+    value, found = step(weights, x)
+    wanted_value, wanted = rg.value_and_grad(loss)(weights, x)
+    np.testing.assert_allclose(value.item(), wanted_value.item(), rtol=1e-5)
+    for pair, wanted_pair in zip(found, wanted, strict=True):
+        for a, b in zip(pair, wanted_pair, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), atol=2e-5 * np.abs(b.numpy()).max())
+    assert again(step).count("gelu_erf") >= DEPTH - 1
+
+
 def test_what_is_computed_again_takes_no_memory_meanwhile(monkeypatch):
     step, _ = compiled(rg.tanh)
     with_copies = step.explain().arena_bytes

@@ -19,6 +19,10 @@ RUNNING = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_e
 #: Ops that take the processor about as long as reading a number.
 CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive", "after"])
+#: Ops whose values are found together for little more than one of them takes, by the function that finds both.
+PAIRS = {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu_erf", "gelu_erf_slope")}
+#: For each of these ops (the function, which of the two it is, the other one).
+PARTNERS = {name: (both, i, names[1 - i]) for both, names in PAIRS.items() for i, name in enumerate(names)}
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 

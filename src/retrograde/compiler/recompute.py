@@ -4,11 +4,13 @@ Chen et al., Training deep nets with sublinear memory cost, arXiv 1604.06174, 20
 where the work that is done twice takes less time than to write the result and to read it from memory outside the caches.
 """
 
+from math import prod
+
 from ..core import registry
 from ..core.symbol import Symbol, ordered, replaced, symbols_in
 from .fuse import PASSES, Schedule
 from .infer import called
-from .kinds import AFTER
+from .kinds import AFTER, PARTNERS
 from .plan import lifetimes, numbered
 
 #: Programs that keep fewer bytes find all of them in the cache.
@@ -42,38 +44,48 @@ class _Rewriting:
         self._draft, self._outputs = draft, outputs
         self._facts, self._kept = draft.facts, {o for o in outputs if isinstance(o, Symbol)}
         self._last = {node: last for node, (_, last) in lifetimes(draft, self._kept).items()}
-        self._users = {}
+        self._users, self._partners = {}, {}
         for number, step in numbered(draft):
             for node in draft.read_by(step):
                 self._users.setdefault(node, []).append((number, step))
+            if step.kind == "loop" and prod(step.domain) >= _LEAST:
+                found = [node for node in draft.computed_by(step) if node.op is not None and node.op.name in PARTNERS]
+                self._partners |= {_application(node.op.name, node.args): (number, step) for node in found}
 
     def outputs(self, candidates):
         """The new graph."""
         copies = {}
         for node in candidates:
-            late = self._late_users(node)
+            late, token = self._late_users(node)
             if late:
-                first = _first(self._token(node, late[0]))
-                copy = Symbol(registry.get(AFTER), (self._copied(node), first), node.shape, node.dtype)
+                copy = Symbol(registry.get(AFTER), (self._copied(node), _first(token)), node.shape, node.dtype)
                 for step in late:
                     for root in step.roots:
                         copies.setdefault(root, {})[node] = copy
         return self._rebuilt(copies) if copies else self._outputs
 
     def _late_users(self, node):
-        """The steps, all of them products, that had better read another copy; none if keeping the node is better."""
+        """The steps, all of them products, that had better read another copy, and what this waits for; no steps if keeping the
+        node is better.
+        """
         users = self._users.get(node, [])
         late = [(number, step) for number, step in users if number > users[0][0] + _FAR]
         if not late or node in self._kept or any(step.kind not in PASSES or step.kind == "call" for _, step in late):
-            return []
-        sources, cost = self._sources(node)
-        is_there = all([self._last.get(s, late[0][0]) >= late[-1][0] or s.op is None for s in sources])
-        is_cheap = cost <= _MOST and is_there and sources
-        return [step for _, step in late] if is_cheap and self._token(node, late[0][1]) is not None else []
+            return [], None
+        sources, cost, hosts = self._sources(node)
+        if not sources or cost > _MOST or len(hosts) > 1 or any([number <= users[0][0] + _FAR for number, _ in hosts]):
+            return [], None
+        first, until = [*hosts, late[0]][0], max([number for number, _ in (*hosts, *late)])
+        is_there = all([self._last.get(s, late[0][0]) >= until or s.op is None for s in sources])
+        token = self._token(node, first[1])
+        late = [step for _, step in late]
+        return (late, token) if is_there and token is not None and not (hosts and _is_before(late, token)) else ([], None)
 
     def _sources(self, node):
-        """What is read from memory to compute a node, and the cost of that for each number."""
-        found, cost, stack, seen = set(), 0, [node], set()
+        """What is read from memory to compute a node, the cost of that for each number, and the (number, step) of loops that find
+        its dear parts on their way.
+        """
+        found, hosts, cost, stack, seen = set(), set(), 0, [node], set()
         while stack:
             n = stack.pop()
             if n in seen:
@@ -82,15 +94,23 @@ class _Rewriting:
             if n is not node and self._is_source(n):
                 found.add(self._facts.memory(n.args[0]) if self._facts.kind(n) == "reshaped" else n)
                 continue
-            cost += self._draft.weight(n, node, _MOST + 1)
+            weight = self._draft.weight(n, node, _MOST + 1)
+            host = self._host(n, node) if weight > 1 else None
+            hosts |= {host} if host else set()
+            cost += 1 if host else weight
             stack.extend(n.inputs)
-        return found, cost
+        return found, cost, hosts
+
+    def _host(self, node, whole):
+        """The loop over the numbers of `whole` that finds the value of `node` on its way to another, as (number, step)."""
+        found = self._partners.get(_application(PARTNERS[node.op.name][2], node.args)) if node.op.name in PARTNERS else None
+        return found if found and found[1].domain == whole.shape else None
 
     def _is_source(self, node):
         return node.op is None or node in self._draft.stored or self._facts.kind(node) in ("gather", "reshaped")
 
     def _token(self, node, step):
-        """What else a product reads, and which is made late: the copy waits for it."""
+        """What else a step reads, and which is made late: the copy waits for it."""
         others = [n for n in self._draft.read_by(step) if n is not node and n.op is not None]
         return max(others, key=self._draft.stage, default=None)
 
@@ -132,6 +152,15 @@ class _Rewriting:
         for view in reversed(views):
             found = Symbol(view.op, (found, *view.args[1:]), view.shape, view.dtype)
         return found
+
+
+def _application(name, args):
+    return name, *map(id, args)
+
+
+def _is_before(steps, node):
+    """Whether a node needs a result of one of some steps."""
+    return not {root for step in steps for root in step.roots}.isdisjoint(ordered([node]))
 
 
 def _first(node):

@@ -11,7 +11,7 @@ from ._samples import call, uniform
 from .comparisons import clip, where
 from .exponential import exp
 from .reductions import logsumexp, max, sum
-from .special import ERF, erf
+from .special import ERF
 from .trigonometric import tanh
 
 _ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
@@ -199,11 +199,36 @@ def _times_chance(error_function):
 _GELU_ERF = {name: _times_chance(function) for name, function in ERF.items()}
 
 
-def _gelu_slope(x):
-    return 0.5 + 0.5 * erf(x * _ROOT_HALF) + x * exp(x * x * -0.5) / _ROOT_TWO_PI
+@elementwise(emit=lambda k, x: k.gelu_slope(x), skips={"exported": "the derivative of gelu"})
+def gelu_erf_slope(x, /):
+    r"""The derivative of `gelu_erf`.
+
+    $z = \Phi(x) + x\,\varphi(x)$ with $\varphi(x) = e^{-x^2/2} / \sqrt{2\pi}
+    \;\Rightarrow\; \bar x = \bar z\,(2 - x^2)\,\varphi(x)$
+    """
+    return in_blocks(_GELU_ERF_SLOPE, x)
 
 
-gelu_erf.defvjp(lambda g, x: g * _gelu_slope(x))
+#: Beyond this the normal density is 0.
+_FLAT = 40.0
+
+
+def _slope(error_function):
+    """`gelu_erf_slope` of a block, from the error function of its dtype."""
+
+    def slope_of(x):
+        chance = error_function(x * x.dtype.type(_ROOT_HALF))
+        chance += 1
+        chance *= 0.5
+        x = np.clip(x, -_FLAT, _FLAT)
+        return chance + x * np.exp(x * x * -0.5) * x.dtype.type(1 / _ROOT_TWO_PI)
+
+    return slope_of
+
+
+_GELU_ERF_SLOPE = {name: _slope(function) for name, function in ERF.items()}
+gelu_erf.defvjp(lambda g, x: g * gelu_erf_slope(x))
+gelu_erf_slope.defvjp(lambda g, x: g * ((2 - x * x) * exp(x * x * -0.5) * (1 / _ROOT_TWO_PI)))
 
 
 @elementwise()

@@ -112,11 +112,21 @@ def test_error_is_bounded_where_two_forms_meet(name):
     assert errors.max() <= bound
 
 
-def test_sincos_is_sin_and_cos():
-    x = _all_magnitudes(np.random.default_rng(1), 20_000)
-    sine, cosine = compile_named("sincos", "float32", 8, outputs=2)(x)
-    assert np.array_equal(sine, compile_named("sin", "float32", 8)(x), equal_nan=True)
-    assert np.array_equal(cosine, compile_named("cos", "float32", 8)(x), equal_nan=True)
+@pytest.mark.parametrize(("both", "names"), {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu", "gelu_slope")}.items())
+def test_what_is_found_together_is_what_is_found_alone(both, names):
+    x = np.append(_all_magnitudes(np.random.default_rng(1), 20_000), np.float32([0, -0.0, np.inf, -np.inf, np.nan]))
+    for found, name in zip(compile_named(both, "float32", 8, outputs=2)(x), names, strict=True):
+        assert np.array_equal(found, compile_named(name, "float32", 8)(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_error_of_the_slope_of_gelu_is_small_beside_one(dtype):
+    x = np.append(np.random.default_rng(4).uniform(-15, 15, 200_000), [0, 200, -200, np.inf, -np.inf]).astype(dtype)
+    flat = np.clip(x.astype(wide), -40, 40)
+    exact = special.ndtr(flat.astype(np.float64)) + flat * np.exp(-flat * flat / 2) / np.sqrt(2 * wide(np.pi))
+    found = compile_named("gelu_slope", dtype, LANES[dtype])(x)
+    assert np.abs(found - exact).max() <= 2 * np.finfo(dtype).eps
+    assert np.isnan(compile_named("gelu_slope", dtype, LANES[dtype])(np.full(8, np.nan, dtype))).all()
 
 
 BINARY = {"power": (np.power, 4), "atan2": (np.arctan2, 2), "hypot": (np.hypot, 2), "logaddexp": (np.logaddexp, 4)}

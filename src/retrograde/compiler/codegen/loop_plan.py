@@ -11,7 +11,7 @@ from functools import cached_property
 
 from ...dtypes import name_of
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
-from ..kinds import operation_key
+from ..kinds import PARTNERS, operation_key
 from ..table import FLAG
 from .box import Box
 from .rolling import find_runs, taped
@@ -28,7 +28,6 @@ _LONG = 64
 _TAPE_BYTES = 8
 #: Loops up to this length are compiled for their length.
 _SHORT = 16
-_TURNS = {"sin": "cos", "cos": "sin"}
 #: Factors that the processor or the writer treats in a way of their own.
 _PLAIN_FACTORS = frozenset([0, 0.5, 1, 2, -1, -2, -0.5])
 
@@ -81,13 +80,14 @@ class LoopPlan:
 
     @cached_property
     def partners(self):
-        """For each sine of an angle whose cosine is an entry too, that one's number, and the other way round."""
-        found, angles, inside = {}, {}, [range(run.start, run.stop) for run in self.runs]
+        """For each entry whose partner on the same number is an entry too (see `PAIRS`), that one's number."""
+        found, known, inside = {}, {}, [range(run.start, run.stop) for run in self.runs]
         for i, e in enumerate(self.box.entries):
-            if not isinstance(e, Apply) or e.node.op.name not in _TURNS or any(i in r for r in inside):
+            if not isinstance(e, Apply) or e.node.op.name not in PARTNERS or any(i in r for r in inside):
                 continue
-            other = angles.setdefault((e.arguments, name_of(e.node.dtype)), {}).get(_TURNS[e.node.op.name])
-            angles[e.arguments, name_of(e.node.dtype)][e.node.op.name] = i
+            key = e.arguments, name_of(e.node.dtype)
+            other = known.get((*key, PARTNERS[e.node.op.name][2]))
+            known[*key, e.node.op.name] = i
             if other is not None:
                 found.update({i: other, other: i})
         return found

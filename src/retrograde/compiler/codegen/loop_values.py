@@ -5,7 +5,7 @@ from llvmlite import ir
 
 from ...dtypes import name_of
 from ..expression import Constant, Inside, Load, Select
-from ..kinds import IDENTITIES
+from ..kinds import IDENTITIES, PARTNERS
 from ..table import FLAG
 from .vecmath.elements import dtype_of, lanes_of, type_of
 
@@ -33,15 +33,14 @@ class Values:
         return self._paired(number, entry) or self._apply(number, entry, [self.values[n] for n in entry.arguments])
 
     def _paired(self, number, entry):
-        """The value of a sine or cosine whose counterpart is wanted too: both are found together."""
+        """The value of an entry whose partner is wanted too: both are found together."""
         partner = self.plan.partners.get(number)
         if partner is None:
             return None
-        dtype = name_of(entry.node.dtype)
-        pair = self.k.sincos(self.k.convert(self._typed(self.values[entry.arguments[0]], dtype), dtype))
-        sine, cosine = pair if entry.node.op.name == "sin" else pair[::-1]
-        self.values[partner] = cosine
-        return sine
+        dtype, (both, place, _) = name_of(entry.node.dtype), PARTNERS[entry.node.op.name]
+        pair = getattr(self.k, both)(self.k.convert(self._typed(self.values[entry.arguments[0]], dtype), dtype))
+        self.values[partner] = pair[1 - place]
+        return pair[place]
 
     def _address(self, name, part, moved=None):
         """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""

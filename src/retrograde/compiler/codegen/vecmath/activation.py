@@ -1,11 +1,11 @@
-"""sigmoid, silu, log_sigmoid, softplus, gelu and gelu_tanh, each precise in relative terms also where it is tiny."""
+"""sigmoid, silu, log_sigmoid, softplus, gelu and gelu_tanh, precise in relative terms also where tiny, and the slope of gelu."""
 
 import math
 
-from .exponential import exp, exponential_less_one, reduce, scale
+from .exponential import exp, exponential, exponential_less_one, reduce, scale
 from .logarithmic import log1p_of_exp
 from .special import ZERO_ABOVE, complement
-from .table import function
+from .table import function, function_for
 
 # 2 sqrt(2 / pi) and 0.044715 times that, each as a leading and a trailing part.
 _LINEAR = {
@@ -60,7 +60,24 @@ def softplus(k, x):
 @function
 def gelu(k, x):
     """`x` times the normal distribution function of x; zero in the limit at minus infinity."""
-    # x < 0: -|x| tail(|x|); otherwise x - |x| tail(|x|), where tail(a) = erfc(a / sqrt(2)) / 2.
+    return _gelu(k, x, *_tail(k, x))
+
+
+@function
+def gelu_slope(k, x):
+    """The derivative of `gelu`; its error is small beside 1."""
+    return _gelu_slope(k, x, *_tail(k, x))
+
+
+@function_for("float32", "float64", results=2)
+def gelu_and_slope(k, x):
+    """`gelu` and its derivative, which have nearly all in common."""
+    tail = _tail(k, x)
+    return _gelu(k, x, *tail), _gelu_slope(k, x, *tail)
+
+
+def _tail(k, x):
+    """|x|, bounded where both limits are reached, and erfc(|x| / sqrt(2)): twice the normal distribution beyond |x|."""
     bound = ZERO_ABOVE[k.dtype] * math.sqrt(2)
     magnitude = k.abs(x)
     magnitude = k.where(k.less(bound, magnitude), bound, magnitude)
@@ -69,10 +86,20 @@ def gelu(k, x):
     high, low = _SQRT_HALF[k.dtype]
     a = k.multiply(magnitude, high)
     a_low = k.fma(magnitude, low, k.fma(magnitude, high, k.negative(a)))
-    half = k.multiply(magnitude, 0.5)
-    part, n = complement(k, a, a_low, k.multiply(square, 0.5), k.multiply(excess, 0.5), half)
-    tail = scale(k, part, n)
-    return k.where(k.greater_equal(x, 0), k.subtract(x, tail), k.negative(tail))
+    return magnitude, complement(k, a, a_low, k.multiply(square, 0.5), k.multiply(excess, 0.5))
+
+
+def _gelu(k, x, magnitude, tail):
+    # x < 0: -|x| tail / 2; otherwise x - |x| tail / 2.
+    part = scale(k, *tail.times(k, k.multiply(magnitude, 0.5)))
+    return k.where(k.greater_equal(x, 0), k.subtract(x, part), k.negative(part))
+
+
+def _gelu_slope(k, x, magnitude, tail):
+    # x < 0: tail / 2 - |x| e^(-x^2 / 2) / sqrt(2 pi); otherwise 1 less that.
+    difference = k.fma(k.multiply(tail.series, 0.5), tail.inverse, k.multiply(magnitude, -1 / math.sqrt(2 * math.pi)))
+    part = scale(k, k.multiply(difference, exponential(k, tail.r)), tail.n)
+    return k.where(k.greater_equal(x, 0), k.subtract(1, part), part)
 
 
 @function

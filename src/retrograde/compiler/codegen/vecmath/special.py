@@ -5,6 +5,8 @@ Laframboise (Chebyshev approximation of (1 + 2x) exp(x^2) erfc(x), 1981); what r
 All polynomials are minimax (Remez exchange in 50 digits).
 """
 
+from typing import NamedTuple
+
 from .exponential import exponential_rest, exponential_to_limit, reduce, scale
 from .table import function
 
@@ -85,24 +87,37 @@ def erf(k, x):
 @function
 def erfc(k, x):
     """One less the error function, with its full precision down to denormal results."""
-    part, n = complement(k, *_square(k, _bounded(k, k.abs(x))), 1)
+    part, n = complement(k, *_square(k, _bounded(k, k.abs(x)))).times(k, 1)
     tail = scale(k, part, n)
     return k.where(k.less(x, 0), k.subtract(2, tail), tail)
 
 
-def complement(k, x, low, square, excess, factor):
-    """`factor` erfc(x + low) for x >= 0 as a number and a power of two; `square + excess` is the square of x + low."""
+class Complement(NamedTuple):
+    """erfc(x) as `inverse` times `series` times 2^n e^r; `owed` is the relative error of the first."""
+
+    n: object
+    r: object
+    inverse: object
+    owed: object
+    series: object
+
+    def times(self, k, factor):
+        """`factor` erfc(x) as a number and a power of two."""
+        scaled, scaled_low = _product(k, self.inverse, factor)
+        main, main_low = _product(k, self.series, scaled)
+        # The product with 1 + (r + rest of the exponential), smallest terms first.
+        rest = k.fma(main, self.owed, k.fma(self.series, scaled_low, main_low))
+        return k.add(k.fma(self.r, main, k.fma(exponential_rest(k, self.r), main, rest)), main), self.n
+
+
+def complement(k, x, low, square, excess):
+    """The `Complement` of x + low for x >= 0; `square + excess` is the square of that."""
     n, r = reduce(k, k.negative(square), k.negative(excess))
     inverse, owed = _inverse(k, x, low, _CENTRE[k.dtype])
     t = k.fma(inverse, -2 * _CENTRE[k.dtype], 1)
     t = k.fma(k.multiply(inverse, -2 * _CENTRE[k.dtype]), owed, t)
     constant, *others = _COMPLEMENT[k.dtype]
-    series = k.fma(t, k.polynomial(t, others), constant)
-    scaled, scaled_low = _product(k, inverse, factor)
-    main, main_low = _product(k, series, scaled)
-    # The product with 1 + (r + rest of the exponential), smallest terms first.
-    rest = k.fma(main, owed, k.fma(series, scaled_low, main_low))
-    return k.add(k.fma(r, main, k.fma(exponential_rest(k, r), main, rest)), main), n
+    return Complement(n, r, inverse, owed, k.fma(t, k.polynomial(t, others), constant))
 
 
 def _product(k, x, y):
@@ -135,7 +150,7 @@ def _short_complement(k, x):
 
 def _full_complement(k, x):
     # Beyond 6, erf is 1 in float64, so no denormals appear.
-    part, n = complement(k, *_square(k, k.where(k.less(6.0, x), 6.0, x)), 1)
+    part, n = complement(k, *_square(k, k.where(k.less(6.0, x), 6.0, x))).times(k, 1)
     return scale(k, part, n)
 
 
