@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.compiler import ways
 from retrograde.compiler.threads import get_num_threads, set_num_threads
 from retrograde.nn.functional import scaled_dot_product_attention as attend
 
@@ -105,6 +106,22 @@ def test_heads_of_one_fused_projection_are_read_where_they_lie():
     step = rg.jit(heads)
     step(x)
     assert kinds(step) == ["attention"]
+
+
+@pytest.mark.parametrize("way", ["native", "reference"])
+def test_heads_that_are_joined_next_are_written_beside_each_other(way, monkeypatch):
+    def layer(x, weight):
+        parts = rg.permute_dims(rg.reshape(x, (2, 40, 3, 4, 12)), (2, 0, 3, 1, 4))
+        z = attend(parts[0], parts[1], parts[2], is_causal=True)
+        return rg.reshape(rg.permute_dims(z, (0, 2, 1, 3)), (2, 40, 48)) @ weight
+
+    monkeypatch.setenv(ways.VARIABLE, way)
+    x, weight = drawn(2, 40, 144), drawn(48, 7, seed=1)
+    step, slopes = rg.jit(layer), rg.grad(lambda x, weight: (layer(x, weight) ** 2).sum(), (0, 1))
+    np.testing.assert_allclose(step(x, weight), layer(x, weight), rtol=1e-5, atol=1e-5)
+    assert kinds(step) == ["attention", "matmul"]
+    for a, b in zip(rg.jit(slopes)(x, weight), slopes(x, weight), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
 def test_any_steps_of_operands_will_do():

@@ -5,8 +5,9 @@ from math import prod
 
 from ..dtypes import name_of
 from ..ops.attending import are_shared
+from ..shapes import row_major
 from . import threads
-from .attending import OPERANDS, flops_of, lengths_of, named_of
+from .attending import OPERANDS, flops_of, lengths_of, named_of, steps_of
 from .codegen.attention import (
     Backward,
     Forward,
@@ -53,7 +54,7 @@ def _forward(step, node, read, wanted, lasts):
     if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
         plan, write = Single(**fields, has_sums=1 in wanted), write_single
     else:
-        plan, write = Forward(**_for_few(fields), has_sums=1 in wanted), write_forward
+        plan, write = Forward(**_for_few(fields), result=_result(step, fields["sizes"]), has_sums=1 in wanted), write_forward
     unit = unit_of(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
     tasks, flops = prod(plan.sizes.batch) * plan.blocks, flops_of(node)
     chunks = _chunks(tasks, flops)
@@ -66,6 +67,13 @@ def _forward(step, node, read, wanted, lasts):
     buffers = *[buffer for buffer, _, _ in sources], result, wanted.get(1, result), Scratch(sum(plan.parts) * item * chunks)
     words = *[start for _, start, _ in sources], 0, 0, 0, tasks, chunks
     return [Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * _FLOP_SECONDS)]
+
+
+def _result(step, sizes):
+    """Where results are: in an order of axes of their own, or as they come."""
+    turned = [steps_of(root) for root in step.roots if root.args[1] == 0 and len(root.args) > 2]
+    steps = turned[0] if turned else row_major((*sizes.batch, sizes.queries, sizes.width))
+    return Operand(steps[:-2], steps[-2], 1)
 
 
 def _with_heads_as_queries(fields):

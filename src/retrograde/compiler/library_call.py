@@ -33,8 +33,8 @@ def array_of(node, arrays):
 def computed(node, args):
     """What the op of `node` makes of `args`, its arguments with arrays for symbols; errors name the op and its operands."""
     if node.op is PICK:
-        results, number = args
-        return results[number]
+        results, number, *order = args
+        return np.transpose(results[number], *order) if order else results[number]
     try:
         return node.op.kernel(*args)
     except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named

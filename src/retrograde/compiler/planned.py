@@ -2,6 +2,7 @@
 
 from ..core.symbol import STRAY, Symbol
 from ..errors import TraceError
+from .attending import written_as_read
 from .fuse import Schedule
 from .lower import lower
 from .nesting import nested
@@ -16,7 +17,7 @@ class Plan:
     """The steps of a graph, and which of its nodes live in another's memory."""
 
     def __init__(self, graph):
-        lowered = recomputed(lower([*graph.results, *[node for _, node in graph.updates], *graph.held]))
+        lowered = recomputed(written_as_read(lower([*graph.results, *[node for _, node in graph.updates], *graph.held])))
         self.results, self.held = lowered[: len(graph.results)], lowered[len(graph.results) + len(graph.updates) :]
         self.updates = list(zip([leaf for leaf, _ in graph.updates], lowered[len(graph.results) :], strict=False))
         self.schedule = Schedule(lowered)

@@ -7,7 +7,7 @@ where the work that is done twice takes less time than to write the result and t
 from math import prod
 
 from ..core import registry
-from ..core.symbol import Symbol, ordered, replaced, symbols_in
+from ..core.symbol import Symbol, ordered, renewed, replaced
 from .fuse import PASSES, Schedule
 from .infer import called
 from .kinds import AFTER, PARTNERS
@@ -136,7 +136,7 @@ class _Rewriting:
         for node in ordered(self._outputs):
             here = copies.get(node)
             args = replaced(node.args, lambda a, here=here: self._shown(a, here, made) if here else made[a])
-            made[node] = node if symbols_in(args) == node.inputs else Symbol(node.op, args, node.shape, node.dtype)
+            made[node] = renewed(node, args)
         return [made[o] if isinstance(o, Symbol) else o for o in self._outputs]
 
     def _shown(self, argument, here, made):

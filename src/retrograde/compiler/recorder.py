@@ -14,7 +14,7 @@ from .infer import infer, stand_in
 
 
 class Pick:
-    """The op of one result of an op with several."""
+    """The op of one result of an op with several: (these, its number), and the order of its axes if that is another."""
 
     name, family, expansion, broadcasts = "pick", "pick", None, False
 

@@ -71,6 +71,11 @@ def replaced(args, change):
     ])
 
 
+def renewed(node, args):
+    """`node` with other arguments: itself if these are the same symbols."""
+    return node if symbols_in(args) == node.inputs else Symbol(node.op, args, node.shape, node.dtype)
+
+
 def ordered(outputs):
     """All nodes that `outputs` depend on, arguments first. Iterative."""
     found, seen, done = [], set(), set()

@@ -49,7 +49,7 @@ class _Forward:
         first, end = self.entry.share(self.entry.words["tasks"], self.entry.words["chunks"])
         with emit.loop(b, first, end) as task:
             self.number = b.sdiv(task.index, I64(plan.blocks))
-            places = digits(b, self.number, sizes.batch)
+            self.places = places = digits(b, self.number, sizes.batch)
             operands = {"query": plan.query, "key": plan.key, "value": plan.value, "mask": plan.mask}
             self.matrices = {
                 label: matrix(b, self.entry.pointers[label], plan.mask_item if label == "mask" else plan.item, places, operand)
@@ -191,8 +191,8 @@ class _Forward:
             sums = [k.where(one, s, math.inf) for one, s in zip(sees, sums, strict=True)]
         inverse = [k.divide(constant(1, plan.vector), total) for total in totals]
         rows = self._query(tile), I64(sizes.queries - 1)
-        result = at(b, self.entry.pointers["result"], plan.item, (self.number, sizes.queries * sizes.width))
-        self.packing.unpack(b, self._room(self.results, tile, sizes.width), result, sizes.width, rows, sizes.width, inverse)
+        result = matrix(b, self.entry.pointers["result"], plan.item, self.places, plan.result)
+        self.packing.unpack(b, self._room(self.results, tile, sizes.width), result, plan.result.row, rows, sizes.width, inverse)
         if plan.has_sums:
             to = at(b, self.entry.pointers["sums"], plan.item, (self.number, sizes.queries))
             for v in reversed(range(plan.vectors)):

@@ -82,8 +82,11 @@ class Attending(InVectors):
 
 @dataclass(frozen=True)
 class Forward(Attending):
-    """The forward pass, tile by tile of queries: `has_sums` says whether the sums of exponentials are wanted."""
+    """The forward pass, tile by tile of queries: where the `result` is, whose numbers follow each other, and whether the sums of
+    exponentials are wanted.
+    """
 
+    result: Operand = field(kw_only=True)
     has_sums: bool = True
 
     @property
