@@ -56,10 +56,11 @@ def test_a_normalised_layer_is_computed_again_for_the_gradient_of_its_weight_and
     assert again(step).count("multiply") >= DEPTH - 1
 
 
-def test_gelu_is_computed_again_where_its_slope_is_and_all_gradients_are_right():
+@pytest.mark.parametrize("name", ["gelu_erf", "gelu_tanh", "silu"])
+def test_an_activation_is_computed_again_where_its_slope_is_and_all_gradients_are_right(name):
     def loss(weights, x):
         for up, down in weights:
-            x = x + F.gelu(normalised(x, 1.0) @ up) @ down
+            x = x + getattr(rg, name)(normalised(x, 1.0) @ up) @ down
             x = x - x.mean(axis=0, keepdims=True)
         return (x * x).mean()
 
@@ -72,7 +73,7 @@ def test_gelu_is_computed_again_where_its_slope_is_and_all_gradients_are_right()
     for pair, wanted_pair in zip(found, wanted, strict=True):
         for a, b in zip(pair, wanted_pair, strict=True):
             np.testing.assert_allclose(a.numpy(), b.numpy(), atol=2e-5 * np.abs(b.numpy()).max())
-    assert again(step).count("gelu_erf") >= DEPTH - 1
+    assert again(step).count(name) >= DEPTH - 1
 
 
 def test_what_is_computed_again_takes_no_memory_meanwhile(monkeypatch):

@@ -20,7 +20,8 @@ RUNNING = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_e
 CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive", "after"])
 #: Ops whose values are found together for little more than one of them takes, by the function that finds both.
-PAIRS = {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu_erf", "gelu_erf_slope")}
+PAIRS = {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu_erf", "gelu_erf_slope"),
+         "gelu_tanh_and_slope": ("gelu_tanh", "gelu_tanh_slope"), "silu_and_slope": ("silu", "silu_slope")}
 #: For each of these ops (the function, which of the two it is, the other one).
 PARTNERS = {name: (both, i, names[1 - i]) for both, names in PAIRS.items() for i, name in enumerate(names)}
 #: Ops that only hand their argument on.

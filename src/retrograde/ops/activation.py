@@ -91,12 +91,28 @@ def silu(x, /):
     return x * sigmoid(x)
 
 
-def _silu_slope(x):
+@elementwise(emit=lambda k, x: k.silu_slope(x), skips={"exported": "the derivative of silu"})
+def silu_slope(x, /):
+    r"""The derivative of `silu`.
+
+    $z = \sigma\,(1 + x\,(1 - \sigma)) \;\Rightarrow\; \bar x = \bar z\,\sigma\,(1 - \sigma)\,(2 + x\,(1 - 2 \sigma))$
+    """
     chance = sigmoid(x)
-    return chance * (1 + x * (1 - chance))
+    return chance * (1 + _bounded(x) * (1 - chance))
 
 
-silu.defvjp(lambda g, x: g * _silu_slope(x))
+def _bounded(x):
+    """`x` without infinities, where what it is multiplied by is 0 beyond a bound."""
+    return x if np.iscomplexobj(x) else np.clip(x, -1e3, 1e3)
+
+
+def _silu_bend(x):
+    chance = sigmoid(x)
+    return chance * (1 - chance) * (2 + x * (1 - 2 * chance))
+
+
+silu.defvjp(lambda g, x: g * silu_slope(x))
+silu_slope.defvjp(lambda g, x: g * _silu_bend(x))
 
 
 @elementwise(expansion=lambda x: x * tanh(softplus(x)))
@@ -245,13 +261,30 @@ def _inner(x):
     return x * (_RATE + _RATE * 0.044715 * (x * x))
 
 
-def _gelu_tanh_slope(x):
+@elementwise(emit=lambda k, x: k.gelu_tanh_slope(x), skips={"exported": "the derivative of gelu_tanh"})
+def gelu_tanh_slope(x, /):
+    r"""The derivative of `gelu_tanh`.
+
+    $z = \sigma(v)\,(1 + x v' (1 - \sigma(v))) \;\Rightarrow\;
+    \bar x = \bar z\,\sigma(v)\,(1 - \sigma(v))\,(2 v' + x v'' + x v'^2 (1 - 2 \sigma(v)))$
+    """
+    x = _bounded(x)
     chance = sigmoid(_inner(x))
-    return chance * (1 + x * (_RATE + 3 * _RATE * 0.044715 * (x * x)) * (1 - chance))
+    return chance * (1 + x * _steep(x) * (1 - chance))
+
+
+def _steep(x):
+    return _RATE + 3 * _RATE * 0.044715 * (x * x)
+
+
+def _gelu_tanh_bend(x):
+    chance, steep = sigmoid(_inner(x)), _steep(x)
+    return chance * (1 - chance) * (2 * steep + x * (6 * _RATE * 0.044715 * x + steep * steep * (1 - 2 * chance)))
 
 
 _RATE = 2 * math.sqrt(2 / math.pi)
-gelu_tanh.defvjp(lambda g, x: g * _gelu_tanh_slope(x))
+gelu_tanh.defvjp(lambda g, x: g * gelu_tanh_slope(x))
+gelu_tanh_slope.defvjp(lambda g, x: g * _gelu_tanh_bend(x))
 _GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 

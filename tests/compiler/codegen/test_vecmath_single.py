@@ -112,21 +112,37 @@ def test_error_is_bounded_where_two_forms_meet(name):
     assert errors.max() <= bound
 
 
-@pytest.mark.parametrize(("both", "names"), {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu", "gelu_slope")}.items())
+PAIRS = {"sincos": ("sin", "cos")} | {f"{name}_and_slope": (name, f"{name}_slope") for name in ("gelu", "gelu_tanh", "silu")}
+
+
+@pytest.mark.parametrize(("both", "names"), PAIRS.items())
 def test_what_is_found_together_is_what_is_found_alone(both, names):
     x = np.append(_all_magnitudes(np.random.default_rng(1), 20_000), np.float32([0, -0.0, np.inf, -np.inf, np.nan]))
     for found, name in zip(compile_named(both, "float32", 8, outputs=2)(x), names, strict=True):
         assert np.array_equal(found, compile_named(name, "float32", 8)(x), equal_nan=True)
 
 
+def _gated_slope(chance, x, slope_of_angle):
+    return chance + x * slope_of_angle * chance * (1 - chance)
+
+
+def _slope_of_gelu_tanh(x):
+    rate, cubic = 2 * np.sqrt(2 / wide(np.pi)), wide("0.044715")
+    return _gated_slope(_sigmoid(rate * (x + cubic * x * x * x)), x, rate * (1 + 3 * cubic * x * x))
+
+
+SLOPES = {
+    "gelu": lambda x: special.ndtr(x.astype(np.float64)) + x * np.exp(-x * x / 2) / np.sqrt(2 * wide(np.pi)),
+    "gelu_tanh": _slope_of_gelu_tanh, "silu": lambda x: _gated_slope(_sigmoid(x), x, 1)}
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_error_of_the_slope_of_gelu_is_small_beside_one(dtype):
+@pytest.mark.parametrize("name", SLOPES)
+def test_error_of_slopes_is_small_beside_one(name, dtype):
     x = np.append(np.random.default_rng(4).uniform(-15, 15, 200_000), [0, 200, -200, np.inf, -np.inf]).astype(dtype)
-    flat = np.clip(x.astype(wide), -40, 40)
-    exact = special.ndtr(flat.astype(np.float64)) + flat * np.exp(-flat * flat / 2) / np.sqrt(2 * wide(np.pi))
-    found = compile_named("gelu_slope", dtype, LANES[dtype])(x)
-    assert np.abs(found - exact).max() <= 2 * np.finfo(dtype).eps
-    assert np.isnan(compile_named("gelu_slope", dtype, LANES[dtype])(np.full(8, np.nan, dtype))).all()
+    slope, flat = compile_named(f"{name}_slope", dtype, LANES[dtype]), np.clip(x.astype(wide), -60, 60)
+    assert np.abs(slope(x) - SLOPES[name](flat)).max() <= 2 * np.finfo(dtype).eps
+    assert np.isnan(slope(np.full(8, np.nan, dtype))).all()
 
 
 BINARY = {"power": (np.power, 4), "atan2": (np.arctan2, 2), "hypot": (np.hypot, 2), "logaddexp": (np.logaddexp, 4)}

@@ -1,6 +1,7 @@
-"""sigmoid, silu, log_sigmoid, softplus, gelu and gelu_tanh, precise in relative terms also where tiny, and the slope of gelu."""
+"""sigmoid, log_sigmoid, softplus, silu, gelu and gelu_tanh, precise in relative terms also where tiny; slopes of the last three."""
 
 import math
+from typing import NamedTuple
 
 from .exponential import exp, exponential, exponential_less_one, reduce, scale
 from .logarithmic import log1p_of_exp
@@ -39,10 +40,25 @@ def sigmoid(k, x):
 @function
 def silu(k, x):
     """`x` / (1 + e^-x); zero in the limit at minus infinity."""
-    x = _from(k, x, _LOWEST[k.dtype])
-    magnitude = k.abs(x)
-    magnitude = k.where(k.less(-_LOWEST[k.dtype], magnitude), -_LOWEST[k.dtype], magnitude)
-    return _times_sigmoid(k, x, x, *reduce(k, k.negative(magnitude)))
+    return _gated(k, x, _silu_gate(k, x))
+
+
+@function
+def silu_slope(k, x):
+    """The derivative of `silu`; its error is small beside 1."""
+    return _gated_slope(k, _silu_gate(k, x))
+
+
+@function_for("float32", "float64", results=2)
+def silu_and_slope(k, x):
+    """`silu` and its derivative."""
+    gate = _silu_gate(k, x)
+    return _gated(k, x, gate), _gated_slope(k, gate)
+
+
+def _silu_gate(k, x):
+    bounded = k.clip(x, _LOWEST[k.dtype], -_LOWEST[k.dtype])
+    return _gate(k, bounded, None, *reduce(k, k.negative(k.abs(bounded))))
 
 
 @function
@@ -105,26 +121,69 @@ def _gelu_slope(k, x, magnitude, tail):
 @function
 def gelu_tanh(k, x):
     """The approximation of gelu by tanh: x / (1 + e^-v), v = 2 sqrt(2 / pi) (x + 0.044715 x^3)."""
-    bound = 12.0 if k.dtype == "float32" else 24.0
-    magnitude = k.abs(x)
-    magnitude = k.where(k.less(bound, magnitude), bound, magnitude)
-    high, low = _cubic(k, magnitude)
-    limit = -_LOWEST[k.dtype]
+    return _gated(k, x, _gelu_tanh_gate(k, x))
+
+
+@function
+def gelu_tanh_slope(k, x):
+    """The derivative of `gelu_tanh`; its error is small beside 1."""
+    return _gated_slope(k, _gelu_tanh_gate(k, x))
+
+
+@function_for("float32", "float64", results=2)
+def gelu_tanh_and_slope(k, x):
+    """`gelu_tanh` and its derivative."""
+    gate = _gelu_tanh_gate(k, x)
+    return _gated(k, x, gate), _gated_slope(k, gate)
+
+
+def _gelu_tanh_gate(k, x):
+    bound, limit = 12.0 if k.dtype == "float32" else 24.0, -_LOWEST[k.dtype]
+    bounded = k.clip(x, -bound, bound)
+    high, low = _cubic(k, k.abs(bounded))
     is_past = k.less(limit, high)
     high, low = k.where(is_past, limit, high), k.where(is_past, 0, low)
-    n, r = reduce(k, k.negative(high), k.negative(low))
-    return _times_sigmoid(k, x, _from(k, x, -bound), n, r)
+    steep = k.fma(k.multiply(bounded, bounded), 3 * _CUBIC[k.dtype][0], _LINEAR[k.dtype][0])
+    return _gate(k, bounded, steep, *reduce(k, k.negative(high), k.negative(low)))
 
 
-def _from(k, x, low):
-    return k.where(k.less(x, low), low, x)
+class _Gate(NamedTuple):
+    """1 / (1 + e^-v) in parts.
+
+    bounded        the x of which v is a function, kept where it matters
+    steep          the derivative of v, if that is not 1
+    power, n       e^-|v| as a number and a power of two; `small` is both
+    inverse        1 / (1 + small)
+    """
+
+    bounded: object
+    steep: object
+    power: object
+    n: object
+    small: object
+    inverse: object
 
 
-def _times_sigmoid(k, x, bounded, n, r):
-    """`x` / (1 + e) or, for negative x, `bounded` e / (1 + e), where e = 2^n e^r; scaled last, for denormals."""
+def _gate(k, bounded, steep, n, r):
+    """The `_Gate` with e^-|v| = 2^n e^r."""
     power = k.add(exponential_less_one(k, r), 1)
-    numerator = k.where(k.less(x, 0), scale(k, k.multiply(bounded, power), n), x)
-    return k.divide(numerator, k.add(scale(k, power, n), 1))
+    small = scale(k, power, n)
+    return _Gate(bounded, steep, power, n, small, k.divide(1, k.add(small, 1)))
+
+
+def _gated(k, x, gate):
+    """x / (1 + e^-v); for negative x it is scaled last, for denormals."""
+    left = scale(k, k.multiply(gate.bounded, gate.power), gate.n)
+    return k.multiply(k.where(k.less(x, 0), left, x), gate.inverse)
+
+
+def _gated_slope(k, gate):
+    """s + x v' s (1 - s) with s = 1 / (1 + e^-v)."""
+    is_left = k.less(gate.bounded, 0)
+    chance = k.multiply(k.where(is_left, gate.small, 1), gate.inverse)
+    rest = k.multiply(k.where(is_left, 1, gate.small), gate.inverse)
+    moved = gate.bounded if gate.steep is None else k.multiply(gate.bounded, gate.steep)
+    return k.fma(k.multiply(moved, rest), chance, chance)
 
 
 def _cubic(k, x):
