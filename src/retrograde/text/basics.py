@@ -2,31 +2,32 @@
 
 from itertools import zip_longest
 
-from ..core.function import Function
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError
-from .algebra import texts
+from .algebra import TextFunction, texts
 from .data import as_text, is_number, paired, spread, tagged
 from .wording import combined, handed
 
 
-class Add(Function):
+class Add(TextFunction):
     """The sum of two variables: see `add`."""
 
     @staticmethod
     def forward(ctx, x, y):
         check_variables("Add", (x, y))
-        ctx.roles = x.role, y.role
-        ctx.role = merged(ctx.roles)
-        data = paired(_plus, x.data, y.data)
-        return texts.kind.remade(ctx.role, data) if data.__class__ is str else texts.kind(data, ctx.role)
+        ctx.roles = roles = x.role, y.role
+        ctx.role = role = merged(roles)
+        left, right = x.data, y.data
+        if left.__class__ is right.__class__ is str:
+            return texts.kind.remade(role, left + right)
+        return texts.kind(paired(_plus, left, right), role)
 
     @staticmethod
     def backward(ctx, g):
         return handed_to_all(ctx, g)
 
 
-class Sum(Function):
+class Sum(TextFunction):
     """The sum of a list of variables: see `sum`."""
 
     @classmethod
@@ -48,7 +49,7 @@ class Sum(Function):
         return handed_to_all(ctx, g)
 
 
-class Split(Function):
+class Split(TextFunction):
     """The parts of a text: see `split`."""
 
     @classmethod
@@ -125,23 +126,22 @@ def merged(roles):
 
 def check_variables(name, values):
     """Raise a DTypeError unless all of `values` are text variables."""
+    kind = texts.kind
     for value in values:
-        if not isinstance(value, texts.kind):
+        if not isinstance(value, kind):
             raise DTypeError(f"{name} takes text variables, got {type(value).__name__}; wrap it: text.Variable({value!r}, "
                              "role=...)")
 
 
 def handed_to_all(ctx, g):
     """The feedback `g` for each input of an op that has put `ctx.roles` together to one `ctx.role`."""
-    needs, data = ctx.needs_input_grad, g.data
-    return tuple([
-        handed(g, combined(data, role), role, ctx.role) if needs[i] else None for i, role in enumerate(ctx.roles)
-    ])
+    data, path, given = g.data, (*g.path, ctx.role), []
+    for role, needed in zip(ctx.roles, ctx.needs_input_grad):  # noqa: B905 - as many of both, on the path of every op
+        given.append(texts.kind.remade(f"feedback to {role}", combined(data, role), None, path) if needed else None)
+    return tuple(given)
 
 
 def _plus(x, y):
-    if x.__class__ is y.__class__ is str:
-        return x + y
     if x is None or y is None:
         return None
     return x + y if is_number(x) == is_number(y) else as_text(x) + as_text(y)

@@ -25,7 +25,7 @@ class Chat(Gathering):
         answers, failures = answered(model, requests, role)
         ctx.requests, ctx.answers = requests, answers
         data = answers if plan.size is not None else answers[0]
-        return texts.kind.remade(role, data, **({"failures": failures} if failures else {}))
+        return texts.kind.remade(role, data, failures=failures)
 
     @staticmethod
     def backward(ctx, feedback):

@@ -3,9 +3,8 @@
 import json
 import re
 
-from ..core.function import Function
 from ..errors import ParseError
-from .algebra import texts
+from .algebra import TextFunction, texts
 from .basics import check_variables
 from .data import as_text, checked, spread, tagged
 from .wording import combined, handed
@@ -13,7 +12,7 @@ from .wording import combined, handed
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
-class Parse(Function):
+class Parse(TextFunction):
     """The fields of a JSON object: see `parse`."""
 
     @staticmethod
@@ -89,7 +88,7 @@ def _field(name, x, records, failures):
     data = checked([_plain(record.get(name)) for record in records])
     if not x.is_batch:
         data = "" if data[0] is None else data[0]
-    return texts.kind.remade(f"{name} of {x.role}", data, **({"failures": failures} if failures else {}))
+    return texts.kind.remade(f"{name} of {x.role}", data, failures=failures)
 
 
 def _plain(value):

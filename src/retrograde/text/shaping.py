@@ -2,16 +2,15 @@
 
 import builtins
 
-from ..core.function import Function
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, OutOfRangeError
-from .algebra import texts
+from .algebra import TextFunction, texts
 from .basics import check_variables, handed_to_all, merged
 from .data import as_text, filled, is_number, mapped, places, spread
 from .wording import handed
 
 
-class Join(Function):
+class Join(TextFunction):
     """Texts one after another: see `join`."""
 
     @staticmethod
@@ -27,7 +26,7 @@ class Join(Function):
         return handed_to_all(ctx, g)
 
 
-class Format(Function):
+class Format(TextFunction):
     """A template with its places filled: see `format`."""
 
     @staticmethod
@@ -45,7 +44,7 @@ class Format(Function):
         return handed_to_all(ctx, g)
 
 
-class Slice(Function):
+class Slice(TextFunction):
     """A piece of a text, or some samples of a batch: see `slice`."""
 
     @staticmethod
@@ -71,7 +70,7 @@ class Slice(Function):
         return handed(g, data, ctx.role, f"{_said(ctx.place)} of {ctx.role}"), None
 
 
-class Select(Function):
+class Select(TextFunction):
     """One of several variables: see `select`."""
 
     @staticmethod
@@ -92,7 +91,7 @@ class Select(Function):
                        for i, (role, needed) in enumerate(zip(ctx.roles, ctx.needs_input_grad[1:], strict=True))]
 
 
-class Convert(Function):
+class Convert(TextFunction):
     """Each scalar as another kind: see `to`."""
 
     @staticmethod
