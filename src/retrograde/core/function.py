@@ -12,10 +12,8 @@ class Context:
 
     materializes = True
     saved_tensors = constants = ()
-
-    def __init__(self, needs_input_grad):
-        #: For each argument of `apply`, whether its gradient is wanted.
-        self.needs_input_grad = needs_input_grad
+    #: For each argument of `apply`, whether its gradient is wanted.
+    needs_input_grad: tuple = ()
 
     def save_for_backward(self, *values):
         """Keep inputs, outputs or other values for `backward`, which reads them as `saved_tensors`.
@@ -81,7 +79,8 @@ class Function:
         """Run the forward pass and record it."""
         parents = tuple([a.record if isinstance(a, Value) else None for a in args])
         records = any(parents) and is_recording()
-        ctx = Context(tuple(map(bool, parents)) if records else (False,) * len(parents))
+        ctx = Context()
+        ctx.needs_input_grad = tuple(map(bool, parents)) if records else (False,) * len(parents)
         if cls.setup_context is not None:
             output = unrecorded(cls._run_forward, ctx, args)
         else:
@@ -106,7 +105,7 @@ class Function:
 
 def _recorded(kind, cls, ctx, args, parents, outputs):
     """The record of one call, and those of its outputs that have no gradient."""
-    call, saved, made = kind(cls, ctx, args, outputs), (), Record
+    call, saved, made = kind().filled(cls, ctx, args, outputs), (), Record
     if ctx.saved_tensors:
         saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
         made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
@@ -130,7 +129,8 @@ def _linked(cls, value, record, constants):
 class _Call:
     """The op of one call of a Function: its joint rule runs `backward` on the saved values.
 
-    Of one output there is no projection: the cotangent of the call is that of the output itself.
+    Of one output there is no projection: the cotangent of the call is that of the output itself. Like a record it has no
+    constructor but `filled`.
     """
 
     rules = None
@@ -138,13 +138,14 @@ class _Call:
     joint = property(lambda self: self)
     _makers = _places = ()
 
-    def __init__(self, cls, ctx, args, outputs):
-        #: The Function that was called, and what its forward pass left.
+    def filled(self, cls, ctx, args, outputs):
+        """This op, with the Function that was called and what its forward pass left."""
         self.source, self.context = cls, ctx
         self.algebra = outputs[0].algebra
         if ctx.saved_tensors:
             self._makers = [None if value is None else value.algebra.maker(value) for value in ctx.saved_tensors]
             self._places = [_place(value, args, outputs) for value in ctx.saved_tensors]
+        return self
 
     @property
     def name(self):
@@ -185,16 +186,18 @@ class _Call:
     def _given(self, g):
         """What `backward` is given for the outputs."""
         algebra = self.algebra
-        return (_as_value(algebra.conjugated(g) if algebra.conjugates else g, algebra.shown),)
+        if algebra.conjugates:
+            g = algebra.conjugated(g)
+        return (g if isinstance(g, Value) else algebra.shown(g),)
 
 
 class _CallOfSeveral(_Call):
     """The op of a call with a tuple of outputs, each with a projection as its record."""
 
-    def __init__(self, cls, ctx, args, outputs):
-        super().__init__(cls, ctx, args, outputs)
+    def filled(self, cls, ctx, args, outputs):
         self._algebras = [value.algebra for value in outputs]
         self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
+        return super().filled(cls, ctx, args, outputs)
 
     def result(self, record, i):
         return Projection(record, i, len(self._algebras))
