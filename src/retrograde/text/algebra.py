@@ -11,6 +11,7 @@ from ..core.value import Cotangents, Value
 from ..errors import DTypeError, GraphError, ShapeError
 from .data import shape_of
 
+
 class Feedback(tuple):
     """Feedback variables that arrived for one value, in the order of its uses in the forward pass."""
 
@@ -22,7 +23,7 @@ class Feedback(tuple):
 
 
 class TextFunction(Function):
-    """Base of the ops on text that only compute with the data of their variables."""
+    """Base of the ops on text that only compute with the data of their variables, and whose feedback says which way it came."""
 
     computes_with_data = True
 
@@ -90,11 +91,13 @@ class TextAlgebra(Algebra):
         """`backward` is called once for each feedback, with one variable per output; nothing is merged."""
         if issubclass(function, Gathering):
             return function.backward(ctx, *cotangents)
+        if issubclass(function, TextFunction) and len(cotangents) == len(cotangents[0]) == 1:
+            return function.backward(ctx, *cotangents[0])  # the commonest of all
         found = None
         for row in _rows(cotangents):
-            answer, path, given = function.backward(ctx, *row), row[0].path, []
-            for a in answer if isinstance(answer, tuple) else (answer,):
-                given.append(None if a is None else self._labelled(a, path, function))
+            answer = function.backward(ctx, *row)
+            answer = answer if isinstance(answer, tuple) else (answer,)
+            given = [None if a is None else self._labelled(a, row[0].path, function) for a in answer]
             found = given if found is None else [_joined(*pair) for pair in zip(found, given, strict=True)]
         return tuple(found or ())
 
@@ -136,7 +139,7 @@ class TextAlgebra(Algebra):
 def _rows(cotangents):
     """The feedback of the outputs of a call: first the first of each, then the second of each, and so on; empty where one lacks."""
     if len(cotangents) == 1 and cotangents[0]:
-        return zip(*cotangents)
+        return [(feedback,) for feedback in cotangents[0]]
     columns = [c if c.__class__ is Feedback else (c,) for c in cotangents]
     return [_filled(row) for row in zip_longest(*columns)] or [_filled((None,) * len(columns))]
 

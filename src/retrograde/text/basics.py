@@ -135,9 +135,11 @@ def check_variables(name, values):
 
 def handed_to_all(ctx, g):
     """The feedback `g` for each input of an op that has put `ctx.roles` together to one `ctx.role`."""
-    data, path, given = g.data, (*g.path, ctx.role), []
-    for role, needed in zip(ctx.roles, ctx.needs_input_grad):  # noqa: B905 - as many of both, on the path of every op
-        given.append(texts.kind.remade(f"feedback to {role}", combined(data, role), None, path) if needed else None)
+    data, path, roles = g.data, (*g.path, ctx.role), ctx.roles
+    given = [None] * len(roles)
+    for i, needed in enumerate(ctx.needs_input_grad):
+        if needed:
+            given[i] = texts.kind.remade(f"feedback to {roles[i]}", combined(data, roles[i]), None, path)
     return tuple(given)
 
 
