@@ -73,13 +73,14 @@ class Split(TextFunction):
     @staticmethod
     def backward(ctx, *given):
         data = [g.data for g in given]
-        if ctx.is_padding and any(isinstance(said, list) for said in data):
+        by_sample = any(isinstance(said, list) for said in data)
+        if ctx.is_padding and by_sample:
             # What was said of padding was not said of the text.
             data = [spread(lambda is_padding, said: "" if is_padding else said, *pair)
                     for pair in zip(ctx.is_padding, data, strict=True)]
-        said = combined(spread(lambda *parts: tagged(parts), *data), ctx.role)
+        said = spread(lambda *parts: "" if by_sample and not any(map(as_text, parts)) else tagged(parts), *data)
         first = next((g for g in given if g.data not in ("", None)), given[0])
-        return handed(first, said, ctx.role, f"parts of {ctx.role}"), None, None
+        return handed(first, combined(said, ctx.role), ctx.role, f"parts of {ctx.role}"), None, None
 
 
 def add(x, y, /):

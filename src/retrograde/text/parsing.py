@@ -19,7 +19,7 @@ class Parse(TextFunction):
     def forward(ctx, x, model, names):
         check_variables("parse", (x,))
         ctx.role, ctx.names = x.role, names
-        failures, records = {}, []
+        failures, records = dict(x.failures), []
         for i, text in enumerate(x.data if x.is_batch else [x.data]):
             try:
                 records.append({} if text is None else loaded(as_text(text), model))
@@ -67,7 +67,7 @@ def loaded(text, model=None):
     try:
         made = model.model_validate(found)
     except ValueError as error:
-        raise ParseError(f"the answer does not fit {model.__name__}: {error}; it was {_shown(text)}") from None
+        raise ParseError(f"the answer does not fit {model.__name__}: {_complaint(error)}; it was {_shown(text)}") from None
     return made.model_dump(mode="json")
 
 
@@ -82,6 +82,12 @@ def _object(text):
     except json.JSONDecodeError as error:
         raise ParseError(f"the JSON in the answer is not well formed: {error.msg} at character {error.pos}, near "
                          f"{inner[max(error.pos - 20, 0) : error.pos + 20]!r}") from None
+
+
+def _complaint(error):
+    """What a model found wrong, without what pydantic adds for people who read its manual."""
+    found = error.errors() if hasattr(error, "errors") else ()
+    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}" for fault in found) or str(error)
 
 
 def _field(name, x, records, failures):
