@@ -20,7 +20,7 @@ class Add(TextFunction):
         left, right = x.data, y.data
         if left.__class__ is right.__class__ is str:
             return texts.kind.remade(role, left + right)
-        return texts.kind(paired(_plus, left, right), role)
+        return made(paired(_plus, left, right), role, (x, y))
 
     @staticmethod
     def backward(ctx, g):
@@ -86,9 +86,9 @@ class Split(TextFunction):
 def add(x, y, /):
     """`x` and `y` together: numbers are added, texts put one after the other; batches item by item.
 
-    A number beside a text is converted to text; a missing sample stays missing. Each input receives the feedback, introduced
-    in the words of `feedback_style`. Raises a DTypeError if one is no variable, and a ShapeError if a scalar meets a batch or
-    batches differ in length.
+    A number beside a text is converted to text; a missing sample stays missing, for the same reason. Each input receives the
+    feedback, introduced in the words of `feedback_style`. Raises a DTypeError if one is no variable, and a ShapeError if a
+    scalar meets a batch or batches differ in length.
 
     >>> rg.text.add(rg.text.Variable([1, 2], role="counts"), rg.text.Variable([0.5, 3], role="more"))
     Variable([1.5, 5.0], role='counts and more')
@@ -123,6 +123,14 @@ def split(x, /, sep=None, maxsplit=-1):
 def merged(roles):
     """The role of what was made of things with these roles."""
     return " and ".join(filter(None, roles))
+
+
+def made(data, role, inputs):
+    """The variable of that role which an op made from others: it knows why samples are missing if they know it."""
+    variable = texts.kind(data, role)
+    if isinstance(data, list) and None in data:
+        variable.failures = {i: error for x in inputs for i, error in x.failures.items() if i < len(data) and data[i] is None}
+    return variable
 
 
 def check_variables(name, values):
