@@ -133,15 +133,17 @@ class _Call:
     constructor but `filled`.
     """
 
+    # There is one for every call, so that it should be small.
+    __slots__ = ("_makers", "_places", "algebra", "context", "source")
     rules = None
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
-    _makers = _places = ()
 
     def filled(self, cls, ctx, args, outputs):
         """This op, with the Function that was called and what its forward pass left."""
         self.source, self.context = cls, ctx
         self.algebra = outputs[0].algebra
+        self._makers = self._places = ()
         if ctx.saved_tensors:
             self._makers = [None if value is None else value.algebra.maker(value) for value in ctx.saved_tensors]
             self._places = [_place(value, args, outputs) for value in ctx.saved_tensors]
@@ -193,6 +195,8 @@ class _Call:
 
 class _CallOfSeveral(_Call):
     """The op of a call with a tuple of outputs, each with a projection as its record."""
+
+    __slots__ = ("_algebras", "_zeros")
 
     def filled(self, cls, ctx, args, outputs):
         self._algebras = [value.algebra for value in outputs]

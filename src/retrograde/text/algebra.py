@@ -89,10 +89,10 @@ class TextAlgebra(Algebra):
 
     def pull(self, function, ctx, cotangents):
         """`backward` is called once for each feedback, with one variable per output; nothing is merged."""
-        if issubclass(function, Gathering):
-            return function.backward(ctx, *cotangents)
         if issubclass(function, TextFunction) and len(cotangents) == len(cotangents[0]) == 1:
             return function.backward(ctx, *cotangents[0])  # the commonest of all
+        if issubclass(function, Gathering):
+            return function.backward(ctx, *cotangents)
         found = None
         for row in _rows(cotangents):
             answer = function.backward(ctx, *row)

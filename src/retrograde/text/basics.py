@@ -15,8 +15,8 @@ class Add(TextFunction):
     @staticmethod
     def forward(ctx, x, y):
         check_variables("Add", (x, y))
-        ctx.roles = roles = x.role, y.role
-        ctx.role = role = merged(roles)
+        ctx.roles = left, right = x.role, y.role
+        ctx.role = role = f"{left} and {right}" if left and right else left or right
         left, right = x.data, y.data
         if left.__class__ is right.__class__ is str:
             return texts.kind.remade(role, left + right)
@@ -144,7 +144,7 @@ def check_variables(name, values):
 
 def handed_to_all(ctx, g):
     """The feedback `g` for each input of an op that has put `ctx.roles` together to one `ctx.role`."""
-    data, path, roles = g.data, (*g.path, ctx.role), ctx.roles
+    data, path, roles = g.data, g.path + (ctx.role,), ctx.roles  # noqa: RUF005 - a display would take twice as long
     given = [None] * len(roles)
     for i, needed in enumerate(ctx.needs_input_grad):
         if needed:
