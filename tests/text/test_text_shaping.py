@@ -186,6 +186,8 @@ def failed():
     (lambda x: x + Variable(["1", "2", "3"]), ["A1", None, "C3"]),
     (lambda x: x.to(str), ["A", None, "C"]),
     (lambda x: x[0:2], ["A", None]),
+    (lambda x: text.select(0, [x, Variable("other")]), ["A", None, "C"]),
+    (lambda x: text.branch([False, True, True], x, Variable(["a", "b", "c"])), ["a", None, "C"]),
     (lambda x: text.chat(ScriptedLM(lambda request: request.prompt * 2), "{x}", {"x": x}), ["AA", None, "CC"]),
     (lambda x: text.parse(text.format('{"x": "{x}"}', x=x))["x"], ["A", None, "C"]),
 ])

@@ -91,8 +91,10 @@ class Select(TextFunction):
         ctx.choice, ctx.roles = choice, [option.role for option in options]
         ctx.role = f"choice of {' or '.join(dict.fromkeys(ctx.roles))}"
         if not isinstance(choice, list):
-            return texts.kind(options[choice].data, ctx.role)
-        return texts.kind(spread(lambda i, *values: values[i], choice, *[option.data for option in options]), ctx.role)
+            return made(options[choice].data, ctx.role, [options[choice]])
+        variable = texts.kind(spread(lambda i, *values: values[i], choice, *[option.data for option in options]), ctx.role)
+        variable.failures = {k: options[i].failures[k] for k, i in enumerate(choice) if k in options[i].failures}
+        return variable
 
     @staticmethod
     def backward(ctx, g):
@@ -136,8 +138,7 @@ def format(template, /, **variables):  # noqa: A001 - read as `text.format`
     """`template` with each {name} replaced by the variable of that name; {{name}} stays {name}.
 
     The template and the variables receive the feedback. A batch among them makes a batch, in which a sample that misses a
-    value is missing. Raises an ArgumentError if a place
-    has no variable, or a variable no place.
+    value is missing. Raises an ArgumentError if a place has no variable, or a variable no place.
 
     >>> question = rg.text.Variable(["Why?", "How?"], role="question")
     >>> rg.text.format("Q: {question} A:", question=question).data
@@ -207,7 +208,7 @@ def _converted(data, kind, role):
     """`data` with each scalar as `kind`, unless that is None."""
     try:
         return mapped(lambda scalar: scalar if scalar is None or kind is None else kind(scalar), data)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ParseError(f"{role!r} cannot be converted to {kind.__name__}, got {data!r:.100}") from None
 
 
