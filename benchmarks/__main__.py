@@ -14,7 +14,7 @@ def main():
     options = _parser().parse_args()
     suite = importlib.import_module(f"{__package__}.{options.suite}")
     cases = _chosen(suite.CASES, [*options.cases, *options.only], options.suite)
-    settings = measure.Settings(suite.__name__, options.rounds, dict(pair.split("=", 1) for pair in options.python))
+    settings = measure.Settings(suite.__name__, options.rounds, dict(pair.split("=", 1) for pair in options.python), options.seed)
     print(report.machine(), flush=True)
     results = []
     for case in cases:
@@ -48,6 +48,8 @@ def _parser():
     parser.add_argument("--only", type=lambda text: text.split(","), default=[], metavar="A,B",
                         help="names of cases, or what they begin with before a dash")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each rival (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the first turn, where turns have seeds "
+                        "(default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples there")
     parser.add_argument("--charts", type=Path, metavar="FOLDER", help="draw a chart of each case there (needs matplotlib)")
     parser.add_argument("--python", action="append", default=[], metavar="RIVAL=PATH",

@@ -28,20 +28,21 @@ CACHES_ALL = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT
 
 @dataclass(frozen=True)
 class Settings:
-    """How to measure: the module of the suite, how many turns each rival has, and interpreters for some rivals."""
+    """How to measure: the module of the suite, how many turns each rival has, interpreters for some rivals, and the first seed."""
 
     suite: str
     rounds: int
     pythons: dict[str, str] = field(default_factory=dict)
+    seed: int = 0
 
     def python(self, rival):
         """The interpreter of a rival: its own, or that of its library ("torch" for "torch.compile", "jax" for "jax, 300")."""
         library = re.split("[ ,.]", rival)[0]
         return self.pythons.get(rival) or self.pythons.get(library) or sys.executable
 
-    def worker(self, case, rival, *size, environment=None):
-        """A process in which the rival has prepared itself."""
-        return Worker([self.suite, case.name, rival, *size], self.python(rival), environment)
+    def worker(self, case, rival, *size, environment=None, patience=None):
+        """A process in which the rival has prepared itself, within `patience` seconds."""
+        return Worker([self.suite, case.name, rival, *size], self.python(rival), environment, patience)
 
 
 @dataclass
@@ -199,8 +200,8 @@ def _figures(case, settings):
 def _tuning(case, settings):
     """Round by round, each with a seed of its own; notes say what each rival took."""
     result, present, taken = Result(case), list(case.rivals), {}
-    with settings.worker(case, HOST) as host:
-        for seed in range(min(settings.rounds, MOST_SEEDS)):
+    with settings.worker(case, HOST, patience=LONGEST_SECONDS) as host:
+        for seed in range(settings.seed, settings.seed + min(settings.rounds, MOST_SEEDS)):
             for rival in tuple(present):
                 try:
                     _tune(result, host, rival, seed, settings, taken)
@@ -217,7 +218,7 @@ def _tuning(case, settings):
 def _tune(result, host, rival, seed, settings, taken):
     """One prompt of one rival."""
     case = result.case
-    with settings.worker(case, rival) as worker:
+    with settings.worker(case, rival, patience=LONGEST_SECONDS) as worker:
         given = host.ask("figures", {"begin": case.calls})
         start = time.perf_counter()
         prompt = worker.ask("figures", {**given, "calls": case.calls, "seed": seed}, LONGEST_SECONDS)
@@ -225,7 +226,8 @@ def _tune(result, host, rival, seed, settings, taken):
     found = host.ask("figures", {"prompt": prompt}, LONGEST_SECONDS)
     taken.setdefault(rival, []).append((found["calls"], minutes))
     result.add(rival, found["score"])
-    print(f"{case.name}, seed {seed}, {rival}: {found['score']:.3f} after {found['calls']} calls", file=sys.stderr, flush=True)
+    print(f"{case.name}, seed {seed}, {rival}: {found['score']:.3f} after {found['calls']} calls and {minutes:.1f} minutes",
+          file=sys.stderr, flush=True)
 
 
 def _seconds_of(command, bytecode):

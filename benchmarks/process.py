@@ -26,14 +26,15 @@ class Worker:
 
     command      module of the suite, case, rival, and the size if the case has sizes
     environment  variables beside those of this process
+    patience     how many seconds it may take to prepare itself
     """
 
-    def __init__(self, command, python=sys.executable, environment=None):
+    def __init__(self, command, python=sys.executable, environment=None, patience=None):
         command = [python, "-m", f"{__package__}.worker", *map(str, command)]
         environment = {**os.environ, **(environment or {})}
         self._process: Any = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
                                               env=environment, start_new_session=True)
-        self._read()
+        self._read(patience)
 
     def ask(self, request, argument=None, patience=None):
         """Send a request and wait for the answer, at most `patience` seconds, or `PATIENCE_SECONDS`."""

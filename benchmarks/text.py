@@ -1,8 +1,9 @@
 """The text suite: prompts tuned by retrograde and by its rivals, calls that fail, calls at once, and the cost of a node.
 
 The `tune` cases need the extra `tune`, and for each rival `--python RIVAL=PATH` unless it is installed here (extra
-`bench-text`). A round takes some minutes a task; round number n has seed n. A folder named by BENCHMARK_ANSWERS keeps the model's
-answers, so that a run that was stopped is soon where it was; the minutes then say nothing, the accuracies are the same.
+`bench-text`). A round takes some minutes a task and has a seed of its own; `--seed` names the first. A folder named by
+BENCHMARK_ANSWERS keeps the model's answers, so that a run that was stopped is soon where it was; the minutes then say nothing, the
+accuracies are the same.
 """
 
 import asyncio

@@ -225,6 +225,11 @@ def test_tuned_prompts_are_scored_by_the_host_seed_by_seed_and_the_better_rival_
     assert rows["retrograde"].split("|")[2].strip() == "85.0"
 
 
+def test_the_first_seed_can_be_chosen():
+    result = measure.run(CASES[1], replace(SETTINGS, rounds=1, seed=1))
+    assert result.samples == {"retrograde": [0.9], "better": [1.0], "worse": [0.3]}
+
+
 def test_an_endpoint_answers_as_often_as_it_is_allowed_to():
     served = endpoint.serve(lambda body: (body["messages"][-1]["content"][::-1], [-0.5]))
     served.begin(2)

@@ -1,5 +1,7 @@
 """Function: ops in PyTorch's manner, in both styles."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -146,3 +148,32 @@ def test_a_context_does_not_keep_its_graph_alive():
     watched = weakref.ref(y)
     del y
     assert watched() is None
+
+
+class Fresh(rg.Function):
+    """Computes with data, and keeps what it made."""
+
+    computes_with_data = True
+    made: ClassVar[list] = []
+
+    @staticmethod
+    def forward(ctx, x, y):
+        outputs = rg.tensor(x.data * 2), rg.tensor(x.data + y.data)
+        ctx.mark_non_differentiable(outputs[1])
+        Fresh.made[:] = outputs
+        return outputs
+
+    @staticmethod
+    def backward(ctx, g, _):
+        return g * 2, None
+
+
+def test_results_of_a_function_that_computes_with_data_take_their_place_themselves():
+    x, y = rg.tensor([1.0, 2.0], requires_grad=True), rg.tensor([3.0, 4.0])
+    double, total = Fresh.apply(x, y)
+    assert double is Fresh.made[0] and total is Fresh.made[1]
+    assert double.requires_grad and not total.requires_grad
+    double.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+    with rg.no_grad():
+        assert not Fresh.apply(x, y)[0].requires_grad

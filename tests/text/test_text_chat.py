@@ -43,6 +43,16 @@ def test_a_failing_sample_reports_itself_and_loses_no_other():
     assert found.scores == [1, 0, 1, 0] and "server on fire" in found.explanation.data[1]
 
 
+@pytest.mark.parametrize(("call", "error", "message"), [
+    (lambda: text.chat("gpt", "Hello"), DTypeError, "must be a LanguageModel, got str: 'gpt'"),
+    (lambda: text.Cached(None, "answers"), DTypeError, "must be a LanguageModel, got NoneType"),
+    (lambda: text.chat(Ruled(ECHO), "Hello", temprature=0), ArgumentError, "no option temprature; there are temperature, top_p"),
+])
+def test_what_is_no_model_and_what_is_no_option_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
 def test_if_all_fail_or_the_budget_ends_the_error_is_raised():
     with pytest.raises(ModelError, match="cut"):
         text.chat(Ruled(lambda request: failing()), "a")

@@ -121,6 +121,21 @@ def test_a_reply_out_of_form_is_taken_as_critique(reply):
     assert x.grad[0].data == reply
 
 
+def test_a_judge_takes_variables_and_a_target_for_each():
+    model = Ruled(lambda request: "{}")
+    with pytest.raises(DTypeError, match="judge takes text variables, got str"):
+        text.judge(model, "answer", "kind")
+    with pytest.raises(ShapeError, match="one target for each prediction, got 1 for 2"):
+        text.judge(model, Variable(["a", "b"]), "kind", target=["a"])
+
+
+def test_what_is_right_is_not_explained_as_if_it_were_wrong():
+    answer = Variable(["Yes.", '{"a": 1}'])
+    assert text.exact_match(answer, ["yes", "no"]).explanation.data[0] == '"Yes." is right'
+    assert text.matches(answer, "Y").explanation.data == ['"Yes." matches the pattern Y', '"{"a": 1}" should match the pattern Y']
+    assert text.fits_schema(answer, {"type": "object"}).explanation.data[1] == "it keeps to the schema"
+
+
 def test_a_judge_that_fails_says_nothing_about_the_prediction():
     model = Ruled(lambda request: failing() if "one" in last(request) else '{"score": 0, "critique": "no"}')
     x = answers(["one", "two"])

@@ -6,7 +6,7 @@ import pytest
 
 from retrograde import text
 from retrograde.errors import ArgumentError, DTypeError, OutOfRangeError, ParseError, ShapeError
-from retrograde.text import Variable, feedback_style
+from retrograde.text import ScriptedLM, Variable, feedback_style
 
 
 def leaf(data, role):
@@ -24,9 +24,9 @@ def _plain_feedback():
 
 
 def test_join_puts_a_separator_between_and_a_scalar_beside_a_batch():
-    a, b = leaf("a", "a"), leaf(["x", None], "b")
+    a, b = leaf("a", "a"), leaf(["x", "y"], "b")
     joined = text.join([a, b], ", ")
-    assert joined.data == ["a, x", "a, "] and joined.role == "a and b"
+    assert joined.data == ["a, x", "a, y"] and joined.role == "a and b"
     joined.backward(["first", "second"])
     assert said(a) == [["first", "second"]] == said(b)
     with pytest.raises(ArgumentError, match="at least one"):
@@ -158,3 +158,56 @@ def test_a_sample_that_does_not_parse_is_missing_and_says_why():
     fields = text.parse(Variable(['{"score": 1, "label": "a"}', "nonsense", '{"score": 2.5, "label": "b"}'], role="answers"), Verdict)
     assert fields["score"].data == [1.0, None, 2.5] and fields["label"].data == ["a", None, "b"]
     assert list(fields["score"].failures) == [1] and "JSON object" in str(fields["score"].failures[1])
+
+
+def test_what_a_model_of_fields_says_is_told_without_a_link_to_its_manual():
+    pydantic = pytest.importorskip("pydantic", reason="the extra `text` brings pydantic")
+    model = pydantic.create_model("Grade", label=(str, ...), score=(float, ...))
+    with pytest.raises(ParseError, match=r"^the answer does not fit Grade: label: Field required; score: [^:]*; it was"):
+        text.parse(Variable('{"score": "high"}'), model)
+
+
+def test_fields_of_a_sample_of_which_nothing_was_said_hand_nothing_back():
+    answers = leaf(['{"score": 1}', '{"score": 2}'], "answers")
+    with feedback_style("combined"):
+        text.parse(answers)["score"].backward(["", "too high"])
+    first, second = said(answers)[0]
+    assert first == "" and "<ITEM>score: too high</ITEM>" in second
+
+
+def failed():
+    """A batch of which the second call failed."""
+    return text.chat(ScriptedLM({"a": "A", "c": "C"}), "{letter}", {"letter": ["a", "b", "c"]})
+
+
+@pytest.mark.parametrize(("op", "data"), [
+    (lambda x: text.join([x, Variable("!")]), ["A!", None, "C!"]),
+    (lambda x: text.format("{x}{n}", x=x, n=[1, 2, 3]), ["A1", None, "C3"]),
+    (lambda x: x + Variable(["1", "2", "3"]), ["A1", None, "C3"]),
+    (lambda x: x.to(str), ["A", None, "C"]),
+    (lambda x: x[0:2], ["A", None]),
+    (lambda x: text.select(0, [x, Variable("other")]), ["A", None, "C"]),
+    (lambda x: text.branch([False, True, True], x, Variable(["a", "b", "c"])), ["a", None, "C"]),
+    (lambda x: text.chat(ScriptedLM(lambda request: request.prompt * 2), "{x}", {"x": x}), ["AA", None, "CC"]),
+    (lambda x: text.parse(text.format('{"x": "{x}"}', x=x))["x"], ["A", None, "C"]),
+])
+def test_a_missing_sample_stays_missing_and_its_reason_goes_with_it(op, data):
+    made = op(failed())
+    assert made.data == data
+    assert list(made.failures) == [1] and "no answer to 'b'" in str(made.failures[1])
+    explained = text.exact_match(made, data).explanation.data[1]
+    assert explained.startswith("there is no answer: the script has no answer to 'b'")
+
+
+def test_a_missing_sample_cannot_be_taken_out():
+    with pytest.raises(ArgumentError, match="item 1 of 'answer' is missing: the script has no answer to 'b'"):
+        failed()[1]
+    with pytest.raises(DTypeError, match="of 'n' number 1 is missing"):
+        text.to_tensor(Variable([1.0, None], role="n"))
+
+
+def test_a_text_that_is_no_number_is_missing_in_a_batch_and_an_error_alone():
+    counts = Variable(["1", "two", None], role="counts").to(int)
+    assert counts.data == [1, None, None] and list(counts.failures) == [1]
+    with pytest.raises(ParseError, match="'count' cannot be converted to int, got 'two'"):
+        Variable("two", role="count").to(int)

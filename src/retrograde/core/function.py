@@ -12,10 +12,8 @@ class Context:
 
     materializes = True
     saved_tensors = constants = ()
-
-    def __init__(self, needs_input_grad):
-        #: For each argument of `apply`, whether its gradient is wanted.
-        self.needs_input_grad = needs_input_grad
+    #: For each argument of `apply`, whether its gradient is wanted.
+    needs_input_grad: tuple = ()
 
     def save_for_backward(self, *values):
         """Keep inputs, outputs or other values for `backward`, which reads them as `saved_tensors`.
@@ -67,6 +65,9 @@ class Function:
         raise MissingRuleError("a Function needs a static method forward")
 
     setup_context: Any = None
+    #: Whether `forward` computes with plain data alone and returns only new values that nothing else holds. Nothing in it can be
+    #: recorded then, and its results take their place in the graph themselves; otherwise copies of them do.
+    computes_with_data = False
 
     @staticmethod
     def backward(ctx, *grad_outputs):
@@ -78,18 +79,22 @@ class Function:
         """Run the forward pass and record it."""
         parents = tuple([a.record if isinstance(a, Value) else None for a in args])
         records = any(parents) and is_recording()
-        ctx = Context(tuple([parent is not None for parent in parents]) if records else (False,) * len(parents))
-        output = unrecorded(cls.forward, ctx, *args) if cls.setup_context is None else unrecorded(cls._run_forward, ctx, args)
+        ctx = Context()
+        ctx.needs_input_grad = tuple(map(bool, parents)) if records else (False,) * len(parents)
+        if cls.setup_context is not None:
+            output = unrecorded(cls._run_forward, ctx, args)
+        else:
+            output = cls.forward(ctx, *args) if cls.computes_with_data else unrecorded(cls.forward, ctx, *args)
         if isinstance(output, Value):
-            return _linked(output, *_recorded(_SingleCall, cls, ctx, args, parents, (output,))) if records else output
+            return _linked(cls, output, *_recorded(_Call, cls, ctx, args, parents, (output,))) if records else output
         for value in output if isinstance(output, tuple) else (output,):
             if not isinstance(value, Value):
                 raise GraphError(f"{cls.__name__}.forward must return a value or a tuple of values, got "
                                  f"{type(value).__name__}")
         if not records:
             return output
-        record, constants = _recorded(_Call, cls, ctx, args, parents, output)
-        return tuple([_linked(value, record.op.result(record, i), constants) for i, value in enumerate(output)])
+        record, constants = _recorded(_CallOfSeveral, cls, ctx, args, parents, output)
+        return tuple([_linked(cls, value, record.op.result(record, i), constants) for i, value in enumerate(output)])
 
     @classmethod
     def _run_forward(cls, ctx, args):
@@ -100,41 +105,49 @@ class Function:
 
 def _recorded(kind, cls, ctx, args, parents, outputs):
     """The record of one call, and those of its outputs that have no gradient."""
-    call, saved, made = kind(cls, ctx, args, outputs), (), Record
+    call, saved, made = kind().filled(cls, ctx, args, outputs), (), Record
     if ctx.saved_tensors:
         saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
         made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
         ctx.saved_tensors = ()  # the record keeps the data; a value kept here would keep the graph alive
-    constants, ctx.constants = ctx.constants, ()
+    constants = ctx.constants
+    if constants:
+        ctx.constants = ()
     return made().filled(call, parents, saved), constants
 
 
-def _linked(value, record, constants):
+def _linked(cls, value, record, constants):
     """An output as the user gets it."""
-    is_constant = constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.data)
-    return value.linked(None if is_constant else record)
+    if constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.data):
+        record = None
+    if not cls.computes_with_data:
+        return value.linked(record)
+    value.record = record
+    return value
 
 
 class _Call:
-    """The op of one call of a Function: its joint rule runs `backward` on the saved values."""
+    """The op of one call of a Function: its joint rule runs `backward` on the saved values.
 
+    Of one output there is no projection: the cotangent of the call is that of the output itself. Like a record it has no
+    constructor but `filled`.
+    """
+
+    # There is one for every call, so that it should be small.
+    __slots__ = ("_makers", "_places", "algebra", "context", "source")
     rules = None
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
-    _makers = _places = ()
 
-    def __init__(self, cls, ctx, args, outputs):
-        #: The Function that was called, and what its forward pass left.
+    def filled(self, cls, ctx, args, outputs):
+        """This op, with the Function that was called and what its forward pass left."""
         self.source, self.context = cls, ctx
         self.algebra = outputs[0].algebra
-        self._read_outputs(ctx, outputs)
+        self._makers = self._places = ()
         if ctx.saved_tensors:
             self._makers = [None if value is None else value.algebra.maker(value) for value in ctx.saved_tensors]
             self._places = [_place(value, args, outputs) for value in ctx.saved_tensors]
-
-    def _read_outputs(self, ctx, outputs):
-        self._algebras = [value.algebra for value in outputs]
-        self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
+        return self
 
     @property
     def name(self):
@@ -143,7 +156,7 @@ class _Call:
 
     def result(self, record, i):
         """The record of output `i`, where `record` is that of the call."""
-        return Projection(record, i, len(self._algebras))
+        return record
 
     def revived(self, record):
         """What was saved as values, linked to the graph where they are arguments or outputs of the call."""
@@ -159,34 +172,43 @@ class _Call:
 
     def function(self, g, needs, *saved):
         """The gradients of all arguments from those of the outputs."""
-        ctx = self.context
+        ctx, algebra = self.context, self.algebra
         ctx.needs_input_grad = needs
-        if saved:
+        if not saved:
+            found = algebra.pull(self.source, ctx, self._given(g))
+        else:
             ctx.saved_tensors = tuple([_as_value(s, made) for s, made in zip(saved, self._makers, strict=True)])
-        try:
-            found = self.algebra.pull(self.source, ctx, self._given(g))
-        finally:
-            ctx.saved_tensors = ()
+            try:
+                found = algebra.pull(self.source, ctx, self._given(g))
+            finally:
+                ctx.saved_tensors = ()
         found = found if isinstance(found, tuple) else (found,)
-        return tuple([self.algebra.conjugated(c) for c in found]) if self.algebra.conjugates else found
+        return tuple([algebra.conjugated(c) for c in found]) if algebra.conjugates else found
 
     def _given(self, g):
         """What `backward` is given for the outputs."""
-        given = [zero if c is None else c for c, zero in zip(g, self._zeros, strict=True)]
-        return [_as_value(a.conjugated(c), a.shown) for c, a in zip(given, self._algebras, strict=True)]
+        algebra = self.algebra
+        if algebra.conjugates:
+            g = algebra.conjugated(g)
+        return (g if isinstance(g, Value) else algebra.shown(g),)
 
 
-class _SingleCall(_Call):
-    """The op of a call with one output, which needs no projection: the cotangent is that of the output itself."""
+class _CallOfSeveral(_Call):
+    """The op of a call with a tuple of outputs, each with a projection as its record."""
 
-    def _read_outputs(self, ctx, outputs):
-        """There is nothing to note: a walk comes by only if the output has received something."""
+    __slots__ = ("_algebras", "_zeros")
+
+    def filled(self, cls, ctx, args, outputs):
+        self._algebras = [value.algebra for value in outputs]
+        self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
+        return super().filled(cls, ctx, args, outputs)
 
     def result(self, record, i):
-        return record
+        return Projection(record, i, len(self._algebras))
 
     def _given(self, g):
-        return [_as_value(self.algebra.conjugated(g), self.algebra.shown)]
+        given = [zero if c is None else c for c, zero in zip(g, self._zeros, strict=True)]
+        return [_as_value(a.conjugated(c), a.shown) for c, a in zip(given, self._algebras, strict=True)]
 
 
 def _as_value(data, made):

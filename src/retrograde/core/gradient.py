@@ -142,18 +142,18 @@ class _Walk:
 
     def _pull_together(self, record, g, saved):
         """`_pull` through the one rule that gives the cotangents of all parents."""
-        op, joint, flows = record.op, record.op.joint, self.flows
+        op, joint, parents = record.op, record.op.joint, record.parents
         if joint is None:
             raise MissingRuleError(f"{op.name} has no derivative; add one with {op.name}.defvjp(...)")
-        needs = tuple([parent in flows for parent in record.parents])
+        needs = tuple(map(self.flows.__contains__, parents))
         given = joint.function(g, needs, *saved)
         if len(given) != len(needs):
             raise GraphError(f"the rule of {op.name} must return {len(needs)} cotangents, got {len(given)}")
-        is_ready, cotangents = record.fits is None and not self.finds_anomalies, self.cotangents
-        for i in reversed(range(len(needs))):
-            c = given[i]
-            if needs[i] and c is not None:
-                parent = record.parents[i]
+        is_ready, cotangents, i = record.fits is None and not self.finds_anomalies, self.cotangents, len(needs)
+        while i:
+            i -= 1
+            if needs[i] and (c := given[i]) is not None:
+                parent = parents[i]
                 c = parent.algebra.carried(c, self.create_graph) if is_ready else self._checked(record, i, c)
                 seen = cotangents.get(parent)
                 cotangents[parent] = c if seen is None else seen + c

@@ -1,5 +1,6 @@
 """Text on the same graph as numbers: variables with roles, feedback as gradients, prompts trained like weights."""
 
+from . import terminal
 from .basics import Add, Split, Sum, add, split, sum
 from .bridge import embed, logprobs, to_tensor
 from .chat import Chat, chat

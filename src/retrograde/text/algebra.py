@@ -11,9 +11,6 @@ from ..core.value import Cotangents, Value
 from ..errors import DTypeError, GraphError, ShapeError
 from .data import shape_of
 
-# What a variable may know of itself beside its data and its role.
-_NOTES = ("path", "failures", "padding")
-
 
 class Feedback(tuple):
     """Feedback variables that arrived for one value, in the order of its uses in the forward pass."""
@@ -23,6 +20,12 @@ class Feedback(tuple):
     def __add__(self, arrived):
         # The walk goes back: what arrives later comes from an earlier use.
         return Feedback((*arrived, *self))
+
+
+class TextFunction(Function):
+    """Base of the ops on text that only compute with the data of their variables, and whose feedback says which way it came."""
+
+    computes_with_data = True
 
 
 class Gathering(Function):
@@ -86,29 +89,29 @@ class TextAlgebra(Algebra):
 
     def pull(self, function, ctx, cotangents):
         """`backward` is called once for each feedback, with one variable per output; nothing is merged."""
+        if issubclass(function, TextFunction) and len(cotangents) == len(cotangents[0]) == 1:
+            return function.backward(ctx, *cotangents[0])  # the commonest of all
         if issubclass(function, Gathering):
             return function.backward(ctx, *cotangents)
         found = None
         for row in _rows(cotangents):
-            path = row[0].path if row[0] is not None else next((f.path for f in row if f is not None), ())
-            row = [self.kind("", "feedback") if f is None else f for f in row] if None in row else row
             answer = function.backward(ctx, *row)
             answer = answer if isinstance(answer, tuple) else (answer,)
-            given = [None if a is None else self._labelled(a, path, function.__name__) for a in answer]
+            given = [None if a is None else self._labelled(a, row[0].path, function) for a in answer]
             found = given if found is None else [_joined(*pair) for pair in zip(found, given, strict=True)]
         return tuple(found or ())
 
-    def _labelled(self, given, path, name):
-        """What a backward called `name` gave for one input, as feedback that says by which way it came."""
+    def _labelled(self, given, path, function):
+        """What the `backward` of a Function gave for one input, as feedback that says by which way it came."""
         if given.__class__ is self.kind and len(given.path) > len(path):
             return Feedback((given,))
         return Feedback([
-            f if len(f.path) > len(path) else self.kind.remade(f.role, f.data, path=(*path, name))
+            f if len(f.path) > len(path) else self.kind.remade(f.role, f.data, path=(*path, function.__name__))
             for f in self.carried(given, False)
         ]) or None
 
     def maker(self, value):
-        return partial(self.kind.remade, value.role, **{name: note for name in _NOTES if (note := getattr(value, name))})
+        return partial(self.kind.remade, value.role, path=value.path, failures=value.failures, padding=value.padding)
 
     def fits(self, operand, result, broadcasts):
         return None
@@ -134,11 +137,17 @@ class TextAlgebra(Algebra):
 
 
 def _rows(cotangents):
-    """The feedback of the outputs of a call: first the first of each, then the second of each, and so on, None where one lacks."""
+    """The feedback of the outputs of a call: first the first of each, then the second of each, and so on; empty where one lacks."""
+    if len(cotangents) == 1 and cotangents[0]:
+        return [(feedback,) for feedback in cotangents[0]]
     columns = [c if c.__class__ is Feedback else (c,) for c in cotangents]
-    if len(columns) == 1:
-        return [(feedback,) for feedback in columns[0]] or [(None,)]
-    return zip_longest(*columns) if any(columns) else [(None,) * len(columns)]
+    return [_filled(row) for row in zip_longest(*columns)] or [_filled((None,) * len(columns))]
+
+
+def _filled(row):
+    """One feedback of each output; an empty one, which came by the way of the others, where there is none."""
+    path = next((feedback.path for feedback in row if feedback is not None), ())
+    return [texts.kind.remade("feedback", "", path=path) if feedback is None else feedback for feedback in row]
 
 
 def _joined(first, then):

@@ -2,31 +2,32 @@
 
 from itertools import zip_longest
 
-from ..core.function import Function
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError
-from .algebra import texts
+from .algebra import TextFunction, texts
 from .data import as_text, is_number, paired, spread, tagged
 from .wording import combined, handed
 
 
-class Add(Function):
+class Add(TextFunction):
     """The sum of two variables: see `add`."""
 
     @staticmethod
     def forward(ctx, x, y):
         check_variables("Add", (x, y))
-        ctx.roles = x.role, y.role
-        ctx.role = merged(ctx.roles)
-        data = paired(_plus, x.data, y.data)
-        return texts.kind.remade(ctx.role, data) if data.__class__ is str else texts.kind(data, ctx.role)
+        ctx.roles = left, right = x.role, y.role
+        ctx.role = role = f"{left} and {right}" if left and right else left or right
+        left, right = x.data, y.data
+        if left.__class__ is right.__class__ is str:
+            return texts.kind.remade(role, left + right)
+        return made(paired(_plus, left, right), role, (x, y))
 
     @staticmethod
     def backward(ctx, g):
         return handed_to_all(ctx, g)
 
 
-class Sum(Function):
+class Sum(TextFunction):
     """The sum of a list of variables: see `sum`."""
 
     @classmethod
@@ -48,7 +49,7 @@ class Sum(Function):
         return handed_to_all(ctx, g)
 
 
-class Split(Function):
+class Split(TextFunction):
     """The parts of a text: see `split`."""
 
     @classmethod
@@ -72,21 +73,22 @@ class Split(Function):
     @staticmethod
     def backward(ctx, *given):
         data = [g.data for g in given]
-        if ctx.is_padding and any(isinstance(said, list) for said in data):
+        by_sample = any(isinstance(said, list) for said in data)
+        if ctx.is_padding and by_sample:
             # What was said of padding was not said of the text.
             data = [spread(lambda is_padding, said: "" if is_padding else said, *pair)
                     for pair in zip(ctx.is_padding, data, strict=True)]
-        said = combined(spread(lambda *parts: tagged(parts), *data), ctx.role)
+        said = spread(lambda *parts: "" if by_sample and not any(map(as_text, parts)) else tagged(parts), *data)
         first = next((g for g in given if g.data not in ("", None)), given[0])
-        return handed(first, said, ctx.role, f"parts of {ctx.role}"), None, None
+        return handed(first, combined(said, ctx.role), ctx.role, f"parts of {ctx.role}"), None, None
 
 
 def add(x, y, /):
     """`x` and `y` together: numbers are added, texts put one after the other; batches item by item.
 
-    A number beside a text is converted to text; a missing sample stays missing. Each input receives the feedback, introduced
-    in the words of `feedback_style`. Raises a DTypeError if one is no variable, and a ShapeError if a scalar meets a batch or
-    batches differ in length.
+    A number beside a text is converted to text; a missing sample stays missing, for the same reason. Each input receives the
+    feedback, introduced in the words of `feedback_style`. Raises a DTypeError if one is no variable, and a ShapeError if a
+    scalar meets a batch or batches differ in length.
 
     >>> rg.text.add(rg.text.Variable([1, 2], role="counts"), rg.text.Variable([0.5, 3], role="more"))
     Variable([1.5, 5.0], role='counts and more')
@@ -123,25 +125,34 @@ def merged(roles):
     return " and ".join(filter(None, roles))
 
 
+def made(data, role, inputs):
+    """The variable of that role which an op made from others: it knows why samples are missing if they know it."""
+    variable = texts.kind(data, role)
+    if isinstance(data, list) and None in data:
+        variable.failures = {i: error for x in inputs for i, error in x.failures.items() if i < len(data) and data[i] is None}
+    return variable
+
+
 def check_variables(name, values):
     """Raise a DTypeError unless all of `values` are text variables."""
+    kind = texts.kind
     for value in values:
-        if not isinstance(value, texts.kind):
+        if not isinstance(value, kind):
             raise DTypeError(f"{name} takes text variables, got {type(value).__name__}; wrap it: text.Variable({value!r}, "
                              "role=...)")
 
 
 def handed_to_all(ctx, g):
     """The feedback `g` for each input of an op that has put `ctx.roles` together to one `ctx.role`."""
-    needs, data = ctx.needs_input_grad, g.data
-    return tuple([
-        handed(g, combined(data, role), role, ctx.role) if needs[i] else None for i, role in enumerate(ctx.roles)
-    ])
+    data, path, roles = g.data, g.path + (ctx.role,), ctx.roles  # noqa: RUF005 - a display would take twice as long
+    given = [None] * len(roles)
+    for i, needed in enumerate(ctx.needs_input_grad):
+        if needed:
+            given[i] = texts.kind.remade(f"feedback to {roles[i]}", combined(data, roles[i]), None, path)
+    return tuple(given)
 
 
 def _plus(x, y):
-    if x.__class__ is y.__class__ is str:
-        return x + y
     if x is None or y is None:
         return None
     return x + y if is_number(x) == is_number(y) else as_text(x) + as_text(y)

@@ -25,6 +25,8 @@ class ToTensor(Gathering):
     def forward(ctx, x, dtype):
         check_variables("to_tensor", (x,))
         strange = [scalar for scalar in scalars(x.data) if not isinstance(scalar, (int, float))]
+        if None in strange:
+            raise DTypeError(f"to_tensor needs every sample, and of {x.role!r} number {x.data.index(None)} is missing")
         if strange:
             raise DTypeError(f"to_tensor takes numbers, and {x.role!r} holds {strange[0]!r:.60}; convert it with x.to(float)")
         ctx.role = x.role

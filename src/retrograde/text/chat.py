@@ -23,9 +23,10 @@ class Chat(Gathering):
         ctx.feedback_model, ctx.role, ctx.used, ctx.demonstrations = feedback_model, role, used(variables), plan.demonstrations
         requests = plan.requests([variable.data for variable in variables], **options)
         answers, failures = answered(model, requests, role)
+        failures |= {i: error for variable in variables for i, error in variable.failures.items() if requests[i] is None}
         ctx.requests, ctx.answers = requests, answers
         data = answers if plan.size is not None else answers[0]
-        return texts.kind.remade(role, data, **({"failures": failures} if failures else {}))
+        return texts.kind.remade(role, data, failures=failures)
 
     @staticmethod
     def backward(ctx, feedback):
@@ -44,7 +45,8 @@ def chat(model, messages, inputs=None, *, demonstrations=None, feedback_model=No
                     are, which costs no call
     options         of the call: temperature, max_tokens, stop, labels, json_schema, ...
 
-    A sample whose call fails is missing, and `.failures` says why; if all fail, or a budget ends, the error is raised.
+    A sample whose call fails is missing, and `.failures` says why; a sample that misses an input is missing too, for the same
+    reason. If all calls fail, or a budget ends, the error is raised.
 
     >>> from retrograde.text.models import ScriptedLM
     >>> system = rg.text.Parameter("Answer in one word.", role="system prompt")

@@ -100,8 +100,17 @@ _PLACE = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 
 
 @lru_cache(256)
-def _places(template):
-    return tuple(dict.fromkeys([match[2] for match in _PLACE.finditer(template) if match[2]]))
+def _pieces(template):
+    """The template taken apart: text, name, text, name, ..., text."""
+    pieces, text, end = [], "", 0
+    for match in _PLACE.finditer(template):
+        text, end = text + template[end : match.start()], match.end()
+        if match[1]:
+            text += f"{{{match[1]}}}"
+        else:
+            pieces += text, match[2]
+            text = ""
+    return *pieces, text + template[end:]
 
 
 def places(template):
@@ -110,7 +119,7 @@ def places(template):
     >>> places('{a} and {b} and {{c}}, {a}, {"json": 1}')
     ['a', 'b']
     """
-    return list(_places(template))
+    return list(dict.fromkeys(_pieces(template)[1::2]))
 
 
 def filled(template, values):
@@ -119,11 +128,10 @@ def filled(template, values):
     >>> filled('{a} {{a}} {"b": 1}', {"a": "x"})
     'x {a} {"b": 1}'
     """
-    def put(match):
-        return f"{{{match[1]}}}" if match[1] else as_text(values[match[2]])
-
+    pieces = list(_pieces(template))
     try:
-        return _PLACE.sub(put, template)
+        pieces[1::2] = [as_text(values[name]) for name in pieces[1::2]]
+        return "".join(pieces)
     except KeyError:
         missing = [name for name in places(template) if name not in values]
     raise ArgumentError(f"the template has places for {', '.join(missing)} and was given {', '.join(values) or 'nothing'}; write "

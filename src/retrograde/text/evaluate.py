@@ -38,7 +38,7 @@ class Evaluate(Gathering, Critic):
     @staticmethod
     def forward(ctx, prediction, target, judge, name):
         check_variables(name, (prediction,))
-        found = [_judged(judge, p, t, prediction.failures.get(i)) for i, (p, t) in enumerate(_samples(prediction, target, name))]
+        found = [_judged(judge, p, t, prediction.failures.get(i)) for i, (p, t) in enumerate(samples(prediction, target, name))]
         ctx.role, ctx.name, ctx.is_batch = prediction.role, name, prediction.is_batch
         ctx.verdicts = found
         ctx.said = ["" if verdict.is_success else verdict.explanation for verdict in found]
@@ -109,7 +109,7 @@ def _judged(judge, prediction, target, failure):
     return judge(prediction, target)
 
 
-def _samples(prediction, target, name):
+def samples(prediction, target, name):
     """(prediction, target) of each sample; one target may stand for all."""
     target = target.data if isinstance(target, Value) else target
     if not prediction.is_batch:

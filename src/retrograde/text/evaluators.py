@@ -27,8 +27,12 @@ def exact_match(prediction, target, *, normalize=normalized):
     [1.0, 0.0]
     """
     prepare = normalize or (lambda text: text)
-    return evaluate(prediction, target, lambda p, t: (prepare(p) == prepare(t), f'it should be "{t}", not "{p}"'),
-                    name="exact match")
+
+    def check(p, t):
+        is_equal = prepare(p) == prepare(t)
+        return is_equal, f'"{p}" is right' if is_equal else f'it should be "{t}", not "{p}"'
+
+    return evaluate(prediction, target, check, name="exact match")
 
 
 def f1(prediction, target):
@@ -57,8 +61,12 @@ def matches(prediction, pattern, *, flags=0):
     1.0
     """
     compiled = re.compile(pattern, flags)
-    return evaluate(prediction, pattern, lambda p, t: (compiled.search(as_text(p)) is not None,
-                                                       f'"{p}" should match the pattern {t}'), name="pattern")
+
+    def check(p, t):
+        is_found = compiled.search(as_text(p)) is not None
+        return is_found, f'"{p}" {"matches" if is_found else "should match"} the pattern {t}'
+
+    return evaluate(prediction, pattern, check, name="pattern")
 
 
 def fits_schema(prediction, schema):
@@ -74,6 +82,6 @@ def fits_schema(prediction, schema):
             wrong = faults(loaded(as_text(text)), schema)
         except ParseError as error:
             wrong = [str(error)]
-        return not wrong, "; ".join(wrong)
+        return not wrong, "; ".join(wrong) or "it keeps to the schema"
 
     return evaluate(prediction, None, check, name="schema")

@@ -2,11 +2,11 @@
 
 import json
 
-from ..core.value import Value
 from ..errors import ParseError
+from .basics import check_variables
 from .chat import answered
 from .data import as_text
-from .evaluate import Evaluate, Evaluation, Verdict
+from .evaluate import Evaluate, Evaluation, Verdict, samples
 from .models.request import Request
 from .parsing import loaded
 from .wording import prompt
@@ -33,11 +33,9 @@ def judge(model, prediction, criteria, *, target=None, is_success=None, **option
     >>> verdict.score.data, reply.grad[0].data
     (0.2, 'Say how big.')
     """
-    target = target.data if isinstance(target, Value) else target
-    predictions = prediction.data if prediction.is_batch else [prediction.data]
-    targets = target if isinstance(target, (list, tuple)) else [target] * len(predictions)
+    check_variables("judge", (prediction,))
     requests = [None if p is None else _request(prediction.role, as_text(criteria), p, t, options)
-                for p, t in zip(predictions, targets, strict=True)]
+                for p, t in samples(prediction, target, "judge")]
     answers, failures = answered(model, requests, f"judge of {prediction.role}")
     succeeds = is_success or (lambda score: score >= 1)
     verdicts = iter([_verdict(answer, failures.get(i), succeeds) for i, answer in enumerate(answers) if requests[i] is not None])

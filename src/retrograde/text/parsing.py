@@ -3,9 +3,8 @@
 import json
 import re
 
-from ..core.function import Function
 from ..errors import ParseError
-from .algebra import texts
+from .algebra import TextFunction, texts
 from .basics import check_variables
 from .data import as_text, checked, spread, tagged
 from .wording import combined, handed
@@ -13,14 +12,14 @@ from .wording import combined, handed
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
-class Parse(Function):
+class Parse(TextFunction):
     """The fields of a JSON object: see `parse`."""
 
     @staticmethod
     def forward(ctx, x, model, names):
         check_variables("parse", (x,))
         ctx.role, ctx.names = x.role, names
-        failures, records = {}, []
+        failures, records = dict(x.failures), []
         for i, text in enumerate(x.data if x.is_batch else [x.data]):
             try:
                 records.append({} if text is None else loaded(as_text(text), model))
@@ -68,7 +67,7 @@ def loaded(text, model=None):
     try:
         made = model.model_validate(found)
     except ValueError as error:
-        raise ParseError(f"the answer does not fit {model.__name__}: {error}; it was {_shown(text)}") from None
+        raise ParseError(f"the answer does not fit {model.__name__}: {_complaint(error)}; it was {_shown(text)}") from None
     return made.model_dump(mode="json")
 
 
@@ -85,11 +84,17 @@ def _object(text):
                          f"{inner[max(error.pos - 20, 0) : error.pos + 20]!r}") from None
 
 
+def _complaint(error):
+    """What a model found wrong, without what pydantic adds for people who read its manual."""
+    found = error.errors() if hasattr(error, "errors") else ()
+    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}" for fault in found) or str(error)
+
+
 def _field(name, x, records, failures):
     data = checked([_plain(record.get(name)) for record in records])
     if not x.is_batch:
         data = "" if data[0] is None else data[0]
-    return texts.kind.remade(f"{name} of {x.role}", data, **({"failures": failures} if failures else {}))
+    return texts.kind.remade(f"{name} of {x.role}", data, failures=failures)
 
 
 def _plain(value):

@@ -2,16 +2,15 @@
 
 import builtins
 
-from ..core.function import Function
 from ..core.value import Value
-from ..errors import ArgumentError, DTypeError, OutOfRangeError
-from .algebra import texts
-from .basics import check_variables, handed_to_all, merged
-from .data import as_text, filled, is_number, mapped, places, spread
+from ..errors import ArgumentError, DTypeError, OutOfRangeError, ParseError
+from .algebra import TextFunction, texts
+from .basics import check_variables, handed_to_all, made, merged
+from .data import as_text, checked, filled, is_number, mapped, places, spread
 from .wording import handed
 
 
-class Join(Function):
+class Join(TextFunction):
     """Texts one after another: see `join`."""
 
     @staticmethod
@@ -19,15 +18,16 @@ class Join(Function):
         check_variables("join", parts)
         ctx.roles = [separator.role, *[part.role for part in parts]]
         ctx.role = merged(ctx.roles[1:])
-        data = spread(lambda between, *pieces: between.join(map(as_text, pieces)), separator.data, *[p.data for p in parts])
-        return texts.kind(data, ctx.role)
+        data = spread(lambda between, *pieces: None if None in pieces else between.join(map(as_text, pieces)),
+                      separator.data, *[part.data for part in parts])
+        return made(data, ctx.role, parts)
 
     @staticmethod
     def backward(ctx, g):
         return handed_to_all(ctx, g)
 
 
-class Format(Function):
+class Format(TextFunction):
     """A template with its places filled: see `format`."""
 
     @staticmethod
@@ -36,16 +36,17 @@ class Format(Function):
         _check_places(names, template.data)
         ctx.roles = ["", template.role, *[variable.role for variable in variables]]
         ctx.role = template.role or merged(ctx.roles)
-        data = spread(lambda pattern, *values: filled(as_text(pattern), dict(zip(names, values, strict=True))),
+        data = spread(lambda pattern, *values: None if None in values else
+                      filled(as_text(pattern), dict(zip(names, values, strict=True))),
                       template.data, *[variable.data for variable in variables])
-        return texts.kind(data, f"filled {ctx.role}")
+        return made(data, f"filled {ctx.role}", variables)
 
     @staticmethod
     def backward(ctx, g):
         return handed_to_all(ctx, g)
 
 
-class Slice(Function):
+class Slice(TextFunction):
     """A piece of a text, or some samples of a batch: see `slice`."""
 
     @staticmethod
@@ -58,7 +59,14 @@ class Slice(Function):
         except IndexError:
             raise OutOfRangeError(f"index {place} is outside {x.role!r}, which has length {len(x.data)}") from None
         ctx.place, ctx.size, ctx.role = place, len(x.data) if x.is_batch else None, x.role
-        return texts.kind(data, f"{_said(place)} of {x.role}")
+        chosen = range(len(x.data))[place]
+        if data is None:
+            raise ArgumentError(f"item {place} of {x.role!r} is missing{_because(x.failures.get(chosen))}; leave out the samples "
+                                "that are None in .data")
+        variable = texts.kind(data, f"{_said(place)} of {x.role}")
+        if x.failures and isinstance(data, list):
+            variable.failures = {k: x.failures[i] for k, i in enumerate(chosen) if i in x.failures}
+        return variable
 
     @staticmethod
     def backward(ctx, g):
@@ -71,7 +79,7 @@ class Slice(Function):
         return handed(g, data, ctx.role, f"{_said(ctx.place)} of {ctx.role}"), None
 
 
-class Select(Function):
+class Select(TextFunction):
     """One of several variables: see `select`."""
 
     @staticmethod
@@ -83,8 +91,10 @@ class Select(Function):
         ctx.choice, ctx.roles = choice, [option.role for option in options]
         ctx.role = f"choice of {' or '.join(dict.fromkeys(ctx.roles))}"
         if not isinstance(choice, list):
-            return texts.kind(options[choice].data, ctx.role)
-        return texts.kind(spread(lambda i, *values: values[i], choice, *[option.data for option in options]), ctx.role)
+            return made(options[choice].data, ctx.role, [options[choice]])
+        variable = texts.kind(spread(lambda i, *values: values[i], choice, *[option.data for option in options]), ctx.role)
+        variable.failures = {k: options[i].failures[k] for k, i in enumerate(choice) if k in options[i].failures}
+        return variable
 
     @staticmethod
     def backward(ctx, g):
@@ -92,14 +102,17 @@ class Select(Function):
                        for i, (role, needed) in enumerate(zip(ctx.roles, ctx.needs_input_grad[1:], strict=True))]
 
 
-class Convert(Function):
+class Convert(TextFunction):
     """Each scalar as another kind: see `to`."""
 
     @staticmethod
     def forward(ctx, x, kind):
         check_variables("to", (x,))
-        ctx.role = x.role
-        return texts.kind(mapped(lambda scalar: scalar if scalar is None or kind is None else kind(scalar), x.data), x.role)
+        ctx.role, failures = x.role, dict(x.failures)
+        if not isinstance(x.data, list):
+            return texts.kind(_converted(x.data, kind, x.role), x.role)
+        data = [_tried(i, item, kind, x.role, failures) for i, item in enumerate(x.data)]
+        return texts.kind.remade(x.role, checked(data), failures=failures)
 
     @staticmethod
     def backward(ctx, g):
@@ -109,8 +122,8 @@ class Convert(Function):
 def join(parts, separator=""):
     r"""The texts of a list of variables, one after another, with `separator` between them.
 
-    A single text beside batches goes to every sample. Each part receives the feedback, and so does a separator that is a
-    variable with requires_grad=True.
+    A single text beside batches goes to every sample, and a sample that misses a part is missing. Each part receives the
+    feedback, and so does a separator that is a variable with requires_grad=True.
 
     >>> lines = [rg.text.Variable(line, role="rule") for line in ("Be brief.", "Be kind.")]
     >>> rg.text.join(lines, " ").data
@@ -124,8 +137,8 @@ def join(parts, separator=""):
 def format(template, /, **variables):  # noqa: A001 - read as `text.format`
     """`template` with each {name} replaced by the variable of that name; {{name}} stays {name}.
 
-    The template and the variables receive the feedback. A batch among them makes a batch. Raises an ArgumentError if a place
-    has no variable, or a variable no place.
+    The template and the variables receive the feedback. A batch among them makes a batch, in which a sample that misses a
+    value is missing. Raises an ArgumentError if a place has no variable, or a variable no place.
 
     >>> question = rg.text.Variable(["Why?", "How?"], role="question")
     >>> rg.text.format("Q: {question} A:", question=question).data
@@ -172,7 +185,10 @@ def branch(condition, x, y):
 
 
 def to(x, kind):
-    """`x` with each scalar as a `str`, an `int` or a `float`; feedback passes through."""
+    """`x` with each scalar as a `str`, an `int` or a `float`; feedback passes through.
+
+    A text that is no such number is a ParseError; in a batch its sample is missing, and `.failures` says why.
+    """
     if kind not in (str, int, float):
         raise DTypeError(f"a text variable is converted to str, int or float, got {kind!r}")
     return Convert.apply(x, kind)
@@ -186,6 +202,27 @@ def clone(x):
 def as_variable(value, role=""):
     """`value` itself if it is a variable, else a constant one."""
     return value if isinstance(value, texts.kind) else texts.kind(value, role)
+
+
+def _converted(data, kind, role):
+    """`data` with each scalar as `kind`, unless that is None."""
+    try:
+        return mapped(lambda scalar: scalar if scalar is None or kind is None else kind(scalar), data)
+    except (ValueError, OverflowError):
+        raise ParseError(f"{role!r} cannot be converted to {kind.__name__}, got {data!r:.100}") from None
+
+
+def _tried(i, item, kind, role, failures):
+    """A sample as `_converted`; None if that fails, with the error in `failures`."""
+    try:
+        return _converted(item, kind, role)
+    except ParseError as error:
+        failures[i] = error
+        return None
+
+
+def _because(failure):
+    return f": {failure}" if failure else ""
 
 
 def _said(place):

@@ -35,7 +35,8 @@ class Demonstrations:
     def __init__(self, pool, count=8, *, balanced=True):
         self.pool, self.count, self.balanced = [list(row) for row in pool], count, balanced
         if not self.pool or any(len(row) != len(self.pool[0]) or len(row) < 2 for row in self.pool):
-            raise ShapeError("a pool needs rows of one length: a value for each input, and the answer")
+            raise ShapeError("a pool needs rows of one length, each a value for each input and the answer, got "
+                             f"{self.pool!r:.200}")
         if count < 1:
             raise ArgumentError(f"count must be at least 1, got {count}")
 

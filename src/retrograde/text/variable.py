@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
 
 from ..core.gradient import backward
 from ..core.mode import is_recording
@@ -15,9 +15,7 @@ from .data import checked, scalars, shape_of
 from .nodes import Node
 from .show import as_html, as_text
 
-# The slot beneath the property `data`, for ops, whose data needs no check.
-_slot: Any = vars(Value)["data"]
-_get_data, _set_data, _new = _slot.__get__, _slot.__set__, object.__new__
+_new = object.__new__
 
 
 class Variable(Value):
@@ -32,10 +30,9 @@ class Variable(Value):
     'Here is the combined feedback we got for this specific system prompt and other variables: too terse'
     """
 
-    __slots__ = ()
+    # `path`: by which way feedback came, the roles of the values on it, from the end of the graph to where this one was used.
+    __slots__ = ("_data", "path", "role")
     algebra = texts
-    #: By which way feedback came: the roles of the values on it, from the end of the graph to where this one was used.
-    path: tuple = ()
     #: The errors of the samples that are missing because their call failed, by place.
     failures: Mapping = MappingProxyType({})
     #: Where a split ended early: whether each sample is padding.
@@ -46,28 +43,26 @@ class Variable(Value):
     def __init__(self, data, role="", requires_grad=False):
         if not isinstance(role, str):
             raise DTypeError(f"a role must be a string that says what the variable is for, got {type(role).__name__}")
-        self.role, self.record = role, None
-        _set_data(self, checked(data))
+        self.role, self.record, self.path, self._data = role, None, (), checked(data)
         if requires_grad:
             self.requires_grad = True
 
     def _replace_data(self, data):
-        _set_data(self, checked(data))
+        self._data = checked(data)
         self.version += 1
 
-    data = property(_get_data, _replace_data, doc="The text, the number, or the list of them.")
+    data = property(attrgetter("_data"), _replace_data, doc="The text, the number, or the list of them.")
 
     @staticmethod
-    def remade(role, data, record=None, path=(), **notes):
-        """A variable with a place in the graph, and with what an op knows of it: `path`, `failures`, `padding`."""
-        made = _new(Variable)
-        _set_data(made, data)
-        made.role, made.record = role, record
-        if path:
-            made.path = path
-        for name, note in notes.items():
-            setattr(made, name, note)
-        return made
+    def remade(role, data, record=None, path=(), failures=None, padding=()):
+        """A variable with a place in the graph, and with what an op knows of it; data from an op needs no check."""
+        self = _new(Variable)
+        self.role, self.record, self.path, self._data = role, record, path, data
+        if failures:
+            self.failures = failures
+        if padding:
+            self.padding = padding
+        return self
 
     @property
     def requires_grad(self):
@@ -164,9 +159,7 @@ class Variable(Value):
 
     def linked(self, record):
         """The same text with another history."""
-        if self.path or self.failures or self.padding:
-            return Value.linked(self, record)
-        return self.remade(self.role, self.data, record)
+        return self.remade(self.role, self.data, record, self.path, self.failures, self.padding)
 
     # Copies and pickles keep data, role and requires_grad; the graph stays behind.
     def detach(self):

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 
 from ..errors import ArgumentError
 from .algebra import texts
-from .data import filled, is_number, mapped, places, spread
+from .data import filled, is_number, mapped, places
 from .prompts import PROMPTS
 
 _PROMPTS: ContextVar[dict] = ContextVar("retrograde_prompts", default=PROMPTS)
@@ -63,11 +63,15 @@ def prompt(name, **values):
 
 
 def combined(data, role):
-    """The data of feedback in the words of the style; a number is a derivative and stays one."""
+    """The data of feedback in the words of the style; a number is a derivative and stays one.
+
+    Of a sample of which nothing was said nothing is said.
+    """
     template = _PROMPTS.get()["combined"]
     if template == _PLAIN:
         return data if data.__class__ is str else mapped(None, data)
-    return spread(lambda x: x if is_number(x) else filled(template, {"role": role, "feedback": x}), data)
+    is_batch = isinstance(data, list)
+    return mapped(lambda x: x if is_number(x) or (is_batch and not x) else filled(template, {"role": role, "feedback": x}), data)
 
 
 def handed(feedback, data, role, source):

@@ -119,6 +119,13 @@ class LanguageModel:
         return f"{type(self).__name__}({self.name})"
 
 
+def check_model(model):
+    """Raise a DTypeError unless `model` is a language model."""
+    if not isinstance(model, LanguageModel):
+        raise DTypeError(f"a model must be a LanguageModel, got {type(model).__name__}: {model!r:.60}; make one, as in "
+                         'text.HTTPModel("name", base_url=...) or text.LocalModel()')
+
+
 class Wrapper(LanguageModel):
     """A model around the model `model`. A subclass writes one generator, which serves `complete` and `acomplete`.
 
@@ -127,6 +134,7 @@ class Wrapper(LanguageModel):
     """
 
     def __init__(self, model: LanguageModel):
+        check_model(model)
         self.model = model
         self.name, self.max_tokens, self.price = model.name, model.max_tokens, model.price
         self.max_concurrency, self.keeps_prefixes = model.max_concurrency, model.keeps_prefixes

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 from ...errors import ArgumentError, ModelError
-from .base import LanguageModel
+from .base import LanguageModel, check_model
 from .request import Completion, Request
 from .trace import Trace, current, tracing
 
@@ -65,6 +65,7 @@ def label_logprobs_all(model, prompts, labels, *, limit=None):
 
 
 def _limit(model, limit):
+    check_model(model)
     if limit is not None and limit < 1:
         raise ArgumentError(f"the limit on calls at once must be at least 1, got {limit}")
     return min(limit or model.max_concurrency, model.max_concurrency)

@@ -71,6 +71,9 @@ class Request:
         """
         if isinstance(prompt, cls) and not options:
             return prompt
+        unknown = options.keys() - cls.__match_args__[1:]
+        if unknown:
+            raise ArgumentError(f"a call has no option {', '.join(sorted(unknown))}; there are {', '.join(cls.__match_args__[1:])}")
         if isinstance(options.get("stop"), str):
             options["stop"] = (options["stop"],)
         for name in ("stop", "labels"):

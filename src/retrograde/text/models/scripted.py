@@ -24,7 +24,8 @@ class ScriptedLM(LanguageModel):
 
     def __init__(self, answers, *, name="scripted", seconds=0.0):
         if not isinstance(answers, (list, tuple, Mapping, Callable)):
-            raise DTypeError(f"a script must be a list, a dict or a function, got {type(answers).__name__}")
+            raise DTypeError(f"a script must be a list, a dict or a function, got {type(answers).__name__}; for the same answer to "
+                             "everything write lambda request: answer")
         self.answers, self.name, self.seconds = answers, name, seconds
         self.requests = []
         self._lock = threading.Lock()
