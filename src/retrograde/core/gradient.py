@@ -5,7 +5,7 @@ from copy import copy
 from ..errors import ArgumentError, FreedGraphError, GraphError, MissingRuleError
 from . import anomaly, writes
 from .graph import Span, span_of
-from .mode import changed, current
+from .mode import current, recording, unrecorded
 from .value import Retain, Value
 
 
@@ -31,7 +31,7 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
         leaves = [_leaf(value) for value in inputs]
         span = Span(records, leaves)
         flows = span.flows()
-    found = _Walk(flows, retain_graph or create_graph, create_graph).run(span, records, seeds)
+    found = _Walk(flows, retain_graph or create_graph, create_graph).run(span, seeds)
     for leaf in leaves:
         target = leaf.target()
         if target is not None and leaf in found:
@@ -43,8 +43,9 @@ def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=Fa
     """The cotangents of `targets`, plain, or as values under `create_graph`; None where nothing flows.
 
     `outputs` and `targets` are lists of values with records; `seeds` has one cotangent per output, or None for 1;
-    `span` is the span between them if the caller has it already. A walk inside another one stops at its targets, even if
-    one leads to another, and leaves their hooks to that one; its cotangents are those that the other one carries.
+    `span` is the span between them if the caller has it already; it is used up unless the graph is retained. A walk inside
+    another one stops at its targets, even if one leads to another, and leaves their hooks to that one; its cotangents are
+    those that the other one carries.
     """
     span = span or span_of(outputs, targets)
     walk = _Walk(span.flows(), retain_graph or create_graph, create_graph)
@@ -52,7 +53,7 @@ def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=Fa
     seeds = seeded(outputs, seeds)
     if stops_at_targets:
         seeds = [output.algebra.conjugated(seed) for output, seed in zip(outputs, seeds, strict=True)]
-    found = walk.run(span, [output.record for output in outputs], seeds)
+    found = walk.run(span, seeds)
     found = [found.get(target.record) for target in targets]
     return found if stops_at_targets else [target.algebra.conjugated(g) for target, g in zip(targets, found, strict=True)]
 
@@ -92,27 +93,32 @@ class _Walk:
         mode = current()
         self.finds_anomalies = mode is not None and mode.finds_anomalies
 
-    def run(self, span, outputs, seeds):
-        """Walk the records of `span` back from `outputs`; the cotangents of its targets, by record."""
-        cotangents, found, targets, ordered = self.cotangents, {}, set(span.targets), span.ordered
-        for record, seed in reversed(list(zip(outputs, seeds, strict=True))):
+    def run(self, span, seeds):
+        """Walk the records of `span` back, with one seed for each output; the cotangents of its targets, by record."""
+        for record, seed in reversed(list(zip(span.outputs, seeds, strict=True))):
             self._give(record, self._carried(record, seed))
-        with outputs[0].algebra.quiet(), changed(records=self.create_graph):
-            while ordered:
-                record = ordered.pop()
-                g = cotangents.pop(record, None)
-                if g is None:
-                    continue
-                is_target = record in targets
-                if is_target and self.stops_at_targets:
-                    found[record] = g
-                    continue
-                if record.hooks is not None:
-                    g = self._hooked(record, g)
-                if is_target:
-                    found[record] = g
-                if record.op is not None:
-                    self._pull(record, g)
+        ordered = span.ordered.copy() if self.retain_graph else span.ordered
+        with span.outputs[0].algebra.quiet():
+            return (recording if self.create_graph else unrecorded)(self._back, ordered, set(span.targets))
+
+    def _back(self, ordered, targets):
+        """Walk `ordered` back, which is used up, so that what no rule will read any more is freed on the way."""
+        cotangents, found = self.cotangents, {}
+        while ordered:
+            record = ordered.pop()
+            g = cotangents.pop(record, None)
+            if g is None:
+                continue
+            is_target = record in targets
+            if is_target and self.stops_at_targets:
+                found[record] = g
+                continue
+            if record.hooks is not None:
+                g = self._hooked(record, g)
+            if is_target:
+                found[record] = g
+            if record.op is not None:
+                self._pull(record, g)
         return found
 
     def _pull(self, record, g):
