@@ -169,7 +169,7 @@ from .ops.pooling import (
     max_pool2d_output,
     max_pool2d_with_taps,
 )
-from .ops.products import cumprod, cumsum, prod
+from .ops.products import cumprod, cumsum, linear_recurrence, prod
 from .ops.random import (
     Generator,
     manual_seed,

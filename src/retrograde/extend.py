@@ -5,6 +5,7 @@ it. `rg.Function` and `@rg.ops.elementwise` are the other ways.
 """
 
 from functools import update_wrapper
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,14 @@ def defvjp(function, *makers, argnums=None):
     """
     rules = dict(zip(range(len(makers)) if argnums is None else argnums, makers, strict=False))
 
-    def pull(number, *call):
-        if number not in rules:
-            raise MissingRuleError(f"{_checked(function).__name__} has no derivative in argument {number}; give one to defvjp")
-        maker = rules[number]
-        return (lambda g: None) if maker is None else maker(*call[:-2], *call[-2], **call[-1])
+    def pull(numbers, answer, args, kwargs):
+        for number in numbers:
+            if number not in rules:
+                raise MissingRuleError(f"{function.__name__} has no derivative in argument {number}; give one to defvjp")
+        pulls = [(maker := rules[number]) and maker(answer, *args, **kwargs) for number in numbers]
+        return lambda g: [pull and pull(g) for pull in pulls]
 
-    defvjp_argnum(function, pull)
+    defvjp_argnums(function, pull)
 
 
 def defvjp_argnum(function, maker):
@@ -135,20 +137,29 @@ class _Call:
                 *[Tensor(data, self.result(record, i, len(results))) for i, data in enumerate(results)]]
 
     def function(self, g, needs, *saved):
-        """The gradients of all leaves from those of the results: as arrays, which rules for autograd expect, if nothing is recorded."""
-        pull, split = self.primitive.pull, len(self.are_values)
+        """The gradients of all leaves from those of the results; of arrays, as rules for autograd expect, if nothing is recorded."""
+        pull, split, is_flat = self.primitive.pull, len(self.are_values), self.build is tuple
         if pull is None:
             raise MissingRuleError(f"{self.name} has no derivative; give one with defvjp({self.name}, ...)")
-        args, answer = self.build(saved[:split]), self.build_answer(saved[split:])
-        shown = Tensor if is_recording() else np.asarray
-        given = (g,) if self.is_single else [np.zeros_like(x) if c is None else c for c, x in zip(g, saved[split:], strict=True)]
-        g = self.build_answer([arrays.conjugated(c) if isinstance(c, Value) else shown(arrays.conjugated(c)) for c in given])
-        numbers = range(split) if args.__class__ is self.build else [i for i, arg in enumerate(args) for _ in tree.leaves(arg)]
-        argnums = list(dict.fromkeys([n for n, needed in zip(numbers, needs, strict=True) if needed]))
-        found = {n: iter(tree.leaves(given)) for n, given in zip(argnums, pull(argnums, answer, args, self.kwargs)(g), strict=True)
-                 if given is not None}
-        gradients = [next(found[n]) if n in found else None for n in numbers]
+        args, results = self.build(saved[:split]), saved[split:]
+        shown = _tensor if is_recording() else np.asarray
+        given = (g,) if self.is_single else [np.zeros_like(x) if c is None else c for c, x in zip(g, results, strict=True)]
+        g = self.build_answer([shown(arrays.conjugated(c)) for c in given])
+        numbers = range(split) if is_flat else [i for i, arg in enumerate(args) for _ in tree.leaves(arg)]
+        argnums = list(dict.fromkeys(compress(numbers, needs)))
+        found = dict(zip(argnums, pull(argnums, self.build_answer(results), args, self.kwargs)(g), strict=True))
+        gradients = [found.get(n) for n in numbers] if is_flat else _leaves_of(found, numbers)
         return [arrays.conjugated(g) if needed else None for g, needed in zip(gradients, needs, strict=True)]
+
+
+def _leaves_of(found, numbers):
+    """The gradient of each leaf, from those of the arguments that they belong to; None where there is none."""
+    leaves = {n: iter(tree.leaves(given)) for n, given in found.items() if given is not None}
+    return [next(leaves[n]) if n in leaves else None for n in numbers]
+
+
+def _tensor(x):
+    return x if isinstance(x, Value) else Tensor(x)
 
 
 def _data(x):

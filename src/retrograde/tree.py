@@ -58,6 +58,8 @@ def structure(tree):
 
 def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
     """`tree` with `function` applied to each leaf, together with the leaves of `others`, trees of the same structure."""
+    if not others and _is_leaf(type(tree)):
+        return function(tree)
     leaves, build = flatten(tree)
     columns = [flatten(other)[0] for other in others]
     for column in columns:

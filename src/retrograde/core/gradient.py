@@ -47,15 +47,19 @@ def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=Fa
     another one stops at its targets, even if one leads to another, and leaves their hooks to that one; its cotangents are
     those that the other one carries.
     """
-    span = span or span_of(outputs, targets)
+    span, seeds = span or span_of(outputs, targets), seeded(outputs, seeds)
+    if not stops_at_targets:
+        return walked(span, targets, seeds, retain_graph, create_graph)
     walk = _Walk(span.flows(), retain_graph or create_graph, create_graph)
-    walk.stops_at_targets = stops_at_targets
-    seeds = seeded(outputs, seeds)
-    if stops_at_targets:
-        seeds = [output.algebra.conjugated(seed) for output, seed in zip(outputs, seeds, strict=True)]
-    found = walk.run(span, seeds)
-    found = [found.get(target.record) for target in targets]
-    return found if stops_at_targets else [target.algebra.conjugated(g) for target, g in zip(targets, found, strict=True)]
+    walk.stops_at_targets = True
+    found = walk.run(span, [output.algebra.conjugated(seed) for output, seed in zip(outputs, seeds, strict=True)])
+    return [found.get(target.record) for target in targets]
+
+
+def walked(span, targets, seeds, retain_graph, create_graph):
+    """`gradient` for those who have the span and the cotangents that `seeded` gives."""
+    found = _Walk(span.flows(), retain_graph or create_graph, create_graph).run(span, seeds)
+    return [g if (g := found.get(target.record)) is None else target.algebra.conjugated(g) for target in targets]
 
 
 def seeded(outputs, gradients):
@@ -95,8 +99,9 @@ class _Walk:
 
     def run(self, span, seeds):
         """Walk the records of `span` back, with one seed for each output; the cotangents of its targets, by record."""
-        for record, seed in reversed(list(zip(span.outputs, seeds, strict=True))):
-            self._give(record, self._carried(record, seed))
+        for record, seed in zip(span.outputs[::-1], seeds[::-1], strict=True):
+            seen, c = self.cotangents.get(record), self._carried(record, seed)
+            self.cotangents[record] = c if seen is None else seen + c
         ordered = span.ordered.copy() if self.retain_graph else span.ordered
         with span.outputs[0].algebra.quiet():
             return (recording if self.create_graph else unrecorded)(self._back, ordered, set(span.targets))
@@ -123,7 +128,7 @@ class _Walk:
 
     def _pull(self, record, g):
         """Hand on the cotangent `g` of `record` to its parents."""
-        op, saved, fits, flows, cotangents = record.op, record.saved, record.fits, self.flows, self.cotangents
+        op, saved = record.op, record.saved
         if saved is None:
             raise FreedGraphError(f"the graph was freed by an earlier backward (at {op.name}); pass retain_graph=True "
                                   "to the first one to walk it twice")
@@ -131,14 +136,16 @@ class _Walk:
             writes.check_fresh(record)
         if self.create_graph:
             saved = op.revived(record)
-        if op.rules is None:
+        rules = op.rules
+        if rules is None:
             self._pull_together(record, g, saved)
         else:
+            flows, cotangents, is_ready = self.flows, self.cotangents, record.fits is None and not self.finds_anomalies
             i = 0
             for parent in record.parents:
-                if parent in flows and (rule := op.rules[i]) is not None:
+                if parent in flows and (rule := rules[i]) is not None:
                     c = rule.function(g, *saved[i])
-                    if fits is not None or self.finds_anomalies:
+                    if not is_ready:
                         c = self._checked(record, i, c)
                     seen = cotangents.get(parent)
                     cotangents[parent] = c if seen is None else seen + c
@@ -185,7 +192,3 @@ class _Walk:
             answer = hook(seen)
             g = self._carried(record, seen if answer is None else answer)
         return record.algebra.conjugated(g)
-
-    def _give(self, record, c):
-        seen = self.cotangents.get(record)
-        self.cotangents[record] = c if seen is None else seen + c
