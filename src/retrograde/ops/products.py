@@ -103,7 +103,8 @@ def _cumprod_rule(g, x, axis):
 cumprod.defvjp(_cumprod_rule)
 
 
-@reduction(samples=(call((2, 3), (2, 3), axis=0), call((3, 2), (3, 2), axis=-1), call((4,), (4,), axis=0), call((0,), (0,), axis=0)))
+@reduction(samples=(call((2, 3), (2, 3), axis=0), call((3, 2), (3, 2), axis=-1), call((4,), (4,), axis=0),
+                    call((0,), (0,), axis=0)))
 def linear_recurrence(a, x, /, axis=-1):
     r"""The $z$ with $z_j = x_j + a_j z_{j-1}$ along `axis`, starting with $z_0 = x_0$: a filter, or a linear state over time.
 

@@ -118,6 +118,9 @@ def jacobian(function, argnums=0, *, argnum=None):
     return jacobian_of
 
 
+jacrev = jacobian
+
+
 def hessian(function, argnums=0, *, argnum=None):
     """The function that computes the second derivatives of `function`: a matrix, if that takes a vector and returns one number.
 
