@@ -137,7 +137,7 @@ class _Call:
                 *[Tensor(data, self.result(record, i, len(results))) for i, data in enumerate(results)]]
 
     def function(self, g, needs, *saved):
-        """The gradients of all leaves from those of the results; of arrays, as rules for autograd expect, if nothing is recorded."""
+        """The gradients of all leaves from those of the results; arrays, as rules for autograd expect, if nothing is recorded."""
         pull, split, is_flat = self.primitive.pull, len(self.are_values), self.build is tuple
         if pull is None:
             raise MissingRuleError(f"{self.name} has no derivative; give one with defvjp({self.name}, ...)")

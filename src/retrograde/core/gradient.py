@@ -25,7 +25,7 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
         raise ArgumentError("inputs= must name at least one leaf, got none; leave it out to fill all of them")
     if inputs is None:
         span = Span(records, ())
-        leaves = span.targets = [record for record in span.ordered if record.op is None]
+        span.targets = leaves = [record for record in span.ordered if record.op is None]
         flows = set(span.ordered)
     else:
         leaves = [_leaf(value) for value in inputs]

@@ -1,5 +1,6 @@
 """The graph behind values: which records a result depends on."""
 
+from collections.abc import Collection
 from operator import attrgetter
 from typing import Any
 
@@ -30,7 +31,8 @@ class Span:
     """
 
     def __init__(self, outputs, targets):
-        self.outputs, self.targets = outputs, targets
+        self.outputs = outputs
+        self.targets: Collection = targets
         self._flows: Any = None
         oldest = min([target.order for target in targets]) if targets else 0
         is_open = False

@@ -133,7 +133,8 @@ class Op:
         found = None
         for i, source in enumerate(rule.sources):
             if source == _OF_RESULT:
-                made = record if not self.is_multiple else tuple([Projection(record, k, len(saved[i])) for k in range(len(saved[i]))])
+                count = len(saved[i]) if self.is_multiple else 0
+                made = tuple([Projection(record, k, count) for k in range(count)]) if self.is_multiple else record
             else:
                 place = self._parents.get(source)
                 made = None if place is None else record.parents if self.is_variadic else record.parents[place]

@@ -108,14 +108,15 @@ def _axes(op, args, _):
     names, ndim = op.arguments[1:], args[0].ndim
     if ndim == 0:
         return None
-    moved = [_moved(tuple(range(ndim)) if a is None else a, ndim) if name in _AXES else a for name, a in zip(names, args[1:], strict=True)]
+    moved = [a if name not in _AXES else _moved(tuple(range(ndim)) if a is None else a, ndim)
+             for name, a in zip(names, args[1:], strict=True)]
     return op.call(args[0].value, *moved)
 
 
 _AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
-def _reshaped(op, args, shape):
+def _reshaped(_, args, shape):
     return _shaped(args[0].value, args[0].value.shape[0], shape)
 
 
@@ -123,7 +124,7 @@ def _permuted(op, args, _):
     return op.call(args[0].value, (0, *[a % args[0].ndim + 1 for a in args[1]]))
 
 
-def _broadcast(op, args, shape):
+def _broadcast(_, args, shape):
     return broadcast_to(_aligned(args[0].value, len(shape)), (args[0].value.shape[0], *shape))
 
 
@@ -134,7 +135,7 @@ def _padded(op, args, _):
     return op.call(args[0].value, ((0, 0), *widths), *args[2:])
 
 
-def _product(op, args, shape):
+def _product(_, args, shape):
     """A matrix product: vectors are matrices with one row or one column."""
     x, y = args
     count, ndims = _count(args), (len(_shape_of(x)), len(_shape_of(y)))
@@ -158,7 +159,7 @@ def _linear(op, args, _):
     return None if any([isinstance(a, Batched) for a in rest]) else op.call(x.value, *rest)
 
 
-def _contracted(op, args, _):
+def _contracted(_op, args, _shape):
     operands, subscripts = args
     left, arrow, output = subscripts.replace(" ", "").partition("->")
     unused = [c for c in ascii_letters if c not in subscripts]
@@ -206,7 +207,7 @@ def _written(op, args, shape):
     return op.call(_spread(x, _count(args)), _aligned(y.value, ndim) if isinstance(y, Batched) else y, behind)
 
 
-def _taken(op, args, shape):
+def _taken(op, args, _):
     """`take`: of the examples, or with the examples' own positions from what is the same for all."""
     x, indices, axis = args
     if axis is None or isinstance(x, Batched) and isinstance(indices, Batched):
@@ -230,7 +231,7 @@ def _embedded(op, args, _):
     return None if isinstance(weight, Batched) else op.call(indices.value, weight, *rest)
 
 
-def _solved(op, args, shape):
+def _solved(op, args, _):
     x, y = args
     count, is_vector = _count(args), len(_shape_of(y)) == 1
     y = expand_dims(_spread(y, count), -1) if is_vector else _spread(y, count)

@@ -183,4 +183,4 @@ class Batch(Recorder):
         self.read_gradient(value)
 
     def refused(self, op, args):
-        raise TraceError(f"{op.name}: in vmap the shape of the result would differ from example to example; use rg.where, or a loop")
+        raise TraceError(f"{op.name}: in vmap the shape of the result would differ from example to example; use rg.where")
