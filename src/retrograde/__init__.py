@@ -169,7 +169,7 @@ from .ops.pooling import (
     max_pool2d_output,
     max_pool2d_with_taps,
 )
-from .ops.products import cumprod, cumsum, prod
+from .ops.products import cumprod, cumsum, linear_recurrence, prod
 from .ops.random import (
     Generator,
     manual_seed,
@@ -257,10 +257,13 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
         isdtype,
         result_type,
     )
+    from .transforms.forward import jacfwd, jvp, linearize
+    from .transforms.grad import jacrev
     from .transforms.jit import jit
     from .transforms.lazy import lazy, realize
     from .transforms.loops import cond, fori_loop, switch, while_loop
     from .transforms.scan import scan
+    from .transforms.vmap import vmap
 
 #: What not everybody needs, and where it is: it is loaded by those who use it.
 _LATE = {
@@ -278,7 +281,8 @@ _LATE = {
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
         "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "test_util", "testing", "text", "viz")},
-    "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan",
+    "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
+    **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }
 
 

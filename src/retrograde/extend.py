@@ -5,15 +5,16 @@ it. `rg.Function` and `@rg.ops.elementwise` are the other ways.
 """
 
 from functools import update_wrapper
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from . import tree
-from .core.function import Function
-from .core.mode import is_recording
-from .core.value import Value
+from .core.mode import is_recording, unrecorded
+from .core.value import Projection, Record, Value
 from .errors import ArgumentError, MissingRuleError
+from .ops._arrays import arrays
 from .tensor.tensor import Tensor
 
 
@@ -29,9 +30,22 @@ class Primitive:
 
     def __call__(self, *args, **kwargs):
         leaves, build = tree.flatten(args)
-        if not any([isinstance(leaf, Value) for leaf in leaves]):
+        are_values = [isinstance(leaf, Value) for leaf in leaves]
+        if True not in are_values:
             return self.function(*args, **kwargs)
-        return _Call.apply(self, build, kwargs, *leaves)
+        saved = [_data(leaf) for leaf in leaves]
+        answer = unrecorded(lambda: self.function(*build(saved), **kwargs))
+        results, build_answer = tree.flatten(answer)
+        outputs = [np.array(x) for x in results]
+        parents = tuple([leaf.record if is_value else None for leaf, is_value in zip(leaves, are_values, strict=True)])
+        if not (any(parents) and is_recording()):
+            return build_answer(map(Tensor, outputs))
+        call = _Call(self, are_values, build, kwargs, build_answer, len(results) == 1 and results[0] is answer)
+        record = Record().filled(call, parents, (*saved, *outputs))
+        return build_answer([
+            Tensor(data, call.result(record, i, len(outputs)) if arrays.is_differentiable(data) else None)
+            for i, data in enumerate(outputs)
+        ])
 
 
 def primitive(function):
@@ -55,13 +69,14 @@ def defvjp(function, *makers, argnums=None):
     """
     rules = dict(zip(range(len(makers)) if argnums is None else argnums, makers, strict=False))
 
-    def pull(number, *call):
-        if number not in rules:
-            raise MissingRuleError(f"{_checked(function).__name__} has no derivative in argument {number}; give one to defvjp")
-        maker = rules[number]
-        return (lambda g: None) if maker is None else maker(*call[:-2], *call[-2], **call[-1])
+    def pull(numbers, answer, args, kwargs):
+        for number in numbers:
+            if number not in rules:
+                raise MissingRuleError(f"{function.__name__} has no derivative in argument {number}; give one to defvjp")
+        pulls = [(maker := rules[number]) and maker(answer, *args, **kwargs) for number in numbers]
+        return lambda g: [pull and pull(g) for pull in pulls]
 
-    defvjp_argnum(function, pull)
+    defvjp_argnums(function, pull)
 
 
 def defvjp_argnum(function, maker):
@@ -89,47 +104,62 @@ def notrace_primitive(function):
     return update_wrapper(on_data, function)
 
 
-class _Call(Function):
-    """One call of a primitive. Its arguments are the leaves of those of the primitive."""
+class _Call:
+    """The op of one call of a primitive, whose joint rule asks what `defvjp` gave. Its operands are the leaves of the arguments.
 
-    @staticmethod
-    def forward(ctx, function, build, kwargs, *leaves):
-        answer = function.function(*build([_data(leaf) for leaf in leaves]), **kwargs)
-        results, ctx.build_answer = tree.flatten(answer)
-        outputs = [Tensor(np.array(x)) for x in results]
-        ctx.set_materialize_grads(False)
-        ctx.function, ctx.build, ctx.kwargs, ctx.count = function, build, kwargs, len(outputs)
-        ctx.leaves = [None if isinstance(leaf, Value) else leaf for leaf in leaves]
-        ctx.is_value = [isinstance(leaf, Value) for leaf in leaves]
-        ctx.save_for_backward(*[leaf for leaf in leaves if isinstance(leaf, Value)], *outputs)
-        return tuple(outputs) if isinstance(answer, (tuple, list)) else outputs[0]
+    What its record saves are the data of all leaves, tensors or not, and then of the results.
+    """
 
-    @staticmethod
-    def backward(ctx, *cotangents):
-        if ctx.function.pull is None:
-            raise MissingRuleError(f"{ctx.function.__name__} has no derivative; give one with defvjp({ctx.function.__name__}, ...)")
-        shown = (lambda x: x) if is_recording() else _data  # plain arrays are what rules for autograd expect
-        *saved, = map(shown, ctx.saved_tensors)
-        split = len(saved) - ctx.count
-        values = iter(saved[:split])
-        args = ctx.build([next(values) if is_value else leaf for leaf, is_value in zip(ctx.leaves, ctx.is_value, strict=True)])
-        needs, sizes = ctx.needs_input_grad[3:], [len(tree.leaves(arg)) for arg in args]
-        numbers = [i for i, size in enumerate(sizes) for _ in range(size)]
-        argnums = list(dict.fromkeys([n for n, needed in zip(numbers, needs, strict=True) if needed]))
-        answer = ctx.build_answer(saved[split:])
-        given = zip(cotangents, saved[split:], strict=True)
-        g = ctx.build_answer([np.zeros_like(x) if c is None else shown(c) for c, x in given])
-        found = dict(zip(argnums, ctx.function.pull(argnums, answer, args, ctx.kwargs)(g), strict=True))
-        return (None, None, None, *_leaves_of(found, sizes, needs))
+    rules = None
+    # Not an attribute: an object that holds itself is freed by the cycle collector only.
+    joint = property(lambda self: self)
+    algebra = arrays
+
+    def __init__(self, primitive, are_values, build, kwargs, build_answer, is_single):
+        self.primitive, self.are_values, self.build, self.kwargs = primitive, are_values, build, kwargs
+        self.build_answer, self.is_single = build_answer, is_single
+
+    @property
+    def name(self):
+        """The name of the primitive."""
+        return self.primitive.__name__
+
+    def result(self, record, i, count):
+        """The record of result `i` of `count`."""
+        return record if self.is_single else Projection(record, i, count)
+
+    def revived(self, record):
+        """What was saved, with tensors among it as values of the graph, so that what the rule does is recorded."""
+        split = len(self.are_values)
+        leaves = zip(record.saved[:split], record.parents, self.are_values, strict=True)
+        results = record.saved[split:]
+        return [*[Tensor(data, parent) if is_value else data for data, parent, is_value in leaves],
+                *[Tensor(data, self.result(record, i, len(results))) for i, data in enumerate(results)]]
+
+    def function(self, g, needs, *saved):
+        """The gradients of all leaves from those of the results; arrays, as rules for autograd expect, if nothing is recorded."""
+        pull, split, is_flat = self.primitive.pull, len(self.are_values), self.build is tuple
+        if pull is None:
+            raise MissingRuleError(f"{self.name} has no derivative; give one with defvjp({self.name}, ...)")
+        args, results = self.build(saved[:split]), saved[split:]
+        shown = _tensor if is_recording() else np.asarray
+        given = (g,) if self.is_single else [np.zeros_like(x) if c is None else c for c, x in zip(g, results, strict=True)]
+        g = self.build_answer([shown(arrays.conjugated(c)) for c in given])
+        numbers = range(split) if is_flat else [i for i, arg in enumerate(args) for _ in tree.leaves(arg)]
+        argnums = list(dict.fromkeys(compress(numbers, needs)))
+        found = dict(zip(argnums, pull(argnums, self.build_answer(results), args, self.kwargs)(g), strict=True))
+        gradients = [found.get(n) for n in numbers] if is_flat else _leaves_of(found, numbers)
+        return [arrays.conjugated(g) if needed else None for g, needed in zip(gradients, needs, strict=True)]
 
 
-def _leaves_of(found, sizes, needs):
-    """For each leaf of the arguments its gradient, None where there is none."""
-    gradients = []
-    for number, size in enumerate(sizes):
-        given = found.get(number)
-        gradients += [None] * size if given is None else tree.leaves(given)
-    return [g if needed else None for g, needed in zip(gradients, needs, strict=True)]
+def _leaves_of(found, numbers):
+    """The gradient of each leaf, from those of the arguments that they belong to; None where there is none."""
+    leaves = {n: iter(tree.leaves(given)) for n, given in found.items() if given is not None}
+    return [next(leaves[n]) if n in leaves else None for n in numbers]
+
+
+def _tensor(x):
+    return x if isinstance(x, Value) else Tensor(x)
 
 
 def _data(x):

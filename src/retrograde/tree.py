@@ -17,8 +17,11 @@ def flatten(tree) -> tuple[list, Callable[[Iterable], Any]]:
     >>> leaves, build([10, 20])
     ([1, 2], {'b': 10, 'a': (20, None)})
     """
-    if _is_leaf(type(tree)):
+    kind = type(tree)
+    if _is_leaf(kind):
         return [tree], _first
+    if kind in (list, tuple) and all([_is_leaf(type(part)) for part in tree]):
+        return list(tree), kind
     leaves = []
     plan = _plan(tree, leaves)
     return leaves, lambda new: _build(plan, iter(new))
@@ -55,6 +58,8 @@ def structure(tree):
 
 def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
     """`tree` with `function` applied to each leaf, together with the leaves of `others`, trees of the same structure."""
+    if not others and _is_leaf(type(tree)):
+        return function(tree)
     leaves, build = flatten(tree)
     columns = [flatten(other)[0] for other in others]
     for column in columns:

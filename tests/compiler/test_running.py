@@ -1,4 +1,4 @@
-"""running: sums and products that run on along an axis are kernels with NumPy's values."""
+"""running: sums, products and recurrences that run on along an axis are kernels with NumPy's values."""
 
 import numpy as np
 import pytest
@@ -54,3 +54,45 @@ def test_values_are_the_same_for_any_number_of_threads():
 def test_a_sum_in_another_dtype_converts_first():
     x = _drawn((5, 19), "float32")
     np.testing.assert_array_equal(_compiled(lambda x: rg.cumsum(x, axis=1, dtype="float64"), x)[0], np.cumsum(x, 1, "float64"))
+
+
+def _recurrence_by_lines(a, x, axis):
+    a, z = np.moveaxis(a, axis, 0), np.moveaxis(x, axis, 0).copy()
+    for j in range(1, len(z)):
+        z[j] += a[j] * z[j - 1]
+    return np.moveaxis(z, 0, axis)
+
+
+RECURRENCES = [((7,), 0), ((5, 19), 0), ((5, 19), -1), ((3, 4, 33), 1), ((2, 700), 1), ((40, 3000), 0)]
+
+
+@pytest.mark.parametrize(("shape", "axis"), RECURRENCES)
+def test_a_recurrence_is_that_of_a_loop_over_lines(shape, axis):
+    a, x = _drawn(shape, "float64"), _drawn((*shape, 1), "float64")[..., 0]
+    step = rg.jit(lambda a, x: rg.linear_recurrence(a, x, axis))
+    wanted = _recurrence_by_lines(a, x, axis)
+    np.testing.assert_array_equal(np.asarray(step(rg.tensor(a), rg.tensor(x))), wanted)
+    assert {kernel.kind for kernel in step.explain().kernels} == {"running"}
+    np.testing.assert_allclose(rg.linear_recurrence(a, x, axis), wanted, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(("shape", "axis"), RECURRENCES)
+def test_the_gradient_of_a_recurrence_is_one_from_the_end(shape, axis):
+    a, x = _drawn(shape, "float64"), _drawn((*shape, 1), "float64")[..., 0]
+    slope = rg.grad(lambda a, x: (rg.linear_recurrence(a, x, axis) ** 3).sum(), (0, 1))
+    for got, wanted in zip(rg.jit(slope)(a, x), slope(a, x), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_the_gradient_of_a_running_product_is_exact_at_zeros_and_made_of_a_few_kernels():
+    x = _drawn((3, 600), "float64")
+    x[0, 5] = x[0, 9] = x[1, 0] = x[2, 599] = 0.0
+    slope = rg.grad(lambda x: rg.cumprod(x, axis=1)[:, :12].sum())
+    step = rg.jit(slope)
+    got = np.asarray(step(rg.tensor(x)))
+    wanted = np.zeros_like(x)
+    for j in range(12):  # each product up to i >= j, without the factor j
+        others = np.where(np.arange(600) == j, 1.0, x)
+        wanted[:, j] = np.cumprod(others, axis=1)[:, j:12].sum(1)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=0)
+    assert len(step.explain().kernels) < 12

@@ -17,6 +17,19 @@ CASES = [
     ("Adam", {"lr": 0.01, "amsgrad": True, "maximize": True, "weight_decay": 0.1}),
     ("AdamW", {"lr": 0.01}),
     ("AdamW", {"lr": 0.01, "amsgrad": True, "weight_decay": 0.2}),
+    ("Adagrad", {"lr": 0.01}),
+    ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5, "maximize": True}),
+    ("RMSprop", {"lr": 0.01}),
+    ("RMSprop", {"lr": 0.01, "alpha": 0.9, "momentum": 0.9, "weight_decay": 0.1}),
+    ("RMSprop", {"lr": 0.01, "momentum": 0.5, "centered": True, "eps": 1e-2}),
+    ("RMSprop", {"lr": 0.01, "centered": True, "eps": 1e-2, "maximize": True}),
+    ("Adadelta", {"lr": 1.0}),
+    ("Adadelta", {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1, "maximize": True}),
+    ("Adamax", {"lr": 0.002}),
+    ("Adamax", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1, "maximize": True}),
+    ("RAdam", {"lr": 0.001}),
+    ("RAdam", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1}),
+    ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
 ]
 
 
@@ -46,7 +59,62 @@ def adam(p, gradients, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, am
     return p
 
 
-FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": lambda p, g, **o: adam(p, g, **{"weight_decay": 0.01, **o}, decoupled=True)}
+def adagrad(p, gradients, lr, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, maximize=False):
+    total = initial_accumulator_value
+    for t, g in enumerate(gradients):
+        d = (-g if maximize else g) + weight_decay * p
+        total = total + d * d
+        p = p - lr / (1 + t * lr_decay) * d / (np.sqrt(total) + eps)
+    return p
+
+
+def rmsprop(p, gradients, lr, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, maximize=False):
+    square = mean = buffer = 0.0
+    for g in gradients:
+        d = (-g if maximize else g) + weight_decay * p
+        square, mean = alpha * square + (1 - alpha) * d * d, alpha * mean + (1 - alpha) * d
+        buffer = momentum * buffer + d / (np.sqrt(square - mean**2 if centered else square) + eps)
+        p = p - lr * buffer
+    return p
+
+
+def adadelta(p, gradients, lr, rho=0.9, eps=1e-6, weight_decay=0, maximize=False):
+    square = steps = 0.0
+    for g in gradients:
+        d = (-g if maximize else g) + weight_decay * p
+        square = rho * square + (1 - rho) * d * d
+        step = np.sqrt(steps + eps) / np.sqrt(square + eps) * d
+        steps = rho * steps + (1 - rho) * step * step
+        p = p - lr * step
+    return p
+
+
+def adamax(p, gradients, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, maximize=False):
+    mean = greatest = 0.0
+    for t, g in enumerate(gradients, 1):
+        d = (-g if maximize else g) + weight_decay * p
+        mean, greatest = betas[0] * mean + (1 - betas[0]) * d, np.maximum(betas[1] * greatest, np.abs(d) + eps)
+        p = p - lr / (1 - betas[0] ** t) * mean / greatest
+    return p
+
+
+def radam(p, gradients, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, maximize=False):
+    m = v = 0.0
+    limit = 2 / (1 - betas[1]) - 1
+    for t, g in enumerate(gradients, 1):
+        d = -g if maximize else g
+        p, d = (p * (1 - lr * weight_decay), d) if decoupled_weight_decay else (p, d + weight_decay * p)
+        m, v = betas[0] * m + (1 - betas[0]) * d, betas[1] * v + (1 - betas[1]) * d * d
+        length, mean = limit - 2 * t * betas[1] ** t / (1 - betas[1] ** t), m / (1 - betas[0] ** t)
+        if length > 5:
+            part = np.sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length))
+            mean = mean * part * np.sqrt(1 - betas[1] ** t) / (np.sqrt(v) + eps)
+        p = p - lr * mean
+    return p
+
+
+FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": lambda p, g, **o: adam(p, g, **{"weight_decay": 0.01, **o}, decoupled=True),
+            "Adagrad": adagrad, "RMSprop": rmsprop, "Adadelta": adadelta, "Adamax": adamax, "RAdam": radam}
 
 
 def runs(dtype, steps=50):

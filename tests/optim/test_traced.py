@@ -16,6 +16,11 @@ CASES = [
     ("Adam", {}),
     ("Adam", {"lr": 0.01, "amsgrad": True, "maximize": True, "weight_decay": 0.1}),
     ("AdamW", {"lr": 0.01, "weight_decay": 0.2}),
+    ("Adagrad", {"lr": 0.01, "lr_decay": 0.1, "initial_accumulator_value": 0.1}),
+    ("RMSprop", {"lr": 0.01, "momentum": 0.9, "centered": True, "eps": 1e-2}),
+    ("Adadelta", {"lr": 0.5}),
+    ("Adamax", {"lr": 0.01}),
+    ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1, "decoupled_weight_decay": True}),
 ]
 
 

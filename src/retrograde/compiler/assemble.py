@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from ..core.dispatch import operands_of
 from ..dtypes import name_of
 from . import threads
 from .attention import attention
@@ -122,13 +123,14 @@ class _Assembler:
 
     def _running(self, step):
         node = step.roots[0]
-        buffer, _, _ = self._layout(step, node.args[0])
-        axis, dtype = node.args[1] % node.ndim, name_of(node.dtype)
+        read = operands_of(node.op, node.args)
+        buffers = [self._layout(step, x)[0] for x in read]
+        axis, dtype = node.args[len(read)] % node.ndim, name_of(node.dtype)
         sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :])
         plan = RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes)
         unit = unit_of(plan.key, lambda module, name: write_running(module, name, plan))
         seconds = node.size * 10 * _ENTRY_SECONDS
-        return [Launch(step, unit, unit.name, (buffer, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
+        return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
     def _matmul(self, step):
         product, body = self._passes.product(step), self._body

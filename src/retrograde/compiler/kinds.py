@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..core.dispatch import operands_of
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from .attending import is_attention, is_kernel
@@ -14,8 +15,9 @@ from .views import index_map, is_movement
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
 REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", -np.inf), "min": ("minimum", np.inf),
               "any": ("bitwise_or", False), "all": ("bitwise_and", True)}
-#: Running sums and products: the instruction that joins two numbers, and whether they start with the last element.
-RUNNING = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end": ("fadd", True)}
+#: Running sums, products and recurrences: what joins two numbers, and whether they start with the last element.
+RUNNING = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end": ("fadd", True),
+           "linear_recurrence": ("recur", False)}
 #: Ops that take the processor about as long as reading a number.
 CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
                        "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive", "after"])
@@ -145,8 +147,9 @@ def scattered(node):
 
 
 def _is_running(node):
-    x, axis = node.args[:2]
-    return isinstance(x, Symbol) and axis is not None and x.ndim > 0 and x.dtype == node.dtype and node.dtype.kind == "f"
+    axis = node.args[len(node.op.operands)]
+    return axis is not None and node.ndim > 0 and node.dtype.kind == "f" and all([
+        isinstance(x, Symbol) and x.dtype == node.dtype for x in operands_of(node.op, node.args)])
 
 
 def _is_matrix(argument, dtype):

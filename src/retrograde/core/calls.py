@@ -162,8 +162,13 @@ def single(op):
             args = bind(*args, **kwargs)
         except TypeError as error:
             raise misspelt(op, kwargs) or error from None
-        x, packs = args[0], op.packs
-        if packs is None or current() is not None or not isinstance(x, Value):
+        x, packs, mode = args[0], op.packs, current()
+        if x.__class__ is native and (mode is None or mode.tracer is None) and all(map(_is_plain, args[1:])):
+            try:
+                return kernel(*args)  # as in every rule of a walk that is not recorded
+            except Exception as error:
+                raise explained(op, error, args) from None
+        if packs is None or mode is not None or not isinstance(x, Value):
             return apply(op, args)
         array = x.data
         arrays = (array, *[a if a.__class__ in _PLAIN else plain(a) for a in args[1:]])
@@ -195,6 +200,12 @@ def single(op):
 
 # Parameters without a graph of their own.
 _PLAIN = frozenset([int, float, bool, str, slice, type(None), type(...)])
+
+
+def _is_plain(argument):
+    """Whether an argument has no graph, as can be told at a glance."""
+    kind = argument.__class__
+    return kind in _PLAIN or kind in NESTED and _PLAIN.issuperset(map(type, argument))
 
 
 def general(op):

@@ -5,7 +5,7 @@ from copy import copy
 from ..errors import ArgumentError, FreedGraphError, GraphError, MissingRuleError
 from . import anomaly, writes
 from .graph import Span, span_of
-from .mode import changed, current
+from .mode import current, recording, unrecorded
 from .value import Retain, Value
 
 
@@ -25,13 +25,13 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
         raise ArgumentError("inputs= must name at least one leaf, got none; leave it out to fill all of them")
     if inputs is None:
         span = Span(records, ())
-        leaves = span.targets = [record for record in span.ordered if record.op is None]
+        span.targets = leaves = [record for record in span.ordered if record.op is None]
         flows = set(span.ordered)
     else:
         leaves = [_leaf(value) for value in inputs]
         span = Span(records, leaves)
         flows = span.flows()
-    found = _Walk(flows, retain_graph or create_graph, create_graph).run(span, records, seeds)
+    found = _Walk(flows, retain_graph or create_graph, create_graph).run(span, seeds)
     for leaf in leaves:
         target = leaf.target()
         if target is not None and leaf in found:
@@ -43,18 +43,23 @@ def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=Fa
     """The cotangents of `targets`, plain, or as values under `create_graph`; None where nothing flows.
 
     `outputs` and `targets` are lists of values with records; `seeds` has one cotangent per output, or None for 1;
-    `span` is the span between them if the caller has it already. A walk inside another one stops at its targets, even if
-    one leads to another, and leaves their hooks to that one; its cotangents are those that the other one carries.
+    `span` is the span between them if the caller has it already; it is used up unless the graph is retained. A walk inside
+    another one stops at its targets, even if one leads to another, and leaves their hooks to that one; its cotangents are
+    those that the other one carries.
     """
-    span = span or span_of(outputs, targets)
+    span, seeds = span or span_of(outputs, targets), seeded(outputs, seeds)
+    if not stops_at_targets:
+        return walked(span, targets, seeds, retain_graph, create_graph)
     walk = _Walk(span.flows(), retain_graph or create_graph, create_graph)
-    walk.stops_at_targets = stops_at_targets
-    seeds = seeded(outputs, seeds)
-    if stops_at_targets:
-        seeds = [output.algebra.conjugated(seed) for output, seed in zip(outputs, seeds, strict=True)]
-    found = walk.run(span, [output.record for output in outputs], seeds)
-    found = [found.get(target.record) for target in targets]
-    return found if stops_at_targets else [target.algebra.conjugated(g) for target, g in zip(targets, found, strict=True)]
+    walk.stops_at_targets = True
+    found = walk.run(span, [output.algebra.conjugated(seed) for output, seed in zip(outputs, seeds, strict=True)])
+    return [found.get(target.record) for target in targets]
+
+
+def walked(span, targets, seeds, retain_graph, create_graph):
+    """`gradient` for those who have the span and the cotangents that `seeded` gives."""
+    found = _Walk(span.flows(), retain_graph or create_graph, create_graph).run(span, seeds)
+    return [g if (g := found.get(target.record)) is None else target.algebra.conjugated(g) for target in targets]
 
 
 def seeded(outputs, gradients):
@@ -92,32 +97,38 @@ class _Walk:
         mode = current()
         self.finds_anomalies = mode is not None and mode.finds_anomalies
 
-    def run(self, span, outputs, seeds):
-        """Walk the records of `span` back from `outputs`; the cotangents of its targets, by record."""
-        cotangents, found, targets, ordered = self.cotangents, {}, set(span.targets), span.ordered
-        for record, seed in reversed(list(zip(outputs, seeds, strict=True))):
-            self._give(record, self._carried(record, seed))
-        with outputs[0].algebra.quiet(), changed(records=self.create_graph):
-            while ordered:
-                record = ordered.pop()
-                g = cotangents.pop(record, None)
-                if g is None:
-                    continue
-                is_target = record in targets
-                if is_target and self.stops_at_targets:
-                    found[record] = g
-                    continue
-                if record.hooks is not None:
-                    g = self._hooked(record, g)
-                if is_target:
-                    found[record] = g
-                if record.op is not None:
-                    self._pull(record, g)
+    def run(self, span, seeds):
+        """Walk the records of `span` back, with one seed for each output; the cotangents of its targets, by record."""
+        for record, seed in zip(span.outputs[::-1], seeds[::-1], strict=True):
+            seen, c = self.cotangents.get(record), self._carried(record, seed)
+            self.cotangents[record] = c if seen is None else seen + c
+        ordered = span.ordered.copy() if self.retain_graph else span.ordered
+        with span.outputs[0].algebra.quiet():
+            return (recording if self.create_graph else unrecorded)(self._back, ordered, set(span.targets))
+
+    def _back(self, ordered, targets):
+        """Walk `ordered` back, which is used up, so that what no rule will read any more is freed on the way."""
+        cotangents, found = self.cotangents, {}
+        while ordered:
+            record = ordered.pop()
+            g = cotangents.pop(record, None)
+            if g is None:
+                continue
+            is_target = record in targets
+            if is_target and self.stops_at_targets:
+                found[record] = g
+                continue
+            if record.hooks is not None:
+                g = self._hooked(record, g)
+            if is_target:
+                found[record] = g
+            if record.op is not None:
+                self._pull(record, g)
         return found
 
     def _pull(self, record, g):
         """Hand on the cotangent `g` of `record` to its parents."""
-        op, saved, fits, flows, cotangents = record.op, record.saved, record.fits, self.flows, self.cotangents
+        op, saved = record.op, record.saved
         if saved is None:
             raise FreedGraphError(f"the graph was freed by an earlier backward (at {op.name}); pass retain_graph=True "
                                   "to the first one to walk it twice")
@@ -125,14 +136,16 @@ class _Walk:
             writes.check_fresh(record)
         if self.create_graph:
             saved = op.revived(record)
-        if op.rules is None:
+        rules = op.rules
+        if rules is None:
             self._pull_together(record, g, saved)
         else:
+            flows, cotangents, is_ready = self.flows, self.cotangents, record.fits is None and not self.finds_anomalies
             i = 0
             for parent in record.parents:
-                if parent in flows and (rule := op.rules[i]) is not None:
+                if parent in flows and (rule := rules[i]) is not None:
                     c = rule.function(g, *saved[i])
-                    if fits is not None or self.finds_anomalies:
+                    if not is_ready:
                         c = self._checked(record, i, c)
                     seen = cotangents.get(parent)
                     cotangents[parent] = c if seen is None else seen + c
@@ -179,7 +192,3 @@ class _Walk:
             answer = hook(seen)
             g = self._carried(record, seen if answer is None else answer)
         return record.algebra.conjugated(g)
-
-    def _give(self, record, c):
-        seen = self.cotangents.get(record)
-        self.cotangents[record] = c if seen is None else seen + c

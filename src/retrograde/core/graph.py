@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from operator import attrgetter
+from typing import Any
 
 _order = attrgetter("order")
 
@@ -30,11 +31,14 @@ class Span:
     """
 
     def __init__(self, outputs, targets):
+        self.outputs = outputs
         self.targets: Collection = targets
-        oldest = min([target.order for target in targets], default=0)
-        self.is_open = any([record.order < oldest for record in outputs])
-        seen = {None, *outputs}
-        stack = list(outputs)
+        self._flows: Any = None
+        oldest = min([target.order for target in targets]) if targets else 0
+        is_open = False
+        seen, stack = {None, *outputs}, [*outputs]
+        for record in outputs:
+            is_open = is_open or record.order < oldest
         while stack:
             for parent in stack.pop().parents:
                 if parent not in seen:
@@ -42,17 +46,18 @@ class Span:
                         seen.add(parent)
                         stack.append(parent)
                     else:
-                        self.is_open = True
+                        is_open = True
         seen.remove(None)
-        self.ordered = sorted(seen, key=_order)
+        self.is_open, self.ordered = is_open, sorted(seen, key=_order)
 
     def flows(self):
         """The records through which a derivative with respect to a target flows."""
-        found = set(self.targets)
-        for record in self.ordered:
-            if not found.isdisjoint(record.parents):
-                found.add(record)
-        return found
+        if self._flows is None:
+            found = self._flows = set(self.targets)
+            for record in self.ordered:
+                if not found.isdisjoint(record.parents):
+                    found.add(record)
+        return self._flows
 
 
 def span_of(outputs, targets):

@@ -88,6 +88,8 @@ class Op:
         leading = code.co_posonlyargcount
         extra = [self.arguments.index(name) for name in optional]
         self.operands = (*range(leading), *extra)
+        #: The places among the parents of a record, by what rules read; of an op of many operands all have one place.
+        self._parents = {(position, None): place for place, position in enumerate(self.operands)}
         #: The number of operands if they stand before all other arguments.
         self.leading = len(self.operands) if self.operands == tuple(range(len(self.operands))) else None
 
@@ -122,21 +124,24 @@ class Op:
 
     def revived(self, record):
         """What `record` saved, with operands and result as values of the graph, so that its rules are recorded."""
-        parents = record.parents
-        parents = {0: parents} if self.is_variadic else dict(zip(self.operands, parents, strict=True))
-
-        def argument(data, position):
-            return _linked(data, parents.get(position))
-
-        def result(data):
-            if not self.is_multiple:
-                return _linked(data, record)
-            return tuple([_linked(part, Projection(record, i, len(data))) for i, part in enumerate(data)])
-
         if self.rules is None:
-            return () if self.joint is None else self.joint.revive(record.saved, argument, result)
-        pairs = zip(self.rules, record.saved, strict=True)
-        return [saved and rule.revive(saved, argument, result) for rule, saved in pairs]
+            return () if self.joint is None else self._linked(self.joint, record.saved, record)
+        return [saved and self._linked(rule, saved, record) for rule, saved in zip(self.rules, record.saved, strict=True)]
+
+    def _linked(self, rule, saved, record):
+        """What `rule` reads, with the history that `record` knows of."""
+        found = None
+        for i, source in enumerate(rule.sources):
+            if source == _OF_RESULT:
+                count = len(saved[i]) if self.is_multiple else 0
+                made = tuple([Projection(record, k, count) for k in range(count)]) if self.is_multiple else record
+            else:
+                place = self._parents.get(source)
+                made = None if place is None else record.parents if self.is_variadic else record.parents[place]
+            if made is not None:
+                found = list(saved) if found is None else found
+                found[i] = _linked(saved[i], made)
+        return saved if found is None else found
 
 
 def _picks(rules):
@@ -148,7 +153,8 @@ def _picks(rules):
     return next((known for known in (NOTHING, CROSSED) if known == found), found)
 
 
-_PLACES = {(0, None): 0, (1, None): 1, (RESULT, None): 2}
+_OF_RESULT = (RESULT, None)
+_PLACES = {(0, None): 0, (1, None): 1, _OF_RESULT: 2}
 
 
 def _linked(data, record):

@@ -25,13 +25,6 @@ class Rule:
         """What gathers the sources."""
         return packer(self.sources)
 
-    def revive(self, saved, argument, result):
-        """`saved` with operands and result as values of the graph, so that the rule's own ops are recorded."""
-        return tuple([
-            x if kind == _SHAPE else result(x) if kind == RESULT else argument(x, kind)
-            for x, (kind, _) in zip(saved, self.sources, strict=True)
-        ])
-
 
 @cache
 def packer(sources):

@@ -188,8 +188,7 @@ class Value:
             raise GraphError("requires_grad can be set on leaves only, and this value was made by "
                              f"{self.record.op.name}; use detach() for a value outside the graph")
         if wanted and self.record is None:
-            self.algebra.check_differentiable(self.data)
-            self.record = Leaf(self)
+            leaf(self)
         elif not wanted:
             self.record = None
 
@@ -238,6 +237,13 @@ class Value:
             add_hook(self.record, Retain(self))
 
     retains_grad = False
+
+
+def leaf(value):
+    """`value`, which has no history, as a place where walks end."""
+    value.algebra.check_differentiable(value.data)
+    value.record = Leaf(value)
+    return value
 
 
 class Retain:

@@ -1,8 +1,10 @@
 """Fixed points, differentiated at the point itself and not through the way there."""
 
+from operator import add
+
 from .. import tree
 from ..extend import defvjp, primitive
-from ..transforms.products import make_vjp
+from ..transforms.grad import vjp
 
 
 @primitive
@@ -23,14 +25,14 @@ def fixed_point(f, a, x0, distance, tol):
 
 
 def _rule(answer, f, a, x0, distance, tol):
-    pull_a, _ = make_vjp(lambda a, x: f(a)(x))(a, answer)
+    _, pull_a = vjp(lambda a: f(a)(answer), a)
 
     def repeated(parameters):
         a, answer, g = parameters
-        pull_x, _ = make_vjp(f(a))(answer)
-        return lambda w: tree.map(lambda x, y: x + y, pull_x(w), g)
+        _, pull_x = vjp(f(a), answer)
+        return lambda w: tree.map(add, pull_x(w)[0], g)
 
-    return lambda g: pull_a(fixed_point(repeated, (a, answer, g), tree.map(lambda x: x * 0, x0), distance, tol))
+    return lambda g: pull_a(fixed_point(repeated, (a, answer, g), tree.map(lambda x: x * 0, x0), distance, tol))[0]
 
 
 defvjp(fixed_point, None, _rule, None)

@@ -58,6 +58,9 @@ def either(theirs, ours, takes_sequences=False):
     return function
 
 
+_SEQUENCES = frozenset([list, tuple])
+
+
 def _is_list_of_values(x):
     return isinstance(x, (list, tuple)) and holds_value(x)
 
@@ -73,6 +76,8 @@ def chosen_ufunc(theirs, ours=None) -> Any:
         ours = theirs  # raises that error when it meets a tensor
 
     def general(*args, **kwargs):
+        if _SEQUENCES.isdisjoint(map(type, args)):
+            return theirs(*args, **kwargs)
         return theirs(*[stacked(a) if _is_list_of_values(a) else a for a in args], **kwargs)
 
     function = {1: _of_one, 2: _of_two}.get(theirs.nin, lambda ours, general: general)(ours, general)

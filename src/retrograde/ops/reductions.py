@@ -25,7 +25,7 @@ _MASKED = (call((2, 3), where=np.array([[True, False, True], [False, True, True]
 
 def spread(g, x_shape, axis):
     """`g`, the cotangent of a reduction, repeated over the axes that were folded."""
-    return broadcast_to(reshape(g, kept(x_shape, axis)), x_shape)
+    return broadcast_to(g if g.shape == () else reshape(g, kept(x_shape, axis)), x_shape)
 
 
 def selected(g, mask):

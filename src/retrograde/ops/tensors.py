@@ -29,9 +29,15 @@ def tensordot(x, y, /, axes=2):
     rest = [a for a in range(x.ndim) if a not in mine], [a for a in range(y.ndim) if a not in theirs]
     rows, columns = [x.shape[a] for a in rest[0]], [y.shape[a] for a in rest[1]]
     inner = _size(x.shape[a] for a in mine)
-    left = reshape(permute_dims(x, (*rest[0], *mine)), (_size(rows), inner))
-    right = reshape(permute_dims(y, (*theirs, *rest[1])), (inner, _size(columns)))
-    return reshape(matmul(left, right), (*rows, *columns))
+    left = _gathered(x, (*rest[0], *mine), (_size(rows), inner) if rows else (inner,))
+    right = _gathered(y, (*theirs, *rest[1]), (inner, _size(columns)) if columns else (inner,))
+    return _gathered(matmul(left, right), None, (*rows, *columns))
+
+
+def _gathered(x, axes, shape):
+    """`x` with its axes in another order and in another shape, where it is not like that already."""
+    x = x if axes is None or axes == tuple(range(x.ndim)) else permute_dims(x, axes)
+    return x if x.shape == shape else reshape(x, shape)
 
 
 def _chosen(axes, x, y):

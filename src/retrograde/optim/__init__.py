@@ -1,15 +1,20 @@
 """Optimizers, learning-rate schedules and gradient clipping, with PyTorch's names, arguments and state."""
 
-from . import schedule as lr_scheduler
+from . import lr_scheduler
 from .adam import Adam, AdamW
+from .adaptive import Adadelta, Adagrad, Adamax, RAdam, RMSprop
 from .clip import clip_grad_norm_, clip_grad_value_
+from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .optimizer import Optimizer
 from .schedule import (
+    ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,
     LambdaLR,
     LinearLR,
+    MultiplicativeLR,
     MultiStepLR,
+    PolynomialLR,
     ReduceLROnPlateau,
     SequentialLR,
     StepLR,

@@ -4,7 +4,7 @@ Each is a formula of the number of steps, so that a schedule can be resumed or l
 """
 
 from bisect import bisect_right
-from math import cos, inf, pi
+from math import cos, inf, pi, prod
 
 from ..errors import ArgumentError
 
@@ -111,6 +111,36 @@ class LinearLR(Schedule):
     def factor(self, t):
         done = min(t, self.total_iters) / self.total_iters
         return self.start_factor + (self.end_factor - self.start_factor) * done
+
+
+class ConstantLR(LinearLR):
+    """The factor is `factor` for `total_iters` steps, and 1 from there on."""
+
+    def __init__(self, optimizer, factor=1 / 3, total_iters=5, last_epoch=-1):
+        super().__init__(optimizer, factor, 1.0, total_iters, last_epoch)
+
+    def factor(self, t):
+        return self.start_factor if t < self.total_iters else 1.0
+
+
+class PolynomialLR(Schedule):
+    """Down to nothing in `total_iters` steps, along a power of what is left of them."""
+
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def factor(self, t):
+        return (1 - min(t, self.total_iters) / self.total_iters) ** self.power
+
+
+class MultiplicativeLR(LambdaLR):
+    """Times what a function of the number of steps gives, at each step; or one function for each group."""
+
+    def _set(self):
+        steps = range(1, self.last_epoch + 1)
+        for group, base, factor in zip(self.optimizer.param_groups, self.base_lrs, self._factors, strict=True):
+            group["lr"] = base * prod(map(factor, steps))
 
 
 class CosineAnnealingLR(Schedule):

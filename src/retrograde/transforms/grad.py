@@ -1,15 +1,16 @@
 """Derivatives of plain functions: arrays in, arrays out, of any order."""
 
 from functools import partial, wraps
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from .. import tree
-from ..core.gradient import gradient
+from ..core.gradient import walked
 from ..core.graph import span_of
-from ..core.mode import current, enable_grad, is_recording
-from ..core.value import Value
+from ..core.mode import current, enable_grad, is_recording, recording
+from ..core.value import Value, leaf
 from ..errors import ArgumentError, GraphError
 from ..ops.arithmetic import positive
 from ..ops.joins import stack
@@ -50,18 +51,19 @@ def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
 
     @wraps(function)
     def both(*args, **kwargs):
-        inputs = _Inputs(args, argnums)
-        with enable_grad():
-            result = function(*inputs.args, **kwargs)
-            output, aux = result if has_aux else (result, None)
-            if isinstance(output, Value) and output.size != 1:
-                raise GraphError(f"grad needs a function that returns one number, got shape {output.shape}; sum it, or "
-                                 "use jacobian")
-            gradients = inputs.gradients([output], [None])
-        value = inputs.handed_out(output)
-        return ((value, tree.map(inputs.handed_out, aux)) if has_aux else value), gradients
+        return recording(_value_and_gradient, partial(function, **kwargs) if kwargs else function, _Inputs(args, argnums), has_aux)
 
     return both
+
+
+def _value_and_gradient(function, inputs, has_aux):
+    result = function(*inputs.args)
+    output, aux = result if has_aux else (result, None)
+    if isinstance(output, Value) and output.size != 1:
+        raise GraphError(f"grad needs a function that returns one number, got shape {output.shape}; sum it, or use jacobian")
+    gradients = inputs.gradients([output], [None])
+    value = inputs.handed_out(output)
+    return ((value, tree.map(inputs.handed_out, aux)) if has_aux else value), gradients
 
 
 def vjp(function, *primals, has_aux=False) -> Any:
@@ -74,19 +76,19 @@ def vjp(function, *primals, has_aux=False) -> Any:
     (array(4.), array(3.))
     """
     inputs = _Inputs(primals, tuple(range(len(primals))))
-    with enable_grad():
-        result = function(*inputs.args)
+    result = recording(function, *inputs.args)
     output, aux = result if has_aux else (result, None)
     outputs, build = tree.flatten(output)
+    span = inputs.span(outputs)
 
     def pullback(cotangent):
         seeds = tree.leaves(cotangent)
         if len(seeds) != len(outputs):
             raise ArgumentError(f"the cotangent must have {len(outputs)} leaves like the value, got {len(seeds)}")
-        return inputs.gradients(outputs, seeds)
+        return inputs.gradients(outputs, seeds, span)
 
     # What a transform of the pullback hands out follows the same rule as the value.
-    pullback.handed_out = partial(inputs.handed_out, is_outer=inputs.are_outer(outputs))
+    pullback.handed_out = partial(inputs.handed_out, is_outer=span is not None and span.is_open)
     value = build([pullback.handed_out(o) for o in outputs])
     return (value, pullback, tree.map(pullback.handed_out, aux)) if has_aux else (value, pullback)
 
@@ -109,10 +111,14 @@ def jacobian(function, argnums=0, *, argnum=None):
             scan = _scan_of_trace() if output.size > _UNROLLED else None
             if scan is not None:
                 return inputs.walked(scan, output, basis)
-            rows = [inputs.gradients([output], [seed]) for seed in basis]
+            span = inputs.span([output])
+            rows = [inputs.gradients([output], [seed], span) for seed in basis]
         return inputs.stacked(rows, output.shape)
 
     return jacobian_of
+
+
+jacrev = jacobian
 
 
 def hessian(function, argnums=0, *, argnum=None):
@@ -127,7 +133,7 @@ def hessian(function, argnums=0, *, argnum=None):
 
 def stop_gradient(x):
     """`x` as a constant: no gradient flows through it. `x` may be a tree."""
-    return tree.map(lambda leaf: leaf.detach() if isinstance(leaf, Value) else leaf, x)
+    return tree.map(lambda part: part.detach() if isinstance(part, Value) else part, x)
 
 
 class _Inputs:
@@ -139,7 +145,7 @@ class _Inputs:
         self.args, self._nodes, self._builders = list(args), [], []
         for number in (argnums,) if self._is_single else argnums:
             leaves, build = tree.flatten(args[_checked(number, len(args))])
-            nodes = [self._node(leaf) for leaf in leaves]
+            nodes = [self._node(x) for x in leaves]
             self.args[number] = build(nodes)
             self._builders.append((build, len(nodes)))
             self._nodes += nodes
@@ -151,28 +157,32 @@ class _Inputs:
             if x.record is not None and is_recording():
                 return positive(x)
             return x.detach().requires_grad_()
-        if x.__class__ is np.ndarray:
-            return Tensor(x).requires_grad_()
-        array = np.asarray(x)
-        is_python_number = array.dtype.kind in "iu" and not hasattr(x, "dtype")
-        return Tensor(array.astype(np.float64) if is_python_number else array).requires_grad_()
+        if x.__class__ is not np.ndarray:
+            is_python_number, x = not hasattr(x, "dtype"), np.asarray(x)
+            x = x.astype(np.float64) if is_python_number and x.dtype.kind in "iu" else x
+        return leaf(Tensor(x))
 
-    def gradients(self, outputs, seeds):
-        """The gradients in the arguments of `outputs`; notes whether an outer derivative may flow through them."""
-        pairs = zip(outputs, seeds, strict=True)
-        live = [(o, s) for o, s in pairs if isinstance(o, Value) and o.record is not None]
+    def gradients(self, outputs, seeds, span=None):
+        """The gradients in the arguments of `outputs`; notes whether an outer derivative may flow through them.
+
+        `span` is what is between the two, if the caller has it already: it must be looked for again if outputs were written to.
+        """
+        live = [isinstance(o, Value) and o.record is not None for o in outputs]
+        if False in live:
+            outputs, seeds = list(compress(outputs, live)), list(compress(seeds, live))
         found, self._is_outer = [None] * len(self._nodes), False
-        if live:
-            outputs, seeds = [o for o, _ in live], [_seed(o, s) for o, s in live]
-            span = span_of(outputs, self._nodes)
-            self._is_outer = span.is_open or any(isinstance(s, Value) and s.requires_grad for s in seeds)
-            found = gradient(outputs, self._nodes, seeds, create_graph=self._is_outer, span=span)
+        if outputs:
+            seeds = [_seeded(o, s) for o, s in zip(outputs, seeds, strict=True)]
+            if span is None or span.outputs != [o.record for o in outputs]:
+                span = span_of(outputs, self._nodes)
+            self._is_outer = span.is_open or any([isinstance(s, Value) and s.requires_grad for s in seeds])
+            found = walked(span, self._nodes, seeds, True, self._is_outer)
         return self._built([self._given(*pair) for pair in zip(self._nodes, found, strict=True)])
 
-    def are_outer(self, outputs):
-        """Whether an outer derivative may flow through `outputs`."""
+    def span(self, outputs):
+        """What is between the arguments and `outputs`; None if nothing is."""
         live = [o for o in outputs if isinstance(o, Value) and o.record is not None]
-        return bool(live) and span_of(live, self._nodes).is_open
+        return span_of(live, self._nodes) if live else None
 
     def _given(self, node, g):
         if isinstance(g, Value):
@@ -199,7 +209,8 @@ class _Inputs:
 
     def walked(self, scan, output, basis):
         """The Jacobians by one walk back that is traced once, and repeated for each row of `basis`."""
-        is_outer = self.are_outer([output])
+        span = self.span([output])
+        is_outer = span is not None and span.is_open
         _, rows = scan(lambda carry, seed: (carry, self.gradients([output], [seed])), (), [basis], lambda leaves: leaves[0],
                        len(basis), False)
         leaves, build = tree.flatten(rows)
@@ -222,11 +233,16 @@ def _scan_of_trace():
     return None if mode is None or mode.tracer is None or mode.tracer.scan is None else partial(mode.tracer.scan, mode.tracer)
 
 
-def _seed(output, seed):
-    if seed is None or isinstance(seed, Value):
-        return seed
-    seed = np.asarray(seed, output.dtype)
-    return seed if seed.shape == output.shape else np.broadcast_to(seed, output.shape)
+def _seeded(output, seed):
+    """The cotangent with which a walk from `output` starts: 1 if none is given; else in the shape and type of `output`."""
+    algebra, data = output.algebra, output.data
+    if seed is None:
+        return algebra.seed(output)
+    if isinstance(seed, Value):
+        return algebra.conjugated(algebra.check_seed(output, seed))
+    if seed.__class__ is not np.ndarray or seed.dtype is not data.dtype:
+        seed = np.asarray(seed, data.dtype)
+    return algebra.conjugated(seed if seed.shape == data.shape else np.broadcast_to(seed, data.shape))
 
 
 def _checked(number, count):

@@ -6,7 +6,6 @@ from functools import wraps
 import numpy as np
 
 from .. import tree
-from ..core.mode import enable_grad
 from ..core.value import Value
 from ..errors import DTypeError
 from ..ops.complexes import real
@@ -166,8 +165,7 @@ def _in_argument(function, argnum, args, kwargs):
     """`function` of its argument `argnum` alone, and that argument."""
 
     def of_one(x):
-        with enable_grad():
-            return function(*args[:argnum], x, *args[argnum + 1 :], **kwargs)
+        return function(*args[:argnum], x, *args[argnum + 1 :], **kwargs)
 
     return of_one, args[argnum]
 

@@ -48,7 +48,7 @@ def tracing():
     """What records a function that is being compiled; None in eager and lazy code."""
     mode = current()
     tracer = None if mode is None else mode.tracer
-    return None if tracer is None or tracer.is_lazy else tracer
+    return None if tracer is None or tracer.is_lazy or tracer.scan is None else tracer
 
 
 def _length(leaves, length):

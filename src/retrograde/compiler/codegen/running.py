@@ -1,4 +1,4 @@
-"""Running sums and products: each line of an array joined with the result for the line before it, or for the one behind it.
+"""Running sums, products and recurrences: each line of an array joined with the result for the line before it, or behind it.
 
 Arrays are `outer` times `count` lines of `width` numbers. Lines are joined in vectors; numbers that follow each other in memory
 one after the other.
@@ -19,7 +19,10 @@ _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 
 @dataclass(frozen=True)
 class RunningPlan:
-    """A running sum or product: `instruction` joins two numbers, `is_reversed` says that it starts with the last line."""
+    """A running sum or product: `instruction` joins two numbers, `is_reversed` says that it starts with the last line.
+
+    The instruction "recur" multiplies what there is so far by the factor of the line, and adds the line.
+    """
 
     dtype: str
     lanes: int
@@ -56,7 +59,7 @@ class RunningPlan:
 
 
 def write_running(module, name, plan):
-    """Add the function of a running sum or product to `module`; its slots are x, the result, and the words."""
+    """Add the function of a plan to `module`; its slots are the factors of a recurrence, x, the result, and the words."""
     _Writer(module, name, plan).write()
 
 
@@ -65,8 +68,9 @@ class _Writer:
         self.plan, self.item = plan, ELEMENTS[plan.dtype]
         entry = Entry(module, name)
         self.ir, self.chunk = entry.builder, entry.chunk
-        self.x, self.out = (entry.pointer(i) for i in range(2))
-        self.outer, self.count, self.width, self.outer_step, self.width_step = (entry.word(2 + i) for i in range(5))
+        count = 3 if plan.instruction == "recur" else 2
+        *self.factors, self.x, self.out = (entry.pointer(i) for i in range(count))
+        self.outer, self.count, self.width, self.outer_step, self.width_step = (entry.word(count + i) for i in range(5))
 
     def write(self):
         """The whole function."""
@@ -93,7 +97,7 @@ class _Writer:
         emit.store(b, first, emit.address(b, self.out, start, self.item))
         with emit.loop(b, 1, self.count, 1, [first]) as line:
             place = self._place(o, line.index)
-            found = self._joined(line.values[0], emit.load(b, emit.address(b, self.x, place, self.item), self.item))
+            found = self._joined(line.values[0], place, self.item)
             emit.store(b, found, emit.address(b, self.out, place, self.item))
             line.values = [found]
 
@@ -107,8 +111,7 @@ class _Writer:
         with emit.loop(b, 1, self.count) as line:
             place, before = self._place(o, line.index), self._place(o, b.sub(line.index, I64(1)))
             distance = b.sub(before, place)
-            self._along(parts, place, lambda kind, at: self._joined(
-                self._at(self.out, b.add(at, distance), kind), self._at(self.x, at, kind)))
+            self._along(parts, place, lambda kind, at: self._joined(self._at(self.out, b.add(at, distance), kind), at, kind))
 
     def _along(self, parts, start, made):
         """Write what `made(kind, place)` makes for the vectors of this chunk's part of a line, and for the numbers left."""
@@ -127,5 +130,9 @@ class _Writer:
     def _at(self, base, place, kind):
         return emit.load(self.ir, emit.address(self.ir, base, place, self.item), kind)
 
-    def _joined(self, x, y):
-        return getattr(self.ir, self.plan.instruction)(x, y)
+    def _joined(self, so_far, place, kind):
+        """What there is so far, joined with what stands at `place`."""
+        x = self._at(self.x, place, kind)
+        for factors in self.factors:
+            return self.ir.fadd(self.ir.fmul(so_far, self._at(factors, place, kind)), x)
+        return getattr(self.ir, self.plan.instruction)(so_far, x)

@@ -17,7 +17,8 @@ def _typed(name, op, joined):
     """A reduction with the arguments of np.sum; `joined` puts `initial` to the result."""
 
     def reduction(a, axis=None, dtype=None, out=None, keepdims=np._NoValue, initial=None, where=None):
-        refuse(name, out=out)
+        if out is not None:
+            refuse(name, out=out)
         mask = None if where is None or where is True or where is np._NoValue else data_of(where)
         found = op(a, axis, keepdims is True, dtype, mask)
         return found if initial is None or initial is np._NoValue else joined(found, initial)
@@ -29,7 +30,8 @@ def _extreme(name, op, joined, lowest):
     """A reduction with the arguments of np.max."""
 
     def reduction(a, axis=None, out=None, keepdims=np._NoValue, initial=None, where=None):
-        refuse(name, out=out)
+        if out is not None:
+            refuse(name, out=out)
         if where is not None and where is not np._NoValue and where is not True:
             a = _kept(a, where, lowest(a.dtype) if initial is None else initial)
         found = op(a, axis, keepdims is True)
@@ -68,7 +70,8 @@ def _running(name, op):
     """A running sum with the arguments of np.cumsum."""
 
     def running(a, axis=None, dtype=None, out=None):
-        refuse(name, out=out)
+        if out is not None:
+            refuse(name, out=out)
         return op(a, axis, dtype)
 
     return running
@@ -78,7 +81,8 @@ def _cumulative(name, op):
     """A running sum with the arguments of np.cumulative_sum."""
 
     def running(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
-        refuse(name, out=out)
+        if out is not None:
+            refuse(name, out=out)
         return op(x, axis, dtype, include_initial)
 
     return running

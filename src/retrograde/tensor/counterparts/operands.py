@@ -10,11 +10,15 @@ from ...ops.joins import stack
 from ..tensor import Tensor
 
 _SEQUENCES = (list, tuple)
+# What holds no value for sure; a short cut.
+_PLAIN = frozenset([np.ndarray, int, float, bool, str, type(None), np.float64, np.int64])
 
 
 def holds_value(arguments):
     """Whether a value is among `arguments` or in lists and tuples inside them."""
     kinds = set(map(type, arguments))
+    if kinds <= _PLAIN:
+        return False
     if Tensor in kinds:
         return True
     for kind in kinds:

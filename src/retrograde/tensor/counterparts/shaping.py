@@ -191,7 +191,7 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, **_
 
 def full(shape, fill_value, dtype=None, order="C", **_):
     """An array of `shape` with `fill_value`, a tensor, everywhere."""
-    filled = broadcast_to(stacked(fill_value), tuple(np.atleast_1d(data_of(shape))))
+    filled = broadcast_to(stacked(fill_value), shape if shape.__class__ is tuple else tuple(np.atleast_1d(data_of(shape))))
     return filled if dtype is None else filled.astype(dtype)
 
 

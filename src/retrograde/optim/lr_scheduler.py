@@ -1,0 +1,16 @@
+"""Learning-rate schedules by the name of PyTorch's module."""
+
+from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from .schedule import (
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    ReduceLROnPlateau,
+    SequentialLR,
+    StepLR,
+)

@@ -1,0 +1,186 @@
+"""vmap: a function of one example, called once for all of them."""
+
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..compiler.recorder import PICK, Recorder
+from ..core.mode import changed, current
+from ..core.symbol import Symbol, replaced, symbols_in
+from ..core.value import Value
+from ..dtypes import is_float
+from ..errors import ArgumentError, ShapeError, TraceError
+from ..ops.movements import broadcast_to, moveaxis
+from ..tensor.creation import asarray
+from ..tensor.tensor import Tensor
+from .batching import Batched, batched, looped
+
+
+def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
+    """The function that calls `function` for each example along an axis of its arguments, all at once.
+
+    in_axes   for each argument, the axis along which its arrays hold the examples, or None for what is the same for all; one
+              integer for all arguments. An argument may be a tree of arrays.
+    out_axes  where the axis of examples stands in the results: one integer, or one for each result of a tuple.
+
+    Ops run on all examples together, by the rule of their family; what has none runs in a loop. Works with `grad` and `jit`,
+    inside and outside. What looks at numbers (`if x > 0`) is an error; random numbers are the same for all examples.
+
+    >>> rg.vmap(rg.grad(lambda w, x: (w * x).sum() ** 2), in_axes=(None, 0))(np.ones(2), np.array([[1.0, 2.0], [0.0, 1.0]]))
+    array([[ 6., 12.],
+           [ 0.,  2.]])
+    """
+
+    @wraps(function)
+    def of_all(*args, **kwargs):
+        axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(args)
+        if len(axes) != len(args):
+            raise ArgumentError(f"in_axes must have one entry for each argument, got {len(axes)} for {len(args)}")
+        pairs = list(zip(args, axes, strict=True))
+        batch = Batch(_count([(x, axis) for arg, axis in pairs if axis is not None for x in tree.leaves(arg)]))
+        given = [arg if axis is None else tree.map(lambda x, axis=axis: batch.leaf(_in_front(x, axis)), arg) for arg, axis in pairs]
+        are_tensors = any(isinstance(x, Value) for x in tree.leaves(args))
+        with changed(tracer=batch):
+            result = function(*given, **kwargs)
+        return _handed_out(batch, result, out_axes, are_tensors)
+
+    return of_all
+
+
+def _count(leaves):
+    """The number of examples in (array, axis) pairs; raises where they differ in it, or none has any."""
+    counts = []
+    for x, axis in leaves:
+        shape = np.shape(x) if not isinstance(x, Value) else x.shape
+        if not -len(shape) <= axis < len(shape):
+            raise ShapeError(f"vmap needs examples along axis {axis}, got an argument of shape {shape}; give None in in_axes for "
+                             "what is the same for all")
+        counts.append(shape[axis])
+    if len(set(counts)) != 1:
+        raise ShapeError(f"vmap needs the same number of examples in all arguments, got {counts}")
+    return counts[0]
+
+
+def _in_front(x, axis):
+    x = x if isinstance(x, Value) else Tensor(np.asarray(x))
+    return x if axis % x.ndim == 0 else moveaxis(x, axis, 0)
+
+
+def _handed_out(batch, result, out_axes, are_tensors):
+    axes = out_axes if isinstance(out_axes, (tuple, list)) and isinstance(result, (tuple, list)) else None
+    if axes is not None:
+        if len(axes) != len(result):
+            raise ArgumentError(f"out_axes must have one entry for each result, got {len(axes)} for {len(result)}")
+        return type(result)([_handed_out(batch, r, axis, are_tensors) for r, axis in zip(result, axes, strict=True)])
+
+    def of_leaf(x):
+        found = batch.results(x)
+        found = found if out_axes == 0 else moveaxis(found, 0, out_axes)
+        return found if are_tensors or found.record is not None or found.is_traced else found.data
+
+    return tree.map(of_leaf, result)
+
+
+class Example(Symbol):
+    """What stands for one example while all are computed."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_, **__):
+        raise TraceError("this value stands for each of many examples in vmap and has no single number; use rg.where instead of "
+                         "`if`, or call the function in a loop")
+
+    __array__ = __bool__ = __float__ = __int__ = __index__ = __complex__ = item = tolist = _refuse
+
+
+class Batch(Recorder):
+    """Runs each op on all examples as soon as it is called with one of them, in the mode that surrounds the `vmap`."""
+
+    def __init__(self, count):
+        mode = current()
+        self.count, self._tracer = count, None if mode is None else mode.tracer
+        #: (value, whether it has an axis of examples) of each node, and the nodes of values from outside with these values.
+        self._found: dict = {}
+        self._outside: dict = {}
+        self._made: dict = {}
+
+    def leaf(self, examples):
+        """The value that stands for one of `examples`."""
+        node = Example(None, (), tuple(examples.shape[1:]), examples.dtype)
+        self._found[node] = examples, True
+        return Tensor(node).requires_grad_(examples.record is not None and is_float(examples.dtype))
+
+    def _is_ours(self, value):
+        return isinstance(value.data, Symbol) and value.data in self._found
+
+    def results(self, x):
+        """All that `x`, which the function has returned, stands for."""
+        value, has_examples = self._found[self.symbol(x)] if isinstance(x, Value) else (asarray(x), False)
+        return value if has_examples else broadcast_to(value, (self.count, *value.shape))
+
+    def symbol(self, value):
+        if self._is_ours(value):
+            return value.data
+        if id(value) not in self._outside:
+            node = Example(None, (), tuple(value.shape), value.dtype)
+            self._outside[id(value)] = value, node
+            self._found[node] = value, False
+        return self._outside[id(value)][1]
+
+    def node(self, op, args, shape, dtype):
+        node = Example(op, args, shape, dtype)
+        with changed(tracer=self._tracer):
+            self._found[node] = self._run(op, args, shape)
+        return node
+
+    def _run(self, op, args, shape):
+        if op is PICK:
+            values, has_examples = self._found[args[0]]
+            return values[args[1]], has_examples
+        actual = replaced(args, self._actual)
+        if not any([self._found[s][1] for s in symbols_in(args)]):
+            return op.call(*actual), False
+        found = batched(op, actual, shape)
+        if found is None and op.expansion is not None and not op.is_multiple:
+            found = self._in_parts(op, args)
+        return looped(op, actual, self.count) if found is None else found, True
+
+    def _actual(self, symbol):
+        value, has_examples = self._found[symbol]
+        return Batched(value) if has_examples else value
+
+    def _in_parts(self, op, args):
+        """The results by the ops that `op` is made of; None if it is not made of any when called like that."""
+        with changed(tracer=self):
+            result = op.expansion(*replaced(args, Tensor))
+        return None if result is NotImplemented else self.results(result)
+
+    def made(self, value):
+        self._made[id(value)] = value
+
+    def write(self, value, data):
+        """Let `value` hold `data` from here on. A tensor from outside can hold only what is the same for all examples."""
+        symbol = self.symbol(data if isinstance(data, Value) else asarray(data))
+        if self._is_ours(value) or id(value) in self._made:
+            value.data = symbol
+            return
+        new, has_examples = self._found[symbol]
+        if has_examples:
+            raise TraceError("a tensor from outside a vmapped function cannot be written to with what differs from example to "
+                             "example; return it instead")
+        with changed(tracer=self._tracer):
+            if id(value) in self._outside:
+                _, node = self._outside.pop(id(value))
+                self._found[node] = value.clone(), False
+            value[...] = new
+
+    def read_gradient(self, value):
+        raise TraceError("a vmapped function cannot use .grad; compute gradients in it with rg.grad")
+
+    def write_gradient(self, value, gradient):
+        self.read_gradient(value)
+
+    def refused(self, op, args):
+        raise TraceError(f"{op.name}: in vmap the shape of the result would differ from example to example; use rg.where")

@@ -1,0 +1,154 @@
+"""vmap: all examples at once give what a loop over them gives, for every op, with derivatives inside and outside."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.errors import ArgumentError, ShapeError, TraceError
+from sweeping import Case, cases, results
+
+COUNT = 3
+#: Ops of states or of integers alone, so that no operand has examples.
+WITHOUT_FLOATS = {name for name in rg.ops.names() if not any(case.operands(case.drawn(np.float64)[0]) for case in cases(rg.ops.get(name)))}
+
+
+def _examples(case):
+    """The operands of `COUNT` calls of an op that differ in their numbers."""
+    drawn = [Case(case.op, case.words, case.seed + 1000 * k).drawn(np.float64)[0] for k in range(COUNT)]
+    return [case.operands(args) for args in drawn]
+
+
+def _choices(count):
+    """Which operands have examples: each alone, and all."""
+    return {tuple(range(count)), *combinations(range(count), 1)} - {()}
+
+
+def _function(case):
+    args, kwargs = case.drawn(np.float64)
+    return lambda *operands: tuple(results(case.op.call(*case.rebuilt(args, operands), **kwargs)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in rg.ops.names() if name not in WITHOUT_FLOATS])
+def test_every_op_on_all_examples_gives_what_a_loop_gives(name):
+    for case in cases(rg.ops.get(name)):
+        rows, function = _examples(case), _function(case)
+        if len({tuple(x.shape for x in row) for row in rows}) > 1:
+            continue
+        for chosen in _choices(len(rows[0])):
+            mixed = [[rows[k if i in chosen else 0][i] for i in range(len(rows[0]))] for k in range(COUNT)]
+            wanted = [function(*row) for row in mixed]
+            given = [np.stack([row[i] for row in mixed]) if i in chosen else mixed[0][i] for i in range(len(rows[0]))]
+            found = rg.vmap(function, tuple(0 if i in chosen else None for i in range(len(given))))(*given)
+            for i, part in enumerate(found):
+                np.testing.assert_allclose(np.asarray(part), np.stack([w[i] for w in wanted]), rtol=1e-10, atol=1e-10,
+                                           err_msg=f"{case}, examples of operands {chosen}")
+
+
+def _data(*shape, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, shape)
+
+
+def _loss(w, x):
+    return (rg.tanh(x @ w) ** 2).sum() + rg.softmax(x)[0] * w[0, 0]
+
+
+def test_gradients_of_examples_are_those_of_a_loop():
+    w, xs = _data(4, 3), _data(5, 4, seed=1)
+    found = rg.vmap(rg.grad(_loss, (0, 1)), (None, 0))(w, xs)
+    wanted = [rg.grad(_loss, (0, 1))(w, x) for x in xs]
+    for i in range(2):
+        np.testing.assert_allclose(found[i], np.stack([g[i] for g in wanted]), rtol=1e-12)
+
+
+def test_second_derivatives_pass_through_from_outside_and_from_inside():
+    w, xs = _data(4, 3), _data(5, 4, seed=1)
+    by_vmap = lambda w, xs: (rg.vmap(rg.grad(_loss, 1), (None, 0))(w, xs) ** 3).sum()
+    by_loop = lambda w, xs: sum((rg.grad(_loss, 1)(w, x) ** 3).sum() for x in xs)
+    for found, wanted in zip(rg.grad(by_vmap, (0, 1))(w, xs), rg.grad(by_loop, (0, 1))(w, xs), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    hessians = rg.vmap(rg.hessian(lambda x: _loss(w, x)))(xs)
+    np.testing.assert_allclose(hessians, np.stack([rg.hessian(lambda x: _loss(w, x))(x) for x in xs]), rtol=1e-10)
+
+
+def test_tensors_from_outside_receive_gradients():
+    layer, xs = rg.nn.Linear(4, 2), rg.tensor(_data(5, 4), dtype=rg.float32)
+    (rg.vmap(lambda x: rg.tanh(layer(x)))(xs) ** 2).sum().backward()
+    found, layer.weight.grad = layer.weight.grad.data, None
+    (rg.tanh(layer(xs)) ** 2).sum().backward()
+    np.testing.assert_allclose(found, layer.weight.grad.data, rtol=1e-5)
+
+
+def test_vmap_compiles_and_stays_one_program():
+    pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    w, xs = _data(4, 3), _data(50, 4, seed=1)
+    step = rg.jit(rg.vmap(rg.grad(_loss), (None, 0)))
+    np.testing.assert_allclose(np.asarray(step(w, xs)), rg.vmap(rg.grad(_loss), (None, 0))(w, xs), rtol=1e-10)
+    assert len(step.explain().kernels) < 15
+    np.testing.assert_allclose(np.asarray(rg.vmap(rg.jit(_loss), (None, 0))(w, xs)), [_loss(w, rg.tensor(x)).item() for x in xs],
+                               rtol=1e-10)
+
+
+def test_axes_of_arguments_and_results_can_be_chosen():
+    x, y = _data(2, 3), _data(3, 2, seed=1)
+    np.testing.assert_allclose(rg.vmap(lambda a, b: a * b, (1, 0), 1)(x, y), x * y.T)
+    found = rg.vmap(lambda tree, c: {"sum": tree["a"] + c, "same": c}, (0, None))({"a": x}, 2.0)
+    np.testing.assert_allclose(found["sum"], x + 2)
+    np.testing.assert_allclose(found["same"], [2.0, 2.0])
+    first, second = rg.vmap(lambda a: (a, a * 2), 0, (0, 1))(x)
+    np.testing.assert_allclose(first, x)
+    np.testing.assert_allclose(second, 2 * x.T)
+
+
+def test_vmaps_nest():
+    x, y = _data(4, 3), _data(5, 3, seed=1)
+    every_pair = rg.vmap(rg.vmap(lambda a, b: (a * b).sum(), (None, 0)), (0, None))
+    np.testing.assert_allclose(every_pair(x, y), x @ y.T)
+
+
+def test_a_copy_can_be_written_to_and_what_is_outside_cannot():
+    outside = rg.zeros(2, dtype=rg.float64)
+
+    def turned(x):
+        y = rg.zeros(3, dtype=rg.float64)
+        y[1:] = x
+        y[0] += x.sum()
+        return y
+
+    x = _data(4, 2)
+    np.testing.assert_allclose(rg.vmap(turned)(x), np.concatenate([x.sum(1, keepdims=True), x], 1))
+
+    def leaks(x):
+        outside[...] = x
+        return x
+
+    with pytest.raises(TraceError, match="outside"):
+        rg.vmap(leaks)(x)
+
+
+def test_indices_of_examples_choose_from_what_is_the_same_for_all():
+    table, places = _data(6, 3), np.array([[0, 5], [2, 2], [4, 1]])
+    np.testing.assert_allclose(rg.vmap(lambda i: rg.take(rg.tensor(table), i, axis=0))(places), table[places])
+    np.testing.assert_allclose(rg.vmap(lambda i: rg.tensor(table)[i])(places), table[places])
+    x = _data(3, 4, 5, 6)
+    for index in [(0, slice(None), [1, 2]), ([0, 1], slice(None), [2, 3]), ([0, 1], [2, 3]), (..., None, 2), (slice(1, 3), 0)]:
+        np.testing.assert_allclose(rg.vmap(lambda a, index=index: a[index])(x), np.stack([a[index] for a in x]))
+
+
+def test_arguments_that_do_not_fit_are_explained():
+    with pytest.raises(ShapeError, match="same number of examples"):
+        rg.vmap(lambda a, b: a + b)(_data(2), _data(3))
+    with pytest.raises(ShapeError, match="None in in_axes"):
+        rg.vmap(lambda a, b: a + b)(_data(2), 1.0)
+    with pytest.raises(ArgumentError, match="in_axes"):
+        rg.vmap(lambda a: a, (0, 0))(_data(2))
+    with pytest.raises(TraceError, match="where"):
+        rg.vmap(lambda a: a if a > 0 else -a)(_data(2))
+
+
+def test_an_op_without_a_rule_runs_in_a_loop():
+    x = _data(3, 4, 4) + 3 * np.eye(4)
+    found = rg.vmap(lambda a: rg.linalg.matrix_rank(a))(x)
+    np.testing.assert_array_equal(found, [4, 4, 4])
