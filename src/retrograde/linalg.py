@@ -1,7 +1,7 @@
 """Linear algebra of matrices in the last two axes, by the names of the Array API standard, NumPy and PyTorch."""
 
 from .ops.contractions import matmul, outer
-from .ops.eigen import eig, eigvals, matrix_exp, solve_triangular
+from .ops.eigen import eig, eigvals, matrix_exp
 from .ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from .ops.inverses import adjugate, det, inv, lstsq, matrix_power, pinv, slogdet, solve
 from .ops.matrices import linalg_diagonal as diagonal
@@ -10,6 +10,7 @@ from .ops.movements import matrix_transpose
 from .ops.norms import cond, matrix_norm, matrix_rank, vector_norm
 from .ops.norms import linalg_norm as norm
 from .ops.tensors import cross, tensordot, vecdot
+from .ops.triangular import solve_triangular
 
 __all__ = [
     "adjugate", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul",

@@ -15,7 +15,8 @@ def kinds_of(step):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("index_dtype", ["int64", "int32"])
 @pytest.mark.parametrize(("shape", "places", "axis"), [
-    ((7,), (20,), 0), ((65, 128), (16, 64), 0), ((10, 3), (4,), 0), ((5, 9, 37), (11,), 1), ((6, 200), (3, 50), 1), ((4, 8), (0,), 0)])
+    ((7,), (20,), 0), ((65, 128), (16, 64), 0), ((10, 3), (4,), 0), ((5, 9, 37), (11,), 1), ((6, 200), (3, 50), 1), ((4, 8), (0,), 0),
+    ((3001, 67), (40,), 0), ((70000,), (9,), 0), ((2, 1500, 33), (700,), 1)])
 def test_gradients_of_rows_that_are_chosen_add_up_as_in_numpy(dtype, index_dtype, shape, places, axis):
     rng = np.random.default_rng(0)
     indices = rng.integers(0, shape[axis], places).astype(index_dtype)
@@ -39,17 +40,26 @@ def test_negative_positions_count_from_the_end_and_others_are_refused():
     np.testing.assert_array_equal(step(x, rg.tensor([-1, 0, 4])).numpy()[:, 0], [1, 0, 0, 0, 2])
 
 
-def test_a_scattered_sum_is_the_same_for_any_number_of_threads():
+@pytest.mark.parametrize(("lines", "count"), [(40, 5000), (9000, 5000)])
+def test_a_scattered_sum_is_the_same_for_any_number_of_threads(lines, count):
     rng = np.random.default_rng(1)
-    g, i = rng.standard_normal((5000, 300)), rg.tensor(rng.integers(0, 40, 5000))
+    g, i = rng.standard_normal((count, 300)), rg.tensor(rng.integers(0, lines, count))
     found = []
     for threads in (1, 2):
         rg.set_num_threads(threads)
         try:
-            found.append(rg.jit(lambda g, i: rg.segment_sum(g * 2.0, i, 40))(rg.tensor(g), i).numpy())
+            found.append(rg.jit(lambda g, i: rg.segment_sum(g * 2.0, i, lines))(rg.tensor(g), i).numpy())
         finally:
             rg.set_num_threads(2)
     np.testing.assert_array_equal(*found)
+
+
+def test_positions_out_of_range_are_refused_where_chunks_take_lines():
+    step = rg.jit(lambda x, i: rg.segment_sum(x * 2.0, i, 5000))
+    x = rg.ones((3, 64))
+    with pytest.raises(rg.errors.OutOfRangeError):
+        step(x, rg.tensor([0, 1, 5000]))
+    np.testing.assert_array_equal(step(x, rg.tensor([-1, 17, 4999])).numpy()[[17, 4999], 0], [2, 4])
 
 
 def test_a_product_of_a_new_shape_of_a_new_shape_reads_what_is_there():

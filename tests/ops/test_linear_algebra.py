@@ -153,6 +153,22 @@ def test_the_other_triangle_does_not_count():
     np.testing.assert_allclose(linalg.solve_triangular(SQUARE, y), np.linalg.solve(np.tril(SQUARE), y))
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("size", [31, 64, 150])
+def test_substitution_in_blocks_solves_triangles_of_any_size(size, upper):
+    rng = np.random.default_rng(size)
+    x = rng.standard_normal((2, size, size)) / size + 2 * np.eye(size)
+    triangle, y = (np.triu if upper else np.tril)(x), rng.standard_normal((2, size, 3))
+    np.testing.assert_allclose(linalg.solve_triangular(x, y, upper), np.linalg.solve(triangle, y), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_derivatives_of_triangular_equations(upper):
+    x, y = np.random.default_rng(0).standard_normal((2, 3, 3)) + 3 * np.eye(3), np.ones((3, 2))
+    check_gradients(lambda x: linalg.solve_triangular(x, y, upper), x, order=2)
+    check_gradients(lambda y: linalg.solve_triangular(x, y, upper), y, order=2)
+
+
 def test_the_rest_of_a_wide_matrix_takes_part_in_its_qr():
     def invariant(x):
         q, r = linalg.qr(x)

@@ -19,9 +19,9 @@ def infer(op, args):
         shape = shapes[0] if all([s == shapes[0] for s in shapes]) else np.broadcast_shapes(*shapes)
         return shape, _scalar_dtype(op, tuple([_scalar_key(a) for a in args]))
     with np.errstate(all="ignore"):
-        if op.result_shape is not None:
-            operands = [a for a in args if hasattr(a, "dtype")]
-            shape, dtype = op.result_shape(*args), np.result_type(*[a.dtype for a in operands])
+        shape = NotImplemented if op.result_shape is None else op.result_shape(*args)
+        if shape is not NotImplemented:
+            dtype = np.result_type(*[a.dtype for a in (args[0] if op.is_variadic else args) if hasattr(a, "dtype")])
             return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
         result = op.kernel(*[stand_in(a) for a in args])
     if op.is_multiple:

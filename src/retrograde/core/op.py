@@ -43,7 +43,8 @@ class Op:
     is_differentiable whether it has a derivative at all
     picks             for two operands whose rules read one value at most: its place in (x, y, result)
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
-    result_shape      the shape of the result from the arguments, for a kernel that would take long to ask
+    result_shape      the shape of the result from the arguments, for a kernel that would take long to ask; NotImplemented where it
+                      is asked all the same. The dtype is what NumPy makes of the operands
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
     samples           where tests may evaluate it
     skips             checks of the sweep that do not apply, each with its reason

@@ -75,6 +75,7 @@ from . import (
     spreads,
     sylvester,
     tensors,
+    triangular,
     trigonometric,
     windows,
 )

@@ -99,6 +99,11 @@ def _border(padding, kernel, stride, dilation):
     return tuple([(n, n) for n in pair(padding, "padding", 0)])
 
 
+def has_one_dtype(*operands):
+    """Whether all operands have the same type, which is then that of the result."""
+    return all([x.dtype == operands[0].dtype for x in operands if x is not None])
+
+
 def forward(x, weight, bias, geometry):
     """Output (N, O, H', W') of input and kernel."""
     dtype, x, weight = _working(x, weight)
@@ -119,7 +124,7 @@ def forward(x, weight, bias, geometry):
 def backward_to_weight(x, y, geometry):
     """Sums over all positions of input times output, for each tap: (O, C / groups, kh, kw)."""
     dtype, x, y = _working(x, y)
-    _check_output(y, geometry)
+    check_output(y, geometry)
     columns, rows = _Columns(geometry, x.dtype), _Rows(geometry, x.dtype)
     total = np.zeros((geometry.groups, geometry.outputs // geometry.groups, geometry.depth), x.dtype)
     for block in geometry.blocks(x.itemsize):
@@ -131,7 +136,7 @@ def backward_to_weight(x, y, geometry):
 def backward_to_input(y, weight, geometry):
     """What an output adds to the input through the kernel: (N, C, H, W)."""
     dtype, y, weight = _working(y, weight)
-    _check_output(y, geometry)
+    check_output(y, geometry)
     taps = weight.reshape(geometry.groups, -1, geometry.depth).swapaxes(1, 2)
     rows, columns = _Rows(geometry, y.dtype), _Columns(geometry, y.dtype)
     result = np.empty((geometry.batch, geometry.channels, *geometry.image), dtype)
@@ -147,7 +152,8 @@ def _working(*arrays):
     return dtype, *[a.astype(working, copy=False) for a in arrays]
 
 
-def _check_output(y, geometry):
+def check_output(y, geometry):
+    """Raise a ShapeError unless `y` has the shape that a convolution gives."""
     expected = (geometry.batch, geometry.outputs, *geometry.result)
     if y.shape != expected:
         raise ShapeError(f"the output of this convolution has shape {expected}, got {y.shape}")

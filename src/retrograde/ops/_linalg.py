@@ -50,6 +50,27 @@ def check_matrix(x):
         raise ShapeError(f"matrices are needed in the last two axes, got shape {np.shape(x)}")
 
 
+def square_shape(x, *_):
+    """The shape of what has that of its square matrices, for types that LAPACK has; others are asked."""
+    check_square(x)
+    return tuple(x.shape) if x.dtype in (np.float32, np.float64) else NotImplemented
+
+
+def check_equations(x, y):
+    """Raise a ShapeError unless `x` is made of square matrices and `y` has a line for each of their rows."""
+    check_square(x)
+    if np.ndim(y) == 0 or y.shape[-1 if y.ndim == 1 else -2] != x.shape[-1]:
+        raise ShapeError(f"X Z = Y needs as many rows in Y as in X, got {x.shape} and {np.shape(y)}")
+
+
+def solution_shape(x, y, *_):
+    """The shape of the solution of equations, for types that LAPACK has; others are asked."""
+    check_equations(x, y)
+    if x.dtype != y.dtype or x.dtype not in (np.float32, np.float64):
+        return NotImplemented
+    return np.broadcast_shapes(x.shape[:-2], y.shape[:-2]) + tuple(y.shape[-2:])
+
+
 def hermitian(x):
     """The part of `x` that equals its own adjoint."""
     return (x + np.conjugate(np.swapaxes(x, -1, -2))) / 2

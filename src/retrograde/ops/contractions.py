@@ -1,13 +1,17 @@
 """Contractions: sums of products."""
 
+from math import prod
+
 import numpy as np
 
 from ..dtypes import bfloat16
 from ..errors import ShapeError
 from ._families import composite, contraction
 from ._paths import kept_labels, pairwise_path
+from ._products import matrix_plan
 from ._samples import call
-from .movements import broadcast_to, expand_dims, reshape, transpose, unbroadcast
+from .movements import broadcast_to, expand_dims, permute_dims, reshape, transpose, unbroadcast
+from .reductions import sum as summed
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -104,7 +108,84 @@ def _sizes_by_label(inputs, operands):
     return sizes
 
 
-@contraction(is_variadic=True, skips={"exported": "einsum is its public face"}, samples=(
+def _contraction_shape(operands, subscripts):
+    """The shape of a contraction that is plainly right; NumPy is asked about others, and says what is wrong with them."""
+    parts = _parts(operands, subscripts)
+    if parts is None or any([x.dtype.kind != "f" for x in operands]):
+        return NotImplemented
+    sizes = _sizes_by_label(parts[0], operands)
+    return tuple([sizes[c] for c in parts[1]])
+
+
+def _parts(operands, subscripts):
+    """The labels of operands and of the output; None where axes do not agree with them, or a label is there twice."""
+    if not isinstance(subscripts, str) or subscripts.partition("->")[0].count(",") + 1 != len(operands):
+        return None
+    inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
+    if any([len(labels) != np.ndim(x) for labels, x in zip(inputs, operands, strict=True)]):
+        return None
+    sizes = _sizes_by_label(inputs, operands)
+    is_known = set(output) <= set(sizes)
+    is_fit = all([n in (1, sizes[c]) for labels, x in zip(inputs, operands, strict=True)
+                  for c, n in zip(labels, x.shape, strict=True)])
+    is_once = all([len(set(labels)) == len(labels) for labels in (*inputs, output)])
+    return (inputs, output) if is_known and is_fit and is_once else None
+
+
+def _contract_in_ops(operands, subscripts):
+    """A contraction of one or two operands as sums, products of matrices and movements."""
+    parts = _parts(operands, subscripts) if len(operands) < 3 else None
+    if parts is None or any([x.dtype.kind != "f" for x in operands]):
+        return NotImplemented
+    inputs, output = parts
+    if len(operands) == 1:
+        return _arranged(operands[0], inputs[0], output)
+    sizes = _sizes_by_label(inputs, operands)
+    # An axis of 1 that stands for a longer one is no axis of the product.
+    inputs = ["".join([c for c, n in zip(labels, x.shape, strict=True) if n == sizes[c]])
+              for labels, x in zip(inputs, operands, strict=True)]
+    operands = [reshape(x, tuple([sizes[c] for c in labels])) for x, labels in zip(operands, inputs, strict=True)]
+    plan = matrix_plan(inputs[0], inputs[1], output)
+    has_vector = any([prod([sizes[c] for c in labels]) == 1 for labels in (plan.rows, plan.columns)])
+    if not plan.shared or plan.batch and has_vector:
+        return _arranged(_multiplied(operands, inputs, plan), plan.result, output)
+    return _arranged(_as_matrices(operands, inputs, plan, sizes), plan.result, output)
+
+
+def _arranged(x, labels, output):
+    """`x` without the axes that the output does not have, the others in its order."""
+    others = tuple([i for i, c in enumerate(labels) if c not in output])
+    kept = [c for c in labels if c in output]
+    x = summed(x, others) if others else x
+    return x if kept == list(output) else permute_dims(x, tuple([kept.index(c) for c in output]))
+
+
+def _placed(x, labels, wanted):
+    """`x` with the axes `wanted`, in that order; axes that it does not have are of size 1."""
+    x = _arranged(x, labels, "".join([c for c in wanted if c in labels]))
+    missing = tuple([i for i, c in enumerate(wanted) if c not in labels])
+    return expand_dims(x, missing) if missing else x
+
+
+def _multiplied(operands, inputs, plan):
+    """The product as a sum over elementwise products: where nothing is summed, or one matrix is a vector."""
+    wanted = plan.result + plan.shared
+    left, right = [_placed(x, labels, wanted) for x, labels in zip(operands, inputs, strict=True)]
+    axes = tuple(range(len(plan.result), len(wanted)))
+    return summed(left * right, axes) if axes else left * right
+
+
+def _as_matrices(operands, inputs, plan, sizes):
+    """The product as one of matrices."""
+    found = []
+    for x, labels, (first, second) in zip(operands, inputs, ((plan.rows, plan.shared), (plan.shared, plan.columns)), strict=True):
+        x = _placed(x, labels, plan.batch + first + second)
+        found.append(reshape(x, (*x.shape[: len(plan.batch)], *[prod([sizes[c] for c in part]) for part in (first, second)])))
+    return reshape(matmul(*found), tuple([sizes[c] for c in plan.result]))
+
+
+@contraction(is_variadic=True, skips={"exported": "einsum is its public face"}, expansion=_contract_in_ops,
+             result_shape=_contraction_shape, samples=(
     call([(2, 3), (3, 4)], subscripts="ij,jk->ik"), call([(3, 3)], subscripts="ii"), call([(3, 3)], subscripts="ii->i"),
     call([(2, 3), (2,)], subscripts="ij,i"), call([(2, 3)], subscripts="ij->j"),
     call([(2, 1, 3), (4, 3)], subscripts="...i,...i->..."),

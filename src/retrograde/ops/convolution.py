@@ -3,7 +3,8 @@
 Arrays are (batch, channels, height, width), kernels (channels out, channels in per group, height, width), as in PyTorch.
 """
 
-from ._convolving import Geometry, backward_to_input, backward_to_weight, forward, pair
+from ..errors import ShapeError
+from ._convolving import Geometry, backward_to_input, backward_to_weight, check_output, forward, has_one_dtype, pair
 from ._families import contraction
 from ._samples import call
 from .contractions import matmul
@@ -55,7 +56,24 @@ def _product_to_weight(x, y, shape, stride, padding, _, groups):
     return reshape(matmul(y, transpose(x)), tuple(shape))
 
 
-@contraction(optional=("bias",), samples=(
+def _result_shape(x, weight, bias, *sizes):
+    geometry = Geometry.of(x.shape, weight.shape, *sizes)
+    if bias is not None and bias.shape != (geometry.outputs,):
+        raise ShapeError(f"conv2d needs one bias for each of its {geometry.outputs} output channels, got shape {tuple(bias.shape)}")
+    return (geometry.batch, geometry.outputs, *geometry.result) if has_one_dtype(x, weight, bias) else NotImplemented
+
+
+def _input_shape(x, weight, shape, *sizes):
+    check_output(x, Geometry.of(shape, weight.shape, *sizes))
+    return tuple(shape) if has_one_dtype(x, weight) else NotImplemented
+
+
+def _weight_shape(x, y, shape, *sizes):
+    check_output(y, Geometry.of(x.shape, shape, *sizes))
+    return tuple(shape) if has_one_dtype(x, y) else NotImplemented
+
+
+@contraction(optional=("bias",), result_shape=_result_shape, samples=(
     call((2, 2, 5, 4), (3, 2, 3, 2)), call((1, 2, 5, 5), (2, 2, 3, 3), (2,), padding=1, stride=2),
     call((2, 4, 4, 5), (4, 2, 2, 2), (4,), groups=2, dilation=(1, 2)), call((1, 1, 4, 4), (1, 1, 2, 3), padding="same"),
     call((0, 1, 3, 3), (2, 1, 2, 2)), call((2, 3, 4, 3), (2, 3, 1, 1), (2,), stride=(1, 2))), expansion=_product)
@@ -83,7 +101,8 @@ conv2d.defvjp(
 )
 
 
-@contraction(samples=(call((2, 3, 3, 3), (3, 2, 3, 2), shape=(2, 2, 5, 4)),
+@contraction(result_shape=_input_shape, samples=(
+                      call((2, 3, 3, 3), (3, 2, 3, 2), shape=(2, 2, 5, 4)),
                       call((1, 2, 3, 3), (2, 1, 3, 3), shape=(1, 2, 6, 6), stride=2, padding=1, groups=2),
                       call((2, 3, 2, 3), (3, 2, 1, 1), shape=(2, 2, 2, 3))), expansion=_product_to_input)
 def conv2d_input(x, weight, /, shape, stride=1, padding=0, dilation=1, groups=1):
@@ -102,7 +121,8 @@ conv2d_input.defvjp(
 )
 
 
-@contraction(samples=(call((2, 2, 5, 4), (2, 3, 3, 3), shape=(3, 2, 3, 2)),
+@contraction(result_shape=_weight_shape, samples=(
+                      call((2, 2, 5, 4), (2, 3, 3, 3), shape=(3, 2, 3, 2)),
                       call((1, 2, 6, 6), (1, 2, 3, 3), shape=(2, 1, 3, 3), stride=2, padding=1, groups=2),
                       call((2, 2, 3, 3), (2, 3, 2, 2), shape=(3, 2, 1, 1), stride=2),
                       call((3, 4, 1, 2), (3, 5, 1, 2), shape=(5, 4, 1, 1))),

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _linalg
 from ._expm import exponential
-from ._families import composite, matrix
+from ._families import matrix
 from ._samples import call, of, uniform, well_conditioned
 from .arithmetic import mirrored
 from .comparisons import where
@@ -14,7 +14,7 @@ from .complexes import adjoint, real
 from .contractions import matmul
 from .inverses import solve
 from .joins import concatenate
-from .matrices import diagonal, tril, triu
+from .matrices import diagonal
 from .movements import expand_dims, transpose
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
@@ -117,12 +117,3 @@ def _matrix_exp_rule(g, x):
 
 
 matrix_exp.defvjp(_matrix_exp_rule)
-
-
-@composite(samples=(call(_SQUARE, (3, 2)), call(_SQUARE, (3,), upper=True), call(_BATCH, (2, 1))))
-def solve_triangular(x, y, /, upper=False):
-    r"""The $Z$ with $X Z = Y$ for the lower triangle of `x`, or the upper one; what is on the other side does not count.
-
-    $\bar Y = X^{-\top} \bar Z$ and $\bar X = -\bar Y Z^\top$ in that triangle, as for `solve`.
-    """
-    return solve(triu(x) if upper else tril(x), y)

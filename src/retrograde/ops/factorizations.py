@@ -19,18 +19,19 @@ from .arithmetic import abs, mirrored
 from .comparisons import where
 from .complexes import adjoint, imag
 from .contractions import matmul
-from .inverses import inv, solve
 from .joins import concatenate
 from .matrices import diagonal, tril, triu
 from .movements import expand_dims
 from .reductions import max
+from .triangular import solve_triangular
 
 _DEFINITE = of((3, 3), well_conditioned(is_definite=True))
 _DEFINITES = of((2, 2, 2), well_conditioned(is_definite=True))
 _PHASE = {"gradients": "its vectors have a free sign, so the derivative is checked through products of them"}
 
 
-@matrix(samples=(call(_DEFINITE), call(_DEFINITES), call(_DEFINITE, upper=True), call(of((0, 0)))))
+@matrix(result_shape=_linalg.square_shape, samples=(
+    call(_DEFINITE), call(_DEFINITES), call(_DEFINITE, upper=True), call(of((0, 0)))))
 def cholesky(x, /, upper=False):
     r"""The lower triangular $L$ with $L L^H = X$ for symmetric (Hermitian), positive definite matrices; $L^H$ with `upper`.
 
@@ -50,8 +51,8 @@ def _cholesky_rule(g, z, upper):
     half = tril(inner) * _halved_diagonal(inner)
     if inner.dtype.kind == "c":
         half = half - 1j * imag(half) * np.eye(half.shape[-1])
-    inverse = inv(lower)
-    return mirrored(_hermitian(matmul(matmul(adjoint(inverse), half), inverse)))
+    back = adjoint(lower)
+    return mirrored(_hermitian(solve_triangular(back, adjoint(solve_triangular(back, half, upper=True)), upper=True)))
 
 
 cholesky.defvjp(_cholesky_rule)
@@ -121,7 +122,7 @@ qr_pair.defvjp_all(_qr_rule)
 def _of_tall(of_q, of_r, q, r):
     upper = triu(matmul(of_r, adjoint(r)) - matmul(adjoint(q), of_q))
     both = (upper + adjoint(upper)) * _halved_diagonal(upper)
-    return adjoint(solve(r, adjoint(of_q + matmul(q, both))))
+    return adjoint(solve_triangular(r, adjoint(of_q + matmul(q, both)), upper=True))
 
 
 class Eigh(NamedTuple):

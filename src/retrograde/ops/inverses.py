@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ShapeError
 from . import _linalg
 from ._families import composite, matrix
 from ._samples import call, of, well_conditioned
@@ -18,7 +17,7 @@ _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned
 _NONE = of((0, 0))
 
 
-@matrix(samples=(call(_SQUARE), call(_BATCH), call(_NONE)))
+@matrix(result_shape=_linalg.square_shape, samples=(call(_SQUARE), call(_BATCH), call(_NONE)))
 def inv(x, /):
     r"""The inverse of square matrices. Raises an ArgumentError for a singular one.
 
@@ -40,15 +39,14 @@ def _inverse_rule(g, z):
 inv.defvjp(_inverse_rule)
 
 
-@matrix(samples=(call(_SQUARE, (3,)), call(_SQUARE, (3, 2)), call(_BATCH, (2, 1)), call(_SQUARE, (2, 3, 1)), call(_NONE, (0, 2))))
+@matrix(result_shape=_linalg.solution_shape, samples=(
+    call(_SQUARE, (3,)), call(_SQUARE, (3, 2)), call(_BATCH, (2, 1)), call(_SQUARE, (2, 3, 1)), call(_NONE, (0, 2))))
 def solve(x, y, /):
     r"""The $Z$ with $X Z = Y$. A `y` of one axis is a vector; otherwise it holds matrices, and batches are broadcast.
 
     $dZ = X^{-1}(dY - dX\, Z) \;\Rightarrow\; \bar Y = X^{-\top} \bar Z,\; \bar X = -\bar Y Z^\top$
     """
-    _linalg.check_square(x)
-    if np.ndim(y) == 0 or y.shape[-1 if y.ndim == 1 else -2] != x.shape[-1]:
-        raise ShapeError(f"X Z = Y needs as many rows in Y as in X, got {x.shape} and {np.shape(y)}")
+    _linalg.check_equations(x, y)
     return _linalg.computed(np.linalg.solve, x, y)
 
 
@@ -77,7 +75,7 @@ def det(x, /):
 det.defvjp(lambda g, x: expand_dims(g, (-2, -1)) * transpose(adjugate(x)))
 
 
-@matrix(samples=(call(_SQUARE), call(_BATCH)))
+@matrix(result_shape=_linalg.square_shape, samples=(call(_SQUARE), call(_BATCH)))
 def adjugate(x, /):
     r"""The transposed cofactors of square matrices, $\det(X)\, X^{-1}$ where that exists.
 

@@ -6,10 +6,10 @@ from ..numpy._differentiable import either, refusing
 from ..ops import factorizations, inverses, sylvester
 from ..ops.complexes import conj
 from ..ops.eigen import matrix_exp
-from ..ops.eigen import solve_triangular as _triangular
 from ..ops.joins import concatenate
 from ..ops.matrices import tril, triu
 from ..ops.movements import matrix_transpose
+from ..ops.triangular import solve_triangular as _triangular
 from ..tensor.counterparts.operands import refuse, stacked
 from ..tensor.counterparts.submodules import LINALG
 

@@ -1,4 +1,8 @@
-"""Adding lines at positions: `out[o, positions[i]] += x[o, i]` for all o and i, in order of i, lines in vectors."""
+"""Adding lines at positions: `out[o, positions[i]] += x[o, i]` for all o and i, in order of i, lines in vectors.
+
+Of a table with many lines a chunk fills some whole ones, which are one piece of memory, and looks through all positions for
+those that are its own. Of one with few a chunk takes a part of every line.
+"""
 
 from dataclasses import dataclass
 
@@ -11,6 +15,8 @@ from .vecmath.elements import ELEMENTS
 
 #: A chunk adds at least this many numbers.
 _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
+#: A chunk of whole lines has at least so many numbers; each of these chunks reads all positions.
+_LINES_WORK, _MOST_LINES_CHUNKS = 65536, 8
 
 
 @dataclass(frozen=True)
@@ -31,21 +37,41 @@ class ScatterPlan:
         return "scatter", self.dtype, self.index_dtype, self.lanes
 
     @property
+    def has_many_lines(self):
+        """Whether chunks take whole lines: where filling with zeros is much of the work."""
+        return self.size >= max(self.count // 2, 8 * _MOST_LINES_CHUNKS)
+
+    @property
+    def chunk_lines(self):
+        """How many of the lines one chunk takes, whatever the number of threads."""
+        if not self.has_many_lines:
+            return self.size
+        work = self.outer * (self.count + self.size) * self.width
+        return -(-self.size // min(_MOST_LINES_CHUNKS, max(1, work // _LINES_WORK)))
+
+    @property
     def chunk_width(self):
-        """How much of each line one chunk takes, whatever the number of threads."""
+        """How much of each line one chunk takes."""
+        if self.has_many_lines:
+            return max(self.width, 1)
         lines = max(1, self.outer * (self.count + self.size))
         step = max(self.lanes, _CHUNK_WORK // lines, -(-self.width // _MOST_CHUNKS))
         return -(-step // self.lanes) * self.lanes
 
     @property
+    def parts(self):
+        """How many chunks share a line."""
+        return max(1, -(-self.width // self.chunk_width))
+
+    @property
     def chunks(self):
         """How many chunks there are."""
-        return max(1, -(-self.width // self.chunk_width))
+        return self.parts * max(1, -(-self.size // max(self.chunk_lines, 1)))
 
     @property
     def words(self):
         """The numbers that the code is handed."""
-        return self.outer, self.count, self.size, self.width, self.chunk_width
+        return self.outer, self.count, self.size, self.width, self.chunk_width, self.chunk_lines, self.parts
 
 
 def write_scatter(module, name, plan):
@@ -60,9 +86,14 @@ class _Writer:
         entry = Entry(module, name)
         self.ir = entry.builder
         self.x, self.positions, self.out, self.flag = (entry.pointer(i) for i in range(4))
-        self.outer, self.count, self.size, self.width, step = (entry.word(4 + i) for i in range(5))
-        self.first = self.ir.mul(entry.chunk, step)
-        self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.width)
+        self.outer, self.count, self.size, self.width, step, lines, parts = (entry.word(4 + i) for i in range(7))
+        number, part = self.ir.sdiv(entry.chunk, parts), self.ir.srem(entry.chunk, parts)
+        self.first, self.last = self._share(part, step, self.width)
+        self.first_line, self.last_line = self._share(number, lines, self.size)
+
+    def _share(self, number, step, total):
+        first = self.ir.mul(number, step)
+        return first, emit.minimum(self.ir, self.ir.add(first, step), total)
 
     def write(self):
         """The whole function."""
@@ -70,7 +101,7 @@ class _Writer:
         whole = b.sub(self.last, b.srem(b.sub(self.last, self.first), I64(self.lanes)))
         parts = [(self.first, whole, ir.VectorType(self.item, self.lanes)), (whole, self.last, self.item)]
         with emit.loop(b, 0, self.outer) as o:
-            with emit.loop(b, 0, self.size) as line:
+            with emit.loop(b, self.first_line, self.last_line) as line:
                 start = self._line(o.index, self.size, line.index)
                 self._along(parts, lambda kind, c: emit.store(b, emit.zeros(kind), self._at(self.out, start, c)))
             with emit.loop(b, 0, self.count) as i:
@@ -83,11 +114,12 @@ class _Writer:
         found = b.load(emit.address(b, self.positions, i, self.index_item), typ=self.index_item)
         found = b.sext(found, I64) if self.index_item.width < 64 else found
         found = b.select(b.icmp_signed("<", found, I64(0)), b.add(found, self.size), found)
-        with b.if_else(b.icmp_unsigned("<", found, self.size)) as (inside, outside):
+        own, lines = b.sub(found, self.first_line), b.sub(self.last_line, self.first_line)
+        with b.if_else(b.icmp_unsigned("<", own, lines)) as (inside, outside):
             with inside:
                 target, source = self._line(outer, self.size, found), self._line(outer, self.count, i)
                 self._along(parts, lambda kind, c: self._join(kind, self._at(self.out, target, c), self._at(self.x, source, c)))
-            with outside:
+            with outside, b.if_then(b.icmp_unsigned(">=", found, self.size)):
                 b.store(I64(1), self.flag)
 
     def _join(self, kind, target, source):

@@ -1,0 +1,56 @@
+"""Tracing asks rules, not kernels, for the shapes of ops that take long."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.compiler.infer import infer
+from retrograde.core.symbol import Symbol
+from retrograde.errors import ShapeError
+from sweeping import cases
+
+RULED = [rg.ops.get(name) for name in rg.ops.names() if rg.ops.get(name).result_shape is not None]
+SLOW = ["conv2d", "conv2d_input", "conv2d_weight", "contract", "matmul", "cholesky", "inv", "solve", "solve_triangular"]
+
+
+def symbolic(argument):
+    if isinstance(argument, (list, tuple)) and argument and isinstance(argument[0], np.ndarray):
+        return [symbolic(a) for a in argument]
+    return Symbol(None, (), argument.shape, argument.dtype) if isinstance(argument, np.ndarray) else argument
+
+
+def called_with(case, dtype):
+    args, kwargs = case.drawn(dtype)
+    names = case.op.arguments
+    defaults = dict(zip(names[::-1], (case.op.kernel.__defaults__ or ())[::-1], strict=False))
+    return [*args, *[{**defaults, **kwargs}[name] for name in names[len(args):]]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("op", RULED, ids=lambda op: op.name)
+def test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, dtype):
+    for case in cases(op):
+        args = called_with(case, dtype)
+        with np.errstate(all="ignore"):
+            result = op.kernel(*args)
+        symbols = [symbolic(a) if i in op.operands or op.is_variadic else a for i, a in enumerate(args)]
+        found, made = infer(op, symbols), [*result] if op.is_multiple else [result]
+        expected = [(np.shape(r), np.asarray(r).dtype) for r in made]
+        assert (found if op.is_multiple else [found]) == expected, case
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_slow_kernels_are_not_run_by_a_trace(name, monkeypatch):
+    op = rg.ops.get(name)
+    args = called_with(cases(op)[0], "float32")
+    symbols = [symbolic(a) if i in op.operands or op.is_variadic else a for i, a in enumerate(args)]
+    expected = infer(op, symbols)
+    monkeypatch.setattr(op, "kernel", None)
+    assert infer(op, symbols) == expected
+
+
+def test_a_convolution_that_does_not_fit_is_refused_while_it_is_traced():
+    with pytest.raises(ShapeError, match="one bias for each"):
+        rg.jit(lambda x, w, b: rg.conv2d(x, w, b))(rg.ones(1, 1, 4, 4), rg.ones(2, 1, 3, 3), rg.ones(3))
+    with pytest.raises(ShapeError, match="output of this convolution"):
+        rg.jit(lambda x, y: rg.ops.get("conv2d_weight").call(x, y, (2, 1, 3, 3)))(rg.ones(1, 1, 4, 4), rg.ones(1, 2, 3, 3))
