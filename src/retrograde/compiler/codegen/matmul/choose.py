@@ -33,9 +33,16 @@ def choose_panels(target, problem, counts):
     rows, vectors = tile_size(target, lanes, max(counts), problem.n)
     panels = Panels(rows, vectors, _k_block(target, problem, vectors * lanes, 2, item))
     plans = [_tiled(target, replace(problem, m=m), NO_HOOKS, (), False, panels) for m in counts]
-    packing = replace(plans[0].spec, kind="panels", heights=(1,), a_layout="direct", b_layout=_packed(problem))
     numbers = {**plans[0].numbers, "m": 1, "row_tiles": 1}
-    return Plan(packing, numbers, (), 0), plans
+    return Plan(_packing(plans[0].spec, _packed(problem)), numbers, (), 0), plans
+
+
+def _packing(spec, layout):
+    """The spec that packs B for products of `spec`: what packing does not ask is the same in all of them, which share its code."""
+    # Only copies of rows end where B does; what transposes or gathers fills the last panel up.
+    ends = {} if layout == "copy" else {"tail": 0, "is_tail_masked": False, "has_full": True}
+    return replace(spec, kind="panels", rows=1, heights=(1,), a_layout="direct", a_unit=None, b_layout=layout, is_single_block=True,
+                   batch_rank=0, **ends)
 
 
 @dataclass(frozen=True)
