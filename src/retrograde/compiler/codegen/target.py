@@ -10,6 +10,8 @@ from pathlib import Path
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from .vecmath.elements import vector_type
+
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -52,7 +54,7 @@ class InVectors:
     @property
     def vector(self):
         """The LLVM type of one vector."""
-        return ir.VectorType(self.item, self.lanes)
+        return vector_type(self.item, self.lanes)
 
 
 @cache

@@ -4,6 +4,8 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from ..vecmath.elements import picked, undefined, vector_type, zeros
+
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 POINTER = ir.PointerType()
 
@@ -70,14 +72,14 @@ def _scaled(builder, index, stride):
 
 def splat(builder, scalar, lanes):
     """A vector with `scalar` in each lane."""
-    empty = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    empty = undefined(vector_type(scalar.type, lanes))
     single = builder.insert_element(empty, scalar, I32(0))
-    return builder.shuffle_vector(single, empty, ir.Constant(ir.VectorType(I32, lanes), None))
+    return builder.shuffle_vector(single, empty, picked(*[0] * lanes))
 
 
 def shuffle(builder, x, y, picks):
     """The lanes of `x` followed by `y` that `picks` numbers."""
-    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, len(picks)), list(picks)))
+    return builder.shuffle_vector(x, y, picked(*picks))
 
 
 def scratch(builder, kind, align=None):
@@ -87,11 +89,6 @@ def scratch(builder, kind, align=None):
     # llvmlite still types this pointer, while loads and stores here say their own types.
     slot.type, slot.align = POINTER, align
     return slot
-
-
-def zeros(kind):
-    """Zero, or a vector of zeros."""
-    return ir.Constant(kind, [0.0] * kind.count) if isinstance(kind, ir.VectorType) else ir.Constant(kind, 0.0)
 
 
 def like(kind, item):
@@ -132,7 +129,7 @@ def lane_mask(builder, remaining, lanes):
 
 def test(builder, mask):
     """The lanes of an integer mask as bits."""
-    return builder.icmp_signed("<", mask, ir.Constant(mask.type, [0] * mask.type.count))
+    return builder.icmp_signed("<", mask, zeros(mask.type))
 
 
 def load(builder, pointer, kind, mask=None):
