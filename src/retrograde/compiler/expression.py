@@ -5,7 +5,7 @@ movement ops and broadcasting turn into arithmetic on places, and a load knows h
 Pieces laid beside each other (a border, a concatenation) are computed where the point is inside them.
 """
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from ..shapes import row_major
 from .kinds import AFTER
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     """A number from memory: element `start` of a buffer plus a step for each loop, where the entry `guard` holds.
 
     `chosen` adds to the address: (entry of a position, elements per position, number of positions).
@@ -38,11 +37,10 @@ class Load:
     def in_loops(self, pick_moves, pick_flags):
         """The same entry in other loops."""
         depends = None if self.depends is None else pick_flags(self.depends)
-        return replace(self, steps=pick_moves(self.steps), depends=depends)
+        return self._replace(steps=pick_moves(self.steps), depends=depends)
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(NamedTuple):
     """A number known at compile time; `dtype` None leaves its type to what it meets."""
 
     value: object
@@ -51,8 +49,7 @@ class Constant:
     moves = ()
 
 
-@dataclass(frozen=True)
-class Apply:
+class Apply(NamedTuple):
     """An elementwise op on earlier entries, by their numbers."""
 
     node: Symbol
@@ -65,8 +62,7 @@ class Apply:
         return Apply(self.node, self.arguments, pick_flags(self.steps))
 
 
-@dataclass(frozen=True)
-class Inside:
+class Inside(NamedTuple):
     """Whether the point is inside a piece: each of `bounds`, (start, steps per loop, size), lies from 0 to below its size,
     and the entry `outer`, if any, holds too.
     """
@@ -87,8 +83,7 @@ class Inside:
         return Inside(bounds, self.outer, pick_flags(self.steps))
 
 
-@dataclass(frozen=True)
-class Select:
+class Select(NamedTuple):
     """Entry `inside` where the entry `guard` holds, entry `outside` elsewhere."""
 
     guard: int
@@ -100,7 +95,7 @@ class Select:
 
     def in_loops(self, _, pick_flags):
         """The same entry in other loops."""
-        return replace(self, steps=pick_flags(self.steps))
+        return self._replace(steps=pick_flags(self.steps))
 
 
 class Expression:
@@ -275,7 +270,7 @@ class Expression:
         def make(numbers):
             load = self._load(self._facts.memory(source), source.shape, source.dtype, self._place(inner), guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
-            return self._append(replace(load, depends=depends, chosen=((numbers[0], stride, size),)))
+            return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size),)))
 
         return [(indices, positions, guard)], make
 

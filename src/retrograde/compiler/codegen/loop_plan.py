@@ -8,6 +8,7 @@ import struct
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from ...dtypes import name_of
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
@@ -158,8 +159,7 @@ class LoopPlan:
         return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """What a pass of a nest is told: it goes over `count` rows, of which a chunk is one `block`.
 
     `local` has, by the identity of a buffer of which there is only one block in each frame of `frame` bytes, the bytes of a block

@@ -6,7 +6,7 @@ read those of the forward pass from the last to the first). What is read so is k
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from ..kinds import operation_key
 _LEAST, _LONGEST = 4, 256
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """Where an argument comes from: "inner" or "carried" from entry `slot` of a round, `first` being what it is in the first
     round; "outer", the entry `first`; or "tape", slot `slot` of run `run` at round `first`, moving by `stride`.
     """
@@ -31,8 +30,7 @@ class Argument:
     stride: int = 0
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """`count` rounds of `period` entries from entry `start` on; `arguments` of each entry of a round, and by how much the
     address of each load moves.
     """

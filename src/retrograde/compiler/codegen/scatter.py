@@ -1,6 +1,6 @@
 """Adding lines at positions: `out[o, positions[i]] += x[o, i]` for all o and i, in order of i, lines in vectors."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -13,8 +13,7 @@ from .vecmath.elements import ELEMENTS
 _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 
 
-@dataclass(frozen=True)
-class ScatterPlan:
+class ScatterPlan(NamedTuple):
     """Sizes of a scattered sum: `outer` times `count` lines of `width` numbers into `outer` times `size` lines."""
 
     dtype: str

@@ -1,8 +1,9 @@
 """Which kernel, which tile, which layouts and which blocks for which problem on which machine."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
 
 from ...problem import Problem
 from ..target import ITEM_BYTES
@@ -32,7 +33,7 @@ def choose_panels(target, problem, counts):
     lanes, item = target.lanes(problem.dtype), ITEM_BYTES[problem.dtype]
     rows, vectors = tile_size(target, lanes, max(counts), problem.n)
     panels = Panels(rows, vectors, _k_block(target, problem, vectors * lanes, 2, item))
-    plans = [_tiled(target, replace(problem, m=m), NO_HOOKS, (), False, panels) for m in counts]
+    plans = [_tiled(target, problem._replace(m=m), NO_HOOKS, (), False, panels) for m in counts]
     numbers = {**plans[0].numbers, "m": 1, "row_tiles": 1}
     return Plan(_packing(plans[0].spec, _packed(problem)), numbers, (), 0), plans
 
@@ -45,8 +46,7 @@ def _packing(spec, layout):
                    batch_rank=0, **ends)
 
 
-@dataclass(frozen=True)
-class Panels:
+class Panels(NamedTuple):
     """All of B, packed once for tiles of `rows` by `vectors`, `k_block` rows of it after the other."""
 
     rows: int
