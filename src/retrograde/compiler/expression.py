@@ -104,6 +104,8 @@ class Expression:
     def __init__(self, domain, facts, is_stored):
         self.domain, self._facts, self._is_stored = domain, facts, is_stored
         self.entries, self._numbers, self._equal = [], {}, {}
+        # On which loops each entry depends, and what several together do.
+        self._flags, self._unions = [], {}
         # Places by number: there are few, and hashing one takes long.
         self._places, self._place_numbers, self._paired = [], {}, {}
 
@@ -111,23 +113,24 @@ class Expression:
         """The number of the entry that computes `root` over the whole domain, which is its shape."""
         loops = range(len(self.domain))
         start = self._place(tuple((0, tuple(int(i == j) for j in loops)) for i in loops)), None
-        numbers, stack, seen = self._numbers, [(root, *start)], {}
+        numbers, stack, seen = self._numbers, [((id(root), *start), root)], {}
         while stack:
-            node, place, guard = stack[-1]
-            key = id(node), place, guard
+            key, node = stack[-1]
             if key in numbers:
                 stack.pop()
                 continue
-            known = seen.get(key)
+            known = seen.pop(key, None)
             if known is None:
-                parts, make = self._parts(node, place, guard)
-                known = seen[key] = parts, [(id(n), p, g) for n, p, g in parts], make
-            parts, keys, make = known
-            waiting = [part for part, k in zip(parts, keys, strict=True) if k not in numbers]
-            if waiting:
-                stack.extend(waiting)
-                continue
+                parts, make = self._parts(node, key[1], key[2])
+                waiting = [((id(n), p, g), n) for n, p, g in parts]
+                known = [k for k, _ in waiting], make
+                waiting = [part for part in waiting if part[0] not in numbers]
+                if waiting:
+                    seen[key] = known
+                    stack += waiting
+                    continue
             stack.pop()
+            keys, make = known
             numbers[key] = make([numbers[k] for k in keys])
         return numbers[id(root), *start]
 
@@ -141,6 +144,7 @@ class Expression:
 
     def _append(self, entry):
         self.entries.append(entry)
+        self._flags.append(depends_of(entry))
         return len(self.entries) - 1
 
     def _once(self, entry):
@@ -173,10 +177,13 @@ class Expression:
 
     def _depends(self, numbers):
         """On which loops the entries depend."""
-        steps = [s for n in numbers if (s := depends_of(self.entries[n]))]
-        if len(steps) == 1 or (len(steps) == 2 and steps[0] == steps[1]):
-            return tuple([int(s != 0) for s in steps[0]])
-        return tuple([int(any(column)) for column in zip(*steps, strict=True)]) if steps else (0,) * len(self.domain)
+        flags = self._flags
+        steps = tuple([s for n in numbers if (s := flags[n])])
+        found = self._unions.get(steps)
+        if found is None:
+            columns = zip(*steps, strict=True) if steps else [()] * len(self.domain)
+            found = self._unions[steps] = tuple([int(any(column)) for column in columns])
+        return found
 
     def _constant(self, value, place, guard):
         if not hasattr(value, "shape"):

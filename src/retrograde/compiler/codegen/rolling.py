@@ -74,9 +74,8 @@ def taped(entries, runs, stores):
                 found[argument.run].add(argument.slot)
             elif argument.kind in ("outer", "carried"):
                 note(argument.first)
-    inside = [range(run.start, run.stop) for run in runs]
-    for number, entry in enumerate(entries):
-        if not any(number in r for r in inside):
+    for before, after in zip([0, *[run.stop for run in runs]], [*starts, len(entries)], strict=True):
+        for entry in entries[before:after]:
             for a in arguments_of(entry):
                 note(a)
     for store in stores:
@@ -144,10 +143,10 @@ class _Search:
         """The run of this period at `start`, or None."""
         if start + _LEAST * period > len(self._entries) or not self._is_alike(start, start + period, period):
             return None
-        moves = [self._move(start + k, start + period + k) for k in range(period)]
         count = self._count(start, period)
         if count < _LEAST:
             return None
+        moves = [self._move(start + k, start + period + k) for k in range(period)]
         arguments = self._arguments(start, period, count, moves)
         if arguments is None:
             return None
