@@ -56,17 +56,30 @@ def minimum(builder, x, y):
 
 def address(builder, pointer, offset, item):
     """The address of element `offset` of an array of `item`."""
-    return builder.gep(pointer, [number(offset)], source_etype=item)
+    return builder.gep(pointer, [number(offset)], source_etype=item) if offset.__class__ is not int or offset else pointer
 
 
 def offset(builder, row, row_stride, column, column_stride):
     """`row * row_stride + column * column_stride`; strides 0 and 1 cost nothing."""
-    return builder.add(_scaled(builder, row, row_stride), _scaled(builder, column, column_stride))
+    row, column = _scaled(builder, row, row_stride), _scaled(builder, column, column_stride)
+    if isinstance(row, int) or isinstance(column, int):
+        return I64(row + column) if isinstance(row, int) and isinstance(column, int) else _plus(builder, row, column)
+    return builder.add(row, column)
+
+
+def _plus(builder, x, y):
+    """The sum of a value and a number, in either order."""
+    known, value = (x, y) if isinstance(x, int) else (y, x)
+    return builder.add(value, I64(known)) if known else value
 
 
 def _scaled(builder, index, stride):
-    if isinstance(stride, int) and stride in (0, 1):
-        return number(index) if stride else I64(0)
+    for known, other in ((index, stride), (stride, index)):
+        if isinstance(known, int):
+            if isinstance(other, int):
+                return known * other
+            if known in (0, 1):
+                return other if known else 0
     return builder.mul(number(index), number(stride))
 
 
