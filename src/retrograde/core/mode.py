@@ -57,7 +57,7 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
         if (outer is None or outer is _SILENT) and len(fields) == 1 and "records" in fields:
             _MODE.set(None if fields["records"] else _SILENT)  # the commonest of all, on the path of every walk
         else:
-            mode = (outer or _ORDINARY)._replace(**fields)  # noqa: SLF001 - public, for all its underscore
+            mode = (outer or _ORDINARY)._replace(**fields)
             _MODE.set(None if mode == _ORDINARY else mode)
 
     def __exit__(self, *_):
@@ -69,7 +69,7 @@ def unrecorded(function, *args):
     outer = current()
     if outer is not None and not outer.records:
         return function(*args)
-    _MODE.set(_SILENT if outer is None else outer._replace(records=False))  # noqa: SLF001 - as above
+    _MODE.set(_SILENT if outer is None else outer._replace(records=False))
     try:
         return function(*args)
     finally:

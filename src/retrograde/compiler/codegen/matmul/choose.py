@@ -165,6 +165,9 @@ def _tiled(target, problem, hooks, constants, is_swapped, panels=None):
     rows, vectors = (panels.rows, panels.vectors) if panels else tile_size(target, lanes, problem.m, problem.n)
     width = vectors * lanes
     row_tiles, heights, short, tall = _even_tiles(problem.m, rows)
+    if heights == (rows,) and (rows, vectors) == _tile_sizes(target.registers)[0]:
+        # Most numbers of rows need tiles that are one lower too: so these share their code with all others.
+        heights, short, tall = (rows, rows - 1), rows - 1, row_tiles
     column_tiles, rest = ceil(problem.n / width), problem.n % width
     k_block = panels.k_block if panels else _k_block(target, problem, width, row_tiles, item)
     a_layout, a_unit = _left_layout(target, problem, column_tiles, item)
