@@ -1,6 +1,5 @@
 """Assembling: the steps of a schedule as launches of compiled units, with library calls where an op has no lowering."""
 
-from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -90,7 +89,7 @@ class _Assembler:
             else:
                 launches += self._loop(step, Rows(nest.rows, nest.block, nest.frame, local))
         launches = [
-            replace(launch, buffers=tuple([frames if id(b) in local else b for b in launch.buffers])) for launch in launches
+            launch._replace(buffers=tuple([frames if id(b) in local else b for b in launch.buffers])) for launch in launches
         ]
         return [
             *[launch for launch in launches if launch.role == "pack"],
@@ -108,7 +107,7 @@ class _Assembler:
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step), seconds)
         if not plan.partials:
             return [launch]
-        return [launch, replace(launch, entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
+        return [launch, launch._replace(entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
 
     def _scatter(self, step):
         node = step.roots[0]
@@ -150,8 +149,8 @@ class _Assembler:
     def _box(self, step):
         """The loops of a step, with the memory where its buffers live."""
         box = self._passes.box(step)
-        entries = tuple([replace(e, buffer=self._home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
-        return replace(box, entries=entries, stores=tuple([replace(s, buffer=self._home(s.buffer)) for s in box.stores]))
+        entries = tuple([e._replace(buffer=self._home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
+        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self._home(s.buffer)) for s in box.stores]))
 
     def _home(self, buffer):
         return buffer if isinstance(buffer, np.ndarray) else self._homes.get(buffer, buffer)
@@ -160,6 +159,6 @@ class _Assembler:
 def _turns(passes, nest):
     """One launch in which passes take turns."""
     buffers = tuple([b for launch in passes for b in launch.buffers])
-    return replace(
-        passes[0], unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),
+    return passes[0]._replace(
+        unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),
         seconds=sum([p.seconds for p in passes]), passes=tuple(passes))

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from ..core.symbol import Symbol
+from . import threads
 from .assemble import assemble
 from .launches import Launch
 from .native import Code, NativeProgram
@@ -27,7 +28,7 @@ class AssembledProgram(Planned, NativeProgram):
         self.plan = plan = Plan(graph)
         self.parts = assemble(plan.schedule, plan.passes, plan.homes)
         units = {unit.name: unit for part in self.parts if isinstance(part, _NATIVE) for unit in part.units}
-        library().load(units.values())
+        library().load([threads.unit(), *units.values()])
         super().__init__(graph, _code(graph, plan, self.parts, units))
 
     def single_runs(self, arrays):

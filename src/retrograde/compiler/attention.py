@@ -1,6 +1,5 @@
 """Attention as launches of generated code: forward, and what it hands back."""
 
-from dataclasses import replace
 from math import prod
 
 from ..dtypes import name_of
@@ -50,7 +49,7 @@ def _forward(step, node, read, wanted, lasts):
     if fields["sizes"].queries == 1:
         # The only query sees the first key alone if it may not look ahead.
         keys = 1 if fields["is_causal"] else fields["sizes"].keys
-        fields = _with_heads_as_queries({**fields, "sizes": replace(fields["sizes"], keys=keys), "is_causal": False})
+        fields = _with_heads_as_queries({**fields, "sizes": fields["sizes"]._replace(keys=keys), "is_causal": False})
     if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
         plan, write = Single(**fields, has_sums=1 in wanted), write_single
     else:
@@ -81,13 +80,13 @@ def _with_heads_as_queries(fields):
     sizes, mask = fields["sizes"], fields["mask"]
     if not all([fields[label].batch[-1:] == (0,) for label in ("key", "value")]):
         return fields
-    changed = {label: replace(fields[label], batch=fields[label].batch[:-1]) for label in ("key", "value")}
-    changed["sizes"] = replace(sizes, batch=sizes.batch[:-1], queries=sizes.batch[-1])
+    changed = {label: fields[label]._replace(batch=fields[label].batch[:-1]) for label in ("key", "value")}
+    changed["sizes"] = sizes._replace(batch=sizes.batch[:-1], queries=sizes.batch[-1])
     return {**fields, **changed, "query": _heads_as_rows(fields["query"]), "mask": mask and _heads_as_rows(mask)}
 
 
 def _heads_as_rows(operand):
-    return replace(operand, batch=operand.batch[:-1], row=operand.batch[-1])
+    return operand._replace(batch=operand.batch[:-1], row=operand.batch[-1])
 
 
 def _for_few(fields):

@@ -1,6 +1,8 @@
 """Compiling units: their LLVM code, and machine code of it, on all cores."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from llvmlite import ir
 
@@ -12,6 +14,10 @@ __all__ = ["assembly", "compiled", "engine", "text_of"]
 
 #: A text longer than this takes long to compile well.
 _LONG = 2_000_000
+#: Seconds after which the thread that writes code lets those that compile go on, should they wait for Python's lock. They need
+#: it for moments, between calls into LLVM, and some twenty times for each unit: at the usual 5 ms they would hardly begin before
+#: all is written.
+_TURN = 5e-4
 
 
 def text_of(unit):
@@ -26,9 +32,20 @@ def compiled(units):
     that need no passes are large, and come first, so that no core waits for the last.
     """
     units = sorted(units, key=lambda unit: not unit.is_final)
-    with ThreadPoolExecutor(available_cores()) as worker:
+    with _short_turns(), ThreadPoolExecutor(available_cores()) as worker:
         waiting = {unit.name: worker.submit(_code, unit.text, unit.is_final) for unit in units}
         return {name: future.result() for name, future in waiting.items()}
+
+
+@contextmanager
+def _short_turns():
+    """Let threads take turns often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _TURN))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _code(text, is_final):

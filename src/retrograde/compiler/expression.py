@@ -5,7 +5,7 @@ movement ops and broadcasting turn into arithmetic on places, and a load knows h
 Pieces laid beside each other (a border, a concatenation) are computed where the point is inside them.
 """
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from ..shapes import row_major
 from .kinds import AFTER
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     """A number from memory: element `start` of a buffer plus a step for each loop, where the entry `guard` holds.
 
     `chosen` adds to the address: (entry of a position, elements per position, number of positions).
@@ -38,11 +37,10 @@ class Load:
     def in_loops(self, pick_moves, pick_flags):
         """The same entry in other loops."""
         depends = None if self.depends is None else pick_flags(self.depends)
-        return replace(self, steps=pick_moves(self.steps), depends=depends)
+        return self._replace(steps=pick_moves(self.steps), depends=depends)
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(NamedTuple):
     """A number known at compile time; `dtype` None leaves its type to what it meets."""
 
     value: object
@@ -51,8 +49,7 @@ class Constant:
     moves = ()
 
 
-@dataclass(frozen=True)
-class Apply:
+class Apply(NamedTuple):
     """An elementwise op on earlier entries, by their numbers."""
 
     node: Symbol
@@ -65,8 +62,7 @@ class Apply:
         return Apply(self.node, self.arguments, pick_flags(self.steps))
 
 
-@dataclass(frozen=True)
-class Inside:
+class Inside(NamedTuple):
     """Whether the point is inside a piece: each of `bounds`, (start, steps per loop, size), lies from 0 to below its size,
     and the entry `outer`, if any, holds too.
     """
@@ -87,8 +83,7 @@ class Inside:
         return Inside(bounds, self.outer, pick_flags(self.steps))
 
 
-@dataclass(frozen=True)
-class Select:
+class Select(NamedTuple):
     """Entry `inside` where the entry `guard` holds, entry `outside` elsewhere."""
 
     guard: int
@@ -100,7 +95,7 @@ class Select:
 
     def in_loops(self, _, pick_flags):
         """The same entry in other loops."""
-        return replace(self, steps=pick_flags(self.steps))
+        return self._replace(steps=pick_flags(self.steps))
 
 
 class Expression:
@@ -109,6 +104,8 @@ class Expression:
     def __init__(self, domain, facts, is_stored):
         self.domain, self._facts, self._is_stored = domain, facts, is_stored
         self.entries, self._numbers, self._equal = [], {}, {}
+        # On which loops each entry depends, and what several together do.
+        self._flags, self._unions = [], {}
         # Places by number: there are few, and hashing one takes long.
         self._places, self._place_numbers, self._paired = [], {}, {}
 
@@ -116,23 +113,24 @@ class Expression:
         """The number of the entry that computes `root` over the whole domain, which is its shape."""
         loops = range(len(self.domain))
         start = self._place(tuple((0, tuple(int(i == j) for j in loops)) for i in loops)), None
-        numbers, stack, seen = self._numbers, [(root, *start)], {}
+        numbers, stack, seen = self._numbers, [((id(root), *start), root)], {}
         while stack:
-            node, place, guard = stack[-1]
-            key = id(node), place, guard
+            key, node = stack[-1]
             if key in numbers:
                 stack.pop()
                 continue
-            known = seen.get(key)
+            known = seen.pop(key, None)
             if known is None:
-                parts, make = self._parts(node, place, guard)
-                known = seen[key] = parts, [(id(n), p, g) for n, p, g in parts], make
-            parts, keys, make = known
-            waiting = [part for part, k in zip(parts, keys, strict=True) if k not in numbers]
-            if waiting:
-                stack.extend(waiting)
-                continue
+                parts, make = self._parts(node, key[1], key[2])
+                waiting = [((id(n), p, g), n) for n, p, g in parts]
+                known = [k for k, _ in waiting], make
+                waiting = [part for part in waiting if part[0] not in numbers]
+                if waiting:
+                    seen[key] = known
+                    stack += waiting
+                    continue
             stack.pop()
+            keys, make = known
             numbers[key] = make([numbers[k] for k in keys])
         return numbers[id(root), *start]
 
@@ -146,6 +144,7 @@ class Expression:
 
     def _append(self, entry):
         self.entries.append(entry)
+        self._flags.append(depends_of(entry))
         return len(self.entries) - 1
 
     def _once(self, entry):
@@ -178,10 +177,13 @@ class Expression:
 
     def _depends(self, numbers):
         """On which loops the entries depend."""
-        steps = [s for n in numbers if (s := depends_of(self.entries[n]))]
-        if len(steps) == 1 or (len(steps) == 2 and steps[0] == steps[1]):
-            return tuple([int(s != 0) for s in steps[0]])
-        return tuple([int(any(column)) for column in zip(*steps, strict=True)]) if steps else (0,) * len(self.domain)
+        flags = self._flags
+        steps = tuple([s for n in numbers if (s := flags[n])])
+        found = self._unions.get(steps)
+        if found is None:
+            columns = zip(*steps, strict=True) if steps else [()] * len(self.domain)
+            found = self._unions[steps] = tuple([int(any(column)) for column in columns])
+        return found
 
     def _constant(self, value, place, guard):
         if not hasattr(value, "shape"):
@@ -275,7 +277,7 @@ class Expression:
         def make(numbers):
             load = self._load(self._facts.memory(source), source.shape, source.dtype, self._place(inner), guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
-            return self._append(replace(load, depends=depends, chosen=((numbers[0], stride, size),)))
+            return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size),)))
 
         return [(indices, positions, guard)], make
 

@@ -15,9 +15,7 @@ def infer(op, args):
     elsewhere. An op whose kernel would take long has a rule.
     """
     if op.broadcasts:
-        shapes = [a.shape for a in args if hasattr(a, "shape")]
-        shape = shapes[0] if all([s == shapes[0] for s in shapes]) else np.broadcast_shapes(*shapes)
-        return shape, _scalar_dtype(op, tuple([_scalar_key(a) for a in args]))
+        return _broadcast(op, tuple([(a.shape, a.dtype) if hasattr(a, "dtype") else (None, a.__class__, a) for a in args]))
     with np.errstate(all="ignore"):
         shape = NotImplemented if op.result_shape is None else op.result_shape(*args)
         if shape is not NotImplemented:
@@ -41,20 +39,13 @@ def stand_in(argument):
     return argument
 
 
-def _scalar_key(argument):
-    """What decides the dtype: an array's dtype, or a Python number as it is, since that is weak."""
-    return argument.dtype if hasattr(argument, "dtype") else (type(argument), argument)
-
-
 @lru_cache(maxsize=4096)
-def _scalar_dtype(op, keys):
+def _broadcast(op, specs):
+    """As `infer`, from (shape, dtype) of arrays, and (None, class, number) of Python numbers, which are weak."""
+    shape = np.broadcast_shapes(*[spec[0] for spec in specs if spec[0] is not None])
+    arrays = [np.ones((), spec[1]) if spec[0] is not None else spec[2] for spec in specs]
     with np.errstate(all="ignore"):
-        return _asked(op, keys)
-
-
-def _asked(op, keys):
-    arrays = [np.ones((), k) if isinstance(k, np.dtype) else k[1] for k in keys]
-    return np.asarray(op.kernel(*arrays)).dtype
+        return shape, np.asarray(op.kernel(*arrays)).dtype
 
 
 def called(name, *args, **named):

@@ -97,6 +97,8 @@ def _kind(facts, node):
     op = node.op
     if op is None:
         return "leaf"
+    if op.broadcasts and node.size and _is_elementwise(node) and _has_elements(node):  # most nodes
+        return "elementwise"
     if is_attention(node):
         return "attention"
     if is_sliding(node):
@@ -105,7 +107,7 @@ def _kind(facts, node):
         return "shared"
     if op is PICK or node.shape is None or not node.size:
         return "call"
-    if not all(name_of(dtype) in ELEMENTS for dtype in _dtypes(node)):
+    if not _has_elements(node):
         return "call"
     if _is_elementwise(node):
         return "elementwise"
@@ -182,11 +184,10 @@ def operation_key(op):
     return op.name, code.co_code.hex(), repr(code.co_consts), code.co_names
 
 
-def _dtypes(node):
-    yield node.dtype
-    for a in node.args:
-        if hasattr(a, "dtype") and not isinstance(a, type):
-            yield a.dtype
+def _has_elements(node):
+    """Whether kernels can compute in all dtypes that a node meets."""
+    dtypes = [a.dtype for a in node.args if hasattr(a, "dtype") and not isinstance(a, type)]
+    return all([name_of(dtype) in ELEMENTS for dtype in (node.dtype, *dtypes)])
 
 
 def start_of(name, dtype):

@@ -1,12 +1,11 @@
 """Launches: calls of compiled code, as the steps of a native program."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .units import Unit
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
 
     `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is

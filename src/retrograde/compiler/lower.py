@@ -56,7 +56,7 @@ class _Lowering:
             return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
         if node.op is PICK and args[0].__class__ is tuple:
             return args[0][args[1]]
-        if node.shape is not None and node.op is not PICK and not symbols_in(args):
+        if node.shape is not None and node.op is not PICK and not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
             known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
                 return known
@@ -92,6 +92,8 @@ def _key(op, args):
 def _argument_key(a):
     if isinstance(a, Symbol):
         return id(a)
+    if a.__class__ is float:
+        return "float", a.hex()
     if isinstance(a, (tuple, list)):
         return (type(a).__name__, *[_argument_key(b) for b in a])
     if isinstance(a, np.ndarray):

@@ -1,6 +1,6 @@
 """Passes: what each step of a schedule does to memory, found once: its loops as a box, its product as a problem."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from .expression import Expression
 from .problem import Problem
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """The problem of a matrix product, and for each of its operands (buffer, first element)."""
 
     problem: Problem

@@ -1,6 +1,6 @@
 """Pieces: ops that lay arrays beside each other, or into zeros, as the places of those arrays in the result."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ MOST_IN_LOOPS = 4
 _MOST = 32
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """One array among several that make up another.
 
     axes   for each axis of `source`: (axis of the whole, where the piece starts on it, 1 or -1), None for an axis of length 1

@@ -1,15 +1,14 @@
 """A matrix product to be computed: sizes and strides, as numbers of elements."""
 
-from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from ..dtypes import name_of
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """C (m×n) = A (m×k) · B (k×n), strides as (row, column), all in elements.
 
     `batch` lists, outermost first, dimensions as (size, stride of A, of B, of C); a stride of 0 broadcasts.
@@ -27,12 +26,11 @@ class Problem:
     def swapped(self):
         """The same work written as Cᵀ = Bᵀ · Aᵀ."""
         batch = tuple((size, b, a, c) for size, a, b, c in self.batch)
-        return replace(self, m=self.n, n=self.m, a=self.b[::-1], b=self.a[::-1], c=self.c[::-1], batch=batch)
+        return self._replace(m=self.n, n=self.m, a=self.b[::-1], b=self.a[::-1], c=self.c[::-1], batch=batch)
 
     def normal(self):
         """The same problem, with stride 1 wherever a dimension of size 1 makes the stride irrelevant."""
-        return replace(
-            self,
+        return self._replace(
             a=_unit(self.a, (self.m, self.k)),
             b=_unit(self.b, (self.k, self.n)),
             c=_unit(self.c, (self.m, self.n)),
@@ -44,7 +42,7 @@ class Problem:
         m, batch = self.m, [dimension for dimension in self.batch if dimension[0] != 1]
         while batch and batch[-1][1:] == (m * self.a[0], 0, m * self.c[0]):
             m *= batch.pop()[0]
-        return replace(self, m=m, batch=tuple(batch))
+        return self._replace(m=m, batch=tuple(batch))
 
     @property
     def batch_size(self):

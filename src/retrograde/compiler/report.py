@@ -1,7 +1,7 @@
 """Looking at compiled code: which kernels there are, what was fused into each, what each moves, computes and takes."""
 
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..core.symbol import Symbol
 from . import attending, sliding
@@ -11,8 +11,7 @@ from .fuse import reduced_axes
 _OWN = {"sliding": sliding, "attention": attending}
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(NamedTuple):
     """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows,
     attention, a library call, a loop that repeats kernels; or what packs an operand of another kernel or finishes its sums.
 
@@ -63,8 +62,7 @@ class Kernel:
         return "\n    ".join([f"{line}  {fused}" + (f"  → {made}" if made else ""), *map(str, self.inside)])
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """The kernels of a program in order, and the bytes of memory that it keeps for itself."""
 
     kernels: tuple

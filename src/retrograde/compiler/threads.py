@@ -54,10 +54,16 @@ _LOCK = threading.Lock()
 _state = {"pool": None, "threads": None, "functions": None, "runner": None, "alone": None}
 
 
+@cache
+def unit():
+    """The code that runs steps, on one thread or several. Every program needs it, so it is best loaded with a program's own."""
+    text = parallel.pool_text(*_CALLS[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
+    return TextUnit(parallel.RUNNER + parallel.NEST + text)
+
+
 def _pool_functions():
     if _state["functions"] is None:
-        text = parallel.pool_text(*_CALLS[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
-        library().load([TextUnit(parallel.RUNNER + parallel.NEST + text)])
+        library().load([unit()])
         _state["functions"] = library().address
     return _state["functions"]
 

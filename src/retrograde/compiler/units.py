@@ -2,17 +2,16 @@
 
 import hashlib
 import threading
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import NamedTuple
 
 from .cache import default_cache
 from .image import IS_POSSIBLE, Images, is_image
 from .machine import fingerprint
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """Code by its name, which stands for all that it depends on; `write(module, name)` writes it, and `is_final` says that
     it is as it should be, without passes of LLVM's.
     """
@@ -37,8 +36,7 @@ def unit_of(key, write, is_final=False):
     return Unit(name_for(key), write, is_final)
 
 
-@dataclass(frozen=True)
-class TextUnit:
+class TextUnit(NamedTuple):
     """A unit written as LLVM text."""
 
     text: str

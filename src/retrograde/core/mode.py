@@ -57,7 +57,7 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
         if (outer is None or outer is _SILENT) and len(fields) == 1 and "records" in fields:
             _MODE.set(None if fields["records"] else _SILENT)  # the commonest of all, on the path of every walk
         else:
-            mode = (outer or _ORDINARY)._replace(**fields)  # noqa: SLF001 - public, for all its underscore
+            mode = (outer or _ORDINARY)._replace(**fields)
             _MODE.set(None if mode == _ORDINARY else mode)
 
     def __exit__(self, *_):
@@ -79,7 +79,7 @@ def _run(records, function, args):
     if outer is None or outer is _SILENT:
         _MODE.set(None if records else _SILENT)
     else:
-        mode = outer._replace(records=records)  # noqa: SLF001 - as above
+        mode = outer._replace(records=records)
         _MODE.set(None if mode == _ORDINARY else mode)
     try:
         return function(*args)

@@ -78,17 +78,15 @@ def renewed(node, args):
 
 def ordered(outputs):
     """All nodes that `outputs` depend on, arguments first. Iterative."""
-    found, seen, done = [], set(), set()
+    found, seen = [], set()
     stack = [o for o in reversed(outputs) if isinstance(o, Symbol)]
     while stack:
-        node = stack[-1]
-        if node not in seen:
+        node = stack.pop()
+        if node is None:  # the arguments of the node below are there
+            found.append(stack.pop())
+        elif node not in seen:
             seen.add(node)
-            stack.extend([a for a in node.inputs if a not in seen])
-            continue
-        stack.pop()
-        if node not in done:
-            done.add(node)
-            found.append(node)
+            stack += (node, None)
+            stack += [a for a in node.inputs if a not in seen]
     return found
 

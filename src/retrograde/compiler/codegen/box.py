@@ -1,7 +1,7 @@
 """Boxes: the loops of a kernel before code is written, with neighbouring loops merged and the vector loop chosen."""
 
-from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from ..expression import Apply, Load, depends_of
 from ..kinds import CHEAP_OPS, CHECKS
@@ -12,8 +12,7 @@ _FUNCTION = 12
 _WIDEST = 8192
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(NamedTuple):
     """A result to be written: entry `value` to element `start` of a buffer plus a step for each loop.
 
     `combine` names the reduction that folds the value first, None for a value stored as it is.
@@ -27,8 +26,7 @@ class Store:
     combine: str | None = None
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """Loops with their lengths, the reduced ones marked, the entries computed in them and the results stored."""
 
     lengths: tuple
@@ -75,7 +73,7 @@ class Box:
     def _in_loops(self, lengths, is_reduced, pick_moves, pick_flags):
         """The box in other loops: how addresses move with them, and which of them values depend on."""
         entries = tuple([e.in_loops(pick_moves, pick_flags) if e.steps else e for e in self.entries])
-        return Box(lengths, is_reduced, entries, tuple([replace(s, steps=pick_moves(s.steps)) for s in self.stores]))
+        return Box(lengths, is_reduced, entries, tuple([s._replace(steps=pick_moves(s.steps)) for s in self.stores]))
 
     def can_join(self, i):
         """Whether loop `i` and the next one can be one loop."""

@@ -18,8 +18,12 @@ from .vecmath.elements import (
     dtype_of,
     is_float,
     lanes_of,
+    picked,
+    repeated,
     suffix_of,
     type_of,
+    undefined,
+    vector_type,
 )
 from .vecmath.table import call_function
 
@@ -65,9 +69,10 @@ class Builder(Memory):
         lanes = lanes or self.lanes
         if lanes_of(x) == lanes:
             return x
-        vector = ir.VectorType(x.type, lanes)
-        first = self.ir.insert_element(ir.Constant(vector, ir.Undefined), x, ir.Constant(ir.IntType(32), 0))
-        return self.ir.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), lanes), None))
+        if isinstance(x, ir.Constant):
+            return repeated(x, lanes)
+        first = self.ir.insert_element(undefined(vector_type(x.type, lanes)), x, ir.Constant(ir.IntType(32), 0))
+        return self.ir.shuffle_vector(first, first, picked(*[0] * lanes))
 
     def lift(self, *operands):
         """The operands with one type: Python numbers become constants, scalars are broadcast."""
@@ -348,7 +353,7 @@ class Builder(Memory):
     def _shuffle(self, x, lanes):
         if len(lanes) == 1:
             return self.lane(x, lanes[0])
-        return self.ir.shuffle_vector(x, x, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes)))
+        return self.ir.shuffle_vector(x, x, picked(*lanes))
 
     def intrinsic(self, name, *operands):
         """Call an LLVM intrinsic that is overloaded on the one type of its operands and result."""

@@ -8,6 +8,7 @@ import struct
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from ...dtypes import name_of
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
@@ -158,8 +159,7 @@ class LoopPlan:
         return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """What a pass of a nest is told: it goes over `count` rows, of which a chunk is one `block`.
 
     `local` has, by the identity of a buffer of which there is only one block in each frame of `frame` bytes, the bytes of a block
@@ -201,9 +201,9 @@ def plan_loops(box, target, rows=None):
 
 def _levels(box):
     """For each entry how many loops, from the outside in, it depends on."""
-    loops = box.order(box.vector_loop())
-    flags = [depends_of(e) for e in box.entries]
-    return [max([at + 1 for at, loop in enumerate(loops) if f and f[loop]], default=0) for f in flags]
+    loops, flags = box.order(box.vector_loop()), [depends_of(e) for e in box.entries]
+    known = {f: max([at + 1 for at, loop in enumerate(loops) if f and f[loop]], default=0) for f in set(flags)}
+    return [known[f] for f in flags]
 
 
 def _wide_lanes(box, lanes, target):
@@ -271,8 +271,8 @@ def _lanes(box, target):
     vector = box.vector_loop()
     if vector is None:
         return 1
-    moving = [e for e in box.entries if dtype_of_entry(e) and (not e.steps or depends_of(e)[vector])]
-    sizes = [BYTES[dtype_of_entry(e)] for e in moving if is_float(dtype_of_entry(e))]
+    moving = {dtype_of_entry(e) for e in box.entries if not e.steps or depends_of(e)[vector]} - {None}
+    sizes = [BYTES[dtype] for dtype in moving if is_float(dtype)]
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
     for most, width in _WIDTHS:
         if len(box.entries) < most and length >= 4 * width * lanes:

@@ -7,7 +7,7 @@ from ...dtypes import name_of
 from ..expression import Constant, Inside, Load, Select
 from ..kinds import IDENTITIES, PARTNERS
 from ..table import FLAG
-from .vecmath.elements import dtype_of, lanes_of, type_of
+from .vecmath.elements import dtype_of, lanes_of, type_of, undefined
 
 _INDEX = ir.IntType(64)
 
@@ -105,7 +105,7 @@ class Values:
 
     def _gathered(self, entry, places, mask):
         """Elements at addresses, one for each lane; lanes outside the mask read the buffer's first."""
-        found = ir.Constant(type_of(entry.dtype, self.lanes), ir.Undefined)
+        found = undefined(type_of(entry.dtype, self.lanes))
         for lane, place in enumerate(places):
             number = ir.IntType(32)(lane)
             if mask is not None:

@@ -6,7 +6,7 @@ read those of the forward pass from the last to the first). What is read so is k
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from ..kinds import operation_key
 _LEAST, _LONGEST = 4, 256
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """Where an argument comes from: "inner" or "carried" from entry `slot` of a round, `first` being what it is in the first
     round; "outer", the entry `first`; or "tape", slot `slot` of run `run` at round `first`, moving by `stride`.
     """
@@ -31,8 +30,7 @@ class Argument:
     stride: int = 0
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """`count` rounds of `period` entries from entry `start` on; `arguments` of each entry of a round, and by how much the
     address of each load moves.
     """
@@ -76,9 +74,8 @@ def taped(entries, runs, stores):
                 found[argument.run].add(argument.slot)
             elif argument.kind in ("outer", "carried"):
                 note(argument.first)
-    inside = [range(run.start, run.stop) for run in runs]
-    for number, entry in enumerate(entries):
-        if not any(number in r for r in inside):
+    for before, after in zip([0, *[run.stop for run in runs]], [*starts, len(entries)], strict=True):
+        for entry in entries[before:after]:
             for a in arguments_of(entry):
                 note(a)
     for store in stores:
@@ -146,10 +143,10 @@ class _Search:
         """The run of this period at `start`, or None."""
         if start + _LEAST * period > len(self._entries) or not self._is_alike(start, start + period, period):
             return None
-        moves = [self._move(start + k, start + period + k) for k in range(period)]
         count = self._count(start, period)
         if count < _LEAST:
             return None
+        moves = [self._move(start + k, start + period + k) for k in range(period)]
         arguments = self._arguments(start, period, count, moves)
         if arguments is None:
             return None

@@ -4,7 +4,7 @@ Arrays are `outer` times `count` lines of `width` numbers. Lines are joined in v
 one after the other.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -17,8 +17,7 @@ from .vecmath.elements import ELEMENTS
 _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 
 
-@dataclass(frozen=True)
-class RunningPlan:
+class RunningPlan(NamedTuple):
     """A running sum or product: `instruction` joins two numbers, `is_reversed` says that it starts with the last line.
 
     The instruction "recur" multiplies what there is so far by the factor of the line, and adds the line.

@@ -4,7 +4,7 @@ Of a table with many lines a chunk fills some whole ones, which are one piece of
 those that are its own. Of one with few a chunk takes a part of every line.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -19,8 +19,7 @@ _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 _LINES_WORK, _MOST_LINES_CHUNKS = 65536, 8
 
 
-@dataclass(frozen=True)
-class ScatterPlan:
+class ScatterPlan(NamedTuple):
     """Sizes of a scattered sum: `outer` times `count` lines of `width` numbers into `outer` times `size` lines."""
 
     dtype: str

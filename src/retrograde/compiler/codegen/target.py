@@ -3,18 +3,19 @@
 import ctypes
 import platform
 import time
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from .vecmath.elements import vector_type
+
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A processor: vector size in bytes, number of vector registers, cache sizes in bytes.
 
     `has_masks` says that loading and storing a part of a vector is one instruction.
@@ -52,7 +53,7 @@ class InVectors:
     @property
     def vector(self):
         """The LLVM type of one vector."""
-        return ir.VectorType(self.item, self.lanes)
+        return vector_type(self.item, self.lanes)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import ceil
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -14,8 +15,7 @@ _QUERIES, _ROWS = 64, 64
 _FEWEST_KEYS = 32
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """The steps of an array in elements: of its leading axes, of its rows and of its columns."""
 
     batch: tuple
@@ -23,8 +23,7 @@ class Operand:
     column: int
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """Leading axes, queries and keys, and the lengths of a query and of a value."""
 
     batch: tuple

@@ -5,7 +5,7 @@ lie, and the right is scratch memory in which vectors lie side by side. One func
 products: steps are arguments, and so is what the sums begin with.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -16,8 +16,7 @@ from ..matmul.emit import I64, POINTER
 _UNROLLED = 2
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """A product for tiles: steps in elements of the `left` along rows and along k, of the `right` along k, and of the rows of
     the target. `is_added` says that it is added to the target.
     """

@@ -5,8 +5,8 @@ image with its border. What tiles compute past the end of a row of pixels is lef
 See layout.py for the scratch memory, and matmul/tiles.py for the same tile over packed panels.
 """
 
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -20,8 +20,7 @@ from .layout import Layout, heights, odd_lines
 _UNROLLED, _CHANNELS = 12, 4
 
 
-@dataclass(frozen=True)
-class Correlating:
+class Correlating(NamedTuple):
     """A correlation with the steps of its arrays, in elements.
 
     source   of images, channels, rows and columns

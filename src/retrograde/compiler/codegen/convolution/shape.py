@@ -5,20 +5,18 @@ that is read in steps is laid out as one plane for each remainder, and a result 
 each with the taps that reach it.
 """
 
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Plane:
+class Plane(NamedTuple):
     """A layout of one channel: row r shows row `rows[0] + rows[1] * r` of the source, zeros outside; columns likewise."""
 
     rows: tuple
     columns: tuple
 
 
-@dataclass(frozen=True)
-class Tap:
+class Tap(NamedTuple):
     """What is added for one place of the kernel: weight number `weight` times the number `row`, `column` further in a plane."""
 
     weight: int
@@ -27,8 +25,7 @@ class Tap:
     column: int
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """A part of the result: (first, step, count) of its rows and of its columns, and the taps of each number."""
 
     rows: tuple
@@ -36,8 +33,7 @@ class Grid:
     taps: tuple
 
 
-@dataclass(frozen=True)
-class Correlation:
+class Correlation(NamedTuple):
     """`inputs` and `outputs` are channels of one of `groups`; `image` and `result` are (height, width)."""
 
     image: tuple

@@ -5,7 +5,8 @@ Images are laid out with their border, and pixels of the output with zeros betwe
 Sums are made for fixed parts of the batch and added in order: they have the same bits for any number of threads.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -17,8 +18,7 @@ from .image import lay_out
 from .layout import Layout, heights, odd_lines
 
 
-@dataclass(frozen=True)
-class Weighing:
+class Weighing(NamedTuple):
     """A weight gradient: `source` and `other` are the steps of images, channels, rows and columns of input and output.
 
     layout    of the forward correlation; its `rows` are output channels of a tile

@@ -1,8 +1,9 @@
 """Which kernel, which tile, which layouts and which blocks for which problem on which machine."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
 
 from ...problem import Problem
 from ..target import ITEM_BYTES
@@ -32,14 +33,20 @@ def choose_panels(target, problem, counts):
     lanes, item = target.lanes(problem.dtype), ITEM_BYTES[problem.dtype]
     rows, vectors = tile_size(target, lanes, max(counts), problem.n)
     panels = Panels(rows, vectors, _k_block(target, problem, vectors * lanes, 2, item))
-    plans = [_tiled(target, replace(problem, m=m), NO_HOOKS, (), False, panels) for m in counts]
-    packing = replace(plans[0].spec, kind="panels", heights=(1,), a_layout="direct", b_layout=_packed(problem))
+    plans = [_tiled(target, problem._replace(m=m), NO_HOOKS, (), False, panels) for m in counts]
     numbers = {**plans[0].numbers, "m": 1, "row_tiles": 1}
-    return Plan(packing, numbers, (), 0), plans
+    return Plan(_packing(plans[0].spec, _packed(problem)), numbers, (), 0), plans
 
 
-@dataclass(frozen=True)
-class Panels:
+def _packing(spec, layout):
+    """The spec that packs B for products of `spec`: what packing does not ask is the same in all of them, which share its code."""
+    # Only copies of rows end where B does; what transposes or gathers fills the last panel up.
+    ends = {} if layout == "copy" else {"tail": 0, "is_tail_masked": False, "has_full": True}
+    return replace(spec, kind="panels", rows=1, heights=(1,), a_layout="direct", a_unit=None, b_layout=layout, is_single_block=True,
+                   batch_rank=0, **ends)
+
+
+class Panels(NamedTuple):
     """All of B, packed once for tiles of `rows` by `vectors`, `k_block` rows of it after the other."""
 
     rows: int
@@ -158,6 +165,9 @@ def _tiled(target, problem, hooks, constants, is_swapped, panels=None):
     rows, vectors = (panels.rows, panels.vectors) if panels else tile_size(target, lanes, problem.m, problem.n)
     width = vectors * lanes
     row_tiles, heights, short, tall = _even_tiles(problem.m, rows)
+    if heights == (rows,) and (rows, vectors) == _tile_sizes(target.registers)[0]:
+        # Most numbers of rows need tiles that are one lower too: so these share their code with all others.
+        heights, short, tall = (rows, rows - 1), rows - 1, row_tiles
     column_tiles, rest = ceil(problem.n / width), problem.n % width
     k_block = panels.k_block if panels else _k_block(target, problem, width, row_tiles, item)
     a_layout, a_unit = _left_layout(target, problem, column_tiles, item)

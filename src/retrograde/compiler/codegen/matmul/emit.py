@@ -4,6 +4,8 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from ..vecmath.elements import picked, undefined, vector_type, zeros
+
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 POINTER = ir.PointerType()
 
@@ -54,30 +56,43 @@ def minimum(builder, x, y):
 
 def address(builder, pointer, offset, item):
     """The address of element `offset` of an array of `item`."""
-    return builder.gep(pointer, [number(offset)], source_etype=item)
+    return builder.gep(pointer, [number(offset)], source_etype=item) if offset.__class__ is not int or offset else pointer
 
 
 def offset(builder, row, row_stride, column, column_stride):
     """`row * row_stride + column * column_stride`; strides 0 and 1 cost nothing."""
-    return builder.add(_scaled(builder, row, row_stride), _scaled(builder, column, column_stride))
+    row, column = _scaled(builder, row, row_stride), _scaled(builder, column, column_stride)
+    if isinstance(row, int) or isinstance(column, int):
+        return I64(row + column) if isinstance(row, int) and isinstance(column, int) else _plus(builder, row, column)
+    return builder.add(row, column)
+
+
+def _plus(builder, x, y):
+    """The sum of a value and a number, in either order."""
+    known, value = (x, y) if isinstance(x, int) else (y, x)
+    return builder.add(value, I64(known)) if known else value
 
 
 def _scaled(builder, index, stride):
-    if isinstance(stride, int) and stride in (0, 1):
-        return number(index) if stride else I64(0)
+    for known, other in ((index, stride), (stride, index)):
+        if isinstance(known, int):
+            if isinstance(other, int):
+                return known * other
+            if known in (0, 1):
+                return other if known else 0
     return builder.mul(number(index), number(stride))
 
 
 def splat(builder, scalar, lanes):
     """A vector with `scalar` in each lane."""
-    empty = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    empty = undefined(vector_type(scalar.type, lanes))
     single = builder.insert_element(empty, scalar, I32(0))
-    return builder.shuffle_vector(single, empty, ir.Constant(ir.VectorType(I32, lanes), None))
+    return builder.shuffle_vector(single, empty, picked(*[0] * lanes))
 
 
 def shuffle(builder, x, y, picks):
     """The lanes of `x` followed by `y` that `picks` numbers."""
-    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, len(picks)), list(picks)))
+    return builder.shuffle_vector(x, y, picked(*picks))
 
 
 def scratch(builder, kind, align=None):
@@ -87,11 +102,6 @@ def scratch(builder, kind, align=None):
     # llvmlite still types this pointer, while loads and stores here say their own types.
     slot.type, slot.align = POINTER, align
     return slot
-
-
-def zeros(kind):
-    """Zero, or a vector of zeros."""
-    return ir.Constant(kind, [0.0] * kind.count) if isinstance(kind, ir.VectorType) else ir.Constant(kind, 0.0)
 
 
 def like(kind, item):
@@ -132,7 +142,7 @@ def lane_mask(builder, remaining, lanes):
 
 def test(builder, mask):
     """The lanes of an integer mask as bits."""
-    return builder.icmp_signed("<", mask, ir.Constant(mask.type, [0] * mask.type.count))
+    return builder.icmp_signed("<", mask, zeros(mask.type))
 
 
 def load(builder, pointer, kind, mask=None):

@@ -59,12 +59,12 @@ def _left_columns(entry, block, out):
         masks = [emit.lane_mask(builder, builder.sub(height, I64(group)), spec.lanes) for group in groups]
         with emit.loop(builder, 0, block.k) as k:
             depth = builder.add(block.first_k, k.index)
+            source = address(builder, entry.a, offset(builder, row, 1, depth, entry.numbers.a_column), spec.item)
+            column = address(builder, target, builder.mul(k.index, height), spec.item)
             for group, mask in zip(groups, masks, strict=True):
-                place = offset(builder, builder.add(row, I64(group)), 1, depth, entry.numbers.a_column)
-                value = emit.load(builder, address(builder, entry.a, place, spec.item), spec.vector, mask)
+                value = emit.load(builder, address(builder, source, group, spec.item), spec.vector, mask)
                 value = _hooked_left(entry, block, value, builder.add(row, I64(group)), k.index, 0, mask)
-                place = offset(builder, k.index, height, group, 1)
-                emit.store(builder, value, address(builder, target, place, spec.item))
+                emit.store(builder, value, address(builder, column, group, spec.item))
 
 
 def _right_copy(entry, block, out):
@@ -73,24 +73,26 @@ def _right_copy(entry, block, out):
     whole = builder.and_(block.k, I64(-rows))
     for start, stop, step in ((0, whole, rows), (whole, block.k, 1)):
         with emit.loop(builder, start, stop, step) as k:
+            depths = [builder.add(k.index, I64(row)) for row in range(step)]
+            sources = [_right_place(entry, builder.add(block.first_k, depth), "b_row", 0) for depth in depths]
             for tile, vectors, is_tail in entry.each_column_tile(block.first_tile, block.end_tile):
-                for row in range(step):
-                    depth = builder.add(k.index, I64(row))
-                    _copy_row(entry, block, out, tile, depth, vectors, is_tail)
+                target = _panel(entry, block, out, tile, k.index, 0)
+                for row, (depth, source) in enumerate(zip(depths, sources, strict=True)):
+                    at = address(builder, target, row * entry.spec.width, entry.spec.item)
+                    _copy_row(entry, block, source, at, tile, depth, vectors, is_tail)
 
 
-def _copy_row(entry, block, out, tile, depth, vectors, is_tail):
+def _copy_row(entry, block, source, target, tile, depth, vectors, is_tail):
     builder, spec = entry.builder, entry.spec
     column = builder.mul(tile, I64(spec.width))
+    source = address(builder, source, column, spec.item)
     for j in range(vectors):
-        here = builder.add(column, I64(j * spec.lanes))
-        mask = None
+        here, mask = builder.add(column, I64(j * spec.lanes)), None
         if is_tail and spec.is_tail_masked and j == vectors - 1:
             mask = emit.lane_mask(builder, builder.sub(entry.numbers.n, here), spec.lanes)
-        place = offset(builder, builder.add(block.first_k, depth), entry.numbers.b_row, here, 1)
-        value = emit.load(builder, address(builder, entry.b, place, spec.item), spec.vector, mask)
+        value = emit.load(builder, address(builder, source, j * spec.lanes, spec.item), spec.vector, mask)
         value = _hooked_right(entry, block, value, depth, here, 1, mask)
-        emit.store(builder, value, _panel(entry, block, out, tile, depth, j * spec.lanes))
+        emit.store(builder, value, address(builder, target, j * spec.lanes, spec.item))
 
 
 def _right_transpose(entry, block, out):
@@ -104,25 +106,30 @@ def _right_transpose(entry, block, out):
     ):
         inside = builder.mul(group.index, I64(lanes))
         first = builder.add(builder.mul(tile.index, I64(entry.spec.width)), inside)
+        columns = [_clamped(entry, builder.add(first, I64(lane))) for lane in range(lanes)]
+        sources = [_right_place(entry, column, "b_column", block.first_k) for column in columns]
+        target = _panel(entry, block, out, tile.index, 0, inside)
         with emit.loop(builder, 0, whole, lanes) as k:
-            _transpose_square(entry, block, out, tile.index, k.index, first, inside)
+            _transpose_square(entry, block, columns, sources, target, k.index)
         with emit.loop(builder, whole, block.k) as k:
             _gather_lanes(entry, block, out, tile.index, k.index, inside, lanes)
 
 
-def _transpose_square(entry, block, out, tile, k, first, inside):
+def _transpose_square(entry, block, columns, sources, target, k):
     builder, spec = entry.builder, entry.spec
-    columns = [_clamped(entry, builder.add(first, I64(lane))) for lane in range(spec.lanes)]
-    square = [_column_run(entry, block, k, column) for column in columns]
+    square = []
+    for column, source in zip(columns, sources, strict=True):
+        value = emit.load(builder, address(builder, source, k, spec.item), spec.vector)
+        square.append(_hooked_right(entry, block, value, k, column, 0))
+    target = address(builder, target, builder.mul(k, I64(spec.width)), spec.item)
     for row, value in enumerate(emit.transpose(builder, square, emit.item_bytes(spec.item))):
-        emit.store(builder, value, _panel(entry, block, out, tile, builder.add(k, I64(row)), inside))
+        emit.store(builder, value, address(builder, target, row * spec.width, spec.item))
 
 
-def _column_run(entry, block, k, column):
-    builder, spec = entry.builder, entry.spec
-    place = offset(builder, builder.add(block.first_k, k), 1, column, entry.numbers.b_column)
-    value = emit.load(builder, address(builder, entry.b, place, spec.item), spec.vector)
-    return _hooked_right(entry, block, value, k, column, 0)
+def _right_place(entry, line, stride, along):
+    """Where a row or a column of B, which lie `stride` apart, has its element `along`."""
+    place = offset(entry.builder, along, 1, line, getattr(entry.numbers, stride))
+    return address(entry.builder, entry.b, place, entry.spec.item)
 
 
 def _right_gather(entry, block, out):
@@ -152,7 +159,7 @@ def _panel(entry, block, out, tile, k, inside):
     """Where the packed panel of a column tile keeps row `k`."""
     builder, width = entry.builder, I64(entry.spec.width)
     panel = builder.mul(builder.sub(tile, block.first_tile), builder.mul(block.k, width))
-    place = builder.add(panel, builder.add(builder.mul(k, width), number(inside)))
+    place = builder.add(panel, offset(builder, k, entry.spec.width, inside, 1))
     return address(builder, out, place, entry.spec.item)
 
 
@@ -165,19 +172,21 @@ def _at(entry, row, stride, column, column_stride):
 
 
 def _hooked_left(entry, block, value, row, k, axis, mask=None):
+    if entry.spec.left is None:
+        return value
     depth = entry.builder.add(block.first_k, k)
     return _hooked(entry, entry.spec.left, value, row, depth, axis, mask)
 
 
 def _hooked_right(entry, block, value, k, column, axis, mask=None):
+    if entry.spec.right is None:
+        return value
     depth = entry.builder.add(block.first_k, k)
     return _hooked(entry, entry.spec.right, value, depth, column, axis, mask)
 
 
 def _hooked(entry, hook, value, row, column, axis, mask):
     """Apply a hook; a place has the coordinates of the product as the user wrote it."""
-    if hook is None:
-        return value
     if not hasattr(value.type, "count"):
         axis = None
     site = Site(entry.builder, row, column, entry.batch, axis, entry.spec.lanes, mask, entry.extra)

@@ -1,8 +1,8 @@
 """A kernel together with the numbers of one problem, and how its work is cut in chunks."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
 
 from .emit import item_bytes
 from .spec import FIELDS, Spec
@@ -10,8 +10,7 @@ from .spec import FIELDS, Spec
 _ALIGN = 64
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """A kernel with the numbers that one problem hands it."""
 
     spec: Spec

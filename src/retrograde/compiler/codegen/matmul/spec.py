@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -19,8 +20,7 @@ FIELDS = (
 BATCH_FIELDS = ("size", "a", "b", "c")
 
 
-@dataclass(frozen=True)
-class Hooks:
+class Hooks(NamedTuple):
     """What is fused into a product: functions of (builder, value, site) that give the value back, changed.
 
     `left` and `right` see elements of A and B as they are read, `epilogue` elements of C before they are stored.
@@ -110,8 +110,7 @@ class Descriptor:
         return [self.word(start + i) for i in range(len(BATCH_FIELDS))]
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """Where a hook's value stands: `row` and `column` of its first lane, and the `axis` its lanes run along.
 
     `axis` is 0 where lanes are consecutive rows, 1 where they are consecutive columns, None for a single number.
@@ -130,7 +129,7 @@ class Site:
     def swapped(self):
         """The same place of the transposed matrix."""
         axis = None if self.axis is None else 1 - self.axis
-        return replace(self, row=self.column, column=self.row, axis=axis)
+        return self._replace(row=self.column, column=self.row, axis=axis)
 
     def pointer(self, slot):
         """Argument `slot` of the extra pointers."""

@@ -5,6 +5,7 @@ from llvmlite import ir
 from ..convolution.entry import Entry, at, pieces, read_every_other, read_run, width_for
 from ..matmul import emit
 from ..matmul.emit import I64
+from ..vecmath.elements import undefined
 from .pool import TAP
 
 
@@ -71,7 +72,7 @@ def _row_of(b, pool, columns, line, start, width):
         elif step == 2:
             value = read_every_other(b, first, pool.item, width)
         else:
-            value = ir.Constant(ir.VectorType(pool.item, width), ir.Undefined)
+            value = undefined(ir.VectorType(pool.item, width))
             for lane in range(width):
                 number = emit.load(b, at(b, first, pool.item, lane * step), pool.item)
                 value = b.insert_element(value, number, emit.I32(lane))

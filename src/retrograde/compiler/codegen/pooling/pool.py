@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -10,8 +11,7 @@ from ..target import InVectors
 TAP = ir.IntType(8)
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """Windows `first` to `first + count` along an axis: which places of theirs are inside, and how long they count for means."""
 
     first: int

@@ -1,5 +1,7 @@
 """Element dtypes as LLVM types: scalars, vectors, constants of either, and the names that LLVM gives them."""
 
+from functools import lru_cache
+
 from llvmlite import ir
 
 ELEMENTS = {
@@ -29,7 +31,13 @@ def lanes_of(value):
 
 def type_of(dtype, lanes):
     """The LLVM type of `lanes` elements of `dtype`; a plain scalar for one lane."""
-    return ELEMENTS[dtype] if lanes == 1 else ir.VectorType(ELEMENTS[dtype], lanes)
+    return ELEMENTS[dtype] if lanes == 1 else vector_type(ELEMENTS[dtype], lanes)
+
+
+@lru_cache
+def vector_type(element, lanes):
+    """The type of a vector, the same object each time, since it keeps its text."""
+    return ir.VectorType(element, lanes)
 
 
 def stored_type_of(dtype, lanes=1):
@@ -65,17 +73,40 @@ def constant(value, kind):
     """A number as a constant of an LLVM type, the same in all lanes."""
     element = _element(kind)
     made = ir.Constant(element, float(value) if str(element) in _FLOAT_SUFFIXES else int(value))
-    return made if element is kind else _Splat(kind, made)
+    return made if element is kind else repeated(made, kind.count)
 
 
-class _Splat(ir.Constant):
-    """A vector constant with one value in all lanes, written once: the text of a module stays short."""
+def repeated(number, lanes):
+    """A vector constant with one number in all lanes."""
+    return _Written(vector_type(number.type, lanes), f"splat ({number})")
 
-    def __init__(self, kind, element):
-        self.type, self.constant = kind, element
+
+@lru_cache
+def zeros(kind):
+    """Zero, or a vector of zeros."""
+    return _Written(kind, "zeroinitializer") if hasattr(kind, "element") else ir.Constant(kind, 0)
+
+
+@lru_cache
+def picked(*lanes):
+    """The numbers of lanes that a shuffle picks."""
+    return ir.Constant(vector_type(ir.IntType(32), len(lanes)), list(lanes))
+
+
+@lru_cache
+def undefined(kind):
+    """Any value of a type."""
+    return _Written(kind, "undef")
+
+
+class _Written(ir.Constant):
+    """A constant by its text, which is short where all lanes are alike: llvmlite would write each of them."""
+
+    def __init__(self, kind, text):
+        self.type, self.constant, self._text = kind, None, text
 
     def _get_reference(self):
-        return f"splat ({self.constant})"
+        return self._text
 
 
 def _element(kind):
