@@ -85,15 +85,16 @@ class Function:
             output = unrecorded(cls._run_forward, ctx, args)
         else:
             output = cls.forward(ctx, *args) if cls.computes_with_data else unrecorded(cls.forward, ctx, *args)
+        constants = ctx.constants
         if isinstance(output, Value):
-            return _linked(cls, output, *_recorded(_Call, cls, ctx, args, parents, (output,))) if records else output
+            return _linked(cls, output, _recorded(_Call, cls, ctx, args, parents, (output,)), constants) if records else output
         for value in output if isinstance(output, tuple) else (output,):
             if not isinstance(value, Value):
                 raise GraphError(f"{cls.__name__}.forward must return a value or a tuple of values, got "
                                  f"{type(value).__name__}")
         if not records:
             return output
-        record, constants = _recorded(_CallOfSeveral, cls, ctx, args, parents, output)
+        record = _recorded(_CallOfSeveral, cls, ctx, args, parents, output)
         return tuple([_linked(cls, value, record.op.result(record, i), constants) for i, value in enumerate(output)])
 
     @classmethod
@@ -104,16 +105,15 @@ class Function:
 
 
 def _recorded(kind, cls, ctx, args, parents, outputs):
-    """The record of one call, and those of its outputs that have no gradient."""
+    """The record of one call. Its context keeps no output, which would keep the graph alive."""
     call, saved, made = kind().filled(cls, ctx, args, outputs), (), Record
     if ctx.saved_tensors:
         saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
         made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
-        ctx.saved_tensors = ()  # the record keeps the data; a value kept here would keep the graph alive
-    constants = ctx.constants
-    if constants:
+        ctx.saved_tensors = ()  # the record keeps the data
+    if ctx.constants:
         ctx.constants = ()
-    return made().filled(call, parents, saved), constants
+    return made().filled(call, parents, saved)
 
 
 def _linked(cls, value, record, constants):
