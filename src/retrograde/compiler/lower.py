@@ -92,8 +92,6 @@ def _key(op, args):
 def _argument_key(a):
     if isinstance(a, Symbol):
         return id(a)
-    if a.__class__ is float:
-        return "float", a.hex()
     if isinstance(a, (tuple, list)):
         return (type(a).__name__, *[_argument_key(b) for b in a])
     if isinstance(a, np.ndarray):

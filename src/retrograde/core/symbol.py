@@ -79,14 +79,14 @@ def renewed(node, args):
 def ordered(outputs):
     """All nodes that `outputs` depend on, arguments first. Iterative."""
     found, seen = [], set()
-    stack = [o for o in reversed(outputs) if isinstance(o, Symbol)]
+    stack: list[Symbol | None] = [o for o in reversed(outputs) if isinstance(o, Symbol)]
     while stack:
         node = stack.pop()
         if node is None:  # the arguments of the node below are there
             found.append(stack.pop())
         elif node not in seen:
             seen.add(node)
-            stack += (node, None)
+            stack += [node, None]
             stack += [a for a in node.inputs if a not in seen]
     return found
 

@@ -4,7 +4,7 @@ import llvmlite.binding as llvm
 import pytest
 from matmul_harness import machine
 
-from retrograde.compiler.codegen.matmul import Problem, choose, generate
+from retrograde.compiler.codegen.matmul import Problem, choose, choose_panels, generate
 from retrograde.compiler.codegen.matmul.choose import tile_size
 from retrograde.compiler.codegen.target import cache_sizes, describe, host
 
@@ -47,6 +47,18 @@ def test_row_tiles_cover_the_rows_evenly(name, m):
     numbers = plan.numbers
     assert numbers["row_tiles"] * numbers["short_height"] + numbers["tall_tiles"] == m
     assert max(plan.spec.heights) - min(plan.spec.heights) <= 1
+
+
+@pytest.mark.parametrize("m", [64, 96, 100, 128, 144])
+def test_products_of_other_numbers_of_rows_share_their_code(m):
+    assert choose(MACHINES["avx2"], problem(m, 640, 64)).spec == choose(MACHINES["avx2"], problem(127, 640, 64)).spec
+
+
+def test_packing_is_the_same_code_for_products_that_differ_elsewhere():
+    rows, columns = problem(512, 640, 64), Problem("float32", 512, 640, 900, (1, 512), (1, 900), (640, 1))
+    packings = [choose_panels(MACHINES["avx2"], p, (p.m,))[0] for p in (rows._replace(b=(1, 64)), columns)]
+    assert packings[0].spec == packings[1].spec
+    assert packings[0].numbers != packings[1].numbers
 
 
 def test_results_that_columns_keep_contiguous_are_computed_transposed():
