@@ -42,8 +42,9 @@ class Facts:
     def __init__(self):
         self._maps, self._pieces = {}, {}
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
-        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, "random" numbers, the "shared" kernel of
-        #: several results, or "call" for all that has no lowering and runs as a library call. It is asked ten times for each node.
+        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, "random" numbers, the
+        #: "shared" kernel of several results, or "call" for all that has no lowering and runs as a library call. It is asked ten
+        #: times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
