@@ -28,6 +28,7 @@ CASES = {
     "integers times a matrix of equal numbers": lambda x: x.astype("int32") @ np.full((3, 4), 3, np.int32),
     "a matrix of ones times it, in batches": lambda x: np.ones((2, 5, 1)) @ x,
     "an outer product": lambda x: rg.permute_dims(x, (1, 0)) @ x,
+    "a product of a few rows that lie apart": lambda x: rg.permute_dims(x + np.arange(12.0).reshape(2, 2, 3), (1, 0, 2)) @ np.ones((3, 70)).cumsum(1),
     "divided by zeros of different sign": lambda x: x / np.array([0.0, -0.0, 0.0]),
 }
 
@@ -53,3 +54,17 @@ def test_a_constant_and_a_python_number_give_the_dtype_of_the_constant():
     got, _ = rg.jit(function)(np.ones(3))
     assert got.dtype == np.float32
     np.testing.assert_array_equal(np.asarray(got), [5, 5, 5])
+
+
+def test_rows_that_lie_apart_are_brought_together_once_for_a_product_with_a_large_matrix():
+    rng = np.random.default_rng(0)
+    x, w = rg.tensor(rng.standard_normal((4, 8, 16))), rg.tensor(rng.standard_normal((16, 100)))
+
+    @rg.jit
+    def step(x, w):
+        return rg.sin(rg.permute_dims(x, (1, 0, 2)) @ w) + rg.cos(rg.permute_dims(x, (1, 0, 2)) @ w)
+
+    z = x.numpy().transpose(1, 0, 2) @ w.numpy()
+    np.testing.assert_allclose(step(x, w).numpy(), np.sin(z) + np.cos(z), rtol=1e-9, atol=1e-9)
+    made = [op for kernel in step.explain().kernels for op in kernel.ops]
+    assert made.count("matmul") == 1

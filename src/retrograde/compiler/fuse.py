@@ -20,7 +20,9 @@ _CHEAP = 3
 _FAR_FEWER = 8
 
 #: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "sliding", "attention", "scatter", "running", "call")
+PASSES = ("matmul", "sliding", "attention", "scatter", "running", "random", "call")
+#: Those that read their operands as they are in memory.
+_CALLS = ("call", "scatter", "running", "random")
 #: Those that read memory through views, and which memory that is.
 _READERS = {"matmul": lambda node, facts: [facts.base(a) for a in node.inputs], "sliding": sliding.memory_of,
             "attention": attending.memory_of}
@@ -61,7 +63,7 @@ class Schedule:
             kind = self.facts.kind(node)
             if kind in ("leaf", "reduction", *PASSES) or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
                 found.add(node)
-            if kind in ("call", "scatter", "running"):
+            if kind in _CALLS:
                 found.update(node.inputs)
             if kind in _READERS:
                 found.update(self._read_by_kernel(node, kind))
@@ -75,7 +77,7 @@ class Schedule:
         for node in self.nodes:
             kind = self.facts.kind(node)
             read = [self._available(a, stages) for a in node.inputs] if node.op else []
-            if kind in ("call", "scatter", "running"):
+            if kind in _CALLS:
                 read = [self._in_memory(a, stages) for a in node.inputs]
             if kind in _READERS:
                 read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]

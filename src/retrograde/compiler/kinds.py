@@ -42,8 +42,9 @@ class Facts:
     def __init__(self):
         self._maps, self._pieces = {}, {}
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
-        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, the "shared" kernel of
-        #: several results, or "call" for all that has no lowering and runs as a library call. It is asked ten times for each node.
+        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, "random" numbers, the
+        #: "shared" kernel of several results, or "call" for all that has no lowering and runs as a library call. It is asked ten
+        #: times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
@@ -107,6 +108,8 @@ def _kind(facts, node):
         return "shared"
     if op is PICK or node.shape is None or not node.size:
         return "call"
+    if is_random(node):
+        return "random"
     if not _has_elements(node):
         return "call"
     if _is_elementwise(node):
@@ -128,6 +131,12 @@ def _kind(facts, node):
     if op.name == "reshape" and isinstance(node.args[0], Symbol):
         return "reshaped"
     return "call"
+
+
+def is_random(node):
+    """Whether a node is random numbers that the compiler has a kernel for."""
+    is_uniform = node.op.name == "random_uniform" and node.dtype == np.float32
+    return (is_uniform or node.op.name == "random_mask") and isinstance(node.args[0], Symbol)
 
 
 def _is_gather(node):

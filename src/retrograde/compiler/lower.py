@@ -65,12 +65,26 @@ class _Lowering:
             simple = simplified(op, args, node.shape, node.dtype)
             if isinstance(simple, Symbol):
                 return simple
+            if simple[1] is not args:
+                simple = simple[0], replaced(simple[1], self._interned)
             op, args = simple
         key = _key(op, args)
         found = self._equal.get(key)
         if found is None:
             found = Symbol(op, args, node.shape, node.dtype)
             self._equal[key] = found
+        return found
+
+    def _interned(self, node, depth=3):
+        """The node equal to one that simplifying may have made, which is a few nodes deep at most."""
+        if node.op is None or not depth:
+            return node
+        key = _key(node.op, node.args)
+        found = self._equal.get(key)
+        if found is None:
+            args = replaced(node.args, lambda a: self._interned(a, depth - 1))
+            key = _key(node.op, args)
+            found = self._equal.setdefault(key, Symbol(node.op, args, node.shape, node.dtype))
         return found
 
     def _expanded(self, node, args):

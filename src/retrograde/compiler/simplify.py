@@ -1,5 +1,7 @@
 """Simplifying: what constants make known, ops that do nothing, and ops that a cheaper one does as well."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..core import registry
@@ -18,6 +20,10 @@ _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "t
 _OF_TRUTHS = {"max": "any", "min": "all"}
 #: What leaves a sum and a product as they are.
 _UNITS = {"sum": 0, "prod": 1}
+#: Ops that put axes in another order.
+_REORDERING = frozenset(["transpose", "permute_dims", "moveaxis"])
+#: Products of at most so many rows and at least so many columns gain more from one large product than it costs to copy rows.
+_FEW_ROWS, _MANY_COLUMNS = 64, 64
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
 
@@ -108,7 +114,9 @@ def _divide(op, args, shape, dtype):
 
 
 def _matmul(op, args, shape, dtype):
-    """An outer product is elementwise, and a product with a matrix of equal numbers a sum."""
+    """An outer product is elementwise, and a product with a matrix of equal numbers a sum; rows that lie apart are brought
+    together where each few of them would meet the whole matrix anew.
+    """
     x, y = args
     if x.shape[-1] == 1 and x.ndim > 1 < y.ndim:
         return registry.get("multiply"), args
@@ -117,7 +125,18 @@ def _matmul(op, args, shape, dtype):
             total = called("sum", other, axis=axis, keepdims=True)
             scaled = total if _is_number(known, 1) else called("multiply", total, float(known.reshape(-1)[0]))
             return registry.get("broadcast_to"), (scaled, shape)
+    if y.ndim == 2 and y.shape[1] >= _MANY_COLUMNS and x.ndim > 2 and 1 < x.shape[-2] <= _FEW_ROWS and _lies_apart(x):
+        return registry.get("reshape"), (called("matmul", called("reshape", x, (-1, x.shape[-1])), y), shape)
     return op, args
+
+
+def _lies_apart(x):
+    """Whether the rows of `x` are those of another array in another order."""
+    if not isinstance(x, Symbol) or x.op is None or x.op.name not in _REORDERING or not isinstance(x.args[0], Symbol) or not x.size:
+        return False
+    moved = x.op.kernel(np.empty(x.args[0].shape, np.bool_), *x.args[1:])
+    axes = [(n, step) for n, step in zip(moved.shape[:-1], moved.strides[:-1], strict=True) if n > 1]
+    return any([outer != n * step for (_, outer), (n, step) in pairwise(axes)])
 
 
 def _is_number(argument, value):
@@ -158,6 +177,24 @@ def _running(op, args, _, dtype):
     return op, (called("reshape", x, (-1,)) if axis is None and x.ndim != 1 else x, 0 if axis is None else axis, *args[2:])
 
 
+def _random_mask(op, args, *_):
+    """Where a state is some blocks behind another, these are left out: so each draw needs the first state only."""
+    state, shape, p, skip = args
+    is_later = isinstance(state, Symbol) and state.op is not None and state.op.name == "add"
+    if not is_later or not isinstance(state.args[0], Symbol) or not _is_place(state.args[1]):
+        return op, args
+    return _random_mask(op, (state.args[0], shape, p, skip + int(state.args[1][1])))
+
+
+def _is_place(argument):
+    """Whether an argument is a number of blocks, as it is added to a state."""
+    return isinstance(argument, np.ndarray) and (argument.shape, argument.dtype) == ((2,), np.uint64) and argument[0] == 0
+
+
+def _invert(op, args, _, dtype):
+    return (registry.get("logical_not"), args) if dtype.kind == "b" else (op, args)
+
+
 def _size(shape):
     size = 1
     for n in shape:
@@ -165,6 +202,6 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
-            "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
+_CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "random_mask": _random_mask,
+            "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ._families import elementwise
 from ._samples import call
-from .random import default_generator, random_bits
+from .random import default_generator, random_mask
 
 
 def dropout(x, /, p=0.5, training=True, generator=None):
@@ -39,7 +39,7 @@ def kept(p, shape, generator=None):
     if p == 1:
         return np.zeros(shape, bool)
     state = (generator or default_generator).take(prod(shape))
-    return random_bits(state, shape) >= np.uint32(round(p * 2**32))
+    return random_mask(state, tuple(shape), p)
 
 
 def _drop_in_ops(x, mask, scale):

@@ -33,6 +33,21 @@ def random_bits(state, /, shape):
     return result.reshape(shape)
 
 
+@creation(skips={"exported": "the inside of dropout"}, samples=(
+    call(_STATE, shape=(2, 3), p=0.25), call(_STATE, shape=(3,), p=0.5, skip=2)))
+def random_mask(state, /, shape, p, skip=0):
+    """Truth values, each False with probability `p`: whether 32 random bits are at least that part of 2^32.
+
+    The first `skip` blocks of four words are left out.
+    """
+    return random_bits(state + np.array([0, skip], np.uint64), shape) >= np.uint32(mask_threshold(p))
+
+
+def mask_threshold(p):
+    """The least word of 32 bits that is not dropped with probability `p`."""
+    return min(round(p * 2**32), 2**32 - 1)
+
+
 @creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64)))
 def random_uniform(state, /, shape, dtype=float32):
     """Numbers spread evenly over [0, 1): the upper bits of one word each, as many as `dtype` holds; of two for float64."""

@@ -11,6 +11,7 @@ from ._families import composite, movement
 from ._samples import call
 from .conversions import astype
 from .gathering import take
+from .joins import concatenate
 from .movements import broadcast_to, expand_dims, reshape
 from .selections import getitem
 
@@ -55,8 +56,24 @@ def _of_its_own(x, repeated):
     return x if any(times > 1 and size > 1 for times, size in repeated) else astype(x, x.dtype)
 
 
-@movement(makes_views=False, samples=(call((2, 3), shift=1), call((2, 3), shift=-2, axis=1),
-                                      call((2, 3), shift=(1, 2), axis=(0, 1))))
+def _roll_in_ops(x, shift, axis):
+    """Both parts of `x`, exchanged, for each axis that is rolled."""
+    if axis is None:
+        return reshape(_roll_in_ops(reshape(x, (-1,)), shift, 0), x.shape)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    if len(shifts) != len(axes) or not all([isinstance(s, int) for s in shifts]) or not x.size:
+        return NotImplemented
+    for places, along in zip(shifts, axes, strict=True):
+        along = one_axis(along, x.ndim)
+        if cut := -places % x.shape[along]:
+            before = (slice(None),) * along
+            x = concatenate([getitem(x, (*before, slice(cut, None))), getitem(x, (*before, slice(cut)))], along)
+    return x
+
+
+@movement(makes_views=False, expansion=_roll_in_ops, samples=(
+    call((2, 3), shift=1), call((2, 3), shift=-2, axis=1), call((2, 3), shift=(1, 2), axis=(0, 1))))
 def roll(x, /, shift, axis=None):
     r"""`x` moved by `shift` places along `axis`; what leaves at the end comes in at the start. None for row-major order.
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from ._families import indexing
 from ._samples import call
-from .movements import unbroadcast
+from .comparisons import where
+from .conversions import astype
+from .movements import broadcast_to, pad, reshape, unbroadcast
 
 _SAMPLES = (call((4, 3), index=1), call((4, 3), index=(slice(None, None, -2), None)), call((4, 3), index=(..., [0, 2, 0])),
             call((4, 3), index=np.array([True, False, True, True])), call((4, 3), index=([0, 0, 3], [1, 1, 2])))
@@ -43,7 +45,37 @@ def scatter_add(x, /, shape, index):
 scatter_add.defvjp(lambda g, x_shape, index: unbroadcast(getitem(g, index), x_shape))
 
 
-@indexing(skips={"exported": "written as x[index] = y"},
+def _set_in_ops(x, y, index):
+    """The new elements laid beside nothing, and chosen where the index says; for a box, which steps of 1 cut out."""
+    box = _box(index, x.shape)
+    if box is None:
+        return NotImplemented
+    sizes = [stop - start for start, stop, _ in box]
+    part = broadcast_to(y, tuple([n for n, (_, _, is_kept) in zip(sizes, box, strict=True) if is_kept]))
+    widths = tuple([(start, n - stop) for n, (start, stop, _) in zip(x.shape, box, strict=True)])
+    inside = pad(np.broadcast_to(np.True_, sizes), widths)
+    return where(inside, pad(reshape(astype(part, x.dtype), tuple(sizes)), widths), x)
+
+
+def _box(index, shape):
+    """(start, stop, whether the axis stays) for each axis of `shape`, if `index` cuts out such a box and it is not empty."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if not _is_basic(tuple(parts)) or None in parts or not shape:
+        return None
+    if Ellipsis in parts:
+        at = parts.index(Ellipsis)
+        parts[at : at + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
+    parts += [slice(None)] * (len(shape) - len(parts))
+    found = []
+    for part, size in zip(parts, shape, strict=True):
+        start, stop, step = part.indices(size) if isinstance(part, slice) else (part % size, part % size + 1, 1)
+        if step != 1 or start >= stop:
+            return None
+        found.append((start, stop, isinstance(part, slice)))
+    return found
+
+
+@indexing(expansion=_set_in_ops, skips={"exported": "written as x[index] = y"},
           samples=(call((4, 3), (3,), index=1), call((4, 3), (2, 1), index=([0, 3],)), call((4, 3), (), index=slice(1, 3))))
 def set_at(x, y, /, index):
     r"""A copy of `x` in which `y`, broadcast, stands at `index`; written twice, the last one counts.

@@ -1,0 +1,64 @@
+"""Random numbers inside jit are made by native code, and are those of eager mode."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.nn import functional
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+DRAWS = {
+    "dropout": lambda x: functional.dropout(x, 0.3),
+    "uniform": lambda x: rg.rand(*x.shape) * x,
+    "several": lambda x: functional.dropout(functional.dropout(x, 0.5) + rg.rand(*x.shape), 0.25),
+    "channels": lambda x: functional.dropout2d(x.reshape(1, -1, 1, 1), 0.4),
+    "nearly all": lambda x: functional.dropout(x, 1 - 1e-12),
+}
+
+
+@pytest.mark.parametrize("size", [1, 3, 63, 64, 65, 1000, 100003])
+@pytest.mark.parametrize("name", DRAWS)
+def test_compiled_draws_are_those_of_eager_mode(name, size):
+    x, function = rg.ones(size), DRAWS[name]
+    step = rg.jit(function)
+    rg.manual_seed(3)
+    expected = [function(x).numpy() for _ in range(3)]
+    rg.manual_seed(3)
+    for wanted in expected:
+        np.testing.assert_array_equal(step(x).numpy(), wanted)
+
+
+def test_a_key_of_64_bits_and_a_block_beyond_32_bits_count():
+    for key, block in ((2**63 + 12345, 7), (5, 2**32 - 2), (2**40 + 1, 2**35 + 3)):
+        state = rg.tensor(np.array([key, block], np.uint64))
+        found = rg.jit(lambda s: rg.ops.get("random_uniform").call(s, (100,)))(state)
+        np.testing.assert_array_equal(found.numpy(), rg.ops.get("random_uniform").kernel(state.data, (100,)))
+
+
+def test_each_mask_is_a_native_kernel_that_needs_the_first_state_only():
+    step = rg.jit(lambda x: functional.dropout(rg.sin(functional.dropout(rg.cos(functional.dropout(x, 0.1)), 0.1)), 0.1))
+    step(rg.ones(100))
+    kinds = [kernel.kind for kernel in step.explain().kernels]
+    assert kinds.count("random") == 3
+    assert kinds.count("library") <= 3  # the sums that move the generator on
+
+
+def test_masks_are_the_same_for_any_number_of_threads():
+    found = []
+    for threads in (1, 2):
+        rg.set_num_threads(threads)
+        try:
+            rg.manual_seed(0)
+            found.append(rg.jit(lambda x: functional.dropout(x, 0.5))(rg.ones(200_001)).numpy())
+        finally:
+            rg.set_num_threads(2)
+    np.testing.assert_array_equal(*found)
+    assert abs((found[0] == 0).mean() - 0.5) < 0.01
+
+
+def test_an_inverted_mask_needs_no_call_of_numpy():
+    step = rg.jit(lambda x: rg.where(~(x > 0), x, 2.0 * x))
+    x = np.array([-1.0, 0.0, 3.0])
+    np.testing.assert_array_equal(step(rg.tensor(x)).numpy(), [-1, 0, 6])
+    assert "library" not in [kernel.kind for kernel in step.explain().kernels]
