@@ -152,6 +152,8 @@ LAYERS = [
     Case("TransformerEncoderLayer", 8, 2, 16, 0.3, batch_first=True, bias=False, phase="eval", inputs=((2, 5, 8),),
          options={"src_key_padding_mask": PADDED}),
     Case("TransformerDecoderLayer", 8, 2, 16, 0.0, batch_first=True, inputs=((2, 5, 8), (2, 3, 8)), options={"tgt_mask": CAUSAL}),
+    Case("Transformer", 8, 2, 1, 2, 16, 0.0, batch_first=True, inputs=((2, 5, 8), (2, 4, 8)),
+         options={"tgt_mask": CAUSAL[:4, :4], "src_key_padding_mask": PADDED}),
     Case("PReLU", inputs=((2, 3),)), Case("PReLU", 3, inputs=((2, 3, 4),)),
     *[Case(name, inputs=((3, 4),)) for name in ("ReLU6", "Hardsigmoid", "Softsign", "Tanhshrink", "Hardtanh", "Softshrink", "Hardshrink", "CELU",
                                                 "GLU", "GELU", "SiLU", "Mish")],

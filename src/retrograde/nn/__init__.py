@@ -117,4 +117,4 @@ from .resizing import (
     UpsamplingNearest2d,
 )
 from .similarity import CosineSimilarity, PairwiseDistance
-from .transformer import TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
+from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
