@@ -82,6 +82,7 @@ CAUSAL = np.triu(np.ones((5, 5), bool), 1)
 PADDED = np.array([[False, False, False, False, True], [False, False, False, True, True]])
 SOME = np.array([[True, False, True, True], [True, True, False, True], [False, False, True, True]])
 FLOATS = np.float32([[0.1, -0.5, 0.3, 0.0], [1.0, 0.5, -0.3, -1.0], [0.0, -np.inf, 0.3, 0.1]])
+SIGNS = np.float32([[1, -1, 1, -1], [-1, -1, 1, 1], [1, 1, -1, 1]])
 VECTORS, SOURCE = ((5, 2, 8),), ((2, 5, 8),)
 
 
@@ -151,6 +152,8 @@ LAYERS = [
     Case("TransformerEncoderLayer", 8, 2, 16, 0.3, batch_first=True, bias=False, phase="eval", inputs=((2, 5, 8),),
          options={"src_key_padding_mask": PADDED}),
     Case("TransformerDecoderLayer", 8, 2, 16, 0.0, batch_first=True, inputs=((2, 5, 8), (2, 3, 8)), options={"tgt_mask": CAUSAL}),
+    Case("Transformer", 8, 2, 1, 2, 16, 0.0, batch_first=True, inputs=((2, 5, 8), (2, 4, 8)),
+         options={"tgt_mask": CAUSAL[:4, :4], "src_key_padding_mask": PADDED}),
     Case("PReLU", inputs=((2, 3),)), Case("PReLU", 3, inputs=((2, 3, 4),)),
     *[Case(name, inputs=((3, 4),)) for name in ("ReLU6", "Hardsigmoid", "Softsign", "Tanhshrink", "Hardtanh", "Softshrink", "Hardshrink", "CELU",
                                                 "GLU", "GELU", "SiLU", "Mish")],
@@ -161,6 +164,20 @@ LAYERS = [
     Case("Upsample", scale_factor=2, mode="linear", align_corners=True, inputs=((1, 2, 4),)), Case("UpsamplingBilinear2d", 5, inputs=((1, 2, 3, 4),)),
     Case("ZeroPad2d", (1, -1, 0, 2), inputs=((2, 3, 4),)), Case("ReflectionPad1d", 2, inputs=((2, 3, 4),)), Case("ConstantPad1d", 1, 2.5),
     Case("ReplicationPad2d", (1, 2, 0, 1), inputs=((1, 2, 3, 4),)), Case("CircularPad2d", 1, inputs=((1, 2, 3, 4),)),
+    Case("Bilinear", 3, 4, 2, inputs=((5, 3), (5, 4))), Case("Bilinear", 3, 4, 2, bias=False, inputs=((2, 5, 3), (2, 5, 4))),
+    Case("CosineSimilarity", 2, inputs=((2, 3, 4), (2, 3, 4))), Case("PairwiseDistance", 3.0, keepdim=True, inputs=((3, 4), (3, 4))),
+    *[Case(name, reduction=reduction, inputs=inputs, **options) for reduction in ("mean", "sum", "none") for name, inputs, options in (
+        ("CosineEmbeddingLoss", ((3, 4), (3, 4), SIGNS[0, :3]), {"margin": 0.2}),
+        ("MarginRankingLoss", ((4,), (4,), SIGNS[0]), {"margin": 0.3}),
+        ("HingeEmbeddingLoss", (("chances", (3, 4)), SIGNS), {"margin": 0.7}),
+        ("TripletMarginLoss", ((3, 4),) * 3, {"p": 3.0, "margin": 0.5, "swap": True}), ("TripletMarginLoss", ((2, 3, 4),) * 3, {}),
+        ("SoftMarginLoss", ((3, 4), SIGNS), {}), ("MultiMarginLoss", ((3, 4), ("integers", (3,), 4)), {"p": 2, "margin": 0.6}),
+        ("MultiLabelMarginLoss", ((3, 4), np.array([[3, 0, -1, 1], [-1, 0, 2, 1], [1, 2, 3, 0]])), {}),
+        ("MultiLabelSoftMarginLoss", ((3, 4), (SIGNS > 0).astype(np.float32)), {}),
+        ("GaussianNLLLoss", ((3, 4), (3, 4), ("chances", (3, 4))), {"full": True}),
+        ("GaussianNLLLoss", ((3, 4), (3, 4), ("chances", (3,))), {"eps": 0.5}),
+        ("PoissonNLLLoss", ((3, 4), ("integers", (3, 4), 6)), {"full": True}),
+        ("PoissonNLLLoss", (("chances", (3, 4)), ("integers", (3, 4), 6)), {"log_input": False}))],
 ]
 
 _ATTENTION = "scaled_dot_product_attention"
@@ -183,6 +200,8 @@ FUNCTIONS = [
     Case("unfold", 2, inputs=((1, 2, 4, 5),)), Case("unfold", (2, 3), dilation=(2, 1), padding=1, stride=(1, 2), inputs=((2, 2, 4, 5),)),
     Case("fold", (4, 5), 2, inputs=((1, 8, 12),)), Case("fold", (4, 5), (2, 3), padding=1, stride=2, inputs=((2, 12, 9),)),
     Case("normalize", inputs=((3, 4),)), Case("cosine_similarity", inputs=((3, 4), (3, 4))), Case("softmin", dim=1),
+    Case("multilabel_soft_margin_loss", inputs=((3, 4), (SIGNS > 0).astype(np.float32), np.float32([0.5, 1.0, 2.0, 1.5]))),
+    Case("bilinear", inputs=((5, 3), (5, 4), (2, 3, 4), (2,))),
     Case("lp_pool2d", 3.0, 2, inputs=(("chances", (1, 4, 4)),)), Case("glu", dim=0, inputs=((4, 3),)),
 ]
 

@@ -152,3 +152,51 @@ def test_an_op_without_a_rule_runs_in_a_loop():
     x = _data(3, 4, 4) + 3 * np.eye(4)
     found = rg.vmap(lambda a: rg.linalg.matrix_rank(a))(x)
     np.testing.assert_array_equal(found, [4, 4, 4])
+
+
+class Cube(rg.Function):
+    """A function with a derivative of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x * x
+
+
+def test_a_function_is_differentiated_inside_and_refused_from_outside():
+    x = _data(4, 3)
+    np.testing.assert_allclose(rg.vmap(rg.grad(lambda x: Cube.apply(x).sum()))(x), 3 * x**2)
+    with pytest.raises(TraceError, match="inside vmap"):
+        rg.grad(lambda x: rg.vmap(Cube.apply)(x).sum())(x)
+
+
+def test_checkpoints_scans_and_loops_work_inside():
+    x = _data(4, 3)
+    part = lambda x: rg.checkpoint(lambda y: rg.sin(y), x).sum()
+    np.testing.assert_allclose(rg.vmap(rg.grad(part))(x), np.cos(x), rtol=1e-12)
+    np.testing.assert_allclose(rg.grad(lambda x: rg.vmap(part)(x).sum())(x), np.cos(x), rtol=1e-12)
+    np.testing.assert_allclose(rg.vmap(lambda x: rg.scan(lambda c, v: (c + v, c * v), 0.0, x)[0])(x), x.sum(1))
+    np.testing.assert_allclose(rg.vmap(lambda x: rg.fori_loop(0, 3, lambda i, c: c * x.sum(), 1.0))(x), x.sum(1) ** 3)
+
+
+def test_random_numbers_are_the_same_for_all_examples_and_others_at_the_next_call():
+    noisy = rg.vmap(lambda x: x * 0 + rg.randn(3, dtype=rg.float64))
+    first, second = noisy(_data(4, 3)), noisy(_data(4, 3))
+    np.testing.assert_array_equal(first, np.broadcast_to(first[0], (4, 3)))
+    assert not np.allclose(first, second)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: (rg.nn.LSTM(3, 5, batch_first=True), (4, 6, 3), 0), lambda: (rg.nn.Conv2d(3, 4, 3), (5, 3, 8, 8), None),
+    lambda: (rg.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True), (3, 5, 8), None),
+])
+def test_layers_of_one_example_give_what_they_give_for_a_batch(make):
+    layer, shape, place = make()
+    x = rg.tensor(_data(*shape).astype(np.float32))
+    chosen = (lambda x: layer(x)) if place is None else (lambda x: layer(x)[place])
+    np.testing.assert_allclose(rg.vmap(chosen)(x).detach(), chosen(x).detach(), rtol=1e-4, atol=1e-5)

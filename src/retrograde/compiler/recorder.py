@@ -54,6 +54,9 @@ class Recorder:
         """Whether a write to `value` is put down as well, rather than done at once."""
         return True
 
+    def check_function(self, function, args):
+        """Raise an error if a `Function` cannot be called here."""
+
     def refused(self, op, args):
         """What becomes of a call whose shape depends on data."""
         raise explained(op, TraceError("the shape of the result depends on data, which has no numbers while it is traced; use "

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..errors import ArgumentError, GraphError, MissingRuleError
-from .mode import is_recording, unrecorded
+from .mode import current, is_recording, unrecorded
 from .value import Projection, Record, Unsettled, Value
 
 
@@ -79,6 +79,9 @@ class Function:
         """Run the forward pass and record it."""
         parents = tuple([a.record if isinstance(a, Value) else None for a in args])
         records = any(parents) and is_recording()
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            mode.tracer.check_function(cls, args)
         ctx = Context()
         ctx.needs_input_grad = tuple(map(bool, parents)) if records else (False,) * len(parents)
         if cls.setup_context is not None:

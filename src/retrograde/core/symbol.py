@@ -79,7 +79,7 @@ def renewed(node, args):
 def ordered(outputs):
     """All nodes that `outputs` depend on, arguments first. Iterative."""
     found, seen = [], set()
-    stack: list[Symbol | None] = [o for o in reversed(outputs) if isinstance(o, Symbol)]
+    stack: list = [o for o in reversed(outputs) if isinstance(o, Symbol)]
     while stack:
         node = stack.pop()
         if node is None:  # the arguments of the node below are there

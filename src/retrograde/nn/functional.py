@@ -6,6 +6,7 @@ from ..ops.activation import elu, gelu, hardswish, leaky_relu, log_sigmoid, mish
 from ..ops.attention import scaled_dot_product_attention
 from ..ops.classification import cross_entropy, nll_loss
 from ..ops.comparisons import clip, where
+from ..ops.contractions import einsum
 from ..ops.dropout import dropout
 from ..ops.dropout import feature_dropout as dropout2d
 from ..ops.embeddings import embedding, embedding_bag, one_hot
@@ -52,6 +53,19 @@ from ..ops.windows import (
 )
 from ..tensor import distributions
 from .batches import batched
+from .likelihoods import ctc_loss, gaussian_nll_loss, poisson_nll_loss
+from .margins import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    pairwise_distance,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from .padding import pad
 from .resizing import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .running import batch_norm, instance_norm
@@ -116,3 +130,9 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between the vectors along the axis `dim`; each length counts as at least `eps`."""
     return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(axis=dim)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """`input1 @ weight[o] @ input2` for each output o: weight is (outputs, in of the first, in of the second)."""
+    found = einsum("...i,oij,...j->...o", input1, weight, input2)
+    return found if bias is None else found + bias

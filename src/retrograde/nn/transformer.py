@@ -2,8 +2,11 @@
 
 from copy import deepcopy
 
+import numpy as np
+
 from ..errors import ArgumentError
-from . import functional
+from ..tensor.tensor import Tensor
+from . import functional, init
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -139,3 +142,40 @@ class TransformerDecoder(_Stack):
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, bool(tgt_is_causal),
                         memory_is_causal)
         return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder of a source and a decoder of a target, each with a norm at its end (Vaswani et al., 2017).
+
+    Sources and targets are (length, batch, d_model), or with `batch_first` (batch, length, d_model).
+
+    >>> model = rg.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+    >>> model(rg.randn(3, 5, 8), rg.randn(3, 4, 8)).shape
+    (3, 4, 8)
+    """
+
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
+                 activation="relu", custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
+                 norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+        arguments = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device,
+                     dtype)
+        norms = [LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype) for _ in range(2)]
+        self.encoder = custom_encoder or TransformerEncoder(TransformerEncoderLayer(*arguments), num_encoder_layers, norms[0])
+        self.decoder = custom_decoder or TransformerDecoder(TransformerDecoderLayer(*arguments), num_decoder_layers, norms[1])
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                init.xavier_uniform_(parameter)
+
+    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
+                tgt_key_padding_mask=None, memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None,
+                memory_is_causal=False):
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,
+                            memory_is_causal)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz):
+        """The mask with which each place looks at itself and those before it: 0 there, minus infinity elsewhere."""
+        return Tensor(np.triu(np.full((sz, sz), -np.inf, np.float32), 1))

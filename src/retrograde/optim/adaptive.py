@@ -1,7 +1,8 @@
 """Optimizers that divide by what the squares of gradients come to: Adagrad, RMSprop, Adadelta, Adamax and RAdam."""
 
 from ..errors import ArgumentError
-from ..ops.arithmetic import abs, sqrt
+from ..ops.arithmetic import abs as magnitude
+from ..ops.arithmetic import sqrt
 from ..ops.comparisons import maximum, where
 from .adam import Adam
 from .optimizer import Optimizer
@@ -115,7 +116,7 @@ class Adamax(Adam):
     def update(self, group, rates, p, g, mean, greatest):
         g, (beta1, beta2) = _prepared(group, p, g), group["betas"]
         mean = mean + (g - mean) * (1 - beta1)
-        greatest = maximum(greatest * beta2, abs(g) + group["eps"])
+        greatest = maximum(greatest * beta2, magnitude(g) + group["eps"])
         return p - mean * rates[0] / greatest, mean, greatest
 
 

@@ -70,11 +70,13 @@ class OneCycleLR(_WithMomentum):
     def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
                  anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
                  final_div_factor=1e4, three_phase=False, last_epoch=-1):
-        if total_steps is None and (epochs is None or steps_per_epoch is None):
-            raise ArgumentError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
         if anneal_strategy not in ("cos", "linear"):
             raise ArgumentError(f'anneal_strategy must be "cos" or "linear", got {anneal_strategy!r}')
-        self.total_steps = epochs * steps_per_epoch if total_steps is None else total_steps
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ArgumentError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
+            total_steps = epochs * steps_per_epoch
+        self.total_steps = total_steps
         self.anneal_strategy, self.div_factor, self.final_div_factor = anneal_strategy, div_factor, final_div_factor
         self.base_momentum, self.max_momentum = base_momentum, max_momentum
         last, up = self.total_steps - 1, pct_start * self.total_steps

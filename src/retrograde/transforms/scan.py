@@ -115,7 +115,7 @@ class _Rows(Function):
 
 
 def _rows(x):
-    is_recorded = isinstance(x, Value) and x.record is not None and len(x)
+    is_recorded = isinstance(x, Value) and x.record is not None and not x.is_traced and len(x)
     return _Rows.apply(x) if is_recorded else x if isinstance(x, (Value, np.ndarray)) else np.asarray(x)
 
 

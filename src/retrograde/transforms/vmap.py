@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import tree
 from ..compiler.recorder import PICK, Recorder
+from ..core import writes
 from ..core.mode import changed, current
 from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
@@ -101,6 +102,7 @@ class Batch(Recorder):
     def __init__(self, count):
         mode = current()
         self.count, self._tracer = count, None if mode is None else mode.tracer
+        self._keeps_arrays = mode is None or mode.keeps_arrays
         #: (value, whether it has an axis of examples) of each node, and the nodes of values from outside with these values.
         self._found: dict = {}
         self._outside: dict = {}
@@ -124,14 +126,14 @@ class Batch(Recorder):
         if self._is_ours(value):
             return value.data
         if id(value) not in self._outside:
-            node = Example(None, (), tuple(value.shape), value.dtype)
+            node = Example(None, (), tuple(value.data.shape), value.data.dtype)
             self._outside[id(value)] = value, node
             self._found[node] = value, False
         return self._outside[id(value)][1]
 
     def node(self, op, args, shape, dtype):
         node = Example(op, args, shape, dtype)
-        with changed(tracer=self._tracer):
+        with changed(tracer=self._tracer, keeps_arrays=self._keeps_arrays):
             self._found[node] = self._run(op, args, shape)
         return node
 
@@ -167,14 +169,28 @@ class Batch(Recorder):
             value.data = symbol
             return
         new, has_examples = self._found[symbol]
-        if has_examples:
+        if has_examples or new.requires_grad:
             raise TraceError("a tensor from outside a vmapped function cannot be written to with what differs from example to "
-                             "example; return it instead")
-        with changed(tracer=self._tracer):
-            if id(value) in self._outside:
-                _, node = self._outside.pop(id(value))
-                self._found[node] = value.clone(), False
-            value[...] = new
+                             "example, or has a gradient; return it instead")
+        self._write_outside(value, new)
+
+    def _write_outside(self, value, new):
+        """Write what is the same for all examples; who has read `value` before keeps what it held then."""
+        _, node = self._outside.pop(id(value), (None, None))
+        if node is not None:
+            self._found[node] = Tensor(value.data.copy() if self._tracer is None else self._tracer.symbol(value)), False
+        if self._tracer is not None:
+            self._tracer.write(value, new)
+            return
+        writes.before(value.algebra, value.data)
+        value.data[...] = new.data
+        writes.stamp(value.algebra, value.data)
+
+    def check_function(self, function, args):
+        # What it computes with all examples is not its own: its rule would be passed over by a derivative from outside.
+        if any([self._found[self.symbol(a)][0].record is not None for a in args if isinstance(a, Value)]):
+            raise TraceError(f"{function.__name__}, a Function in vmap, cannot be differentiated from outside; take the gradient "
+                             "inside vmap, or call the function in a loop")
 
     def read_gradient(self, value):
         raise TraceError("a vmapped function cannot use .grad; compute gradients in it with rg.grad")

@@ -1,0 +1,106 @@
+"""Losses that are minus the logarithm of a likelihood: of normal and Poisson distributions, and of sequences (CTC)."""
+
+from math import log as ln
+from math import pi
+
+import numpy as np
+
+from ..ops.comparisons import clip, maximum, where
+from ..ops.exponential import exp, log, logaddexp
+from ..ops.gathering import take, take_along_axis
+from ..ops.joins import concatenate, stack
+from ..ops.loss import reduced
+from ..ops.movements import broadcast_to, expand_dims, pad, reshape
+from ..tensor.creation import arange, asarray, full
+from ..transforms.grad import stop_gradient
+from ..transforms.scan import scan
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    r"""$\tfrac12 (\ln v + (x - y)^2 / v)$ for a predicted mean x and variance v, which counts as at least `eps`.
+
+    `full` adds $\tfrac12 \ln 2 \pi$. One variance may serve all numbers of the last axis.
+    """
+    var = asarray(var)
+    var = expand_dims(var, -1) if var.ndim and var.shape == input.shape[:-1] else var
+    var = var + stop_gradient(clip(var, eps, None) - var)
+    losses = (log(var) + (input - target) ** 2 / var) * 0.5
+    return reduced(losses + 0.5 * ln(2 * pi) if full else losses, reduction)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction="mean"):
+    r"""$e^x - y x$ for a predicted logarithm of the rate, or $x - y \ln(x + \epsilon)$ for the rate itself.
+
+    `full` adds Stirling's approximation of $\ln y!$ where the target is above 1.
+    """
+    target = asarray(target)
+    losses = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        large = maximum(target, 1)
+        losses = losses + where(target > 1, large * log(large) - large + 0.5 * log(2 * pi * large), 0)
+    return reduced(losses, reduction)
+
+
+#: The logarithm of a chance that is none, finite so that its derivative is a number.
+_NEVER = -1e30
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    r"""Minus the logarithm of the chance that frames spell a target, with blanks and repetitions left out (Graves et al., 2006).
+
+    log_probs       (frames, examples, classes), or without the axis of examples: logarithms of chances
+    targets         (examples, longest) class numbers, or those of all examples in one row
+    input_lengths   how many frames each example has; `target_lengths` likewise
+
+    "mean" divides by the lengths of targets first. Where the target is too long for the frames the loss is infinite, or 0 with
+    `zero_infinity`; no gradient flows there.
+
+    With labels $l$, blanks between them, and $\alpha_t(s)$ the logarithm of the chance to have come to place s after frame t:
+    $\alpha_{t+1}(s) = p_{t+1}(l_s) + \ln(e^{\alpha_t(s)} + e^{\alpha_t(s-1)} + [l_s \ne l_{s-2}]\, e^{\alpha_t(s-2)})$.
+    """
+    if log_probs.ndim == 2:
+        one = ctc_loss(expand_dims(log_probs, 1), reshape(asarray(targets), (1, -1)), reshape(asarray(input_lengths), (1,)),
+                       reshape(asarray(target_lengths), (1,)), blank, "none" if reduction == "none" else reduction, zero_infinity)
+        return reshape(one, ())
+    input_lengths, target_lengths = asarray(input_lengths), asarray(target_lengths)
+    labels = _with_blanks(_in_rows(asarray(targets), target_lengths), blank)
+    ends = _ends(maximum(log_probs, _NEVER), labels, blank, input_lengths)
+    places = expand_dims(2 * target_lengths.astype("int64"), -1)
+    last, before = (take_along_axis(ends, maximum(p, 0), -1)[:, 0] for p in (places, places - 1))
+    losses = -where(target_lengths > 0, logaddexp(last, before), last)
+    losses = where(losses > -_NEVER / 2, 0.0 if zero_infinity else float("inf"), losses)
+    return reduced(losses / maximum(target_lengths, 1).astype(losses.dtype) if reduction == "mean" else losses, reduction)
+
+
+def _in_rows(targets, lengths):
+    """Targets as one row for each example."""
+    if targets.ndim == 2:
+        return targets
+    lengths = np.asarray(lengths)
+    places = (np.cumsum(lengths) - lengths)[:, None] + np.arange(max(lengths, default=0))
+    return take(targets, np.minimum(places, max(targets.size - 1, 0)), axis=0)
+
+
+def _with_blanks(targets, blank):
+    """Labels with a blank before, between and behind them."""
+    blanks = full(targets.shape, blank, dtype=targets.dtype)
+    pairs = reshape(stack([blanks, targets], -1), (targets.shape[0], 2 * targets.shape[1]))
+    return concatenate([pairs, full((targets.shape[0], 1), blank, dtype=targets.dtype)], 1)
+
+
+def _ends(log_probs, labels, blank, lengths):
+    """For each example and place the logarithm of the chance to be there after the last frame."""
+    count = labels.shape[1]
+    spelt = take_along_axis(log_probs, broadcast_to(labels, (log_probs.shape[0], *labels.shape)), -1)
+    may_skip = (labels != blank) & (labels != pad(labels, ((0, 0), (2, 0)), blank)[:, :count])
+    start = where(arange(count) < 2, spelt[0], _NEVER)
+
+    def stepped(alpha, frame):
+        number, chances = frame
+        one, two = (pad(alpha, ((0, 0), (n, 0)), _NEVER)[:, :count] for n in (1, 2))
+        ahead = logaddexp(logaddexp(alpha, one), where(may_skip, two, _NEVER)) + chances
+        return where(number < expand_dims(lengths, -1), ahead, alpha), None
+
+    if log_probs.shape[0] == 1:
+        return start
+    return scan(stepped, start, (np.arange(1, log_probs.shape[0]), spelt[1:]))[0]

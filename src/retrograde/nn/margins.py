@@ -1,0 +1,97 @@
+"""Losses of distances, margins and ranks, with the arguments of `torch.nn.functional`. Targets are 1 and -1, or class numbers."""
+
+from ..ops.activation import log_sigmoid, relu, softplus
+from ..ops.arithmetic import sqrt
+from ..ops.comparisons import maximum, minimum, where
+from ..ops.gathering import take_along_axis
+from ..ops.loss import reduced
+from ..ops.movements import expand_dims
+from ..ops.products import cumprod
+from ..ops.reductions import norm
+from ..ops.searches import any as any_of
+from ..tensor.creation import arange, asarray
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The `p`-norm of the differences along the last axis, to which `eps` is added.
+
+    >>> rg.nn.functional.pairwise_distance(rg.tensor([[3.0, 4.0]]), rg.zeros(1, 2), eps=0.0)
+    tensor([5.])
+    """
+    return norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    r"""$1 - \cos$ of the angle between vectors that belong together (target 1), $\max(0, \cos - m)$ of others (target -1)."""
+    lengths = ((input1 * input1).sum(axis=-1) + _TINY) * ((input2 * input2).sum(axis=-1) + _TINY)
+    cosine = (input1 * input2).sum(axis=-1) / sqrt(lengths)
+    return reduced(where(target == 1, 1 - cosine, 0) + where(target == -1, relu(cosine - margin), 0), reduction)
+
+
+_TINY = 1e-12
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    r"""$\max(0, -y (x_1 - x_2) + m)$: `input1` is to rank above `input2` where the target is 1, below where it is -1."""
+    return reduced(relu(-asarray(target) * (input1 - input2) + margin), reduction)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction="mean"):
+    r"""The distance itself where the target is 1, $\max(0, m - x)$ where it is -1."""
+    return reduced(where(target != 1, relu(margin - input), 0) + where(target != -1, input, 0), reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction="mean"):
+    r"""$\max(0, d(a, p) - d(a, n) + m)$: an anchor is to be nearer to `positive` than to `negative` by a margin.
+
+    `swap` takes the distance from `positive` to `negative` where that is the smaller one.
+    """
+    return triplet_margin_with_distance_loss(
+        anchor, positive, negative, distance_function=lambda x, y: pairwise_distance(x, y, p, eps), margin=margin, swap=swap,
+        reduction=reduction)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
+                                      reduction="mean"):
+    """`triplet_margin_loss` with a distance of your own; `pairwise_distance` if there is none."""
+    distance = distance_function or pairwise_distance
+    apart = distance(anchor, negative)
+    if swap:
+        apart = minimum(apart, distance(positive, negative))
+    return reduced(relu(distance(anchor, positive) - apart + margin), reduction)
+
+
+def soft_margin_loss(input, target, reduction="mean"):
+    r"""$\ln(1 + e^{-y x})$ with targets 1 and -1."""
+    return reduced(softplus(-asarray(target) * input), reduction)
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="mean"):
+    r"""$\frac1C \sum_{i \ne y} w_y \max(0, m - x_y + x_i)^p$ for scores of C classes and the number y of the right one."""
+    classes = arange(input.shape[-1])
+    target = expand_dims(asarray(target), -1)
+    above = relu(margin - take_along_axis(input, target, -1) + input)
+    terms = where(classes == target, 0, above if p == 1 else above**p)
+    if weight is not None:
+        terms = terms * asarray(weight)[target]
+    return reduced(terms.mean(axis=-1), reduction)
+
+
+def multilabel_margin_loss(input, target, reduction="mean"):
+    r"""$\frac1C \sum_j \sum_i \max(0, 1 - x_{y_j} + x_i)$ over the right classes $y_j$ and all others $i$.
+
+    The target holds the numbers of the right classes, and ends with the first -1.
+    """
+    target, classes = asarray(target), arange(input.shape[-1])
+    counts = cumprod((target >= 0).astype("int64"), -1) == 1
+    chosen = maximum(target, 0)
+    is_right = any_of((expand_dims(chosen, -1) == classes) & expand_dims(counts, -1), axis=-2)
+    above = relu(1 - expand_dims(take_along_axis(input, chosen, -1), -1) + expand_dims(input, -2))
+    terms = where(expand_dims(counts, -1) & ~expand_dims(is_right, -2), above, 0)
+    return reduced(terms.sum(axis=(-2, -1)) / input.shape[-1], reduction)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+    r"""Mean over classes of the cross entropy of yes-or-no targets from logits, each class times its `weight`."""
+    terms = -(target * log_sigmoid(input) + (1 - asarray(target)) * log_sigmoid(-input))
+    return reduced((terms if weight is None else terms * weight).mean(axis=-1), reduction)
