@@ -21,7 +21,8 @@ def assigned(x):
 
 CASES = {
     "rolled": lambda x: rg.roll(x, 2, 1) * 2, "rolled along two axes": lambda x: rg.roll(x, (1, -2), (0, 2)),
-    "rolled in the order of memory": lambda x: rg.roll(x, 7), "rolled by all": lambda x: rg.roll(x, 5, 1) + 1,
+    "rolled in the order of memory": lambda x: rg.roll(x, 7), "rolled so twice": lambda x: rg.roll(x, (1, 2)),
+    "rolled by all": lambda x: rg.roll(x, 5, 1) + 1,
     "assigned": assigned,
     **{f"a number at {place}": lambda x, place=place: rg.set_at(x, 3.0, place) * x for place in PLACES},
     **{f"an array at {place}": lambda x, place=place: rg.set_at(x, (x * x)[place], place) * 2 for place in PLACES},

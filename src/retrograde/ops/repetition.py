@@ -58,11 +58,14 @@ def _of_its_own(x, repeated):
 
 def _roll_in_ops(x, shift, axis):
     """Both parts of `x`, exchanged, for each axis that is rolled."""
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    if not all([isinstance(s, int) for s in shifts]) or not x.size:
+        return NotImplemented
     if axis is None:
-        return reshape(_roll_in_ops(reshape(x, (-1,)), shift, 0), x.shape)
+        return reshape(_roll_in_ops(reshape(x, (-1,)), sum(shifts), 0), x.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    if len(shifts) != len(axes) or not all([isinstance(s, int) for s in shifts]) or not x.size:
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    if len(shifts) != len(axes):
         return NotImplemented
     for places, along in zip(shifts, axes, strict=True):
         along = one_axis(along, x.ndim)
