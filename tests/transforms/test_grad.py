@@ -118,3 +118,15 @@ def test_under_no_grad_gradients_are_still_computed_but_not_recorded():
         found = rg.grad(lambda x: x * x)(w)
     assert found.item() == 4.0
     assert not found.requires_grad
+
+
+@pytest.mark.parametrize("result", [None, "1", {"loss": 1.0}, np.ones(3)])
+def test_what_returns_no_number_has_no_gradient_and_says_so(result):
+    with pytest.raises(GraphError, match="returns one number, got"):
+        rg.grad(lambda x: result)(1.0)
+
+
+def test_a_forgotten_has_aux_is_an_error_and_no_gradient_of_zero():
+    with pytest.raises(GraphError, match="got tuple; pass has_aux=True"):
+        rg.grad(lambda x: (x * 2, x))(1.0)
+    assert rg.grad(lambda x: 3.0)(1.0) == 0

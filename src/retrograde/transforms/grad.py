@@ -2,6 +2,8 @@
 
 from functools import partial, wraps
 from itertools import compress
+from math import prod
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -59,11 +61,20 @@ def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
 def _value_and_gradient(function, inputs, has_aux):
     result = function(*inputs.args)
     output, aux = result if has_aux else (result, None)
-    if isinstance(output, Value) and output.size != 1:
-        raise GraphError(f"grad needs a function that returns one number, got shape {output.shape}; sum it, or use jacobian")
+    _check_number(output)
     gradients = inputs.gradients([output], [None])
     value = inputs.handed_out(output)
     return ((value, tree.map(inputs.handed_out, aux)) if has_aux else value), gradients
+
+
+def _check_number(output):
+    """Raise unless `output` is one number. A constant has a derivative, 0; None or a tuple has none."""
+    if not isinstance(output, (Value, Number, np.ndarray, np.generic)):
+        advice = "; pass has_aux=True if the first is the number" if isinstance(output, (tuple, list)) else ""
+        raise GraphError(f"grad needs a function that returns one number, got {type(output).__name__}{advice}")
+    shape = output.shape if isinstance(output, Value) else np.shape(output)
+    if prod(shape) != 1:
+        raise GraphError(f"grad needs a function that returns one number, got shape {shape}; sum it, or use jacobian")
 
 
 def vjp(function, *primals, has_aux=False) -> Any:
