@@ -149,3 +149,11 @@ def test_a_consumer_of_the_standard_works_on_tensors_with_gradients(name):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
                           env={**os.environ, "SCIPY_ARRAY_API": "1"})
     assert done.returncode == 0, done.stderr
+
+
+def test_our_scipy_works_where_scipy_looks_for_array_namespaces():
+    program = ("import retrograde as rg\nfrom retrograde.scipy.special import gammaln\nfrom retrograde.scipy.stats import norm\n"
+               "assert abs(rg.grad(gammaln)(2.0) - 0.4227843351) < 1e-9")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                          env={**os.environ, "SCIPY_ARRAY_API": "1"})
+    assert done.returncode == 0, done.stderr
