@@ -209,6 +209,13 @@ def test_python_numbers_join_examples():
     np.testing.assert_allclose(rg.vmap(total)(_data(4, 3)), np.stack([total(x) for x in _data(4, 3)]), rtol=1e-12)
 
 
+def test_an_array_cannot_be_indexed_by_an_example_but_a_tensor_can():
+    table, places = np.arange(5.0), np.array([1, 3])
+    with pytest.raises(TraceError, match="index a tensor instead of an array"):
+        rg.vmap(lambda i: table[i])(places)
+    np.testing.assert_array_equal(rg.vmap(lambda i: rg.tensor(table)[i])(places), table[places])
+
+
 def test_axes_that_are_no_axes_are_told():
     with pytest.raises(ArgumentError, match="one integer or None for each argument"):
         rg.vmap(lambda d: d["a"], in_axes=({"a": 0},))({"a": np.ones(2)})

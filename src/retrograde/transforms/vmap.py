@@ -96,7 +96,7 @@ class Example(Symbol):
 
     def _refuse(self, *_, **__):
         raise TraceError("this value stands for each of many examples in vmap and has no single number; use rg.where instead of "
-                         "`if`, or call the function in a loop")
+                         "`if`, index a tensor instead of an array, or call the function in a loop")
 
     __array__ = __bool__ = __float__ = __int__ = __index__ = __complex__ = item = tolist = _refuse
 
