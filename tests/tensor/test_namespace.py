@@ -42,6 +42,7 @@ def test_kinds_of_types():
 
 def test_promotion_and_casts():
     assert rg.result_type(rg.int8, rg.ones(1), 2.5) == rg.float32
+    assert rg.result_type(rg.bfloat16, 2.5) == rg.result_type(rg.ones(1, dtype=rg.bfloat16), 1) == rg.bfloat16
     assert rg.result_type(rg.tensor([1], dtype=rg.int8), rg.int16) == rg.int16
     assert rg.can_cast(rg.int8, rg.int16) and not rg.can_cast(rg.ones(1), rg.int64)
     with pytest.raises(ArgumentError, match="tensor or a type"):
