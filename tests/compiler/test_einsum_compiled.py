@@ -49,3 +49,10 @@ def test_a_diagonal_is_left_to_numpy(subscripts):
     arrays = [x, y][: 1 + subscripts.count(",")]
     compiled = rg.jit(lambda *xs: rg.einsum(subscripts, *xs))
     assert_close(compiled(*map(rg.tensor, arrays)), np.einsum(subscripts, *arrays))
+
+
+@pytest.mark.parametrize("run", [lambda f: f, rg.jit], ids=["eager", "compiled"])
+def test_lengths_of_three_operands_that_do_not_fit_are_told_before_any_is_contracted(run):
+    x = rg.ones(2, 3)
+    with pytest.raises(rg.errors.ShapeError, match="one length for axis 'j', got 3 and 2"):
+        run(lambda x: rg.einsum("ij,jk,kl->il", x, x, x))(x)

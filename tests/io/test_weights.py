@@ -117,3 +117,9 @@ def test_without_safetensors_the_error_says_how_to_get_it(tmp_path, monkeypatch)
     monkeypatch.setitem(__import__("sys").modules, "safetensors.numpy", None)
     with pytest.raises(ImportError, match=r"needs safetensors; install it with: pip install 'retrograde\[io\]'"):
         rg.save({"x": rg.ones(1)}, tmp_path / "w")
+
+
+def test_the_state_of_an_optimizer_is_told_from_weights(tmp_path):
+    state = rg.optim.Adam([rg.nn.Parameter(rg.ones(2))]).state_dict()
+    with pytest.raises(rg.errors.CheckpointError, match="'state' with a dict; the state of an optimizer can be pickled"):
+        rg.save(state, tmp_path / "w")

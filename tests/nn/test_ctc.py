@@ -7,6 +7,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
+from retrograde.errors import OutOfRangeError
 from retrograde.testing import check_gradients
 
 FRAMES, CLASSES = 5, 3
@@ -87,3 +88,12 @@ def test_losses_and_gradients_of_logits_agree_with_torch():
     loss.backward()
     np.testing.assert_allclose(loss.item(), wanted.item(), rtol=1e-10)
     np.testing.assert_allclose(ours.grad, theirs.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_more_frames_than_there_are_is_an_error_eager_and_compiled():
+    x = nn.functional.log_softmax(rg.tensor(_logits()))
+    loss = lambda lengths: nn.functional.ctc_loss(x, rg.tensor(TARGETS), lengths, rg.tensor(LABEL_COUNTS))
+    with pytest.raises(OutOfRangeError, match=r"between 0 and the number of frames, 5, got \[5, 6, 5, 3\]"):
+        loss(rg.tensor([5, 6, 5, 3]))
+    with pytest.raises(OutOfRangeError):
+        rg.jit(loss)(rg.tensor([5, 6, 5, 3]))

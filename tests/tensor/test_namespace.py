@@ -42,6 +42,7 @@ def test_kinds_of_types():
 
 def test_promotion_and_casts():
     assert rg.result_type(rg.int8, rg.ones(1), 2.5) == rg.float32
+    assert rg.result_type(rg.bfloat16, 2.5) == rg.result_type(rg.ones(1, dtype=rg.bfloat16), 1) == rg.bfloat16
     assert rg.result_type(rg.tensor([1], dtype=rg.int8), rg.int16) == rg.int16
     assert rg.can_cast(rg.int8, rg.int16) and not rg.can_cast(rg.ones(1), rg.int64)
     with pytest.raises(ArgumentError, match="tensor or a type"):
@@ -146,6 +147,14 @@ def test_a_consumer_of_the_standard_works_on_tensors_with_gradients(name):
     pytest.importorskip("sklearn")
     setup, call = CONSUMERS[name]
     program = PROGRAM.format(setup=setup, call=call)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                          env={**os.environ, "SCIPY_ARRAY_API": "1"})
+    assert done.returncode == 0, done.stderr
+
+
+def test_our_scipy_works_where_scipy_looks_for_array_namespaces():
+    program = ("import retrograde as rg\nfrom retrograde.scipy.special import gammaln\nfrom retrograde.scipy.stats import norm\n"
+               "assert abs(rg.grad(gammaln)(2.0) - 0.4227843351) < 1e-9")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
                           env={**os.environ, "SCIPY_ARRAY_API": "1"})
     assert done.returncode == 0, done.stderr

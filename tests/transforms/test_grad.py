@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.errors import ArgumentError, GraphError
+from retrograde.errors import ArgumentError, GraphError, ShapeError
 
 
 @dataclass
@@ -118,3 +118,34 @@ def test_under_no_grad_gradients_are_still_computed_but_not_recorded():
         found = rg.grad(lambda x: x * x)(w)
     assert found.item() == 4.0
     assert not found.requires_grad
+
+
+@pytest.mark.parametrize("result", [None, "1", {"loss": 1.0}, np.ones(3)])
+def test_what_returns_no_number_has_no_gradient_and_says_so(result):
+    with pytest.raises(GraphError, match="returns one number, got"):
+        rg.grad(lambda x: result)(1.0)
+
+
+def test_a_forgotten_has_aux_is_an_error_and_no_gradient_of_zero():
+    with pytest.raises(GraphError, match="got tuple; pass has_aux=True"):
+        rg.grad(lambda x: (x * 2, x))(1.0)
+    assert rg.grad(lambda x: 3.0)(1.0) == 0
+
+
+def test_a_tree_of_results_has_a_tree_of_jacobians():
+    x = np.array([1.0, 2.0])
+    for jacobian in (rg.jacobian, rg.jacfwd):
+        found = jacobian(lambda x: (x**2, {"sum": x.sum()}))(x)
+        np.testing.assert_array_equal(found[0], np.diag(2 * x))
+        np.testing.assert_array_equal(found[1]["sum"], [1, 1])
+    second = rg.hessian(lambda d: d["a"] ** 2 * d["b"])({"a": 1.0, "b": 2.0})
+    assert {(i, j): float(v) for i, row in second.items() for j, v in row.items()} == {
+        ("a", "a"): 4, ("a", "b"): 2, ("b", "a"): 2, ("b", "b"): 0}
+    with pytest.raises(GraphError, match="returns none"):
+        rg.jacobian(lambda x: None)(x)
+
+
+@pytest.mark.parametrize("cotangent", [np.ones(2), np.ones((1, 3))])
+def test_a_cotangent_that_does_not_fit_is_told(cotangent):
+    with pytest.raises(ShapeError, match=r"the shape of the value, \(3,\), got"):
+        rg.vjp(np.sin, np.ones(3))[1](cotangent)

@@ -235,3 +235,9 @@ def test_backward_within_a_body_is_refused_and_grad_is_not():
     descent = lambda c: rg.scan(lambda c, x: (c - 0.1 * rg.grad(lambda c: ((c - x) ** 2).sum())(c), None), c, ROWS[:, 0])[0]
     agree(rg.jit(descent), descent, BIAS)
     agree(rg.jit(rg.grad(lambda c: descent(c).sum())), rg.grad(lambda c: descent(c).sum()), BIAS)
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.float32, rg.float64])
+def test_a_carry_that_starts_as_a_number_takes_the_type_of_the_rows(dtype):
+    kept = lambda rows: rg.scan(lambda c, x: (c + x, c), 0.0, rows)[1]
+    assert kept(rg.ones(3, dtype=dtype)).dtype == rg.jit(kept)(rg.ones(3, dtype=dtype)).dtype == dtype

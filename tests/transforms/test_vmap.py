@@ -200,3 +200,24 @@ def test_layers_of_one_example_give_what_they_give_for_a_batch(make):
     x = rg.tensor(_data(*shape).astype(np.float32))
     chosen = (lambda x: layer(x)) if place is None else (lambda x: layer(x)[place])
     np.testing.assert_allclose(rg.vmap(chosen)(x).detach(), chosen(x).detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_python_numbers_join_examples():
+    x = _data(4)
+    np.testing.assert_array_equal(rg.vmap(lambda x: rg.stack([0.0, x]))(x), np.stack([np.zeros(4), x], 1))
+    total = lambda x: rg.scan(lambda c, v: (c + v, c), 0.0, x)[1]
+    np.testing.assert_allclose(rg.vmap(total)(_data(4, 3)), np.stack([total(x) for x in _data(4, 3)]), rtol=1e-12)
+
+
+def test_an_array_cannot_be_indexed_by_an_example_but_a_tensor_can():
+    table, places = np.arange(5.0), np.array([1, 3])
+    with pytest.raises(TraceError, match="index a tensor instead of an array"):
+        rg.vmap(lambda i: table[i])(places)
+    np.testing.assert_array_equal(rg.vmap(lambda i: rg.tensor(table)[i])(places), table[places])
+
+
+def test_axes_that_are_no_axes_are_told():
+    with pytest.raises(ArgumentError, match="one integer or None for each argument"):
+        rg.vmap(lambda d: d["a"], in_axes=({"a": 0},))({"a": np.ones(2)})
+    with pytest.raises(ArgumentError, match="needs an argument with examples"):
+        rg.vmap(lambda x: x, in_axes=None)(np.ones(2))

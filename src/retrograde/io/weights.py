@@ -62,6 +62,9 @@ def _named(name):
 
 def _storable(name, value):
     """`value` as an array in row-major order and with the low byte first, which is all that the format knows."""
+    if isinstance(value, (dict, list, tuple)):
+        raise CheckpointError(f"weights are tensors or arrays by name, got {name!r} with a {type(value).__name__}; the state of an "
+                              "optimizer can be pickled")
     array = np.asarray(asarray(value).detach().to("cpu").data)
     dtype = array.dtype.newbyteorder("<") if array.dtype.kind in "iufc" else array.dtype
     if array.dtype.name not in _SAVED:

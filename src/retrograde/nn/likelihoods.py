@@ -5,9 +5,10 @@ from math import pi
 
 import numpy as np
 
+from ..errors import OutOfRangeError
 from ..ops.comparisons import clip, maximum, where
 from ..ops.exponential import exp, log, logaddexp
-from ..ops.gathering import take, take_along_axis
+from ..ops.gathering import checked_positions, take, take_along_axis
 from ..ops.joins import concatenate, stack
 from ..ops.loss import reduced
 from ..ops.movements import broadcast_to, expand_dims, pad, reshape
@@ -62,7 +63,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         one = ctc_loss(expand_dims(log_probs, 1), reshape(asarray(targets), (1, -1)), reshape(asarray(input_lengths), (1,)),
                        reshape(asarray(target_lengths), (1,)), blank, "none" if reduction == "none" else reduction, zero_infinity)
         return reshape(one, ())
-    input_lengths, target_lengths = asarray(input_lengths), asarray(target_lengths)
+    input_lengths, target_lengths = _frames(asarray(input_lengths), log_probs.shape[0]), asarray(target_lengths)
     labels = _with_blanks(_in_rows(asarray(targets), target_lengths), blank)
     ends = _ends(maximum(log_probs, _NEVER), labels, blank, input_lengths)
     places = expand_dims(2 * target_lengths.astype("int64"), -1)
@@ -70,6 +71,15 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     losses = -where(target_lengths > 0, logaddexp(last, before), last)
     losses = where(losses > -_NEVER / 2, 0.0 if zero_infinity else float("inf"), losses)
     return reduced(losses / maximum(target_lengths, 1).astype(losses.dtype) if reduction == "mean" else losses, reduction)
+
+
+def _frames(lengths, count):
+    """`lengths`, none of which may be more than the `count` of frames; compiled code checks it as well."""
+    try:
+        return checked_positions(lengths, count + 1)
+    except OutOfRangeError:
+        found = lengths.tolist()
+        raise OutOfRangeError(f"input_lengths must lie between 0 and the number of frames, {count}, got {found}") from None
 
 
 def _in_rows(targets, lengths):

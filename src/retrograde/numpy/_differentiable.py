@@ -5,6 +5,7 @@ The functions that stand for NumPy's on tensors are in `tensor.counterparts`; he
 
 import types
 from functools import wraps
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,9 @@ def _is_list_of_values(x):
 def chosen_ufunc(theirs, ours=None) -> Any:
     """A ufunc with a short way for the commonest calls; NumPy's protocol takes care of all others.
 
-    `ours` stands for it on tensors, if not the op of its name.
+    `ours` stands for it on tensors, if not the op of its name. With SCIPY_ARRAY_API=1, SciPy's are functions around ufuncs.
     """
+    theirs = unwrap(theirs)
     try:
         ours = ours or ufunc_counterpart(theirs)
     except DTypeError:

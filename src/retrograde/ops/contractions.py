@@ -104,7 +104,10 @@ def _sizes_by_label(inputs, operands):
     sizes = {}
     for labels, x in zip(inputs, operands, strict=True):
         for c, n in zip(labels, x.shape, strict=True):
-            sizes[c] = max(n, sizes.get(c, 1))
+            known = sizes.setdefault(c, n)
+            if known != n and 1 not in (known, n):
+                raise ShapeError(f"einsum needs one length for axis {c!r}, got {known} and {n}")
+            sizes[c] = n if known == 1 else known
     return sizes
 
 
@@ -198,7 +201,13 @@ def contract(operands, /, subscripts):
     operands = [x.astype(np.float32) if getattr(x, "dtype", None) == bfloat16 else x for x in operands]  # einsum knows no other
     # To look for matrix products in it takes longer than small contractions do.
     is_large = any([np.size(x) > _LARGE for x in operands])
-    return np.einsum(subscripts, *operands, optimize=is_large or len(operands) > 2)
+    try:
+        return np.einsum(subscripts, *operands, optimize=is_large or len(operands) > 2)
+    except ValueError:
+        inputs = subscripts.replace(" ", "").partition("->")[0].split(",")
+        if [len(labels) for labels in inputs] == [np.ndim(x) for x in operands] and "." not in subscripts:
+            _sizes_by_label(inputs, operands)  # which says what is wrong with the lengths
+        raise
 
 
 _LARGE = 1 << 13

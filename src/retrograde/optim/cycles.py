@@ -65,6 +65,8 @@ class OneCycleLR(_WithMomentum):
     It starts at `max_lr / div_factor`, is at the top after the part `pct_start` of all steps, and ends at the start divided by
     `final_div_factor`; `three_phase` comes down to the start in as many steps as it went up. `anneal_strategy` is "cos" or
     "linear".
+
+    In a training step under `rg.jit` pass `cycle_momentum=False`: another momentum is another program, compiled at each step.
     """
 
     def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,

@@ -1,5 +1,7 @@
 """What stands for the functions of scipy.special that are no ufuncs, with SciPy's signatures."""
 
+from inspect import unwrap
+
 import numpy as np
 
 from ..errors import ArgumentError
@@ -61,7 +63,7 @@ _OURS = {
 
 def chosen(theirs):
     """The function of scipy.special that takes tensors, for `theirs`."""
-    if isinstance(theirs, np.ufunc):
+    if isinstance(unwrap(theirs), np.ufunc):
         return chosen_ufunc(theirs, OPS.get(theirs.__name__))
     name = getattr(theirs, "__name__", "")
     if name in _OURS:

@@ -82,7 +82,10 @@ def result_type(*operands):
     dtypes_given = [x for x in found if isinstance(x, np.dtype) or hasattr(x, "dtype")]
     if not dtypes_given:
         raise ArgumentError(f"result_type needs a tensor or a type among its operands, got {operands}")
-    return np.result_type(*found)
+    typed = np.result_type(*dtypes_given)
+    # NumPy takes a Python number beside a bfloat16 for a float64.
+    is_kept = typed == dtypes.bfloat16 and not any([isinstance(x, complex) for x in found])
+    return typed if is_kept else np.result_type(*found)
 
 
 def can_cast(source, to, /):

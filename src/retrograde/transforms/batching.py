@@ -76,7 +76,7 @@ def _aligned(x, ndim):
 
 def _spread(argument, count):
     """An operand for all examples, the same for each if it is not batched."""
-    return argument.value if isinstance(argument, Batched) else broadcast_to(argument, (count, *argument.shape))
+    return argument.value if isinstance(argument, Batched) else broadcast_to(argument, (count, *np.shape(argument)))
 
 
 def _in_front(op, args, _):
@@ -147,7 +147,7 @@ def _product(_, args, shape):
 
 
 def _shape_of(argument):
-    return argument.value.shape[1:] if isinstance(argument, Batched) else argument.shape
+    return argument.value.shape[1:] if isinstance(argument, Batched) else np.shape(argument)
 
 
 def _matrix(argument, ndim, axis):

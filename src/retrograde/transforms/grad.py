@@ -2,6 +2,8 @@
 
 from functools import partial, wraps
 from itertools import compress
+from math import prod
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from ..core.gradient import walked
 from ..core.graph import span_of
 from ..core.mode import current, enable_grad, is_recording, recording
 from ..core.value import Value, leaf
-from ..errors import ArgumentError, GraphError
+from ..errors import ArgumentError, GraphError, ShapeError
 from ..ops.arithmetic import positive
 from ..ops.joins import stack
 from ..ops.movements import reshape
@@ -59,11 +61,20 @@ def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
 def _value_and_gradient(function, inputs, has_aux):
     result = function(*inputs.args)
     output, aux = result if has_aux else (result, None)
-    if isinstance(output, Value) and output.size != 1:
-        raise GraphError(f"grad needs a function that returns one number, got shape {output.shape}; sum it, or use jacobian")
+    _check_number(output)
     gradients = inputs.gradients([output], [None])
     value = inputs.handed_out(output)
     return ((value, tree.map(inputs.handed_out, aux)) if has_aux else value), gradients
+
+
+def _check_number(output):
+    """Raise unless `output` is one number. A constant has a derivative, 0; None or a tuple has none."""
+    if not isinstance(output, (Value, Number, np.ndarray, np.generic)):
+        advice = "; pass has_aux=True if the first is the number" if isinstance(output, (tuple, list)) else ""
+        raise GraphError(f"grad needs a function that returns one number, got {type(output).__name__}{advice}")
+    shape = output.shape if isinstance(output, Value) else np.shape(output)
+    if prod(shape) != 1:
+        raise GraphError(f"grad needs a function that returns one number, got shape {shape}; sum it, or use jacobian")
 
 
 def vjp(function, *primals, has_aux=False) -> Any:
@@ -96,6 +107,8 @@ def vjp(function, *primals, has_aux=False) -> Any:
 def jacobian(function, argnums=0, *, argnum=None):
     """The function that computes the Jacobian: its shape is the shape of the result followed by that of the argument.
 
+    A result that is a tree of arrays gives a tree of Jacobians.
+
     >>> rg.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
@@ -106,16 +119,22 @@ def jacobian(function, argnums=0, *, argnum=None):
     def jacobian_of(*args, **kwargs):
         inputs = _Inputs(args, argnums)
         with enable_grad():
-            output = asarray(function(*inputs.args, **kwargs))
-            basis = np.eye(output.size, dtype=output.dtype).reshape(output.size, *output.shape)
-            scan = _scan_of_trace() if output.size > _UNROLLED else None
-            if scan is not None:
-                return inputs.walked(scan, output, basis)
-            span = inputs.span([output])
-            rows = [inputs.gradients([output], [seed], span) for seed in basis]
-        return inputs.stacked(rows, output.shape)
+            leaves, build = tree.flatten(function(*inputs.args, **kwargs))
+            if not leaves:
+                raise GraphError("jacobian needs a function that returns an array, or a tree of arrays, got one that returns none")
+            return build([_jacobian_of(inputs, asarray(x)) for x in leaves])
 
     return jacobian_of
+
+
+def _jacobian_of(inputs, output):
+    """The derivatives of `output` in the arguments."""
+    basis = np.eye(output.size, dtype=output.dtype).reshape(output.size, *output.shape)
+    scan = _scan_of_trace() if output.size > _UNROLLED else None
+    if scan is not None:
+        return inputs.walked(scan, output, basis)
+    span = inputs.span([output])
+    return inputs.stacked([inputs.gradients([output], [seed], span) for seed in basis], output.shape)
 
 
 jacrev = jacobian
@@ -242,7 +261,11 @@ def _seeded(output, seed):
         return algebra.conjugated(algebra.check_seed(output, seed))
     if seed.__class__ is not np.ndarray or seed.dtype is not data.dtype:
         seed = np.asarray(seed, data.dtype)
-    return algebra.conjugated(seed if seed.shape == data.shape else np.broadcast_to(seed, data.shape))
+    if seed.shape == data.shape:
+        return algebra.conjugated(seed)
+    if seed.ndim > len(data.shape) or any([n not in (1, m) for n, m in zip(seed.shape[::-1], data.shape[::-1], strict=False)]):
+        raise ShapeError(f"a cotangent must have the shape of the value, {tuple(data.shape)}, got {seed.shape}")
+    return algebra.conjugated(np.broadcast_to(seed, data.shape))
 
 
 def _checked(number, count):

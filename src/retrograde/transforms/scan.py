@@ -8,11 +8,12 @@ from .. import tree
 from ..core.function import Function
 from ..core.mode import current
 from ..core.value import Value
+from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
 from ..ops.joins import concatenate, stack
 from ..ops.movements import reshape
 from ..tensor.tensor import Tensor
-from .carried import check_carry, checked_pair
+from .carried import check_carry, checked_pair, is_number
 from .checkpoint import checkpoint as checkpointed
 from .traced import traced_scan
 
@@ -132,7 +133,15 @@ def _stepped(f, init, leaves, build, count, reverse):
     found.reverse() if reverse else None
     columns = zip(*map(tree.leaves, found), strict=True)
     _, rebuild = tree.flatten(found[0])
-    return carry, rebuild([stack(list(column)) for column in columns])
+    return carry, rebuild([stack(_of_one_type(column)) for column in columns])
+
+
+def _of_one_type(column):
+    """A column of results, in which Python numbers, such as what a carry starts with, take the type of the others."""
+    typed = next((y.dtype for y in column if not is_number(y)), None)
+    if typed is None:
+        return list(column)
+    return [np.asarray(y, typed) if is_number(y) and is_float(typed) and not isinstance(y, complex) else y for y in column]
 
 
 def _empty(f, init, leaves, build):

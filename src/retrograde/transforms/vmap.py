@@ -39,6 +39,9 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
         axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(args)
         if len(axes) != len(args):
             raise ArgumentError(f"in_axes must have one entry for each argument, got {len(axes)} for {len(args)}")
+        if not all([axis is None or isinstance(axis, (int, np.integer)) for axis in axes]):
+            raise ArgumentError(f"in_axes must hold one integer or None for each argument, got {in_axes!r}; an argument that is a "
+                                "tree has its examples along one axis, so pass parts that differ in it as arguments of their own")
         pairs = list(zip(args, axes, strict=True))
         batch = Batch(_count([(x, axis) for arg, axis in pairs if axis is not None for x in tree.leaves(arg)]))
         given = [arg if axis is None else tree.map(lambda x, axis=axis: batch.leaf(_in_front(x, axis)), arg) for arg, axis in pairs]
@@ -52,6 +55,8 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
 
 def _count(leaves):
     """The number of examples in (array, axis) pairs; raises where they differ in it, or none has any."""
+    if not leaves:
+        raise ArgumentError("vmap needs an argument with examples: arrays, and an axis for them in in_axes")
     counts = []
     for x, axis in leaves:
         shape = np.shape(x) if not isinstance(x, Value) else x.shape
@@ -91,7 +96,7 @@ class Example(Symbol):
 
     def _refuse(self, *_, **__):
         raise TraceError("this value stands for each of many examples in vmap and has no single number; use rg.where instead of "
-                         "`if`, or call the function in a loop")
+                         "`if`, index a tensor instead of an array, or call the function in a loop")
 
     __array__ = __bool__ = __float__ = __int__ = __index__ = __complex__ = item = tolist = _refuse
 
