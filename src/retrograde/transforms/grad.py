@@ -72,7 +72,7 @@ def _check_number(output):
     if not isinstance(output, (Value, Number, np.ndarray, np.generic)):
         advice = "; pass has_aux=True if the first is the number" if isinstance(output, (tuple, list)) else ""
         raise GraphError(f"grad needs a function that returns one number, got {type(output).__name__}{advice}")
-    shape = output.shape if isinstance(output, Value) else np.shape(output)
+    shape = output.shape if isinstance(output, (Value, np.ndarray, np.generic)) else ()
     if prod(shape) != 1:
         raise GraphError(f"grad needs a function that returns one number, got shape {shape}; sum it, or use jacobian")
 
