@@ -3,7 +3,7 @@
 from ..errors import ArgumentError
 from ..ops.arithmetic import sqrt
 from ..ops.comparisons import maximum
-from .optimizer import Optimizer
+from .optimizer import Optimizer, prepared
 
 
 class Adam(Optimizer):
@@ -43,14 +43,8 @@ class Adam(Optimizer):
         return group["lr"] * root / (1 - beta1**age), group["eps"] * root, 1 - group["lr"] * group["weight_decay"]
 
     def update(self, group, rates, p, g, mean, square, greatest=None):
-        (beta1, beta2), decay = group["betas"], group["weight_decay"]
-        rate, epsilon, shrunk = rates
-        if group["maximize"]:
-            g = -g
-        if decay and self._decouples_decay:
-            p = p * shrunk
-        elif decay:
-            g = g + p * decay
+        (beta1, beta2), (rate, epsilon, shrunk) = group["betas"], rates
+        p, g = prepared(group, p, g, shrunk if self._decouples_decay else None)
         mean = mean + (g - mean) * (1 - beta1)
         square = square * beta2 + g * g * (1 - beta2)
         if greatest is None:

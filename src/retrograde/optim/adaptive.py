@@ -5,13 +5,7 @@ from ..ops.arithmetic import abs as magnitude
 from ..ops.arithmetic import sqrt
 from ..ops.comparisons import maximum, where
 from .adam import Adam
-from .optimizer import Optimizer
-
-
-def _prepared(group, p, g):
-    """The gradient to descend along: turned round by `maximize`, and with `weight_decay`."""
-    g = -g if group["maximize"] else g
-    return g + p * group["weight_decay"] if group["weight_decay"] else g
+from .optimizer import Optimizer, prepared
 
 
 class Adagrad(Optimizer):
@@ -39,7 +33,7 @@ class Adagrad(Optimizer):
         return (group["lr"] / (1 + (age - 1) * group["lr_decay"]),)
 
     def update(self, group, rates, p, g, total):
-        g = _prepared(group, p, g)
+        p, g = prepared(group, p, g)
         total = total + g * g
         return p - g * rates[0] / (sqrt(total) + group["eps"]), total
 
@@ -61,7 +55,7 @@ class RMSprop(Optimizer):
         return "square_avg", *["momentum_buffer"] * (group["momentum"] > 0), *["grad_avg"] * group["centered"]
 
     def update(self, group, rates, p, g, square, *rest):
-        g, rest = _prepared(group, p, g), list(rest)
+        (p, g), rest = prepared(group, p, g), list(rest)
         square = square * group["alpha"] + g * g * (1 - group["alpha"])
         spread, mean = square, None
         if group["centered"]:
@@ -92,7 +86,7 @@ class Adadelta(Optimizer):
             raise ArgumentError(f"rho must lie in [0, 1], got {options['rho']}")
 
     def update(self, group, rates, p, g, square, steps):
-        g, rho = _prepared(group, p, g), group["rho"]
+        (p, g), rho = prepared(group, p, g), group["rho"]
         square = square * rho + g * g * (1 - rho)
         step = g * (sqrt(steps + group["eps"]) / sqrt(square + group["eps"]))
         return p - step * rates[0], square, steps * rho + step * step * (1 - rho)
@@ -114,7 +108,7 @@ class Adamax(Adam):
         return (group["lr"] / (1 - group["betas"][0] ** age),)
 
     def update(self, group, rates, p, g, mean, greatest):
-        g, (beta1, beta2) = _prepared(group, p, g), group["betas"]
+        (p, g), (beta1, beta2) = prepared(group, p, g), group["betas"]
         mean = mean + (g - mean) * (1 - beta1)
         greatest = maximum(greatest * beta2, magnitude(g) + group["eps"])
         return p - mean * rates[0] / greatest, mean, greatest
@@ -148,10 +142,7 @@ class RAdam(Adam):
 
     def update(self, group, rates, p, g, mean, square):
         (beta1, beta2), (plain, scaled, shrunk) = group["betas"], rates
-        if group["decoupled_weight_decay"] and group["weight_decay"]:
-            g, p = -g if group["maximize"] else g, p * shrunk
-        else:
-            g = _prepared(group, p, g)
+        p, g = prepared(group, p, g, shrunk if group["decoupled_weight_decay"] else None)
         mean = mean + (g - mean) * (1 - beta1)
         square = square * beta2 + g * g * (1 - beta2)
         return p - mean * (plain + scaled / (sqrt(square) + group["eps"])), mean, square

@@ -17,6 +17,16 @@ from .traced import check_gradient, trace_step
 from .update import Packs, update_flat
 
 
+def prepared(group, p, g, shrunk=None):
+    """(parameter, gradient to descend along) of a group: `maximize` turns the gradient round; weight decay is added to it, or, where
+    it is decoupled, the parameter is made `shrunk` times as large.
+    """
+    g = -g if group["maximize"] else g
+    if not group["weight_decay"]:
+        return p, g
+    return (p, g + p * group["weight_decay"]) if shrunk is None else (p * shrunk, g)
+
+
 class Optimizer:
     """Base of optimizers. `param_groups`, `state`, `state_dict` and the arguments are shaped as in PyTorch.
 

@@ -1,7 +1,7 @@
 """Stochastic gradient descent."""
 
 from ..errors import ArgumentError
-from .optimizer import Optimizer
+from .optimizer import Optimizer, prepared
 
 
 class SGD(Optimizer):
@@ -41,10 +41,7 @@ class SGD(Optimizer):
 
     def update(self, group, rates, p, g, buffer=None):
         rate, share = rates
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + p * group["weight_decay"]
+        p, g = prepared(group, p, g)
         if buffer is None:
             return (p - g * rate,)
         buffer = buffer * group["momentum"] + (g if share == 1 else g * share)
