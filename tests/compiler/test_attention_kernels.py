@@ -5,7 +5,11 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler import ways
+from retrograde.compiler.attending import written_as_read
+from retrograde.compiler.recorder import PICK
 from retrograde.compiler.threads import get_num_threads, set_num_threads
+from retrograde.core import registry
+from retrograde.core.symbol import Symbol
 from retrograde.nn.functional import scaled_dot_product_attention as attend
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
@@ -122,6 +126,19 @@ def test_heads_that_are_joined_next_are_written_beside_each_other(way, monkeypat
     assert kinds(step) == ["attention", "matmul"]
     for a, b in zip(rg.jit(slopes)(x, weight), slopes(x, weight), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_results_may_stand_beside_constants():
+    x = Symbol(None, (), (2, 4, 40, 12), np.dtype(np.float32))
+    heads = Symbol(PICK, (Symbol(registry.get("attention_with_sums"), (x, x, x, None, False, 1.0), None, None), 0), x.shape, x.dtype)
+    turned = Symbol(registry.get("permute_dims"), (heads, (0, 2, 1, 3)), (2, 40, 4, 12), x.dtype)
+    joined, constant = Symbol(registry.get("reshape"), (turned, (2, 40, 48)), (2, 40, 48), x.dtype), np.arange(3.0)
+    found, beside = written_as_read([joined, constant])
+    assert beside is constant
+    assert found.args[0].op is PICK
+    assert found.args[0].args[1:] == (0, (0, 2, 1, 3))
+    kept, same = written_as_read([constant, heads, joined])[1:]  # who asks for them apart gets them so
+    assert (kept, same) == (heads, joined)
 
 
 def test_any_steps_of_operands_will_do():

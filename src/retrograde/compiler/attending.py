@@ -35,7 +35,8 @@ def written_as_read(outputs):
     """
     nodes = ordered(outputs)
     joined = {node.args[0] for node in nodes if node.op is not None and node.op.name == "reshape"}
-    turning = [node for node in nodes if node in joined and _order_of(node) and _can_turn(*node.args, outputs)]
+    kept = {output for output in outputs if isinstance(output, Symbol)}
+    turning = [node for node in nodes if node in joined and _order_of(node) and _can_turn(*node.args, kept)]
     orders = {node.args[0]: _order_of(node) for node in turning}
     made, turned = {}, {}
     for node in nodes if orders else ():
@@ -54,8 +55,8 @@ def _order_of(node):
     return tuple(node.args[1]) if node.op is not None and node.op.name == "permute_dims" else None
 
 
-def _can_turn(pick, order, outputs):
-    is_result = isinstance(pick, Symbol) and is_attention(pick) and pick.args[1] == 0 and pick not in outputs
+def _can_turn(pick, order, kept):
+    is_result = isinstance(pick, Symbol) and is_attention(pick) and pick.args[1] == 0 and pick not in kept
     is_forward = is_result and pick.args[0].op.name == "attention_with_sums"
     return is_forward and pick.shape[-2] > 1 and order[-1] == pick.ndim - 1
 
