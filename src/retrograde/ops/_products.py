@@ -1,11 +1,10 @@
 """How a contraction of two operands is a product of matrices: which labels are its batch, its rows and its columns."""
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class MatrixPlan:
+class MatrixPlan(NamedTuple):
     """Labels of a product of matrices, (batch, rows, shared) by (batch, shared, columns).
 
     An operand that has not all labels of the batch has the size 1 in their place. Labels of one operand alone that the output

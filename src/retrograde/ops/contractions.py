@@ -116,12 +116,14 @@ def _contraction_shape(operands, subscripts):
     parts = _parts(operands, subscripts)
     if parts is None or any([x.dtype.kind != "f" for x in operands]):
         return NotImplemented
-    sizes = _sizes_by_label(parts[0], operands)
-    return tuple([sizes[c] for c in parts[1]])
+    _, output, sizes = parts
+    return tuple([sizes[c] for c in output])
 
 
 def _parts(operands, subscripts):
-    """The labels of operands and of the output; None where axes do not agree with them, or a label is there twice."""
+    """The labels of operands and of the output, and the length of each; None where axes do not agree with labels, or one is there
+    twice.
+    """
     if not isinstance(subscripts, str) or subscripts.partition("->")[0].count(",") + 1 != len(operands):
         return None
     inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
@@ -129,10 +131,8 @@ def _parts(operands, subscripts):
         return None
     sizes = _sizes_by_label(inputs, operands)
     is_known = set(output) <= set(sizes)
-    is_fit = all([n in (1, sizes[c]) for labels, x in zip(inputs, operands, strict=True)
-                  for c, n in zip(labels, x.shape, strict=True)])
     is_once = all([len(set(labels)) == len(labels) for labels in (*inputs, output)])
-    return (inputs, output) if is_known and is_fit and is_once else None
+    return (inputs, output, sizes) if is_known and is_once else None
 
 
 def _contract_in_ops(operands, subscripts):
@@ -140,10 +140,9 @@ def _contract_in_ops(operands, subscripts):
     parts = _parts(operands, subscripts) if len(operands) < 3 else None
     if parts is None or any([x.dtype.kind != "f" for x in operands]):
         return NotImplemented
-    inputs, output = parts
+    inputs, output, sizes = parts
     if len(operands) == 1:
         return _arranged(operands[0], inputs[0], output)
-    sizes = _sizes_by_label(inputs, operands)
     # An axis of 1 that stands for a longer one is no axis of the product.
     inputs = ["".join([c for c, n in zip(labels, x.shape, strict=True) if n == sizes[c]])
               for labels, x in zip(inputs, operands, strict=True)]
