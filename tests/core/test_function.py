@@ -6,19 +6,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from cube import Cube
 from retrograde.errors import ArgumentError, GraphError, InplaceError
-
-
-class Cube(rg.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x * x
 
 
 class Scaled(rg.Function):

@@ -2,24 +2,11 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from cube import Cube
 from retrograde.errors import ArgumentError, DTypeError, GradientCheckError
 from retrograde.testing import check_gradients
 
 X = np.array([[0.3, -1.2, 2.0], [1.1, 0.7, -0.4]])
-
-
-class Cube(rg.Function):
-    """The third power."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x * x
 
 
 class CubeWrongAtOrderOne(Cube):

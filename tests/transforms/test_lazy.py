@@ -12,6 +12,7 @@ import pytest
 
 import retrograde as rg
 import sweeping
+from cube import Cube
 from retrograde.compiler import pending, ways
 from retrograde.core import writes
 from retrograde.tensor.lazy import Lazy
@@ -429,17 +430,6 @@ def test_transforms_and_higher_orders_work_within_lazy():
 
 
 def test_functions_of_users_and_checkpoints_work_within_lazy():
-    class Cube(rg.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 3 * x * x
-
     x = rg.tensor([1.0, 2.0], requires_grad=True)
     with rg.lazy():
         y = Cube.apply(x)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from cube import Cube
 from retrograde.errors import ArgumentError, ShapeError, TraceError
 from sweeping import Case, cases, results
 
@@ -152,20 +153,6 @@ def test_an_op_without_a_rule_runs_in_a_loop():
     x = _data(3, 4, 4) + 3 * np.eye(4)
     found = rg.vmap(lambda a: rg.linalg.matrix_rank(a))(x)
     np.testing.assert_array_equal(found, [4, 4, 4])
-
-
-class Cube(rg.Function):
-    """A function with a derivative of its own."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x * x
 
 
 def test_a_function_is_differentiated_inside_and_refused_from_outside():
