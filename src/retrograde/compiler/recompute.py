@@ -56,8 +56,9 @@ class _Rewriting:
         """The new graph."""
         copies = {}
         for node in candidates:
-            late, token = self._late_users(node)
-            if late:
+            found = self._late_users(node)
+            if found is not None:
+                late, token = found
                 copy = Symbol(registry.get(AFTER), (self._copied(node), _first(token)), node.shape, node.dtype)
                 for step in late:
                     for root in step.roots:
@@ -65,21 +66,23 @@ class _Rewriting:
         return self._rebuilt(copies) if copies else self._outputs
 
     def _late_users(self, node):
-        """The steps, all of them products, that had better read another copy, and what this waits for; no steps if keeping the
-        node is better.
+        """The steps, all of them products, that had better read another copy, and what this waits for; None if keeping the node is
+        better.
         """
         users = self._users.get(node, [])
         late = [(number, step) for number, step in users if number > users[0][0] + _FAR]
         if not late or node in self._kept or any(step.kind not in PASSES or step.kind == "call" for _, step in late):
-            return [], None
+            return None
         sources, cost, hosts = self._sources(node)
         if not sources or cost > _MOST or len(hosts) > 1 or any([number <= users[0][0] + _FAR for number, _ in hosts]):
-            return [], None
-        first, until = [*hosts, late[0]][0], max([number for number, _ in (*hosts, *late)])
+            return None
+        until = max([number for number, _ in (*hosts, *late)])
         is_there = all([self._last.get(s, late[0][0]) >= until or s.op is None for s in sources])
-        token = self._token(node, first[1])
-        late = [step for _, step in late]
-        return (late, token) if is_there and token is not None and not (hosts and _is_before(late, token)) else ([], None)
+        _, maker = [*hosts, late[0]][0]
+        token, late = self._token(node, maker), [step for _, step in late]
+        if not is_there or token is None or (hosts and _is_before(late, token)):
+            return None
+        return late, token
 
     def _sources(self, node):
         """What is read from memory to compute a node, the cost of that for each number, and the (number, step) of loops that find

@@ -91,7 +91,7 @@ def silu(x, /):
     return x * sigmoid(x)
 
 
-@elementwise(emit=lambda k, x: k.silu_slope(x), skips={"exported": "the derivative of silu"})
+@elementwise(skips={"exported": "the derivative of silu"})
 def silu_slope(x, /):
     r"""The derivative of `silu`.
 
@@ -261,7 +261,7 @@ def _inner(x):
     return x * (_RATE + _RATE * 0.044715 * (x * x))
 
 
-@elementwise(emit=lambda k, x: k.gelu_tanh_slope(x), skips={"exported": "the derivative of gelu_tanh"})
+@elementwise(skips={"exported": "the derivative of gelu_tanh"})
 def gelu_tanh_slope(x, /):
     r"""The derivative of `gelu_tanh`.
 

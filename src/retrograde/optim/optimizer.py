@@ -18,8 +18,8 @@ from .update import Packs, update_flat
 
 
 def prepared(group, p, g, shrunk=None):
-    """(parameter, gradient to descend along) of a group: `maximize` turns the gradient round; weight decay is added to it, or, where
-    it is decoupled, the parameter is made `shrunk` times as large.
+    """(parameter, gradient to descend along) by the options of a group: `maximize` turns the gradient round, weight decay is added
+    to it, or, where it is decoupled, makes the parameter `shrunk` times as large.
     """
     g = -g if group["maximize"] else g
     if not group["weight_decay"]:

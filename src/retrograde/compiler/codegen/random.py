@@ -4,7 +4,7 @@ Each lane of a vector computes a block of four words, and four vectors of words 
 See ops/_philox.py for the generator.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -19,8 +19,7 @@ _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 _I32 = ir.IntType(32)
 
 
-@dataclass(frozen=True)
-class RandomPlan:
+class RandomPlan(NamedTuple):
     """`count` truth values, whether a word reaches `threshold`, or uniform numbers of type float32; `skip` blocks are left out."""
 
     dtype: str

@@ -132,6 +132,6 @@ class _Writer:
     def _joined(self, so_far, place, kind):
         """What there is so far, joined with what stands at `place`."""
         x = self._at(self.x, place, kind)
-        for factors in self.factors:
-            return self.ir.fadd(self.ir.fmul(so_far, self._at(factors, place, kind)), x)
-        return getattr(self.ir, self.plan.instruction)(so_far, x)
+        if not self.factors:
+            return getattr(self.ir, self.plan.instruction)(so_far, x)
+        return self.ir.fadd(self.ir.fmul(so_far, self._at(*self.factors, place, kind)), x)
