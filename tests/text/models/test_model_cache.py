@@ -69,6 +69,20 @@ def test_equal_requests_at_once_are_asked_once(tmp_path):
         assert sum(r.cost for r in results) == 1.0
 
 
+def test_an_answer_that_an_equal_request_has_just_left_is_found(tmp_path):
+    class Late(Cached):
+        is_late = True
+
+        def _join(self, key):
+            if self.is_late:
+                self.is_late = False
+                self.complete(Request.of("x"))  # begins and ends between two steps of the other
+            return super()._join(key)
+
+    model = Late(echo(), tmp_path)
+    assert model("x") == "x!" and (len(model.model.requests), model.hits, model.misses) == (1, 1, 1)
+
+
 def test_an_error_is_not_kept_and_those_who_waited_try_themselves(tmp_path):
     lock, count = threading.Lock(), [0]
 

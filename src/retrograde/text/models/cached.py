@@ -37,12 +37,13 @@ class Cached(Wrapper):
             return (yield request)
         key = key_of(self.identity, request)
         while True:
-            found = self._read(key, request)
-            if found is None:
-                mine, running = self._join(key)
-                if mine is not None:
-                    return (yield from self._ask(key, request, mine))
-                found = yield running
+            mine, running = self._join(key)
+            if mine is None:
+                found, is_kept = (yield running), True
+            else:
+                found, is_kept = yield from self._lead(key, request, mine)
+            if not is_kept:
+                return found
             if found is not None:
                 with self._lock:
                     self.hits += 1
@@ -57,18 +58,24 @@ class Cached(Wrapper):
         for path in self.folder.glob("??/*.json"):
             path.unlink(missing_ok=True)
 
-    def _ask(self, key, request, mine):
-        """Complete the request, and tell those who wait for it: None sends them to try themselves."""
-        completion = None
+    def _lead(self, key, request, mine):
+        """(the completion, whether it was kept), told to those who wait for it: None sends them to try themselves.
+
+        The folder is read once the others wait: an equal request that ended before has left its answer there.
+        """
+        completion, is_kept = None, False
         try:
-            completion = yield request
-            self._write(key, request, completion)
+            completion = self._read(key, request)
+            is_kept = completion is not None
+            if not is_kept:
+                completion = yield request
+                self._write(key, request, completion)
         finally:
             with self._lock:
-                self.misses += 1
+                self.misses += not is_kept
                 del self._running[key]
             mine.set_result(completion)
-        return completion
+        return completion, is_kept
 
     def _join(self, key):
         """(a Future to fulfil, None) for the first to ask, (None, that Future) for those who come while it runs."""
