@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from ..counting import following
 from ..vecmath.elements import picked, undefined, vector_type, zeros
 
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
@@ -34,10 +35,10 @@ def loop(builder, start, stop, step: int | ir.Value = 1, carry=()):
     phis = [builder.phi(value.type) for value in carry]
     state = Loop(index, phis)
     yield state
-    following, last = builder.add(index, step), builder.block
+    reached, last = following(builder, index, step), builder.block
     index.add_incoming(start, before)
-    index.add_incoming(following, last)
-    builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+    index.add_incoming(reached, last)
+    builder.cbranch(builder.icmp_signed("<", reached, stop), body, after)
     builder.position_at_end(after)
     for phi, first, value in zip(phis, carry, state.values, strict=True):
         phi.add_incoming(first, before)

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from llvmlite import ir
 
+from ..counting import counted
 from .exponential import SHIFT
 from .table import call_cold
 
@@ -76,7 +77,8 @@ def _reduce_lanes(k, x, n, r, excess):
     is_huge = k.logical_and(_is_huge(k, x), k.less(k.abs(x), math.inf))
     wide = k.convert(k.where(is_huge, x, _LIMIT[k.dtype]), "float64")
     lanes = [_Lanes(k, v) for v in (wide, k.convert(n, "int64"), wide, wide)]
-    _each_lane(k, lambda i: _reduce_lane(k, lanes, i))
+    with counted(k.ir, _WORD(0), _WORD(k.lanes)) as i:
+        _reduce_lane(k, lanes, i)
     exact = _narrow(k, *[lane.vector() for lane in lanes[1:]])
     return tuple(k.where(is_huge, new, old) for new, old in zip(exact, (n, r, excess), strict=True))
 
@@ -109,21 +111,6 @@ class _Lanes:
 
     def vector(self):
         return self._ir.load(self._memory, typ=self._kind)
-
-
-def _each_lane(k, do):
-    """Run `do` for the number of each lane, in a loop."""
-    b = k.ir
-    before, body, after = b.block, b.append_basic_block("lane"), b.append_basic_block("lanes.end")
-    b.branch(body)
-    b.position_at_end(body)
-    i = b.phi(_WORD)
-    i.add_incoming(_WORD(0), before)
-    do(i)
-    following = b.add(i, _WORD(1))
-    i.add_incoming(following, b.block)
-    b.cbranch(b.icmp_unsigned("<", following, _WORD(k.lanes)), body, after)
-    b.position_at_end(after)
 
 
 def _narrow(k, n, r, excess):
