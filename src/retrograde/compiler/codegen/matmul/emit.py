@@ -7,7 +7,7 @@ from llvmlite import ir
 from ..counting import following
 from ..vecmath.elements import picked, undefined, vector_type, zeros
 
-I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+I1, BYTE, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = ir.PointerType()
 
 
