@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from llvmlite import ir
+from retrograde.compiler.codegen import ir
 from matmul_harness import assert_product, compile_module, operand
 
 from retrograde.compiler.codegen import target

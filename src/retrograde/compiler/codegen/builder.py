@@ -7,7 +7,7 @@ other operand's type; scalars are broadcast to vectors. Integers are signed unle
 
 from functools import partial
 
-from llvmlite import ir
+from . import ir
 
 from .memory import Memory
 from .vecmath import NAMES
@@ -371,7 +371,7 @@ class Builder(Memory):
         """`values`, or what `emit()` gives in their place where any lane of `mask` holds: one predictable branch."""
         usual = self.ir.block
         rare, after = self.ir.append_basic_block("rare"), self.ir.append_basic_block("after")
-        self.ir.cbranch(self.any(mask), rare, after).set_weights([1, 4095])
+        self.ir.cbranch(self.any(mask), rare, after, (1, 4095))
         self.ir.position_at_end(rare)
         mended = emit()
         rare = self.ir.block

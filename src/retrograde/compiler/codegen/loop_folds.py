@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from llvmlite import ir
+from . import ir
 
 from ..kinds import REDUCTIONS, start_of
 from .builder import Builder

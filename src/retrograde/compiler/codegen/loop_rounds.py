@@ -1,6 +1,6 @@
 """The runs of a loop kernel: rounds of entries that repeat, written once, as a loop."""
 
-from llvmlite import ir
+from . import ir
 
 from ..expression import Load, arguments_of
 from .loop_plan import dtype_of_entry

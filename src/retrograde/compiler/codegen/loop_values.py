@@ -1,7 +1,7 @@
 """The values of a loop kernel's entries: numbers from memory, bounds, and operations on them."""
 
 import numpy as np
-from llvmlite import ir
+from . import ir
 
 from ...dtypes import name_of
 from ..expression import Constant, Inside, Load, Select

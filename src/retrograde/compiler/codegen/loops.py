@@ -4,7 +4,7 @@ The entry of a kernel is `void(ptr table, ptr slots, i64 chunk)`: `slots` holds 
 pointers, then its run-time numbers.
 """
 
-from llvmlite import ir
+from . import ir
 
 from .builder import Builder
 from .entry import Entry

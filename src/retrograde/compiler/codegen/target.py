@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
-from llvmlite import ir
+from . import ir
 
 from .vecmath.elements import vector_type
 

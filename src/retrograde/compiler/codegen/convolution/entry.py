@@ -1,6 +1,6 @@
 """Entries with their pointers and numbers by name, and rows of numbers that they move."""
 
-from llvmlite import ir
+from .. import ir
 
 from .. import entry
 from ..matmul import emit

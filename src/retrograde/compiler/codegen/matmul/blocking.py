@@ -7,7 +7,7 @@ panel of B stays in the first cache, a block of A in the second, a block of B in
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from llvmlite import ir
+from .. import ir
 
 from . import emit, packing, tiles
 from .emit import I64, POINTER, address, offset

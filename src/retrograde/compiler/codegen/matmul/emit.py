@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from llvmlite import ir
+from .. import ir
 
 from ..vecmath.elements import picked, undefined, vector_type, zeros
 

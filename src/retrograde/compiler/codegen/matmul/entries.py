@@ -3,7 +3,7 @@
 The places are of A, B, C and the workspace; the numbers tell where each of the first three starts, in elements.
 """
 
-from llvmlite import ir
+from .. import ir
 
 from ..entry import Entry
 from .emit import I64, POINTER, address

@@ -3,7 +3,7 @@
 import ctypes
 import hashlib
 
-from llvmlite import ir
+from .. import ir
 
 from ...problem import problem_of
 from . import blocking, dots, stream

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from llvmlite import ir
+from .. import ir
 
 from ..target import InVectors
 from . import emit

@@ -4,7 +4,7 @@ One tile is one call; see K. Goto and R. van de Geijn, Anatomy of high-performan
 34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
 """
 
-from llvmlite import ir
+from .. import ir
 
 from . import emit, finish
 from .emit import I1, I64, POINTER
