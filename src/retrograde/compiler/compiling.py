@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from .codegen import ir
-
 from .engine import assembly, engine, object_code
 from .image import linked
 from .machine import available_cores

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from retrograde.compiler.codegen import ir
 from matmul_harness import assert_product, compile_module, operand
 
-from retrograde.compiler.codegen import target
+from retrograde.compiler.codegen import ir, target
 from retrograde.compiler.codegen.matmul import Hooks, MatmulKernel, problem_of
 from retrograde.compiler.codegen.target import SCALAR_TYPES
 

@@ -8,7 +8,6 @@ other operand's type; scalars are broadcast to vectors. Integers are signed unle
 from functools import partial
 
 from . import ir
-
 from .memory import Memory
 from .vecmath import NAMES
 from .vecmath.elements import (

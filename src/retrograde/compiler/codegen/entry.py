@@ -5,7 +5,6 @@
 """
 
 from . import ir
-
 from .parallel import FRAME_BIT
 
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()

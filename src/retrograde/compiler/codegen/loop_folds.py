@@ -2,9 +2,8 @@
 
 from contextlib import contextmanager
 
-from . import ir
-
 from ..kinds import REDUCTIONS, start_of
+from . import ir
 from .builder import Builder
 from .vecmath.elements import type_of
 

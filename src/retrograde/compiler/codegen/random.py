@@ -7,7 +7,6 @@ See ops/_philox.py for the generator.
 from typing import NamedTuple
 
 from . import ir
-
 from .entry import Entry
 from .matmul import emit
 from .matmul.emit import I64

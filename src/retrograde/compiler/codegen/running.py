@@ -7,7 +7,6 @@ one after the other.
 from typing import NamedTuple
 
 from . import ir
-
 from .entry import Entry
 from .matmul import emit
 from .matmul.emit import I64

@@ -7,7 +7,6 @@ those that are its own. Of one with few a chunk takes a part of every line.
 from typing import NamedTuple
 
 from . import ir
-
 from .entry import Entry
 from .matmul import emit
 from .matmul.emit import I64

@@ -6,7 +6,6 @@ arrays of a kernel share: such code takes long to compile.
 """
 
 from .. import ir
-
 from ..convolution.entry import at
 from ..matmul import emit
 from ..matmul.emit import I32, I64, POINTER

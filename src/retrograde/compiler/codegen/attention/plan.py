@@ -5,7 +5,6 @@ from math import ceil
 from typing import NamedTuple
 
 from .. import ir
-
 from ..convolution.layout import odd_lines
 from ..target import ITEM_BYTES, InVectors
 

@@ -8,7 +8,6 @@ products: steps are arguments, and so is what the sums begin with.
 from typing import NamedTuple
 
 from .. import ir
-
 from ..convolution.entry import at
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER

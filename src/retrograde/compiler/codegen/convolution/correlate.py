@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import ir
-
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER
 from .entry import Entry, at, copy_row

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .. import ir
-
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER
 from .correlate import band_of, table_of

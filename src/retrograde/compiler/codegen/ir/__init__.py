@@ -20,6 +20,5 @@ from .types import (
 )
 from .values import Constant, Undefined, Value, Written
 
-__all__ = ["ArrayType", "Constant", "DoubleType", "FloatType", "Function", "FunctionType", "HalfType",
-           "IRBuilder", "IntType", "LiteralStructType", "Module", "PointerType", "Table", "Undefined", "Value", "VectorType", "VoidType",
-           "Written"]
+__all__ = ["ArrayType", "Constant", "DoubleType", "FloatType", "Function", "FunctionType", "HalfType", "IRBuilder", "IntType",
+           "LiteralStructType", "Module", "PointerType", "Table", "Undefined", "Value", "VectorType", "VoidType", "Written"]

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .. import ir
-
 from . import emit, packing, tiles
 from .emit import I64, POINTER, address, offset
 from .spec import Descriptor

@@ -5,7 +5,6 @@ in a fixed order at the end. Matrix times vector, and results narrower than a ve
 """
 
 from .. import ir
-
 from . import emit
 from .blocking import Entry
 from .emit import I64, address, offset

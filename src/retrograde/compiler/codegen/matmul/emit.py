@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 
 from .. import ir
-
 from ..vecmath.elements import picked, undefined, vector_type, zeros
 
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)

@@ -4,7 +4,6 @@ The places are of A, B, C and the workspace; the numbers tell where each of the 
 """
 
 from .. import ir
-
 from ..entry import Entry
 from .emit import I64, POINTER, address
 from .kernel import generate

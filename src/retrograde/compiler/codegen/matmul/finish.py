@@ -1,7 +1,6 @@
 """The end of a register tile: add what C holds, apply the epilogue, store, sum columns."""
 
 from .. import ir
-
 from . import emit
 from .emit import I64
 

@@ -3,9 +3,8 @@
 import ctypes
 import hashlib
 
-from .. import ir
-
 from ...problem import problem_of
+from .. import ir
 from . import blocking, dots, stream
 from .choose import choose
 from .spec import NO_HOOKS

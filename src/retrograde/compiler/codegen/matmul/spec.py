@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import ir
-
 from ..target import InVectors
 from . import emit
 

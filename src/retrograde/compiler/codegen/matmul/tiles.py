@@ -5,7 +5,6 @@ One tile is one call; see K. Goto and R. van de Geijn, Anatomy of high-performan
 """
 
 from .. import ir
-
 from . import emit, finish
 from .emit import I1, I64, POINTER
 from .spec import Site

@@ -5,7 +5,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .. import ir
-
 from ..target import InVectors
 
 TAP = ir.IntType(8)

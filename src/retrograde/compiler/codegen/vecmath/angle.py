@@ -9,7 +9,6 @@ import math
 from itertools import pairwise
 
 from .. import ir
-
 from .exponential import SHIFT
 from .table import call_cold
 

@@ -5,7 +5,6 @@ module, element dtype and number of lanes, as an internal function, and every us
 """
 
 from .. import ir
-
 from .elements import dtype_of, lanes_of, suffix_of
 
 FUNCTIONS = {}
