@@ -31,7 +31,7 @@ def _engine():
 
 
 def optimise(module):
-    """The LLVM module of an llvmlite module, verified, after a short pipeline."""
+    """The LLVM module of a module of `ir`, verified, after a short pipeline."""
     parsed = llvm.parse_assembly(str(module))
     parsed.triple = llvm.get_process_triple()
     parsed.verify()
@@ -55,7 +55,7 @@ def assembly(module):
 
 
 def compile_module(module):
-    """Compile an llvmlite module; the answer is a function from names to addresses."""
+    """Compile a module of `ir`; the answer is a function from names to addresses."""
     engine, parsed = _engine(), optimise(module)
     engine.add_module(parsed)
     engine.finalize_object()

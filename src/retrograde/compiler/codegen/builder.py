@@ -1,6 +1,6 @@
 """The kernel builder: what an op's `emit=lambda k, x: k.sin(x)` receives as `k`.
 
-Values are plain llvmlite values that carry their own type, so one builder serves mixed dtypes, scalars and vectors:
+Values are those of `ir`, which carry their own type, so one builder serves mixed dtypes, scalars and vectors:
 `k.add(x, y)` becomes the instruction that fits the type of `x`. Python numbers may stand for an operand and take the
 other operand's type; scalars are broadcast to vectors. Integers are signed unless the method's name says otherwise.
 """

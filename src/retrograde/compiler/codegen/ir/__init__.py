@@ -1,7 +1,7 @@
 """LLVM code as text: types, values, and a builder that writes each instruction as it is asked for.
 
-Names and meaning are those of llvmlite's `ir`, of which this is the part that kernels need. It keeps an instruction as the line
-that it is, not as an object, which takes a fifth of the time.
+Names and meaning are those of llvmlite's `ir`, of which this is the part that kernels need. An instruction is kept as the line
+that it is, not as an object, which takes a quarter of the time.
 """
 
 from .builder import IRBuilder

@@ -6,7 +6,11 @@ from .types import IntType, PointerType, VectorType
 from .values import Phi, Slot, Value, aligned
 
 _BIT, _POINTER = IntType(1), PointerType()
-_RELATIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_EQUAL, _ORDERS = {"==": "eq", "!=": "ne"}, {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_SIGNED = _EQUAL | {relation: f"s{name}" for relation, name in _ORDERS.items()}
+_UNSIGNED = _EQUAL | {relation: f"u{name}" for relation, name in _ORDERS.items()}
+_ORDERED = {relation: f"o{name}" for relation, name in (_EQUAL | _ORDERS).items()}
+_UNORDERED = {relation: f"u{name}" for relation, name in (_EQUAL | _ORDERS).items()} | {"uno": "uno"}
 
 
 def _binary(name):
@@ -66,19 +70,19 @@ class IRBuilder:
 
     def icmp_signed(self, relation, x, y):
         """Whether a relation, such as "<", holds between integers with a sign."""
-        return self._compared("icmp", _RELATIONS[relation] if relation in ("==", "!=") else f"s{_RELATIONS[relation]}", x, y)
+        return self._compared("icmp", _SIGNED[relation], x, y)
 
     def icmp_unsigned(self, relation, x, y):
         """Whether a relation holds between integers without sign."""
-        return self._compared("icmp", _RELATIONS[relation] if relation in ("==", "!=") else f"u{_RELATIONS[relation]}", x, y)
+        return self._compared("icmp", _UNSIGNED[relation], x, y)
 
     def fcmp_ordered(self, relation, x, y):
         """Whether a relation holds between floats neither of which is NaN."""
-        return self._compared("fcmp", f"o{_RELATIONS[relation]}", x, y)
+        return self._compared("fcmp", _ORDERED[relation], x, y)
 
     def fcmp_unordered(self, relation, x, y):
         """Whether a relation holds between floats, or one of them is NaN; for "uno" whether one is."""
-        return self._compared("fcmp", relation if relation == "uno" else f"u{_RELATIONS[relation]}", x, y)
+        return self._compared("fcmp", _UNORDERED[relation], x, y)
 
     def _compared(self, name, relation, x, y):
         kind = VectorType(_BIT, x.type.count) if isinstance(x.type, VectorType) else _BIT
@@ -134,7 +138,7 @@ class IRBuilder:
 
     def call(self, function, arguments, attrs=(), kind=None):
         """Call a function, or what is of `kind` at a pointer; its result, if there is one."""
-        result = (kind or function.type).result
+        result = (kind or function.kind).result
         attributes = "".join([f" {attribute}" for attribute in attrs])
         line = f"call {result.text} {function.text}({', '.join(map(str, arguments))}){attributes}"
         if result.text != "void":

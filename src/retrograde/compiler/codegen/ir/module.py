@@ -23,11 +23,12 @@ class Module:
         return "\n".join([head, *[item.definition for item in self.globals.values()], ""])
 
 
-class Function:
-    """A function of a module: declared, and defined once it has a block."""
+class Function(Value):
+    """A function of a module of a `kind`, as a pointer to it: declared, and defined once it has a block."""
 
     def __init__(self, module, kind, name):
-        self.module, self.type, self.name, self.text = module, kind, name, f'@"{name}"'
+        super().__init__(_POINTER, f'@"{name}"')
+        self.module, self.kind, self.name = module, kind, name
         self.linkage, self.attributes, self.blocks, self._names = "", set(), [], 0
         self.args = [Value(argument, self.new_name()) for argument in kind.arguments]
         module.add(self)
@@ -46,7 +47,7 @@ class Function:
     def definition(self):
         """The function as text."""
         state = "define" if self.blocks else "declare"
-        words = [word for word in (state, self.linkage, self.type.result.text) if word]
+        words = [word for word in (state, self.linkage, self.kind.result.text) if word]
         arguments, attributes = ", ".join(map(str, self.args)), "".join([f" {attribute}" for attribute in sorted(self.attributes)])
         head = f"{' '.join(words)} {self.text}({arguments}){attributes}"
         return "\n".join([head, "{", *map(str, self.blocks), "}"]) if self.blocks else head
