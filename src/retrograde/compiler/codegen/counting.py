@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from llvmlite import ir
+from . import ir
 
 _INDEX = ir.IntType(64)
 
@@ -30,5 +30,5 @@ def following(b, index, step):
     quarter of the time of generating machine code and gain nothing, since addresses are written here as the processor has them.
     The hint that hides it becomes no instruction.
     """
-    expect = b.module.declare_intrinsic("llvm.expect", [_INDEX], ir.FunctionType(_INDEX, [_INDEX, _INDEX]))
-    return b.add(b.call(expect, [index, _INDEX(0)]), _INDEX(step) if isinstance(step, int) else step)
+    hidden = b.call_external("llvm.expect.i64", _INDEX, [index, _INDEX(0)])
+    return b.add(hidden, _INDEX(step) if isinstance(step, int) else step)

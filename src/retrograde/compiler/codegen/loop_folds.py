@@ -1,8 +1,9 @@
 """The reductions of a loop kernel: values folded into registers, or row after row into memory."""
 
-from llvmlite import ir
+
 
 from ..kinds import REDUCTIONS, start_of
+from . import ir
 from .builder import Builder
 from .counting import counted
 from .vecmath.elements import type_of

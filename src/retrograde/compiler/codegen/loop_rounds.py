@@ -1,8 +1,7 @@
 """The runs of a loop kernel: rounds of entries that repeat, written once, as a loop."""
 
-from llvmlite import ir
-
 from ..expression import Load, arguments_of
+from . import ir
 from .counting import counted
 from .loop_plan import dtype_of_entry
 from .vecmath.elements import lanes_of

@@ -4,8 +4,7 @@ The entry of a kernel is `void(ptr table, ptr slots, i64 chunk)`: `slots` holds 
 pointers, then its run-time numbers.
 """
 
-from llvmlite import ir
-
+from . import ir
 from .builder import Builder
 from .counting import counted
 from .entry import Entry
@@ -54,7 +53,7 @@ class _Writer(Values, Rounds, Folds):
     def __init__(self, entry, plan):
         self.entry, self.plan, self.box, self.lanes = entry, plan, plan.box, plan.lanes
         self.pointers, self.ir = entry.pointers, entry.ir
-        self.vector = self.box.vector_loop()
+        self.vector = plan.vector
         self.loops = self.box.order(self.vector)
         self.kept = sum(not r for r in self.box.is_reduced)
         self.is_heavy = plan.size > _HEAVY

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
-from llvmlite import ir
 
+from . import ir
 from .vecmath.elements import vector_type
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")

@@ -2,8 +2,7 @@
 
 from contextlib import contextmanager
 
-from llvmlite import ir
-
+from .. import ir
 from ..counting import following
 from ..vecmath.elements import picked, undefined, vector_type, zeros
 
@@ -111,12 +110,8 @@ def like(kind, item):
 
 
 def intrinsic(builder, name, result, arguments):
-    """Call an LLVM intrinsic, declaring it on first use."""
-    module = builder.module
-    function = module.globals.get(name)
-    if function is None:
-        function = ir.Function(module, ir.FunctionType(result, [x.type for x in arguments]), name)
-    return builder.call(function, arguments)
+    """Call an LLVM intrinsic."""
+    return builder.call_external(name, result, arguments)
 
 
 def suffix(kind):

@@ -15,7 +15,7 @@ class _Writer(Numbered):
     """A packing function under construction."""
 
     def __init__(self, module, spec, name):
-        super().__init__(module, name, PACK.args, 6)
+        super().__init__(module, name, PACK.arguments, 6)
         self.spec = spec
         self.out, self.source, self.first_k, self.k, self.first_tile, self.end_tile, _ = self.function.args
 

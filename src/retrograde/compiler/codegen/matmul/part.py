@@ -2,8 +2,7 @@
 
 from contextlib import contextmanager
 
-from llvmlite import ir
-
+from .. import ir
 from . import emit
 from .emit import BYTE, I64, POINTER, address
 from .spec import Descriptor

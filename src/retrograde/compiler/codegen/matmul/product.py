@@ -7,8 +7,7 @@ Geijn (2015): a panel of B stays in the first cache, a block of A in the second,
 
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from .. import ir
 from . import emit
 from .emit import BYTE, I64, POINTER, address, offset
 from .part import Part
@@ -136,7 +135,7 @@ def _sweep(part, block, at):
 
 def _called(builder, function, kind, arguments):
     """Call the function of a `kind` at an address."""
-    builder.call(builder.inttoptr(function, ir.PointerType(kind)), arguments)
+    builder.call(builder.inttoptr(function, POINTER), arguments, kind=kind)
 
 
 def _set(part, block, **numbers):

@@ -4,8 +4,7 @@ One tile is one call, `void(A, B, C, numbers of the block)`; see K. Goto and R. 
 multiplication, ACM TOMS 34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
 """
 
-from llvmlite import ir
-
+from .. import ir
 from . import emit
 from .emit import BYTE, I64, address
 from .product import BLOCK, TILE

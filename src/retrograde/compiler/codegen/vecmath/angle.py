@@ -8,8 +8,7 @@ exponent at hand; it works on one lane at a time, out of line, and is entered on
 import math
 from itertools import pairwise
 
-from llvmlite import ir
-
+from .. import ir
 from ..counting import counted
 from .exponential import SHIFT
 from .table import call_cold
@@ -97,7 +96,6 @@ class _Lanes:
         self._ir, self._kind = k.ir, value.type
         self._item = getattr(value.type, "element", value.type)
         self._memory = k.ir.alloca(value.type)
-        self._memory.type = ir.PointerType()  # llvmlite types it still, while loads and stores here say their own types
         k.ir.store(value, self._memory)
 
     def _place(self, i):
@@ -146,7 +144,7 @@ def _window(k, place):
     index, count = b.lshr(place, _WORD(6)), b.and_(place, _WORD(63))
     words = []
     for i in range(4):
-        pointer = b.gep(_table(b.module), [_WORD(0), b.add(index, _WORD(i))])
+        pointer = b.gep(_table(b.module), [b.add(index, _WORD(i))], source_etype=_WORD)
         words.append(b.load(pointer, typ=_WORD))
     return [k.intrinsic("llvm.fshl", first, second, count) for first, second in pairwise(words)]
 
@@ -154,10 +152,7 @@ def _window(k, place):
 def _table(module):
     name = "retrograde.two_over_pi"
     if name not in module.globals:
-        kind = ir.ArrayType(_WORD, len(_TWO_OVER_PI))
-        table = ir.GlobalVariable(module, kind, name)
-        table.linkage, table.global_constant = "internal", True
-        table.initializer = ir.Constant(kind, _TWO_OVER_PI)
+        ir.Table(module, name, ir.Constant(ir.ArrayType(_WORD, len(_TWO_OVER_PI)), _TWO_OVER_PI))
     return module.globals[name]
 
 
