@@ -1,5 +1,6 @@
 """nests with matrix products: rows are multiplied block by block, with what comes before and after, by a matrix packed once."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -126,6 +127,23 @@ def test_a_matrix_that_several_products_share_is_packed_once():
     step = rg.jit(lambda x: rg.tanh(rg.tanh(rg.tanh(x @ weight) @ weight) @ weight))
     np.testing.assert_allclose(step(x).numpy(), rg.tanh(rg.tanh(rg.tanh(x @ weight) @ weight) @ weight).numpy(), rtol=1e-9)
     assert kinds_of(step).count("pack") == 1
+
+
+def units_of(function, *arguments):
+    step = rg.jit(function)
+    step(*arguments)
+    return set(step._last_step().program.code.units)
+
+
+def test_layers_that_are_alike_share_their_code_whatever_lies_in_frames():
+    x = rg.tensor(np.random.default_rng(4).standard_normal((1000, 64)))
+    few, many = (partial(activated, weights=layers((64,) * (n + 1))) for n in (3, 6))
+    assert units_of(few, x) == units_of(many, x)
+
+
+def test_loops_share_their_code_whether_they_have_one_chunk_or_many():
+    one, many = (units_of(lambda x: rg.exp(x) * x, rg.ones(size)) for size in (4096, 640_000))
+    assert one == many
 
 
 def test_a_weight_is_updated_where_it_is_in_the_nest_that_makes_its_gradient():

@@ -134,11 +134,9 @@ class LoopPlan:
         entries = tuple(
             self._entry_key(item, place) if isinstance(item, int) else self._run_key(item, place) for item in self.items
         )
-        stores = tuple(
-            (place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores
-        )
-        return ("loop", self.rows is not None, self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes,
-                self._width())
+        stores = tuple([(place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores])
+        loops = lengths, box.is_reduced, vector, rest, split, self._width()
+        return ("loop", self.rows is not None, self.lanes, loops, entries, stores, self.tapes)
 
     @property
     def is_cut(self):
