@@ -1,6 +1,7 @@
 """Assembling: the steps of a schedule as launches of compiled units, with library calls where an op has no lowering."""
 
 from functools import partial
+from importlib import import_module
 from math import prod
 
 import numpy as np
@@ -9,21 +10,18 @@ from ..core.dispatch import operands_of
 from ..dtypes import name_of
 from ..ops.random import mask_threshold
 from . import threads
-from .attention import attention
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
 from .codegen.random import RandomPlan, write_random
 from .codegen.running import RunningPlan, write_running
 from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
-from .convolutions import convolution
 from .expression import Load
 from .kinds import RUNNING, scattered
 from .launches import Launch
 from .library_call import LibraryCall
 from .loop_call import LoopCall
 from .passes import Passes
-from .pools import pooling
 from .products import packed_launches, packs_matrix, product_launch, rows_launches
 from .repeat import Body, Repeat
 from .repetition import Loop
@@ -63,11 +61,11 @@ class _Assembler:
         return getattr(self, f"_{step.kind}")(step)
 
     def _sliding(self, step):
-        launches = convolution if is_convolution(step.roots[0]) else pooling
-        return launches(step, partial(self._layout, step), self._home, self._lasts(step))
+        module, name = ("convolutions", "convolution") if is_convolution(step.roots[0]) else ("pools", "pooling")
+        return _loaded(module, name)(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _attention(self, step):
-        return attention(step, partial(self._layout, step), self._home, self._lasts(step))
+        return _loaded("attention", "attention")(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
@@ -165,6 +163,13 @@ class _Assembler:
 
     def _home(self, buffer):
         return buffer if isinstance(buffer, np.ndarray) else self._homes.get(buffer, buffer)
+
+
+def _loaded(module, name):
+    """A function that makes the launches of a kind of pass which few programs have. Its code is loaded where there is one: loading
+    all takes longer than planning a small program.
+    """
+    return getattr(import_module(f"{__package__}.{module}"), name)
 
 
 def _turns(passes, nest):

@@ -33,8 +33,6 @@ def write_repeat(module, name):
 class _Repeat:
     def __init__(self, function, builder):
         self.b, (self.table, self.slots) = builder, function.args
-        copied = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _INDEX, ir.IntType(1)])
-        self.copy = ir.Function(function.module, copied, "llvm.memcpy.p0.p0.i64")
         head = builder.inttoptr(self.word(self.slots, 0), _POINTER)
         self.head = {word: self.word(head, i) for i, word in enumerate(HEAD)}
         for word in ("runner", "steps", "table", "moves", "starts", "copies", "ends"):
@@ -115,7 +113,8 @@ class _Repeat:
     def copied(self, target, source, nbytes):
         """Copy bytes from one address to another."""
         b = self.b
-        b.call(self.copy, [b.inttoptr(target, _POINTER), b.inttoptr(source, _POINTER), nbytes, ir.IntType(1)(0)])
+        operands = [b.inttoptr(target, _POINTER), b.inttoptr(source, _POINTER), nbytes, ir.IntType(1)(0)]
+        b.call_external("llvm.memcpy.p0.p0.i64", ir.VoidType(), operands)
 
     def buffer(self, slot):
         """The address of the buffer in a slot."""

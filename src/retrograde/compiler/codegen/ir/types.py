@@ -1,6 +1,7 @@
 """Types of LLVM values, and how their constants are written."""
 
 import struct
+from typing import NamedTuple
 
 from .values import Constant
 
@@ -125,9 +126,8 @@ class LiteralStructType(Type):
         self.elements = tuple(elements)
 
 
-class FunctionType(Type):
-    """What a function takes and what it returns."""
+class FunctionType(NamedTuple):
+    """What a function returns, and what it takes."""
 
-    def __init__(self, result, arguments):
-        super().__init__(f"{result.text} ({', '.join([argument.text for argument in arguments])})")
-        self.result, self.arguments = result, tuple(arguments)
+    result: Type
+    arguments: list

@@ -99,8 +99,7 @@ def scratch(builder, kind, align=None):
     """Memory on the stack, made in the entry block so that a loop does not grow the stack."""
     with builder.goto_entry_block():
         slot = builder.alloca(kind)
-    # llvmlite still types this pointer, while loads and stores here say their own types.
-    slot.type, slot.align = POINTER, align
+    slot.align = align
     return slot
 
 
