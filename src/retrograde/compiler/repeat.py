@@ -108,9 +108,9 @@ class Body:
 
 
 class Repeat:
-    """One loop as a native step."""
+    """One loop as a native step, in so many `strands` that go through all turns each."""
 
-    chunks, passes = 0, ()
+    chunks, passes, strands = 0, (), 1
 
     def __init__(self, body, launches):
         self.step, self.body, self.launches = body.step, body, launches

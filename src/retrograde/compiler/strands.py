@@ -48,6 +48,11 @@ def _are_worth_it(problems, turns):
 class Strands(Repeat):
     """A loop as a native step that has one turn, in which each chunk of rows goes through all of them."""
 
+    @property
+    def strands(self):
+        """How many chunks there are."""
+        return self.launches[0].chunks
+
     def _turns(self, words):
         (launch,), places = self.launches, len(self._numbers)
         _, nest = call_of(launch, self._number, words)
