@@ -103,7 +103,7 @@ class _Assembler:
             *[launch for launch in launches if launch.role == "finish"]]
 
     def _once(self, packing):
-        """What packs the matrices of a nest: in the body of a loop, where they are the same in each turn, that is before the loop."""
+        """What packs the matrices of a nest: in the body of a loop, where they are the same in each turn, before that loop."""
         body = self._body
         if body is None:
             return packing

@@ -56,7 +56,7 @@ def nested(schedule, passes, kept):
 
 
 def keep_to_rows(passes, steps, rows, changing):
-    """Whether steps meet nothing of one another, nor of the nodes `changing`, but what belongs to the same one of so many rows."""
+    """Whether steps meet of one another, and of the nodes `changing`, only what belongs to the same one of so many rows."""
     return _Rows(passes).are_apart(steps, rows, map(id, changing))
 
 
@@ -100,7 +100,7 @@ class _Rows:
         return self._known[step, rows]
 
     def are_apart(self, steps, rows, changing=()):
-        """Whether steps meet nothing of one another, nor of what is `changing`, but what belongs to the same one of so many rows."""
+        """Whether steps meet of one another, and of what is `changing`, only what belongs to the same one of so many rows."""
         made, met = set(changing), _Met(set(), set(), set())
         for step in steps:
             found = self.meets(step, rows)

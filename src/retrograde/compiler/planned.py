@@ -18,7 +18,8 @@ class Plan:
     """The steps of a graph, and which of its nodes live in another's memory."""
 
     def __init__(self, graph):
-        lowered = recomputed(written_as_read(pooled_first(lower([*graph.results, *[node for _, node in graph.updates], *graph.held]))))
+        lowered = lower([*graph.results, *[node for _, node in graph.updates], *graph.held])
+        lowered = recomputed(written_as_read(pooled_first(lowered)))
         self.results, self.held = lowered[: len(graph.results)], lowered[len(graph.results) + len(graph.updates) :]
         self.updates = list(zip([leaf for leaf, _ in graph.updates], lowered[len(graph.results) :], strict=False))
         self.schedule = Schedule(lowered)

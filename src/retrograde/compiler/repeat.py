@@ -175,7 +175,7 @@ class Repeat:
         places = {id(buffer): i + 1 for i, buffer in enumerate(self.buffers)}
         body = self.body
         table, steps, count = words.add([0] * len(self._numbers)), *self._turns(words)
-        moves = [(n, places[id(b)], offset, *self._move(turning)) for n, b, offset, *turning in self._moved]
+        moves = [(n, places[id(b)], offset, *self.move(turning)) for n, b, offset, *turning in self._moved]
         starts, ends = ([(places[id(a)], i, places[id(b)], j, more, n) for a, i, b, j, more, n in entries]
                         for entries in (body.starts, body.ends))
         copies = [(self._number(a), self._number(b), n) for a, b, n in body.copies]
@@ -193,10 +193,15 @@ class Repeat:
         return laid_out(self.launches, self._number, words), -1 if length is None else length
 
     @staticmethod
-    def _move(turning):
-        """How the pointer of a buffer moves, as native code is told: bytes a row, mask, phase."""
-        step, phase, mask = turning
-        return step, mask, phase
+    def move(turning):
+        """How the pointer of a buffer moves from turn to turn."""
+        return move(turning)
+
+
+def move(turning):
+    """(bytes a row, phase, mask) as native code is told: bytes a row, mask, phase."""
+    step, phase, mask = turning
+    return step, mask, phase
 
 
 def _nbytes(node):

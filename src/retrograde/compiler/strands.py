@@ -7,7 +7,7 @@ of its core. The results do not depend on the number of threads, since the chunk
 from .codegen.strands import PLACE
 from .nesting import keep_to_rows
 from .nests import Nest
-from .repeat import Repeat
+from .repeat import Repeat, move
 from .table import call_of
 
 #: A chunk has at least so many rows: each of them meets all matrices, which had better be worth it.
@@ -56,7 +56,7 @@ class Strands(Repeat):
     def _turns(self, words):
         (launch,), places = self.launches, len(self._numbers)
         _, nest = call_of(launch, self._number, words)
-        moves = [word for _, _, _, *turning in self._moved for word in Repeat._move(turning)]
+        moves = [word for _, _, _, *turning in self._moved for word in move(turning)]
         moves = words.add([0] * (PLACE * places - len(moves)) + moves)  # the pool and the flag stay as they are
         size = (places // _LINE + 2) * _LINE
         tables = words.add([0] * (size * launch.chunks))
@@ -64,5 +64,6 @@ class Strands(Repeat):
         return words.add([0, slots, launch.chunks, 0], (1,), [(0, "retrograde_strand")]), 1
 
     @staticmethod
-    def _move(turning):
+    def move(_):
+        """The pointers that strands start from stay where they are."""
         return 0, 0, 0
