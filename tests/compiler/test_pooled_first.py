@@ -86,3 +86,36 @@ def test_second_derivatives_agree():
 
     x = np.random.default_rng(2).standard_normal((2, 4, 4))
     np.testing.assert_allclose(np.asarray(rg.jit(slope_of_slope)(x)), np.asarray(slope_of_slope(rg.tensor(x))), rtol=1e-12)
+
+
+def test_places_that_are_asked_for_are_those_of_what_was_pooled():
+    def function(x):
+        active = F.relu(x)
+        slope, of_active = rg.grad(lambda x, y: (F.max_pool2d(y + 0 * x, 2) ** 2 + F.max_pool2d(y, 2)).sum(), (0, 1))(x, active)
+        return slope, of_active, rg.grad(lambda x: F.max_pool2d(F.relu(x), 2).sum())(x)
+
+    x = images((2, 3, 6, 6))
+    x = np.where(np.isfinite(x), x, 0)
+    for got, wanted in zip(rg.jit(function)(x), function(rg.tensor(x)), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(wanted))
+
+
+def test_what_is_handed_to_relu_may_be_a_result():
+    def both(x):
+        active = F.relu(x)
+        return rg.grad(lambda active: (F.max_pool2d(active, 2) * 3).sum())(active)
+
+    x = images((2, 3, 6, 6))
+    x = np.where(np.isfinite(x), x, 0)
+    np.testing.assert_array_equal(np.asarray(rg.jit(both)(x)), np.asarray(both(rg.tensor(x))))
+
+
+def test_relu_may_be_compared_with_other_things():
+    def function(x, y):
+        active = F.relu(x)
+        return F.max_pool2d(active, 2), rg.where(active <= y, y, active), rg.where(active <= 0, y, active)
+
+    x = images((2, 3, 6, 6))
+    x = np.where(np.isfinite(x), x, 0)
+    for got, wanted in zip(rg.jit(function)(x, x + 0.5), function(rg.tensor(x), rg.tensor(x + 0.5)), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(wanted))

@@ -115,3 +115,23 @@ def test_a_state_that_two_carries_exchange_stays_right():
     args = drawn(64, 256, seed=1), drawn(256, 256, seed=2) / 16
     for got, wanted in zip(rg.jit(function)(*args), function(*map(rg.tensor, args)), strict=True):
         np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-4, atol=1e-5)
+
+
+def test_a_turn_may_be_one_product_alone():
+    args = drawn(64, 256, seed=1), drawn(256, 256, seed=2) / 16
+    step = rg.jit(lambda x, weight: rg.scan(lambda h, _: (h @ weight, None), x, length=4)[0])
+    np.testing.assert_allclose(np.asarray(step(*args)), args[0] @ np.linalg.matrix_power(args[1], 4), rtol=1e-3, atol=1e-4)
+    assert strands_of(step) == [4]
+
+
+def test_a_turn_that_does_more_than_products_and_loops_is_as_before():
+    def function(x, weight):
+        def turn(h, _):
+            return rg.cumsum(rg.tanh(h @ weight), axis=0), None
+
+        return rg.scan(turn, x, length=4)[0]
+
+    args = drawn(64, 256, seed=1), drawn(256, 256, seed=2) / 160
+    step = rg.jit(function)
+    np.testing.assert_allclose(np.asarray(step(*args)), np.asarray(function(*map(rg.tensor, args))), rtol=1e-3, atol=1e-4)
+    assert strands_of(step) == [1]

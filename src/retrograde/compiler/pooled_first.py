@@ -36,26 +36,27 @@ def _users(nodes, outputs):
 
 
 def _slopes(pool, users):
-    """Where what a pool hands back goes through the slope of relu; None if relu is read by others."""
+    """Where what a pool hands back goes through the slope of relu; None if anything else reads relu, or asks for places."""
     found = []
     for reader in users[pool.args[0]]:
         if reader is pool:
             continue
-        if not _is(reader, "less_equal") or reader.args[1] != 0:
+        if not _is(reader, "less_equal") or not _is_zero(reader.args[1]):
             return None
-        for user in users[reader]:
-            if not _is(user, "where") or user.args[:2] != (reader, 0) or not _is_handed_back(user.args[2], pool):
-                return None
-            found.append(user)
-    return found
+        found += users[reader]
+    handed = [node for pick in users[pool] if pick.args[1] == 1 for node in users[pick]]
+    is_plain = all([_is(node, "max_pool2d_input") for node in handed])
+    is_through = is_plain and {user for node in handed for user in users[node]} <= set(found)
+    return found if is_through and all([_is_slope(node, handed) for node in found]) else None
 
 
-def _is_handed_back(node, pool):
-    return _is(node, "max_pool2d_input") and _is_pick(node.args[1], pool, 1)
+def _is_slope(node, handed):
+    """Whether a node keeps what is handed back where relu is above zero."""
+    return _is(node, "where") and _is(node.args[0], "less_equal") and _is_zero(node.args[1]) and node.args[2] in handed
 
 
-def _is_pick(node, pool, number):
-    return isinstance(node, Symbol) and node.op is PICK and node.args[0] is pool and node.args[1] == number
+def _is_zero(argument):
+    return argument.__class__ in (int, float) and argument == 0
 
 
 class _Rewriting:
