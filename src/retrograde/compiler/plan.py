@@ -6,9 +6,6 @@ from ..core.symbol import Symbol
 from .kinds import is_checked, scattered
 
 _ALIGNMENT = 64
-#: After large buffers so many bytes are left free: those of sizes that are powers of two would else all begin in the same sets of
-#: the caches, and push each other out where a loop goes over several of them.
-_SKEW, _LARGE = 17 * 64, 64 * 1024
 
 
 class Arena:
@@ -22,7 +19,6 @@ class Arena:
     def place(self, node, size, first, last):
         """Reserve `size` bytes for `node` from step `first` to step `last`."""
         size = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
-        size += _SKEW if size >= _LARGE else 0
         busy = sorted((at, end) for at, end, since, until in self._taken if since <= last and first <= until)
         start = 0
         for at, end in busy:
