@@ -5,6 +5,7 @@ turns, A B A B; a figure is the median of its rounds, and the ratio is the media
 """
 
 import argparse
+import ctypes
 import os
 import statistics
 import sys
@@ -17,11 +18,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "compiler" / "codegen")]
 
-import matmul_harness as harness  # noqa: E402
 import numpy as np  # noqa: E402
+from llvmlite import ir  # noqa: E402
+from matmul_harness import Bound  # noqa: E402
 
-from retrograde.compiler.codegen import target  # noqa: E402
-from retrograde.compiler.codegen.matmul import MatmulKernel  # noqa: E402
+from retrograde.compiler.codegen.target import ITEM_BYTES, SCALAR_TYPES, host  # noqa: E402
+from retrograde.compiler.engine import engine  # noqa: E402
 
 # (m, k, n, layout of A and B: N as written, T transposed, batch)
 SHAPES = [
@@ -85,9 +87,59 @@ def compare(ours, theirs, rounds, budget=0.004):
     return mine, other, statistics.median(y / x for x, y in pairs)
 
 
-def two_threads(kernel, a, b, c, pool):
+def fma_peak(machine, dtype, repeats=200):
+    """Measured multiply-add peak of one thread, in operations a second (a multiply-add counts as two)."""
+    chains = 10 if machine.registers <= 16 else 24
+    name = f"fma_peak_{dtype}"
+    address = engine().compile(_peak_module(machine, dtype, chains, name))(name)
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address)
+    scratch = (ctypes.c_double * 64)()
+    steps = 20_000
+    best = min(_elapsed(function, steps, scratch) for _ in range(repeats))
+    return 2 * machine.lanes(dtype) * chains * steps / best
+
+
+def _elapsed(function, *arguments):
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def _peak_module(machine, dtype, chains, name):
+    """A loop of independent multiply-add chains, none of which touches memory."""
+    module = ir.Module(name)
+    vector = ir.VectorType(SCALAR_TYPES[dtype], machine.lanes(dtype))
+    index, pointer = ir.IntType(64), ir.PointerType()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [index, pointer]), name)
+    bits = 8 * ITEM_BYTES[dtype]
+    fma = ir.Function(module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{vector.count}f{bits}")
+    entry, body, done = (function.append_basic_block(part) for part in ("entry", "body", "done"))
+    builder = ir.IRBuilder(entry)
+    factor = builder.load(function.args[1], typ=vector, align=8)
+    builder.branch(body)
+    builder.position_at_end(body)
+    step = builder.phi(index)
+    sums = [builder.phi(vector) for _ in range(chains)]
+    after = [builder.call(fma, [factor, factor, value]) for value in sums]
+    for number, (phi, value) in enumerate(zip(sums, after, strict=True)):
+        phi.add_incoming(ir.Constant(vector, [float(number)] * vector.count), entry)
+        phi.add_incoming(value, body)
+    following = builder.add(step, index(1))
+    step.add_incoming(index(0), entry)
+    step.add_incoming(following, body)
+    builder.cbranch(builder.icmp_signed("<", following, function.args[0]), body, done)
+    builder.position_at_end(done)
+    total = after[0]
+    for value in after[1:]:
+        total = builder.fadd(total, value)
+    builder.store(total, function.args[1], align=8)
+    builder.ret_void()
+    return module
+
+
+def two_threads(a, b, c, pool):
     """A call that computes one chunk here and one on another thread."""
-    bound = kernel.bind(a, b, c, count=2)
+    bound = Bound(a, b, c, count=2)
 
     def run():
         other = pool.submit(bound, 1)
@@ -104,9 +156,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    machine = target.host()
-    peak = target.fma_peak(harness.compile_module, machine, options.dtype)
-    kernel, generator = MatmulKernel(harness.compile_module, machine), np.random.default_rng(0)
+    peak, generator = fma_peak(host(), options.dtype), np.random.default_rng(0)
     print(f"{options.dtype}, measured peak of one thread {peak / 1e9:.1f} GFLOP/s")
     heads = ("us", 9), ("GFLOP/s", 8), ("peak", 5), ("NumPy", 8), ("ratio", 6), ("2 thr", 6)
     print(f"{'m x k x n':>16} {'':2} {'batch':>5}", *(f"{head:>{width}}" for head, width in heads))
@@ -114,19 +164,19 @@ def main():
         for shape in SHAPES:
             label = "x".join(str(x) for x in shape[:3])
             if options.filter in f"{label}{shape[3]}":
-                print(row(label, shape, options, kernel, generator, pool, peak), flush=True)
+                print(row(label, shape, options, generator, pool, peak), flush=True)
 
 
-def row(label, shape, options, kernel, generator, pool, peak):
+def row(label, shape, options, generator, pool, peak):
     """One line of the table."""
     a, b, c = arrays(shape, options.dtype, generator)
     m, k, n, layout, batch = shape
     work = 2 * m * k * n * max(batch, 1)
-    mine, other, ratio = compare(kernel.bind(a, b, c), lambda: np.matmul(a, b, out=c), options.rounds)
+    mine, other, ratio = compare(Bound(a, b, c), lambda: np.matmul(a, b, out=c), options.rounds)
     peer = ""
     if min(m, k, n) >= 512:
-        single = kernel.bind(a, b, c)
-        _, _, speedup = compare(two_threads(kernel, a, b, c, pool), single, 7)
+        single = Bound(a, b, c)
+        _, _, speedup = compare(two_threads(a, b, c, pool), single, 7)
         peer = f"{speedup:6.2f}"
     rate = work / mine
     return (

@@ -4,8 +4,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from llvmlite import ir
-
+from .codegen import ir
 from .engine import assembly, engine, object_code
 from .image import linked
 from .machine import available_cores

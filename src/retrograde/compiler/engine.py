@@ -12,7 +12,7 @@ _LOCK = threading.Lock()
 
 
 def object_code(module, opt=2, is_final=False):
-    """The machine code of a module (llvmlite's IR or LLVM text) for this processor, as the bytes of an object file.
+    """The machine code of a module (of `ir`, or LLVM text) for this processor, as the bytes of an object file.
 
     `is_final` code is as it should be, and passes would only take time. Several threads may compile at the same time.
     """

@@ -113,24 +113,19 @@ class Expression:
         """The number of the entry that computes `root` over the whole domain, which is its shape."""
         loops = range(len(self.domain))
         start = self._place(tuple((0, tuple(int(i == j) for j in loops)) for i in loops)), None
-        numbers, stack, seen = self._numbers, [((id(root), *start), root)], {}
+        # What is on the stack has a key, a node and, once its parts have been looked for, how it is made of which.
+        numbers, stack = self._numbers, [((id(root), *start), root, None, ())]
         while stack:
-            key, node = stack[-1]
+            key, node, make, keys = stack.pop()
             if key in numbers:
-                stack.pop()
                 continue
-            known = seen.pop(key, None)
-            if known is None:
+            if make is None:
                 parts, make = self._parts(node, key[1], key[2])
-                waiting = [((id(n), p, g), n) for n, p, g in parts]
-                known = [k for k, _ in waiting], make
-                waiting = [part for part in waiting if part[0] not in numbers]
+                keys = [(id(n), p, g) for n, p, g in parts]
+                waiting = [(k, part[0], None, ()) for k, part in zip(keys, parts, strict=True) if k not in numbers]
                 if waiting:
-                    seen[key] = known
-                    stack += waiting
+                    stack += ((key, node, make, keys), *waiting)
                     continue
-            stack.pop()
-            keys, make = known
             numbers[key] = make([numbers[k] for k in keys])
         return numbers[id(root), *start]
 

@@ -21,6 +21,10 @@ _FAR_FEWER = 8
 
 #: The kinds of node that are a pass by themselves.
 PASSES = ("matmul", "sliding", "attention", "scatter", "running", "random", "call")
+#: What is found in memory only, once the pass that makes it is over.
+_APART = frozenset(["reduction", *PASSES])
+#: What shows elements of memory in its own way.
+_SHOWN = ("gather", "reshaped")
 #: Those that read their operands as they are in memory.
 _CALLS = ("call", "scatter", "running", "random")
 #: Those that read memory through views, and which memory that is.
@@ -41,16 +45,19 @@ class Step:
 
 
 class Schedule:
-    """The steps that compute `outputs`, in order; `is_stored` says which nodes have memory."""
+    """The steps that compute `outputs`, in order; nodes that are `stored` have memory.
 
-    def __init__(self, outputs):
-        self.facts = Facts()
+    facts  what is known of nodes, some of which may have been in another schedule
+    """
+
+    def __init__(self, outputs, facts=None):
+        self.outputs, self.facts = outputs, facts or Facts()
         self.nodes = ordered(outputs)
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
-        self.steps, self._read = [], {}
+        self.steps, self._read, self._computed = [], {}, {}
         while True:
             self._stages = self._staged()
-            self.steps = self._grouped()
+            self.steps, self._computed = self._grouped(), {}
             dear = self._dear_and_shared()
             if not dear:
                 break
@@ -61,13 +68,13 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind in ("leaf", "reduction", *PASSES) or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
+            if kind == "leaf" or kind in _APART or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
                 found.add(node)
             if kind in _CALLS:
                 found.update(node.inputs)
-            if kind in _READERS:
+            elif kind in _READERS:
                 found.update(self._read_by_kernel(node, kind))
-            if kind in ("gather", "reshaped"):
+            elif kind in _SHOWN:
                 found.add(self.facts.memory(node.args[0]))
         return found
 
@@ -76,12 +83,13 @@ class Schedule:
         stages = {}
         for node in self.nodes:
             kind = self.facts.kind(node)
-            read = [self._available(a, stages) for a in node.inputs] if node.op else []
             if kind in _CALLS:
                 read = [self._in_memory(a, stages) for a in node.inputs]
-            if kind in _READERS:
+            elif kind in _READERS:
                 read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
-            if kind in ("gather", "reshaped"):
+            else:
+                read = [self._available(a, stages) for a in node.inputs]
+            if kind in _SHOWN:
                 read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
             stages[node] = max(read, default=0)
         return stages
@@ -96,7 +104,7 @@ class Schedule:
 
     def _is_apart(self, node):
         """Whether a node is found in memory only, once the pass that makes it is over."""
-        return self.facts.kind(node) in ("reduction", *PASSES) or (node in self.stored and self.facts.is_tiled(node))
+        return self.facts.kind(node) in _APART or (node in self.stored and self.facts.is_tiled(node))
 
     def _in_memory(self, node, stages):
         return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
@@ -104,8 +112,7 @@ class Schedule:
     def _grouped(self):
         groups = {}
         for node in self.nodes:
-            kind = self.facts.kind(node)
-            if node not in self.stored or kind == "leaf":
+            if node not in self.stored or (kind := self.facts.kind(node)) == "leaf":
                 continue
             stage = self._stages[node]
             if kind in PASSES:
@@ -149,7 +156,7 @@ class Schedule:
             if self.is_loaded(node, step.stage) or (step.kind != "loop" and node in self.stored):
                 found.append(node)
             elif node.op is not None:
-                is_shown = self.facts.kind(node) in ("gather", "reshaped")
+                is_shown = self.facts.kind(node) in _SHOWN
                 stack.extend([self.facts.memory(node.args[0]), *node.inputs[1:]] if is_shown else node.inputs)
         return found
 
@@ -157,26 +164,23 @@ class Schedule:
         """Nodes that several steps would compute, and that are too dear for that; so are tiles, each of which would be computed
         at every place of the whole.
         """
-        uses = {}
+        kind, stages, repeated = self.facts.kind, {}, set()
         for step in self.steps:
             if step.kind == "loop":
-                for node in self.computed_by(step):
-                    uses.setdefault(node, set()).add(step)
-        tiled = {node for node in uses if node not in self.stored and self.facts.is_tiled(node) and self._cost(node) > _CHEAP}
-        return tiled | self._met_first({
-            node for node, steps in uses.items()
-            if len(steps) > 1 and node not in self.stored and len({s.stage for s in steps}) > 1
-            and self.facts.kind(node) == "elementwise" and self._cost(node) > _CHEAP
-        })
+                repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
+        tiled = {n for n in stages if n not in self.stored and self.facts.is_tiled(n) and self._cost(n) > _CHEAP}
+        dear = {n for n in repeated if n not in self.stored and kind(n) == "elementwise" and self._cost(n) > _CHEAP}
+        return tiled | self._met_first(dear) if dear else tiled
 
     def _met_first(self, dear):
         """Those of some nodes that a later step needs itself, rather than for another one of them."""
         found = set()
         for step in self.steps:
-            stack, seen = list(step.roots) if step.kind == "loop" else [], set()
+            roots = set(step.roots) if step.kind == "loop" else set()
+            stack, seen = list(roots), set()
             while stack:
                 node = stack.pop()
-                if node in seen or (node not in step.roots and self.is_loaded(node, step.stage)):
+                if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
                     continue
                 seen.add(node)
                 if node in dear and self._stages[node] < step.stage:
@@ -187,10 +191,16 @@ class Schedule:
 
     def computed_by(self, step):
         """The nodes whose values the kernel of `step` computes itself."""
-        seen, stack = set(), list(step.roots)
+        if step not in self._computed:
+            self._computed[step] = self._inside(step)
+        return self._computed[step]
+
+    def _inside(self, step):
+        roots, seen = set(step.roots), set()
+        stack = list(roots)
         while stack:
             node = stack.pop()
-            if node in seen or (node not in step.roots and self.is_loaded(node, step.stage)):
+            if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
                 continue
             seen.add(node)
             stack.extend(node.inputs)

@@ -8,10 +8,10 @@ from .units import Unit
 class Launch(NamedTuple):
     """One step as a call of `entry`, a function of `unit`, for each of `chunks`.
 
-    `buffers` and then the numbers `words` are its slots; `lasts` says that it writes what outlives the program; `seconds` is
-    a rough guess of how long one thread takes. The launch of a nest, that of its `step`, has `passes`, each with
-    entry and slots of its own. `role` names what is done beside the work of the step itself: to "pack" an operand, to "finish"
-    what chunks have begun.
+    `buffers` and then the `words` are its slots: numbers, and units, which stand for the addresses of their functions. `lasts`
+    says that it writes what outlives the program; `seconds` is a rough guess of how long one thread takes. The launch of a nest,
+    that of its `step`, has `passes`, each with entry and slots of its own. `role` names what is done beside the work of the step
+    itself: to "pack" an operand, to "finish" what chunks have begun.
     """
 
     step: object
@@ -28,7 +28,9 @@ class Launch(NamedTuple):
     @property
     def units(self):
         """The units that it calls."""
-        return [launch.unit for launch in self.passes] or [self.unit]
+        if self.passes:
+            return [unit for launch in self.passes for unit in launch.units]
+        return [self.unit, *[word for word in self.words if word.__class__ is Unit]]
 
     @property
     def shared_seconds(self):
@@ -37,4 +39,6 @@ class Launch(NamedTuple):
 
     def put(self, slot, words):
         """Add what its function reads to `words`; where that begins. `slot(buffer)` is a buffer's place among pointers."""
-        return words.add([*[slot(buffer) for buffer in self.buffers], *self.words])
+        places = [slot(buffer) for buffer in self.buffers]
+        functions = [(i, word.name) for i, word in enumerate(self.words, len(places)) if word.__class__ is Unit]
+        return words.add([*places, *[0 if word.__class__ is Unit else word for word in self.words]], functions=functions)

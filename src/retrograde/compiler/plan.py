@@ -55,24 +55,39 @@ def lifetimes(schedule, kept):
     return found
 
 
-def updates_last(schedule, updates):
-    """The steps of a schedule with those that update state after all that may fail, as far as these do not need them: a call
-    that fails then has written nothing. Nests stay whole.
+def risky_steps(schedule):
+    """The steps of a schedule that may find a position out of range, or call what may raise."""
+    kind = schedule.facts.kind
+    fragile = {n for n in schedule.nodes if is_checked(n) or (kind(n) == "gather" and not is_checked(n.args[1]))}
+    return {step for step in schedule.steps if _may_fail(schedule, step, fragile)}
+
+
+def _may_fail(schedule, step, fragile):
+    if step.kind == "scatter":
+        return not is_checked(scattered(step.roots[0])[1])
+    if step.kind != "loop":
+        return step.kind == "call"
+    return not fragile.isdisjoint(schedule.computed_by(step))
+
+
+def updates_last(schedule, updates, risky):
+    """The steps of a schedule with those that update state after all `risky` ones, as far as these do not need them: a call that
+    fails then has written nothing. Nests stay whole.
     """
+    if not risky:
+        return schedule.steps
     turns = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
     makers = {root: turn for turn in turns for step in turn for root in step.roots}
     reads = {turn: [makers[n] for step in turn for n in schedule.read_by(step) if n in makers] for turn in turns}
-    risky = [number for number, turn in enumerate(turns) if any([_may_fail(schedule, step) for step in turn])]
-    if not risky:
-        return schedule.steps
-    needed, stack = set(), [turns[number] for number in risky]
+    failing = [number for number, turn in enumerate(turns) if not risky.isdisjoint(turn)]
+    needed, stack = set(), [turns[number] for number in failing]
     while stack:
         turn = stack.pop()
         if turn not in needed:
             needed.add(turn)
             stack.extend(reads[turn])
     updated, delayed = {node for _, node in updates}, {}
-    before, rest = turns[: risky[-1] + 1], turns[risky[-1] + 1 :]
+    before, rest = turns[: failing[-1] + 1], turns[failing[-1] + 1 :]
     for turn in before:
         is_update = turn not in needed and any([root in updated for step in turn for root in step.roots])
         if is_update or any([other in delayed for other in reads[turn] if other is not turn]):
@@ -80,57 +95,48 @@ def updates_last(schedule, updates):
     return [step for turn in (*[t for t in before if t not in delayed], *delayed, *rest) for step in turn]
 
 
-def _may_fail(schedule, step):
-    """Whether a step may find a position out of range, or calls what may raise."""
-    kind = schedule.facts.kind
-    if step.kind == "scatter":
-        return not is_checked(scattered(step.roots[0])[1])
-    if step.kind != "loop":
-        return step.kind == "call"
-    return any([kind(n) == "gather" and not is_checked(n.args[1]) or is_checked(n) for n in schedule.computed_by(step)])
-
-
-def homes(schedule, updates, kept):
+def homes(schedule, updates, kept, risky):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
     It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it
-    writes, and nothing fails from there on. What is among the nodes `kept` is read after the last step.
+    writes, and no `risky` step is left from there on. What is among the nodes `kept` is read after the last step.
     """
     kept = {node for node in kept if isinstance(node, Symbol)}
     readers, first_safe = {}, 0
     for number, step in numbered(schedule):
-        if _may_fail(schedule, step):
+        if step in risky:
             first_safe = number + 1
         for node in schedule.read_by(step):
             if node not in readers or readers[node][0] < number:
                 readers[node] = number, set()
             readers[node][1].add(step)
     made = {node: (number, step) for number, step in numbered(schedule) for node in step.roots}
-    found = {}
+    moved, found = {}, {}
     for leaf, node in updates:
         if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
         last, users = readers.get(leaf, (-1, set()))
-        reads_alone = last == number and users == {step} and step.kind == "loop"
-        is_free = last < number or (reads_alone and _reads_in_place(schedule, step, leaf))
+        is_free = last < number
+        if last == number and users == {step} and step.kind == "loop" and step.domain == leaf.shape:
+            if step not in moved:
+                moved[step] = _moved(schedule, step)
+            is_free = leaf not in moved[step]
         if is_free and number >= first_safe:
             found[node] = leaf
     return found
 
 
-def _reads_in_place(schedule, step, leaf):
-    """Whether the kernel of a step over the leaf's own shape reads it without moving it."""
-    if step.domain != leaf.shape:
-        return False
-    stack, seen = [(root, False) for root in step.roots], set()
+def _moved(schedule, step):
+    """The nodes of which the kernel of a step reads other elements than the one that it writes."""
+    roots, seen = set(step.roots), set()
+    stack = [(root, False) for root in roots]
     while stack:
         node, is_moved = found = stack.pop()
-        if node is leaf and is_moved:
-            return False
-        if found in seen or node is leaf or (node not in step.roots and schedule.is_loaded(node, step.stage)):
+        if found in seen:
             continue
         seen.add(found)
-        is_moved = is_moved or schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather")
-        stack.extend([(a, is_moved) for a in node.inputs])
-    return True
+        if node in roots or not schedule.is_loaded(node, step.stage):
+            is_moved = is_moved or schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather")
+            stack.extend([(a, is_moved) for a in node.inputs])
+    return {node for node, is_moved in seen if is_moved}

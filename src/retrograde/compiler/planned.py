@@ -7,7 +7,7 @@ from .fuse import Schedule
 from .lower import lower
 from .nesting import nested
 from .passes import Passes
-from .plan import Arena, homes, lifetimes, updates_last
+from .plan import Arena, homes, lifetimes, risky_steps, updates_last
 from .pooled_first import pooled_first
 from .program import SMALL, Layout
 from .recompute import recomputed
@@ -19,17 +19,18 @@ class Plan:
 
     def __init__(self, graph):
         lowered = lower([*graph.results, *[node for _, node in graph.updates], *graph.held])
-        lowered = recomputed(written_as_read(pooled_first(lowered)))
+        self.schedule = recomputed(Schedule(written_as_read(pooled_first(lowered))))
+        lowered = self.schedule.outputs
         self.results, self.held = lowered[: len(graph.results)], lowered[len(graph.results) + len(graph.updates) :]
         self.updates = list(zip([leaf for leaf, _ in graph.updates], lowered[len(graph.results) :], strict=False))
-        self.schedule = Schedule(lowered)
         known = {*graph.inputs, *graph.state}
         if any([node.op is None and node not in known for node in self.schedule.nodes]):
             raise TraceError(STRAY)
         self.passes = Passes(self.schedule)
         nested(self.schedule, self.passes, {node for node in lowered if isinstance(node, Symbol)})
-        self.schedule.steps = updates_last(self.schedule, self.updates)
-        self.homes = homes(self.schedule, self.updates, lowered)
+        risky = risky_steps(self.schedule)
+        self.schedule.steps = updates_last(self.schedule, self.updates, risky)
+        self.homes = homes(self.schedule, self.updates, lowered, risky)
 
     def layout(self, scratch=(), without=()):
         """Places for what is stored and not handed in. `scratch` holds (buffer with `nbytes`, number of the step that needs

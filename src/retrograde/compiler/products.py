@@ -1,8 +1,10 @@
 """Matrix products as launches: a whole product, or one that is a pass of a nest and computes a block of rows at a time."""
 
+from functools import partial
+
 from ..core.symbol import Symbol
 from . import threads
-from .codegen.matmul import choose, choose_panels, write_product, write_rows
+from .codegen.matmul import choose, choose_panels, write
 from .codegen.target import host
 from .launches import Launch
 from .table import Scratch
@@ -23,9 +25,9 @@ def product_launch(step, product, home, lasts):
 
 def packs_matrix(problem):
     """Whether a product first packs its second operand, so that this had better be done once for several products by it."""
-    spec = choose(host(), problem).spec
+    plan = choose(host(), problem)
     is_plain = not problem.batch and problem.c == (problem.n, 1)
-    return is_plain and spec.kind == "tiles" and not spec.is_swapped and spec.b_layout != "direct"
+    return is_plain and not plan.is_swapped and "right" in plan.functions
 
 
 def packed_launches(step, product, home, outer, matrix):
@@ -42,12 +44,16 @@ def _launch(step, product, plan, matrix, home, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
     problem, node = product.problem, step.roots[0]
     chunks = threads.get_num_threads() if problem.flops > _SHARED_FLOPS else 1
-    size = _aligned(plan.workspace_bytes)
-    unit = unit_of(("product", repr(plan.spec)), lambda module, name: write_product(module, name, plan.spec), is_final=True)
-    (a, a_start), (b, b_start) = product.a, matrix
-    words = (a_start, b_start, 0, size, *plan.descriptor(chunks))
-    slots = (home(a), home(b), home(node), Scratch(chunks * size))
+    unit, item = _unit(plan.entry), node.dtype.itemsize
+    (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
+    words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, _unit))
+    slots = (home(a), home(b), home(node), Scratch(chunks * plan.workspace_bytes))
     return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * _FLOP_SECONDS)
+
+
+def _unit(spec):
+    """The unit of a part of products."""
+    return unit_of(("product", repr(spec)), partial(write, spec=spec), is_final=True)
 
 
 def rows_launches(step, product, nest, home, lasts, panels):
@@ -57,38 +63,36 @@ def rows_launches(step, product, nest, home, lasts, panels):
     problem, node = product.problem, step.roots[0]
     block = nest.block * (problem.m // nest.rows)
     packing, plans = choose_panels(host(), problem, (block, problem.m - (nest.blocks - 1) * block))
-    before, matrix = [], (product.matrix, repr(packing.spec), packing.numbers["k_block"])
+    right = packing.functions["right"]
+    before, matrix = [], (product.matrix, right, packing.numbers["k_block"])
     if matrix not in panels:
         panels[matrix] = Scratch(packing.panel_bytes)
         before.append(_packed(step, packing, home, product.b, panels[matrix]))
-    specs, descriptors = [plan.spec for plan in plans], [plan.descriptor() for plan in plans]
-    unit = unit_of(("rows", repr(specs)), lambda module, name: write_rows(module, name, specs), is_final=True)
-    a, c = _rows_of(nest, product.a, block * problem.a[0]), _rows_of(nest, (node, 0), block * problem.c[0])
-    size = _aligned(max(plan.workspace_bytes for plan in plans))
-    numbers = (*a, *c, size, nest.blocks - 1, len(descriptors[0]))
-    slots = (home(product.a[0]), panels[matrix], home(node), Scratch(nest.frames * size))
+    unit, descriptors = _unit(plans[0].entry), [plan.descriptor(address=_unit) for plan in plans]
+    item = node.dtype.itemsize
+    a = _rows_of(nest, product.a, block * problem.a[0], item)
+    c = _rows_of(nest, (node, 0), block * problem.c[0], item)
+    room = max([plan.workspace_bytes for plan in plans])
+    numbers = (*a, *c, room, nest.blocks - 1, len(descriptors[0]))
+    slots = (home(product.a[0]), panels[matrix], home(node), Scratch(nest.frames * room))
     words = (*numbers, *descriptors[0], *descriptors[1])
-    return [*before, Launch(step, unit, unit.name, slots, words, nest.chunks, lasts, problem.flops * _FLOP_SECONDS)]
+    seconds = problem.flops * _FLOP_SECONDS
+    return [*before, Launch(step, unit, f"{unit.name}_rows", slots, words, nest.chunks, lasts, seconds)]
 
 
-def _rows_of(nest, operand, move):
-    """Of an operand whose blocks are `move` elements apart: where it starts, in elements, and how far it moves with each block,
-    in elements, and with each frame, in bytes.
+def _rows_of(nest, operand, move, item):
+    """Of an operand whose blocks are `move` elements apart: where it starts, how far it moves with each block, and how far with
+    each frame, in bytes.
     """
     buffer, start = operand
     if isinstance(buffer, Symbol) and buffer in nest.local:
-        return start + nest.local[buffer] // buffer.dtype.itemsize, 0, nest.frame
-    return start, move, 0
+        return start * item + nest.local[buffer], 0, nest.frame
+    return start * item, move * item, 0
 
 
 def _packed(step, plan, home, source, panels):
     chunks = threads.get_num_threads() if panels.nbytes > _SHARED_BYTES else 1
-    unit = unit_of(("product", repr(plan.spec)), lambda module, name: write_product(module, name, plan.spec), is_final=True)
-    buffer, start = source
-    words = (0, start, 0, 0, *plan.descriptor(chunks))
-    slots = (home(buffer), home(buffer), panels, panels)
-    return Launch(step, unit, unit.name, slots, words, chunks, False, panels.nbytes * _BYTE_SECONDS, role="pack")
-
-
-def _aligned(nbytes):
-    return -(-nbytes // 64) * 64
+    unit, (buffer, start) = _unit(plan.entry), source
+    words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, _unit))
+    slots, seconds = (home(buffer), home(buffer), panels, panels), panels.nbytes * _BYTE_SECONDS
+    return Launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")

@@ -23,26 +23,22 @@ _LEAST = 65536
 _MOST = 6
 
 
-def recomputed(outputs):
-    """The graph of `outputs` with what is worth it computed again where it is used late."""
-    large = {node for node in ordered(outputs) if node.shape is not None and node.size >= _LEAST}
-    if _bytes(large) < _LARGE:  # most graphs, which need no draft of a plan to tell
-        return outputs
-    draft = Schedule(outputs)
-    candidates = [node for node in draft.stored if node in large and draft.facts.kind(node) == "elementwise"]
-    return outputs if _bytes(candidates) < _LARGE else _Rewriting(draft, outputs).outputs(candidates)
-
-
-def _bytes(nodes):
-    return sum([node.nbytes for node in nodes])
+def recomputed(schedule):
+    """A schedule, or another one of its graph with what is worth it computed again where it is used late."""
+    kind = schedule.facts.kind
+    candidates = [n for n in schedule.stored if n.shape is not None and n.size >= _LEAST and kind(n) == "elementwise"]
+    if sum([node.nbytes for node in candidates]) < _LARGE:
+        return schedule
+    outputs = _Rewriting(schedule).outputs(candidates)
+    return schedule if outputs is schedule.outputs else Schedule(outputs, schedule.facts)
 
 
 class _Rewriting:
     """A graph in which some products read another copy of what they read."""
 
-    def __init__(self, draft, outputs):
-        self._draft, self._outputs = draft, outputs
-        self._facts, self._kept = draft.facts, {o for o in outputs if isinstance(o, Symbol)}
+    def __init__(self, draft):
+        self._draft, self._outputs = draft, draft.outputs
+        self._facts, self._kept = draft.facts, {o for o in draft.outputs if isinstance(o, Symbol)}
         self._last = {node: last for node, (_, last) in lifetimes(draft, self._kept).items()}
         self._users, self._partners = {}, {}
         for number, step in numbered(draft):

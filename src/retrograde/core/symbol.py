@@ -86,7 +86,10 @@ def ordered(outputs):
             found.append(stack.pop())
         elif node not in seen:
             seen.add(node)
-            stack += [node, None]
-            stack += [a for a in node.inputs if a not in seen]
+            waiting = [a for a in node.inputs if a not in seen]
+            if waiting:
+                stack += (node, None, *waiting)
+            else:
+                found.append(node)
     return found
 

@@ -5,8 +5,8 @@ from functools import cache
 
 import llvmlite.binding as llvm
 import numpy as np
-from llvmlite import ir
 
+from retrograde.compiler.codegen import ir
 from retrograde.compiler.codegen.builder import Builder
 
 LANES = {"float32": 8, "float64": 4}

@@ -1,71 +1,53 @@
-"""A small engine and NumPy-facing helpers for the matrix product tests and benchmark."""
+"""Matrix products of NumPy arrays by the code that programs call, for tests and the benchmark of products."""
 
-from functools import cache
+import ctypes
 
-import llvmlite.binding as llvm
 import numpy as np
 
-from retrograde.compiler.codegen import target
-from retrograde.compiler.codegen.matmul import MatmulKernel
+from retrograde.compiler.codegen.matmul import choose, write
+from retrograde.compiler.codegen.target import host
+from retrograde.compiler.problem import problem_of
+from retrograde.compiler.table import Words, address_of
+from retrograde.compiler.units import library, unit_of
+
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
-@cache
-def machine():
-    """The target machine used for passes and assembly listings."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return _new_machine()
+def unit(spec):
+    """The unit of a part of products."""
+    return unit_of(("product", repr(spec)), lambda module, name: write(module, name, spec), is_final=True)
 
 
-def _new_machine():
-    features = llvm.get_host_cpu_features().flatten()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2)
+class Bound:
+    """One product with its arrays and its words, cut in `count` chunks: call it with a chunk index, from any thread."""
+
+    def __init__(self, a, b, c, count=1):
+        self.plan = plan = choose(host(), problem_of(a, b, c))
+        room = plan.workspace_bytes
+        self._arrays = (b, a, c) if plan.is_swapped else (a, b, c)
+        self._space = np.empty(count * room + 64, np.uint8)
+        space = -(-address_of(self._space) // 64) * 64
+        self._table = np.array([*[x.ctypes.data for x in self._arrays], space], np.int64)
+        library().load([unit(spec) for spec in plan.specs])
+        words = Words()
+        descriptor = plan.descriptor(count, lambda spec: unit(spec).name)
+        functions = [(8 + i, name) for i, name in enumerate(descriptor) if isinstance(name, str)]
+        words.add([0, 1, 2, 3, 0, 0, 0, room, *[0 if isinstance(x, str) else x for x in descriptor]], functions=functions)
+        self._words = words.array(library().address)
+        self._entry = _ENTRY(library().address(unit(plan.entry).name))
+        self._arguments = address_of(self._table), address_of(self._words)
+
+    def __call__(self, index=0):
+        """Compute chunk `index`."""
+        self._entry(*self._arguments, index)
 
 
-@cache
-def _engine():
-    machine()
-    # LLVM owns the target machine from here on, so it gets one of its own.
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
-
-
-def optimise(module):
-    """The LLVM module of an llvmlite module, verified, after a short pipeline."""
-    parsed = llvm.parse_assembly(str(module))
-    parsed.triple = llvm.get_process_triple()
-    parsed.verify()
-    builder = llvm.create_pass_builder(machine(), llvm.create_pipeline_tuning_options(speed_level=2))
-    passes = llvm.create_new_module_pass_manager()
-    for add in (
-        passes.add_simplify_cfg_pass,
-        passes.add_instruction_combine_pass,
-        passes.add_new_gvn_pass,
-        passes.add_loop_rotate_pass,
-        passes.add_instruction_combine_pass,
-    ):
-        add()
-    passes.run(parsed, builder)
-    return parsed
-
-
-def assembly(module):
-    """The machine code of a module, as text."""
-    return machine().emit_assembly(optimise(module))
-
-
-def compile_module(module):
-    """Compile an llvmlite module; the answer is a function from names to addresses."""
-    engine, parsed = _engine(), optimise(module)
-    engine.add_module(parsed)
-    engine.finalize_object()
-    return engine.get_function_address
-
-
-@cache
-def kernel():
-    """A kernel without hooks, shared by tests so that each code is compiled once."""
-    return MatmulKernel(compile_module, target.host())
+def product(a, b, c, count=1):
+    """C computed from A and B, chunk after chunk."""
+    bound = Bound(a, b, c, count)
+    for index in range(count):
+        bound(index)
+    return c
 
 
 def operand(generator, rows, columns, dtype, layout="row", batch=()):

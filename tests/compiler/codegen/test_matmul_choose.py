@@ -2,11 +2,13 @@
 
 import llvmlite.binding as llvm
 import pytest
-from matmul_harness import machine
+from matmul_harness import unit
 
-from retrograde.compiler.codegen.matmul import Problem, choose, choose_panels, generate
+from retrograde.compiler.codegen.matmul import choose, choose_panels
 from retrograde.compiler.codegen.matmul.choose import tile_size
+from retrograde.compiler.codegen.matmul.spec import Dots, Loops
 from retrograde.compiler.codegen.target import cache_sizes, describe, host
+from retrograde.compiler.problem import Problem
 
 CACHES = (32 * 1024, 512 * 1024, 32 * 1024 * 1024)
 MACHINES = {
@@ -35,9 +37,8 @@ def test_large_products_use_the_tile_that_fills_the_registers(name, dtype, lanes
     ("m", "n", "k"), [(512, 512, 512), (20, 20, 20), (1, 300, 300), (1, 900, 900), (300, 1, 300), (127, 63, 5)]
 )
 def test_code_for_every_machine_passes_the_verifier(name, m, n, k):
-    machine()
-    spec = choose(MACHINES[name], problem(m, n, k)).spec
-    llvm.parse_assembly(str(generate(spec, "product").module)).verify()
+    for spec in choose(MACHINES[name], problem(m, n, k)).specs:
+        llvm.parse_assembly(unit(spec).text).verify()
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -46,30 +47,34 @@ def test_row_tiles_cover_the_rows_evenly(name, m):
     plan = choose(MACHINES[name], problem(m, 640, 64))
     numbers = plan.numbers
     assert numbers["row_tiles"] * numbers["short_height"] + numbers["tall_tiles"] == m
-    assert max(plan.spec.heights) - min(plan.spec.heights) <= 1
+    heights = {tile.height for label, tile in plan.functions.items() if label.startswith(("tall", "short"))}
+    assert heights <= {numbers["short_height"], numbers["short_height"] + 1}
 
 
-@pytest.mark.parametrize("m", [64, 96, 100, 128, 144])
-def test_products_of_other_numbers_of_rows_share_their_code(m):
-    assert choose(MACHINES["avx2"], problem(m, 640, 64)).spec == choose(MACHINES["avx2"], problem(127, 640, 64)).spec
+def test_products_share_their_loops_their_tiles_and_what_packs():
+    square, tall = (choose(MACHINES["avx2"], problem(m, 640, 900)) for m in (127, 901))
+    assert square.entry == tall.entry == Loops()
+    assert square.functions["right"] == tall.functions["right"]
+    transposed = choose(MACHINES["avx2"], Problem("float32", 127, 640, 900, (900, 1), (1, 900), (640, 1)))
+    assert transposed.functions["short"] == square.functions["short"] and transposed.functions["right"] != square.functions["right"]
 
 
 def test_packing_is_the_same_code_for_products_that_differ_elsewhere():
     rows, columns = problem(512, 640, 64), Problem("float32", 512, 640, 900, (1, 512), (1, 900), (640, 1))
     packings = [choose_panels(MACHINES["avx2"], p, (p.m,))[0] for p in (rows._replace(b=(1, 64)), columns)]
-    assert packings[0].spec == packings[1].spec
+    assert packings[0].specs == packings[1].specs
     assert packings[0].numbers != packings[1].numbers
 
 
 def test_results_that_columns_keep_contiguous_are_computed_transposed():
     flipped = Problem("float32", 100, 200, 300, (300, 1), (200, 1), (1, 100))
-    assert choose(MACHINES["avx2"], flipped).spec.is_swapped
-    assert not choose(MACHINES["avx2"], problem(100, 200, 300)).spec.is_swapped
+    assert choose(MACHINES["avx2"], flipped).is_swapped
+    assert not choose(MACHINES["avx2"], problem(100, 200, 300)).is_swapped
 
 
 def test_narrow_results_are_dot_products():
-    assert choose(MACHINES["avx2"], problem(1000, 1, 1000)).spec.kind == "dots"
-    assert choose(MACHINES["avx2"], problem(1000, 1000, 1000)).spec.kind == "tiles"
+    assert isinstance(choose(MACHINES["avx2"], problem(1000, 1, 1000)).entry, Dots)
+    assert isinstance(choose(MACHINES["avx2"], problem(1000, 1000, 1000)).entry, Loops)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 12])

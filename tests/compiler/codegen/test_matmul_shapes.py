@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from matmul_harness import assert_product, kernel, operand
+from matmul_harness import assert_product, operand, product
 
-from retrograde.compiler.codegen.matmul import Hooks, MatmulKernel, problem_of
+from retrograde.compiler.codegen.matmul import choose
+from retrograde.compiler.codegen.target import host
+from retrograde.compiler.problem import problem_of
 
 SHAPES = [
     (0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 1, 1), (1, 1, 300), (1, 64, 32), (64, 1, 32), (2, 3, 500),
@@ -20,7 +22,7 @@ def test_products_of_all_shapes_agree_with_numpy(m, n, k, dtype):
     generator = np.random.default_rng(m + 1000 * n + k)
     for layouts in (("row", "row", "row"), ("column", "row", "row"), ("row", "column", "row")):
         a, b, c = (operand(generator, *size, dtype, layout) for size, layout in zip(((m, k), (k, n), (m, n)), layouts, strict=True))
-        assert_product(kernel()(a, b, c), a.astype("f8") @ b.astype("f8"), k)
+        assert_product(product(a, b, c), a.astype("f8") @ b.astype("f8"), k)
 
 
 @pytest.mark.parametrize("c_layout", ["row", "column", "backward"])
@@ -31,7 +33,7 @@ def test_products_of_all_strides_agree_with_numpy(a_layout, b_layout, c_layout):
     generator = np.random.default_rng(1)
     a, b = operand(generator, m, k, "float32", a_layout), operand(generator, k, n, "float32", b_layout)
     c = operand(generator, m, n, "float32", c_layout)
-    assert_product(kernel()(a, b, c), a.astype("f8") @ b.astype("f8"), k)
+    assert_product(product(a, b, c), a.astype("f8") @ b.astype("f8"), k)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -41,9 +43,9 @@ def test_thin_products_take_any_strides(m, n, k, layout):
     for other in ("row", "column"):
         a, b = operand(generator, m, k, "float64", layout), operand(generator, k, n, "float64", other)
         c = operand(generator, m, n, "float64", layout)
-        assert_product(kernel()(a, b, c), a @ b, k)
+        assert_product(product(a, b, c), a @ b, k)
         a, b = operand(generator, m, k, "float64", other), operand(generator, k, n, "float64", layout)
-        assert_product(kernel()(a, b, c), a @ b, k)
+        assert_product(product(a, b, c), a @ b, k)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_batches_broadcast(batch_a, batch_b, m, n, k):
     b = operand(generator, k, n, "float32", "column", batch_b)
     expected = a.astype("f8") @ b.astype("f8")
     for count in (1, 5):
-        assert_product(kernel()(a, b, np.full(expected.shape, np.nan, "float32"), count=count), expected, k)
+        assert_product(product(a, b, np.full(expected.shape, np.nan, "float32"), count=count), expected, k)
 
 
 def test_nothing_outside_c_is_written():
@@ -65,7 +67,7 @@ def test_nothing_outside_c_is_written():
         outer = np.full((m + 4, n + 40), 7.0, "float32")
         inner = outer[2:-2, 20:-20]
         a, b = operand(generator, m, 300, "float32"), operand(generator, 300, n, "float32")
-        assert_product(kernel()(a, b, inner), a.astype("f8") @ b.astype("f8"), 300)
+        assert_product(product(a, b, inner), a.astype("f8") @ b.astype("f8"), 300)
         inner[...] = 7.0
         assert (outer == 7.0).all()
 
@@ -75,23 +77,15 @@ def test_nothing_outside_c_is_written():
 def test_results_are_the_same_bits_for_any_number_of_chunks(m, n, k, dtype):
     generator = np.random.default_rng(5)
     a, b = operand(generator, m, k, dtype), operand(generator, k, n, dtype)
-    whole = kernel()(a, b, np.empty((m, n), dtype))
+    whole = product(a, b, np.empty((m, n), dtype))
     for count in (2, 3, 7, 16):
-        parts = kernel()(a, b, np.full((m, n), np.nan, dtype), count=count)
+        parts = product(a, b, np.full((m, n), np.nan, dtype), count=count)
         assert np.array_equal(whole, parts)
 
 
 def test_more_chunks_than_work_leave_some_idle():
     a, b = np.ones((2, 3), "float32"), np.ones((3, 2), "float32")
-    assert np.array_equal(kernel()(a, b, np.empty((2, 2), "float32"), count=64), a @ b)
-
-
-def test_sizes_compiled_in_give_the_same_bits():
-    generator = np.random.default_rng(6)
-    a, b = operand(generator, 32, 20, "float32"), operand(generator, 20, 24, "float32")
-    free = kernel()(a, b, np.empty((32, 24), "float32"))
-    fixed = kernel()(a, b, np.empty((32, 24), "float32"), constants=("m", "n", "k", "k_block"))
-    assert np.array_equal(free, fixed)
+    assert np.array_equal(product(a, b, np.empty((2, 2), "float32"), count=64), a @ b)
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(20, 30, 40), (20, 1, 400), (1, 200, 40)])
@@ -99,20 +93,10 @@ def test_special_values_propagate(m, n, k):
     generator = np.random.default_rng(7)
     a, b = operand(generator, m, k, "float32"), operand(generator, k, n, "float32")
     a[0, 3], b[5, 0] = np.nan, np.inf
-    c = kernel()(a, b, np.empty((m, n), "float32"))
+    c = product(a, b, np.empty((m, n), "float32"))
     assert np.isnan(c[0]).all()
     assert not np.isfinite(c[:, 0]).any()
     assert np.isfinite(c[1:, 1:]).all()
-
-
-@pytest.mark.parametrize(("m", "n", "k"), [(45, 33, 700), (50, 2, 90), (1, 90, 30), (20, 20, 0)])
-@pytest.mark.parametrize("layout", ["row", "column", "spaced"])
-def test_accumulate_adds_to_what_c_holds(m, n, k, layout):
-    generator = np.random.default_rng(8)
-    a, b = operand(generator, m, k, "float64"), operand(generator, k, n, "float64")
-    c = operand(generator, m, n, "float64", layout)
-    expected = c + a @ b
-    assert_product(_accumulating()(a, b, c), expected, k)
 
 
 def test_problems_that_differ_in_size_share_code():
@@ -120,14 +104,5 @@ def test_problems_that_differ_in_size_share_code():
     specs = set()
     for m, k in ((600, 300), (660, 320), (720, 333)):
         a, b = operand(generator, m, k, "float32"), operand(generator, k, 512, "float32")
-        specs.add(kernel().plan(problem_of(a, b, np.empty((m, 512), "float32"))).spec)
+        specs.add(tuple(choose(host(), problem_of(a, b, np.empty((m, 512), "float32"))).specs))
     assert len(specs) == 1
-
-
-_KERNELS = []
-
-
-def _accumulating():
-    if not _KERNELS:
-        _KERNELS.append(MatmulKernel(kernel()._compile, kernel().target, Hooks(accumulate=True)))
-    return _KERNELS[0]

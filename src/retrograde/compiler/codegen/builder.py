@@ -1,14 +1,13 @@
 """The kernel builder: what an op's `emit=lambda k, x: k.sin(x)` receives as `k`.
 
-Values are plain llvmlite values that carry their own type, so one builder serves mixed dtypes, scalars and vectors:
+Values are those of `ir`, which carry their own type, so one builder serves mixed dtypes, scalars and vectors:
 `k.add(x, y)` becomes the instruction that fits the type of `x`. Python numbers may stand for an operand and take the
 other operand's type; scalars are broadcast to vectors. Integers are signed unless the method's name says otherwise.
 """
 
 from functools import partial
 
-from llvmlite import ir
-
+from . import ir
 from .memory import Memory
 from .vecmath import NAMES
 from .vecmath.elements import (
@@ -361,17 +360,13 @@ class Builder(Memory):
 
     def call_external(self, name, result, *operands):
         """Call a function by its linker name, declared on first use."""
-        module = self.ir.module
-        function = module.globals.get(name)
-        if function is None:
-            function = ir.Function(module, ir.FunctionType(result, [x.type for x in operands]), name)
-        return self.ir.call(function, operands)
+        return self.ir.call_external(name, result, operands)
 
     def rarely(self, mask, values, emit):
         """`values`, or what `emit()` gives in their place where any lane of `mask` holds: one predictable branch."""
         usual = self.ir.block
         rare, after = self.ir.append_basic_block("rare"), self.ir.append_basic_block("after")
-        self.ir.cbranch(self.any(mask), rare, after).set_weights([1, 4095])
+        self.ir.cbranch(self.any(mask), rare, after, (1, 4095))
         self.ir.position_at_end(rare)
         mended = emit()
         rare = self.ir.block

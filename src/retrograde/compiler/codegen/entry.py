@@ -4,8 +4,7 @@
 `FRAME_BIT` on which frame is its own.
 """
 
-from llvmlite import ir
-
+from . import ir
 from .parallel import FRAME_BIT
 
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()

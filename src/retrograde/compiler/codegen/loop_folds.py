@@ -1,11 +1,11 @@
 """The reductions of a loop kernel: values folded into registers, or row after row into memory."""
 
-from contextlib import contextmanager
 
-from llvmlite import ir
 
 from ..kinds import REDUCTIONS, start_of
+from . import ir
 from .builder import Builder
+from .counting import counted
 from .vecmath.elements import type_of
 
 _INDEX = ir.IntType(64)
@@ -32,7 +32,7 @@ class Folds:
             start = self.entry.numbers.get(("store", number), 0)
             row = self.k.offset(self.pointers[id(store.buffer)], start, store.dtype)
         value = self.k.constant(start_of(store.combine, store.dtype), store.dtype, 1)
-        with counted(self.ir, width) as i:
+        with counted(self.ir, _INDEX(0), _INDEX(width)) as i:
             self.k.store(value, self.k.offset(row, i, store.dtype))
         return row
 
@@ -92,7 +92,7 @@ def write_finish(entry, plan):
         lanes = plan.lanes if width % plan.lanes == 0 else 1
         k, source, target = Builder(entry.ir, lanes=lanes), entry.pointers[id(next(partials))], entry.pointers[id(store.buffer)]
         target = k.offset(target, entry.numbers.get(("store", number), 0), store.dtype)
-        with counted(entry.ir, width // lanes) as i:
+        with counted(entry.ir, _INDEX(0), _INDEX(width // lanes)) as i:
             at = entry.ir.mul(i, _INDEX(lanes))
             places = [entry.ir.add(at, _INDEX(chunk * width)) for chunk in range(plan.chunks)]
             parts = [k.load(k.offset(source, place, store.dtype), store.dtype) for place in places]
@@ -101,18 +101,3 @@ def write_finish(entry, plan):
                 parts = [combine(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
             k.store(parts[0], k.offset(target, at, store.dtype))
     entry.ir.ret_void()
-
-
-@contextmanager
-def counted(b, count):
-    """What is written within it runs `count` times, at least once, with the number of the round."""
-    before, head, after = b.block, b.append_basic_block("round"), b.append_basic_block("rounds.end")
-    b.branch(head)
-    b.position_at_end(head)
-    i = b.phi(_INDEX)
-    i.add_incoming(_INDEX(0), before)
-    yield i
-    following = b.add(i, _INDEX(1), flags=("nsw", "nuw"))
-    i.add_incoming(following, b.block)
-    b.cbranch(b.icmp_unsigned("<", following, _INDEX(count)), head, after)
-    b.position_at_end(after)

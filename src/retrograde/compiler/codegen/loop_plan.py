@@ -53,6 +53,7 @@ class Tape:
 class LoopPlan:
     """A box with all decisions made.
 
+    vector        the loop that runs in vectors
     lanes         elements that one value of the body holds
     chunk_length  how much of the outermost loop one chunk takes; `chunks` depend on the box alone, so that results never
                   depend on threads
@@ -69,6 +70,7 @@ class LoopPlan:
     """
 
     box: Box
+    vector: int | None
     lanes: int
     chunk_length: int
     chunks: int
@@ -127,7 +129,7 @@ class LoopPlan:
     def key(self):
         """What the code depends on, and nothing else."""
         place = {id(buffer): i for i, buffer in enumerate(self.buffers)}
-        box, vector = self.box, self.box.vector_loop()
+        box, vector = self.box, self.vector
         rest = None if vector is None else (box.lengths[vector] % self.lanes, box.lengths[vector] >= self.lanes)
         lengths = tuple("n" if ("length", i) in self.numbers else n for i, n in enumerate(box.lengths))
         split = self.chunks if self.partials else self.chunks > 1
@@ -179,42 +181,43 @@ class Rows(NamedTuple):
 def plan_loops(box, target, rows=None):
     """The plan of a box; `rows` if it is one pass of a nest."""
     box = box.merged() if rows is None else box.in_rows(rows.count)
-    lanes = _lanes(box, target)
+    vector = box.vector_loop()
+    lanes = _lanes(box, vector, target)
     if rows is None:
-        length, chunks = _chunks(box, lanes)
+        length, chunks = _chunks(box, vector, lanes)
     else:
         length, chunks = rows.block, -(-box.lengths[0] // rows.block)
-        lanes = min(lanes, length) if box.vector_loop() == 0 else lanes
+        lanes = min(lanes, length) if vector == 0 else lanes
     folds = [store for store in box.stores if store.combine is not None]
-    keeps_rows = bool(folds) and box.keeps_rows(box.vector_loop())
-    is_split = chunks > 1 and bool(folds) and box.is_folded_in_parts(box.vector_loop())
+    keeps_rows = bool(folds) and box.keeps_rows(vector)
+    is_split = chunks > 1 and bool(folds) and box.is_folded_in_parts(vector)
     partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
-    levels = _levels(box)
+    levels = _levels(box, vector)
     runs = find_runs(box.entries, levels) if len(box.entries) >= _LONG else []
     tapes = taped(box.entries, runs, box.stores)
     if runs:
-        lanes = _wide_lanes(box, lanes, target)
+        lanes = _wide_lanes(box, vector, lanes, target)
     nbytes = sum(run.count * lanes * _TAPE_BYTES for run, slots in zip(runs, tapes, strict=True) for _ in slots)
     tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
     extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
     buffers = (*_buffers(box), *partials, *extra)
     kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
     is_early = kept > target.registers * target.vector_bytes
-    plan = LoopPlan(box, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, tapes, tape, rows)
+    plan = LoopPlan(box, vector, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, tapes, tape, rows)
     plan.numbers.update(_numbers(plan))
     return plan
 
 
-def _levels(box):
+def _levels(box, vector):
     """For each entry how many loops, from the outside in, it depends on."""
-    loops, flags = box.order(box.vector_loop()), [depends_of(e) for e in box.entries]
+    loops, flags = box.order(vector), [depends_of(e) for e in box.entries]
     known = {f: max([at + 1 for at, loop in enumerate(loops) if f and f[loop]], default=0) for f in set(flags)}
     return [known[f] for f in flags]
 
 
-def _wide_lanes(box, lanes, target):
+def _wide_lanes(box, vector, lanes, target):
     """Enough lanes for all of a short vector loop: long chains wait for each other, not for the processor."""
-    length = box.lengths[box.vector_loop()] if box.lengths else 1
+    length = box.lengths[vector] if box.lengths else 1
     while lanes < length <= _WIDTH * lanes and lanes * BYTES["float32"] < _WIDTH * target.vector_bytes:
         lanes *= 2
     return lanes
@@ -239,17 +242,15 @@ def _numbers(plan):
 
 def _scales(box):
     """The numbers of constants that are nothing but factors and divisors."""
-    users = {}
+    scaling, others = set(), {store.value for store in box.stores}
     for entry in box.entries:
         if isinstance(entry, Apply):
             is_scaling = entry.node.op.name in ("multiply", "divide") and entry.node.dtype.kind == "f"
-            for n in entry.arguments:
-                users.setdefault(n, []).append(is_scaling)
-    stored = {store.value for store in box.stores}
+            (scaling if is_scaling else others).update(entry.arguments)
     return [
-        i for i, e in enumerate(box.entries)
-        if isinstance(e, Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
-        and e.value not in _PLAIN_FACTORS and i not in stored and all(users.get(i, [False]))
+        i for i in sorted(scaling - others)
+        if isinstance(e := box.entries[i], Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
+        and e.value not in _PLAIN_FACTORS
     ]
 
 
@@ -257,24 +258,23 @@ def _bits(number):
     return struct.unpack("<q", struct.pack("<d", float(number)))[0]
 
 
-def _chunks(box, lanes):
+def _chunks(box, vector, lanes):
     """How much of the outermost loop one chunk takes, and how many chunks there are."""
     if not box.lengths:
         return 1, 1
-    outermost = box.order(box.vector_loop())[0]
+    outermost = box.order(vector)[0]
     length = box.lengths[outermost]
     wanted = min(_MOST_CHUNKS, box.work // _CHUNK_WORK, length)
     if wanted < 2:
         return length, 1
     step = -(-length // wanted)
-    if outermost == box.vector_loop():
+    if outermost == vector:
         step = -(-step // lanes) * lanes
     return step, -(-length // step)
 
 
-def _lanes(box, target):
+def _lanes(box, vector, target):
     """How many elements one value of the body holds."""
-    vector = box.vector_loop()
     if vector is None:
         return 1
     moving = {dtype_of_entry(e) for e in box.entries if not e.steps or depends_of(e)[vector]} - {None}

@@ -1,8 +1,8 @@
 """The runs of a loop kernel: rounds of entries that repeat, written once, as a loop."""
 
-from llvmlite import ir
-
 from ..expression import Load, arguments_of
+from . import ir
+from .counting import counted
 from .loop_plan import dtype_of_entry
 from .vecmath.elements import lanes_of
 
@@ -25,22 +25,15 @@ class Rounds:
             if n not in self.values:
                 self.values[n] = self.tapes.recalled(n)
         starts = {slot: self._widened(run.start + slot, self.values[first]) for slot, first in firsts.items()}
-        before, head, after = self.ir.block, self.ir.append_basic_block("round"), self.ir.append_basic_block("rounds.end")
-        self.ir.branch(head)
-        self.ir.position_at_end(head)
-        counter = self.ir.phi(_INDEX)
-        counter.add_incoming(_INDEX(0), before)
-        carried = {slot: self.ir.phi(start.type) for slot, start in starts.items()}
-        outside, self.k.inline = self.k.inline, None
-        made = self._round(run, counter, carried)
-        self.k.inline = outside
-        following = self.ir.add(counter, _INDEX(1), flags=("nsw", "nuw"))
-        counter.add_incoming(following, self.ir.block)
-        for slot, phi in carried.items():
-            phi.add_incoming(starts[slot], before)
-            phi.add_incoming(self.k.broadcast(made[slot], lanes_of(phi)), self.ir.block)
-        self.ir.cbranch(self.ir.icmp_signed("<", following, _INDEX(run.count)), head, after)
-        self.ir.position_at_end(after)
+        before, outside = self.ir.block, self.k.inline
+        with counted(self.ir, _INDEX(0), _INDEX(run.count)) as counter:
+            carried = {slot: self.ir.phi(start.type) for slot, start in starts.items()}
+            self.k.inline = None
+            made = self._round(run, counter, carried)
+            self.k.inline = outside
+            for slot, phi in carried.items():
+                phi.add_incoming(starts[slot], before)
+                phi.add_incoming(self.k.broadcast(made[slot], lanes_of(phi)), self.ir.block)
         self.values.update({run.stop - run.period + slot: value for slot, value in made.items()})
 
     def _widened(self, number, value):

@@ -1,12 +1,14 @@
 """The values of a loop kernel's entries: numbers from memory, bounds, and operations on them."""
 
+from functools import reduce
+
 import numpy as np
-from llvmlite import ir
 
 from ...dtypes import name_of
 from ..expression import Constant, Inside, Load, Select
 from ..kinds import IDENTITIES, PARTNERS
 from ..table import FLAG
+from . import ir
 from .vecmath.elements import dtype_of, lanes_of, type_of, undefined
 
 _INDEX = ir.IntType(64)
@@ -44,14 +46,12 @@ class Values:
 
     def _address(self, name, part, moved=None):
         """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""
-        place = self.entry.numbers.get(name, _INDEX(0))
-        place = place if moved is None else self.ir.add(place, moved)
-        steps, buffer, dtype = part.steps, part.buffer, part.dtype
-        for loop, step in enumerate(steps):
+        moves = [move for move in (self.entry.numbers.get(name), moved) if move is not None]
+        for loop, step in enumerate(part.steps):
             if step:
-                move = self.counters[loop] if step == 1 else self.ir.mul(self.counters[loop], _INDEX(step))
-                place = self.ir.add(place, move)
-        return self.k.offset(self.pointers[id(buffer)], place, dtype)
+                moves.append(self.counters[loop] if step == 1 else self.ir.mul(self.counters[loop], _INDEX(step)))
+        place = reduce(self.ir.add, moves) if moves else 0
+        return self.k.offset(self.pointers[id(part.buffer)], place, part.dtype)
 
     def _load(self, number, entry, moved=None):
         where = self._address(("start", number), entry, moved)

@@ -4,10 +4,10 @@ The entry of a kernel is `void(ptr table, ptr slots, i64 chunk)`: `slots` holds 
 pointers, then its run-time numbers.
 """
 
-from llvmlite import ir
-
 from ..expression import Load
+from . import ir
 from .builder import Builder
+from .counting import counted
 from .entry import Entry
 from .loop_folds import Folds, write_finish
 from .loop_rounds import Rounds
@@ -54,7 +54,7 @@ class _Writer(Values, Rounds, Folds):
     def __init__(self, entry, plan):
         self.entry, self.plan, self.box, self.lanes = entry, plan, plan.box, plan.lanes
         self.pointers, self.ir = entry.pointers, entry.ir
-        self.vector = self.box.vector_loop()
+        self.vector = plan.vector
         self.loops = self.box.order(self.vector)
         self.kept = sum(not r for r in self.box.is_reduced)
         self.is_heavy = plan.size > _HEAVY
@@ -123,18 +123,8 @@ class _Writer(Values, Rounds, Folds):
             self.counters[loop] = start
             self._enter(level + 1)
         else:
-            before, head = self.ir.block, self.ir.append_basic_block("loop")
-            self.ir.branch(head)
-            self.ir.position_at_end(head)
-            counter = self.ir.phi(_INDEX)
-            counter.add_incoming(start, before)
-            self.counters[loop] = counter
-            self._enter(level + 1)
-            following = self.ir.add(counter, _INDEX(step), flags=("nsw", "nuw"))
-            counter.add_incoming(following, self.ir.block)
-            after = self.ir.append_basic_block("after")
-            self.ir.cbranch(self.ir.icmp_signed("<", following, stop), head, after)
-            self.ir.position_at_end(after)
+            with counted(self.ir, start, stop, step) as self.counters[loop]:
+                self._enter(level + 1)
         self.values = outer
 
     def _vector_loop(self, level, start, stop, length):

@@ -1,7 +1,6 @@
 """Memory: how a kernel builder reads and writes elements."""
 
-from llvmlite import ir
-
+from . import ir
 from .vecmath.elements import BYTES, constant, dtype_of, lanes_of, stored_type_of, suffix_of
 
 _INDEX = ir.IntType(64)

@@ -6,9 +6,10 @@ among the slots of the loop, which hold places in the table of pointers of the p
 
 from contextlib import contextmanager
 
-from llvmlite import ir
+from . import ir
 
 _POINTER, _INDEX, _BYTE = ir.PointerType(), ir.IntType(64), ir.IntType(8)
+_RUNNER = ir.FunctionType(ir.IntType(1), [_POINTER, _POINTER, _INDEX])
 
 #: The words of a description. `count` is the number of turns, or -1: then slot `counter` is a buffer that holds it;
 #: `condition` is the place in the body's table of a byte that ends the loop where it is 0, -1 for none. Each list has a length
@@ -32,12 +33,11 @@ def write_repeat(module, name):
 class _Repeat:
     def __init__(self, function, builder):
         self.b, (self.table, self.slots) = builder, function.args
-        self.copy = function.module.declare_intrinsic("llvm.memcpy", [_POINTER, _POINTER, _INDEX])
+        copied = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _INDEX, ir.IntType(1)])
+        self.copy = ir.Function(function.module, copied, "llvm.memcpy.p0.p0.i64")
         head = builder.inttoptr(self.word(self.slots, 0), _POINTER)
         self.head = {word: self.word(head, i) for i, word in enumerate(HEAD)}
-        runs = ir.FunctionType(ir.IntType(1), [_POINTER, _POINTER, _INDEX])
-        self.head["runner"] = builder.inttoptr(self.head["runner"], runs.as_pointer())
-        for word in ("steps", "table", "moves", "starts", "copies", "ends"):
+        for word in ("runner", "steps", "table", "moves", "starts", "copies", "ends"):
             self.head[word] = builder.inttoptr(self.head[word], _POINTER)
 
     def write(self):
@@ -85,7 +85,7 @@ class _Repeat:
         with self.each(head["move_count"], head["moves"], MOVE) as (place, slot, offset, step, mask, phase):
             row = b.and_(b.add(t, phase), mask)
             self.set(head["table"], place, b.add(b.add(self.buffer(slot), offset), b.mul(row, step)))
-        is_shared = b.call(head["runner"], [head["table"], head["steps"], head["step_count"]])
+        is_shared = b.call(head["runner"], [head["table"], head["steps"], head["step_count"]], kind=_RUNNER)
         with self.each(head["copy_count"], head["copies"], 3) as (target, source, nbytes):
             self.copied(self.word(head["table"], target), self.word(head["table"], source), nbytes)
         return is_shared, self.condition()

@@ -6,8 +6,7 @@ one after the other.
 
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from . import ir
 from .entry import Entry
 from .matmul import emit
 from .matmul.emit import I64

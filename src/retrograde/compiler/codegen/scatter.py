@@ -6,8 +6,7 @@ those that are its own. Of one with few a chunk takes a part of every line.
 
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from . import ir
 from .entry import Entry
 from .matmul import emit
 from .matmul.emit import I64

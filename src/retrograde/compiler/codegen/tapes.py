@@ -1,7 +1,6 @@
 """Tapes: the values of all rounds of a run, kept in memory for those who read them later."""
 
-from llvmlite import ir
-
+from . import ir
 from .vecmath.elements import dtype_of, lanes_of
 
 _INDEX, _BYTES = ir.IntType(64), 8

@@ -1,15 +1,13 @@
 """What the generated code needs to know about the machine it runs on."""
 
-import ctypes
 import platform
-import time
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
-from llvmlite import ir
 
+from . import ir
 from .vecmath.elements import vector_type
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -106,56 +104,3 @@ def _bytes(text):
     scale = {"K": 1024, "M": 1024**2, "G": 1024**3}.get(text[-1:], 1)
     digits = text.rstrip("KMG")
     return int(digits) * scale if digits.isdigit() else 0
-
-
-def fma_peak(compile_module, target, dtype, repeats=200):
-    """Measured multiply-add peak of one thread, in operations a second (a multiply-add counts as two).
-
-    `compile_module` takes a module and returns a function from names to addresses.
-    """
-    chains = 10 if target.registers <= 16 else 24
-    name = f"fma_peak_{dtype}"
-    address = compile_module(_peak_module(target, dtype, chains, name))(name)
-    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address)
-    scratch = (ctypes.c_double * 64)()
-    steps = 20_000
-    best = min(_elapsed(function, steps, scratch) for _ in range(repeats))
-    return 2 * target.lanes(dtype) * chains * steps / best
-
-
-def _elapsed(function, *arguments):
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
-
-
-def _peak_module(target, dtype, chains, name):
-    """A loop of independent multiply-add chains, none of which touches memory."""
-    module = ir.Module(name)
-    vector = ir.VectorType(SCALAR_TYPES[dtype], target.lanes(dtype))
-    index, pointer = ir.IntType(64), ir.PointerType()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [index, pointer]), name)
-    bits = 8 * ITEM_BYTES[dtype]
-    fma = ir.Function(module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{vector.count}f{bits}")
-    entry, body, done = (function.append_basic_block(part) for part in ("entry", "body", "done"))
-    builder = ir.IRBuilder(entry)
-    factor = builder.load(function.args[1], typ=vector, align=8)
-    builder.branch(body)
-    builder.position_at_end(body)
-    step = builder.phi(index)
-    sums = [builder.phi(vector) for _ in range(chains)]
-    after = [builder.call(fma, [factor, factor, value]) for value in sums]
-    for number, (phi, value) in enumerate(zip(sums, after, strict=True)):
-        phi.add_incoming(ir.Constant(vector, [float(number)] * vector.count), entry)
-        phi.add_incoming(value, body)
-    following = builder.add(step, index(1))
-    step.add_incoming(index(0), entry)
-    step.add_incoming(following, body)
-    builder.cbranch(builder.icmp_signed("<", following, function.args[0]), body, done)
-    builder.position_at_end(done)
-    total = after[0]
-    for value in after[1:]:
-        total = builder.fadd(total, value)
-    builder.store(total, function.args[1], align=8)
-    builder.ret_void()
-    return module

@@ -7,8 +7,7 @@ a number at a time. The greatest product and the sum of each row are kept as blo
 
 import math
 
-from llvmlite import ir
-
+from .. import ir
 from ..builder import Builder
 from ..convolution.entry import Entry, at
 from ..convolution.layout import heights

@@ -5,8 +5,7 @@ left out, or overwritten by what the last row gives. What is done for one vector
 arrays of a kernel share: such code takes long to compile.
 """
 
-from llvmlite import ir
-
+from .. import ir
 from ..convolution.entry import at
 from ..matmul import emit
 from ..matmul.emit import I32, I64, POINTER

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from .. import ir
 from ..convolution.layout import odd_lines
 from ..target import ITEM_BYTES, InVectors
 

@@ -7,8 +7,7 @@ products: steps are arguments, and so is what the sums begin with.
 
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from .. import ir
 from ..convolution.entry import at
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER

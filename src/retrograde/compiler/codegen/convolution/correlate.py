@@ -8,8 +8,7 @@ See layout.py for the scratch memory, and matmul/tiles.py for the same tile over
 from functools import partial
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from .. import ir
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER
 from .entry import Entry, at, copy_row
@@ -122,9 +121,7 @@ def _each_tile(builder, plan, deal=_all):
 def table_of(module, name, numbers):
     """Numbers that lie in memory."""
     kind = ir.ArrayType(I64, max(len(numbers), 1))
-    table = ir.GlobalVariable(module, kind, module.get_unique_name(name))
-    table.initializer, table.linkage, table.global_constant = ir.Constant(kind, numbers or [0]), "internal", True
-    return table
+    return ir.Table(module, f"{name}.{len(module.globals)}", ir.Constant(kind, numbers or [0]))
 
 
 # Images

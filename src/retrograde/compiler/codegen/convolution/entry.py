@@ -1,8 +1,6 @@
 """Entries with their pointers and numbers by name, and rows of numbers that they move."""
 
-from llvmlite import ir
-
-from .. import entry
+from .. import entry, ir
 from ..matmul import emit
 from ..matmul.emit import I64, address
 

@@ -8,8 +8,7 @@ Sums are made for fixed parts of the batch and added in order: they have the sam
 from dataclasses import replace
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from .. import ir
 from ..matmul import emit
 from ..matmul.emit import I64, POINTER
 from .correlate import band_of, table_of

@@ -1,28 +1,24 @@
 """Which kernel, which tile, which layouts and which blocks for which problem on which machine."""
 
-from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil
 from typing import NamedTuple
 
-from ...problem import Problem
 from ..target import ITEM_BYTES
-from .plan import Plan, workspace_bytes
-from .spec import NO_HOOKS, Spec
+from .plan import Plan, aligned
+from .spec import Dots, Loops, Packing, Stream, Tile
 
 
-def choose(target, problem, hooks=NO_HOOKS, constants=()):
-    """The plan of a problem. `constants` names sizes (such as "k") to be compiled in rather than read at run time."""
+def choose(target, problem):
+    """The plan of a problem."""
     problem = problem.normal()
-    can_swap = hooks.column_sums is None
     for plan, fits in ((_dots, _fits_dots), (_stream, _fits_stream), (_tiled, _fits_narrow)):
         for is_swapped, candidate in ((False, problem), (True, problem.swapped())):
-            if can_swap and fits(target, candidate):
-                return plan(target, candidate, hooks, constants, is_swapped)
+            if fits(target, candidate):
+                return plan(target, candidate, is_swapped)
     # Vectors run along columns of C, so these should be contiguous.
-    if can_swap and problem.c[1] != 1 and problem.c[0] == 1:
-        return _tiled(target, problem.swapped(), hooks, constants, True)
-    return _tiled(target, problem, hooks, constants, False)
+    is_swapped = problem.c[1] != 1 and problem.c[0] == 1
+    return _tiled(target, problem.swapped() if is_swapped else problem, is_swapped)
 
 
 def choose_panels(target, problem, counts):
@@ -33,17 +29,11 @@ def choose_panels(target, problem, counts):
     lanes, item = target.lanes(problem.dtype), ITEM_BYTES[problem.dtype]
     rows, vectors = tile_size(target, lanes, max(counts), problem.n)
     panels = Panels(rows, vectors, _k_block(target, problem, vectors * lanes, 2, item))
-    plans = [_tiled(target, problem._replace(m=m), NO_HOOKS, (), False, panels) for m in counts]
-    numbers = {**plans[0].numbers, "m": 1, "row_tiles": 1}
-    return Plan(_packing(plans[0].spec, _packed(problem)), numbers, (), 0), plans
-
-
-def _packing(spec, layout):
-    """The spec that packs B for products of `spec`: what packing does not ask is the same in all of them, which share its code."""
-    # Only copies of rows end where B does; what transposes or gathers fills the last panel up.
-    ends = {} if layout == "copy" else {"tail": 0, "is_tail_masked": False, "has_full": True}
-    return replace(spec, kind="panels", rows=1, heights=(1,), a_layout="direct", a_unit=None, b_layout=layout, is_single_block=True,
-                   batch_rank=0, **ends)
+    plans = [_tiled(target, problem._replace(m=m), False, panels) for m in counts]
+    packing = {"right": Packing(problem.dtype, lanes, _packed(problem), vectors=vectors)}
+    strides = dict(zip(("b_row", "b_column"), [x * item for x in problem.b], strict=True))
+    numbers = {**plans[0].numbers, **strides, "m": 1, "row_tiles": 1}
+    return Plan(Loops(), packing, numbers, (), False, 0), plans
 
 
 class Panels(NamedTuple):
@@ -64,16 +54,12 @@ def _fits_dots(target, problem):
     return problem.n <= lanes // 2 and problem.m >= 8
 
 
-def _dots(target, problem, hooks, constants, is_swapped):
+def _dots(target, problem, is_swapped):
     """Groups of rows of A by groups of columns of B, vectors along k."""
     budget = 12 if target.registers <= 16 else 24
     column_tiles, widths, short_width, wide = _even_tiles(problem.n, 4)
     row_tiles, heights, short, tall = _even_tiles(problem.m, max(1, min(8, budget // max(widths))))
-    b_layout = "direct" if problem.b[0] == 1 and problem.n > 0 else "gather"
-    hook = hooks.left if is_swapped else hooks.right
-    if hook is not None and b_layout != "direct":
-        # This packing has no hooks; that of tiles has.
-        return _tiled(target, problem, hooks, constants, is_swapped)
+    is_b_packed = problem.b[0] != 1 or problem.n == 0
     numbers = _numbers(
         problem,
         row_tiles=row_tiles,
@@ -86,26 +72,9 @@ def _dots(target, problem, hooks, constants, is_swapped):
         row_tiles_block=max(1, row_tiles),
         column_tiles_block=max(1, column_tiles),
     )
-    return _plan(
-        target,
-        problem,
-        hooks,
-        constants,
-        numbers,
-        kind="dots",
-        rows=max(heights),
-        vectors=1,
-        heights=heights,
-        widths=widths,
-        tail=0,
-        is_tail_masked=False,
-        has_full=True,
-        a_layout="direct",
-        b_layout=b_layout,
-        a_unit="column",
-        is_single_block=True,
-        is_swapped=is_swapped,
-    )
+    spec = Dots(problem.dtype, target.lanes(problem.dtype), heights, widths, is_b_packed, target.has_fma)
+    room = column_tiles * problem.k * max(widths) * numbers["item"] if is_b_packed else 0
+    return Plan(spec, {}, numbers, _batch(problem), is_swapped, aligned(room))
 
 
 def _fits_stream(target, problem):
@@ -116,7 +85,7 @@ def _fits_stream(target, problem):
     return problem.m == 1 and is_large and is_laid_out and can_mask
 
 
-def _stream(target, problem, hooks, constants, is_swapped):
+def _stream(target, problem, is_swapped):
     """Column tiles of two vectors, as many in a block as keep the row of C in the first cache."""
     lanes = target.lanes(problem.dtype)
     column_tiles, rest = ceil(problem.n / (2 * lanes)), problem.n % (2 * lanes)
@@ -127,31 +96,13 @@ def _stream(target, problem, hooks, constants, is_swapped):
         tall_tiles=0,
         column_tiles=column_tiles,
         short_width=2 * lanes,
-        wide_tiles=0,
         k_block=max(1, problem.k),
         row_tiles_block=1,
         column_tiles_block=_even(column_tiles, target.first_cache // 2 // (2 * target.vector_bytes)),
     )
-    return _plan(
-        target,
-        problem,
-        hooks,
-        constants,
-        numbers,
-        kind="stream",
-        rows=1,
-        vectors=2,
-        heights=(1,),
-        widths=(2 * lanes,),
-        tail=ceil(rest / lanes),
-        is_tail_masked=rest % lanes != 0,
-        has_full=column_tiles > (1 if rest else 0),
-        a_layout="direct",
-        b_layout="direct",
-        a_unit=None,
-        is_single_block=True,
-        is_swapped=is_swapped,
-    )
+    has_full = column_tiles > (1 if rest else 0)
+    spec = Stream(problem.dtype, lanes, 2, ceil(rest / lanes), rest % lanes != 0, has_full, target.has_fma)
+    return Plan(spec, {}, numbers, _batch(problem), is_swapped, 0)
 
 
 def _fits_narrow(_, problem):
@@ -159,20 +110,22 @@ def _fits_narrow(_, problem):
     return problem.b[1] == 1 and problem.m <= 2 and problem.n > 2 * problem.m
 
 
-def _tiled(target, problem, hooks, constants, is_swapped, panels=None):
+def _tiled(target, problem, is_swapped, panels=None):
     """Register tiles of rows by vectors, with packed panels and cache blocks where they pay; with `panels` B is packed before."""
     item, lanes = ITEM_BYTES[problem.dtype], target.lanes(problem.dtype)
     rows, vectors = (panels.rows, panels.vectors) if panels else tile_size(target, lanes, problem.m, problem.n)
     width = vectors * lanes
     row_tiles, heights, short, tall = _even_tiles(problem.m, rows)
-    if heights == (rows,) and (rows, vectors) == _tile_sizes(target.registers)[0]:
-        # Most numbers of rows need tiles that are one lower too: so these share their code with all others.
-        heights, short, tall = (rows, rows - 1), rows - 1, row_tiles
     column_tiles, rest = ceil(problem.n / width), problem.n % width
     k_block = panels.k_block if panels else _k_block(target, problem, width, row_tiles, item)
-    a_layout, a_unit = _left_layout(target, problem, column_tiles, item)
+    left, kind = _left_layout(target, problem, column_tiles, item)
+    right = "panels" if panels else _right_layout(target, problem, row_tiles, rest % lanes, item)
     row_block = max(1, int(target.second_cache * 0.25) // (k_block * item * rows))
     column_block = max(1, min(target.third_cache // 8, 4 * 1024 * 1024) // (k_block * item * width))
+    row_tiles_block = _even(row_tiles, row_block)
+    column_tiles_block = column_tiles if panels else _even(column_tiles, column_block)
+    left_start = column_tiles_block * k_block * width * item if right not in ("direct", "panels") else 0
+    left_bytes = (row_tiles_block * rows * k_block + 4 * lanes) * item if left != "direct" else 0
     numbers = _numbers(
         problem,
         row_tiles=row_tiles,
@@ -180,53 +133,54 @@ def _tiled(target, problem, hooks, constants, is_swapped, panels=None):
         tall_tiles=tall,
         column_tiles=column_tiles,
         short_width=width,
-        wide_tiles=0,
+        full_tiles=problem.n // width,
         k_block=k_block,
-        row_tiles_block=_even(row_tiles, row_block),
-        column_tiles_block=column_tiles if panels else _even(column_tiles, column_block),
+        row_tiles_block=row_tiles_block,
+        column_tiles_block=column_tiles_block,
+        left_start=left_start,
+        is_right_direct=int(right == "direct"),
     )
-    return _plan(
-        target,
-        problem,
-        hooks,
-        constants,
-        numbers,
-        kind="tiles",
-        rows=rows,
-        vectors=vectors,
-        heights=heights,
-        widths=(width,),
-        tail=ceil(rest / lanes),
-        is_tail_masked=rest % lanes != 0,
-        has_full=column_tiles > (1 if rest else 0),
-        a_layout=a_layout,
-        b_layout="panels" if panels else _right_layout(target, problem, row_tiles, rest % lanes, item),
-        a_unit=a_unit,
-        is_single_block=problem.k <= k_block,
-        is_swapped=is_swapped,
-    )
+    if panels:
+        numbers["b_row"] = column_tiles * width * item  # of a panel's rows, as far as the blocks of k before it go
+    panel = 0 if right == "direct" else width
+    tile = partial(Tile, problem.dtype, lanes, left=kind, panel=panel, is_c_contiguous=problem.c[1] == 1, is_fused=target.has_fma)
+    functions = _tiles(tile, numbers, vectors, lanes)
+    if left != "direct":
+        functions["left"] = Packing(problem.dtype, lanes, left, height=max(heights) if left == "columns" else 0)
+    if right not in ("direct", "panels"):
+        functions["right"] = Packing(problem.dtype, lanes, right, vectors=vectors)
+    return Plan(Loops(), functions, numbers, _batch(problem), is_swapped, aligned(left_start + left_bytes))
 
 
-def _plan(target, problem, hooks, constants, numbers, **parts):
-    """A plan from the parts that differ between kernels."""
-    spec = Spec(
-        dtype=problem.dtype,
-        lanes=target.lanes(problem.dtype),
-        is_c_contiguous=problem.c[1] == 1,
-        is_fused=target.has_fma,
-        batch_rank=len(problem.batch),
-        hooks=hooks,
-        constants=tuple((name, numbers[name]) for name in constants),
-        **parts,
-    )
-    return Plan(spec, numbers, problem.batch, workspace_bytes(spec, numbers))
+def _tiles(tile, numbers, vectors, lanes):
+    """The tiles that a product needs, by name; `tile` makes one."""
+    short, tall, tiles = numbers["short_height"], numbers["tall_tiles"], numbers["row_tiles"]
+    heights = {name: height for name, height, count in (("tall", short + 1, tall), ("short", short, tiles - tall)) if count}
+    rest, found = numbers["n"] - numbers["full_tiles"] * vectors * lanes, {}
+    for name, height in heights.items():
+        if numbers["full_tiles"]:
+            found[name] = tile(height=height, vectors=vectors, is_masked=False)
+        if rest:
+            found[f"{name}_tail"] = tile(height=height, vectors=ceil(rest / lanes), is_masked=rest % lanes != 0)
+    return found
 
 
 def _numbers(problem, **parts):
     """The run-time numbers of a problem, by field."""
-    names = ("a_row", "a_column", "b_row", "b_column", "c_row", "c_column")
-    strides = dict(zip(names, problem.a + problem.b + problem.c, strict=True))
-    return {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch_size, **strides, **parts}
+    names, item = ("a_row", "a_column", "b_row", "b_column", "c_row", "c_column"), ITEM_BYTES[problem.dtype]
+    strides = dict(zip(names, [x * item for x in problem.a + problem.b + problem.c], strict=True))
+    sizes = {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch_size, "rank": len(problem.batch), "item": item}
+    return {**_NONE, **sizes, **strides, **parts}
+
+
+#: Numbers that only some kinds of product have.
+_NONE = dict.fromkeys(("wide_tiles", "full_tiles", "left_start", "is_right_direct"), 0)
+
+
+def _batch(problem):
+    """The dimensions of a batch, with steps in bytes."""
+    item = ITEM_BYTES[problem.dtype]
+    return tuple((size, *[step * item for step in steps]) for size, *steps in problem.batch)
 
 
 def tile_size(target, lanes, m, n):
@@ -279,14 +233,14 @@ def _k_block(target, problem, width, row_tiles, item):
 
 
 def _left_layout(target, problem, column_tiles, item):
-    """How A is read: where it lies, or packed along whichever of its strides is one."""
+    """How A is read, where it lies ("direct") or packed along whichever of its strides is one, and how tiles then find it."""
     row, column = problem.a
-    unit = "column" if column == 1 else "row" if row == 1 else None
+    kind = "rows" if column == 1 else "columns" if row == 1 else "any"
     # Rows that the second cache holds are broadcast from as well as a copy of them; columns are too far apart.
-    room = target.second_cache if unit == "column" else target.first_cache
+    room = target.second_cache if kind == "rows" else target.first_cache
     if column_tiles <= 4 or problem.m * problem.k * item <= room:
-        return "direct", unit
-    return {"column": "rows", "row": "columns", None: "gather"}[unit], unit
+        return "direct", kind
+    return {"rows": ("rows", "rows"), "columns": ("columns", "panels"), "any": ("gather", "rows")}[kind]
 
 
 def _right_layout(target, problem, row_tiles, ragged, item):
@@ -308,6 +262,3 @@ def _packed(problem):
 def _even(total, largest):
     """The block size that cuts `total` in equal blocks of at most `largest`."""
     return max(1, ceil(total / max(1, ceil(total / largest))))
-
-
-__all__ = ["Plan", "Problem", "choose", "choose_panels", "tile_size"]

@@ -4,69 +4,56 @@ A few rows of A meet a few columns of B in registers; each pair of them has one 
 in a fixed order at the end. Matrix times vector, and results narrower than a vector, are done this way.
 """
 
-from llvmlite import ir
-
+from .. import ir
 from . import emit
-from .blocking import Entry
-from .emit import I64, address, offset
-from .tiles import Tile
+from .emit import BYTE, I64, POINTER, address, offset
+from .part import Part
 
 _CHAINS = 8
+#: What a tile is handed: rows of A and of C and columns of B and of C are so many bytes apart.
+_ARGUMENTS = {"k": I64, "a": POINTER, "b": POINTER, "c": POINTER, "a_row": I64, "b_column": I64, "c_row": I64, "c_column": I64}
 
 
 def build(module, spec, name):
-    """Emit the entry function `name` of a product made of dot products."""
-    entry = Entry(module, spec, name)
-    functions = {
-        (height, width): _tile(module, spec, f"{name}.{height}x{width}", height, width)
-        for height in spec.heights
-        for width in spec.widths
-    }
-    batches, rows, columns = entry.chunk()
-    with entry.each_batch(*batches):
-        packed = _pack(entry, columns)
+    """Emit the function of a chunk of a product made of dot products."""
+    part = Part(module, name)
+    functions = {(height, width): _tile(part, spec, height, width) for height in spec.heights for width in spec.widths}
+    batches, rows, columns = part.chunk()
+    with part.each_batch(*batches):
+        if spec.is_b_packed:
+            _pack(part, spec, columns)
         # All rows for each group of columns: what was packed and a vector stay in the first cache.
-        with emit.loop(entry.builder, *columns) as column_tile, emit.loop(entry.builder, *rows) as row_tile:
-            _call(entry, functions, packed, columns[0], row_tile.index, column_tile.index)
-    entry.builder.ret_void()
-    return entry.function
+        with emit.loop(part.builder, *columns) as column_tile, emit.loop(part.builder, *rows) as row_tile:
+            _call(part, spec, functions, columns[0], row_tile.index, column_tile.index)
+    part.builder.ret_void()
+    return part.function
 
 
-def _pack(entry, columns):
-    """Copy the columns of B one after the other, where they are not contiguous already."""
-    if entry.spec.b_layout == "direct":
-        return None
-    builder, numbers, spec = entry.builder, entry.numbers, entry.spec
-    first, end = (entry.column_start(tile) for tile in columns)
+def _pack(part, spec, columns):
+    """Copy the columns of B one after the other."""
+    builder, numbers = part.builder, part.numbers
+    first, end = (part.column_start(tile) for tile in columns)
     with emit.loop(builder, first, end) as column, emit.loop(builder, 0, numbers.k) as k:
         place = offset(builder, k.index, numbers.b_row, column.index, numbers.b_column)
-        value = emit.load(builder, address(builder, entry.b, place, spec.item), spec.item)
+        value = emit.load(builder, address(builder, part.b, place, BYTE), spec.item)
         target = offset(builder, k.index, 1, builder.sub(column.index, first), numbers.k)
-        emit.store(builder, value, address(builder, entry.workspace, target, spec.item))
-    return entry.workspace
+        emit.store(builder, value, address(builder, part.workspace, target, spec.item))
 
 
-def _call(entry, functions, packed, first_tile, row_tile, column_tile):
+def _call(part, spec, functions, first_tile, row_tile, column_tile):
     """Call the function for the sizes of this tile."""
-    builder, spec, numbers = entry.builder, entry.spec, entry.numbers
-    row, column = entry.row_start(row_tile), entry.column_start(column_tile)
-    stride = numbers.b_column if packed is None else numbers.k
-    start = column if packed is None else builder.sub(column, entry.column_start(first_tile))
-    named = {
-        "k": numbers.k,
-        "a": address(builder, entry.a, builder.mul(row, numbers.a_row), spec.item),
-        "b": address(builder, entry.b if packed is None else packed, builder.mul(start, stride), spec.item),
-        "c": address(builder, entry.c, offset(builder, row, numbers.c_row, column, numbers.c_column), spec.item),
-        "b_column": stride,
-        "is_added": emit.I1(spec.hooks.accumulate),
-        "is_last": emit.I1(1),
-        "row": row,
-        "column": column,
-        "batch": entry.batch,
-        "extra": entry.extra,
-    }
-    named |= {name: getattr(numbers, name) for name in ("a_row", "a_column", "b_row", "c_row", "c_column")}
-    arguments = entry.arguments(named)
+    builder, numbers = part.builder, part.numbers
+    row, column = part.row_start(row_tile), part.column_start(column_tile)
+    b, first, step = part.b, column, numbers.b_column
+    if spec.is_b_packed:
+        b, first = part.workspace, builder.sub(column, part.column_start(first_tile))
+        step = builder.mul(numbers.k, numbers.item)
+    arguments = [
+        numbers.k,
+        address(builder, part.a, builder.mul(row, numbers.a_row), BYTE),
+        address(builder, b, builder.mul(first, step), BYTE),
+        address(builder, part.c, offset(builder, row, numbers.c_row, column, numbers.c_column), BYTE),
+        numbers.a_row, step, numbers.c_row, numbers.c_column]  # fmt: skip
     is_tall = builder.icmp_signed("<", row_tile, numbers.tall_tiles)
     is_wide = builder.icmp_signed("<", column_tile, numbers.wide_tiles)
 
@@ -91,10 +78,25 @@ def _branch(builder, condition, sizes, action):
             action(sizes[-1])
 
 
-def _tile(module, spec, name, height, width):
-    """Emit the function of `height` rows by `width` columns."""
-    tile = Tile(module, spec, name, height, width, False)
-    _finish(tile, [_horizontal(tile, total) for total in _product(tile)])
+class _Tile:
+    """The function of `height` rows by `width` columns under construction."""
+
+    def __init__(self, part, spec, height, width):
+        self.spec, self.height, self.width = spec, height, width
+        kind = ir.FunctionType(ir.VoidType(), list(_ARGUMENTS.values()))
+        self.function = ir.Function(part.module, kind, f"{part.name}.{height}x{width}")
+        self.function.linkage = "internal"
+        self.function.attributes.add("noinline")
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.k, self.a, self.b, self.c, self.a_row, self.b_column, self.c_row, self.c_column = self.function.args
+
+
+def _tile(part, spec, height, width):
+    tile = _Tile(part, spec, height, width)
+    for place, total in enumerate(_product(tile)):
+        row, column = (I64(x) for x in divmod(place, width))
+        where = address(tile.builder, tile.c, offset(tile.builder, row, tile.c_row, column, tile.c_column), BYTE)
+        emit.store(tile.builder, _horizontal(tile, total), where)
     tile.builder.ret_void()
     return tile.function
 
@@ -102,7 +104,7 @@ def _tile(module, spec, name, height, width):
 def _product(tile):
     """One vector of partial sums for each pair of a row and a column."""
     builder, lanes = tile.builder, tile.spec.lanes
-    pairs = tile.height * tile.vectors
+    pairs = tile.height * tile.width
     turns = max(1, _CHAINS // pairs)
     whole = builder.sub(tile.k, builder.srem(tile.k, I64(turns * lanes)))
     start = [emit.zeros(tile.spec.vector)] * (pairs * turns)
@@ -118,29 +120,17 @@ def _product(tile):
 
 
 def _step(tile, k, sums, mask):
-    """One vector of each row times one of each column."""
-    left = [_operand(tile, "left", i, k, mask) for i in range(tile.height)]
-    right = [_operand(tile, "right", j, k, mask) for j in range(tile.vectors)]
+    """One vector of each row times one of each column; lanes past the end are zero."""
+    left = [_vector(tile, tile.a, i, tile.a_row, k, mask) for i in range(tile.height)]
+    right = [_vector(tile, tile.b, j, tile.b_column, k, mask) for j in range(tile.width)]
     pairs = [(x, y) for x in left for y in right]
     is_fused = tile.spec.is_fused
     return [emit.multiply_add(tile.builder, x, y, total, is_fused) for (x, y), total in zip(pairs, sums, strict=True)]
 
 
-def _operand(tile, side, number, k, mask):
-    """A vector along k of a row of A or a column of B, with its hook; lanes past the end are zero."""
-    builder, spec = tile.builder, tile.spec
-    pointer, stride, hook = {"left": (tile.a, tile.a_row, spec.left), "right": (tile.b, tile.b_column, spec.right)}[side]
-    where = address(builder, pointer, offset(builder, number, stride, k, 1), spec.item)
-    value = emit.load(builder, where, spec.vector, mask)
-    if hook is None:
-        return value
-    if side == "left":
-        site = tile.site(builder.add(tile.row, I64(number)), k, 1, spec.lanes, mask)
-    else:
-        site = tile.site(k, builder.add(tile.column, I64(number)), 0, spec.lanes, mask)
-    value = hook(builder, value, site)
-    # A hook may turn the zeros past the end into something else.
-    return value if mask is None else builder.select(emit.test(builder, mask), value, emit.zeros(value.type))
+def _vector(tile, pointer, number, step, k, mask):
+    line = address(tile.builder, pointer, tile.builder.mul(I64(number), step), BYTE)
+    return emit.load(tile.builder, address(tile.builder, line, k, tile.spec.item), tile.spec.vector, mask)
 
 
 def _pairwise(builder, values):
@@ -160,29 +150,3 @@ def _horizontal(tile, value):
         high = emit.shuffle(tile.builder, value, value, range(lanes, 2 * lanes))
         value = tile.builder.fadd(low, high)
     return tile.builder.extract_element(value, emit.I32(0))
-
-
-def _finish(tile, totals):
-    """Store the sums, straight away or, with an epilogue, through a loop that holds its code once."""
-    builder, spec = tile.builder, tile.spec
-    if spec.hooks.epilogue is None:
-        for place, total in enumerate(totals):
-            _store(tile, I64(place // tile.vectors), I64(place % tile.vectors), total)
-        return
-    buffer = emit.scratch(builder, ir.ArrayType(spec.item, len(totals)))
-    for place, total in enumerate(totals):
-        emit.store(builder, total, address(builder, buffer, place, spec.item))
-    with emit.loop(builder, 0, tile.height) as i, emit.loop(builder, 0, tile.vectors) as j:
-        place = offset(builder, i.index, tile.vectors, j.index, 1)
-        _store(tile, i.index, j.index, emit.load(builder, address(builder, buffer, place, spec.item), spec.item))
-
-
-def _store(tile, i, j, value):
-    builder, spec = tile.builder, tile.spec
-    where = address(builder, tile.c, offset(builder, i, tile.c_row, j, tile.c_column), spec.item)
-    if spec.hooks.accumulate:
-        value = builder.fadd(emit.load(builder, where, spec.item), value)
-    if spec.hooks.epilogue is not None:
-        site = tile.site(builder.add(tile.row, i), builder.add(tile.column, j), None, 1, None)
-        value = spec.hooks.epilogue(builder, value, site)
-    emit.store(builder, value, where)

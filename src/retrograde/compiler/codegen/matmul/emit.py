@@ -2,11 +2,11 @@
 
 from contextlib import contextmanager
 
-from llvmlite import ir
-
+from .. import ir
+from ..counting import following
 from ..vecmath.elements import picked, undefined, vector_type, zeros
 
-I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+I1, BYTE, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = ir.PointerType()
 
 
@@ -34,10 +34,10 @@ def loop(builder, start, stop, step: int | ir.Value = 1, carry=()):
     phis = [builder.phi(value.type) for value in carry]
     state = Loop(index, phis)
     yield state
-    following, last = builder.add(index, step), builder.block
+    reached, last = following(builder, index, step), builder.block
     index.add_incoming(start, before)
-    index.add_incoming(following, last)
-    builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+    index.add_incoming(reached, last)
+    builder.cbranch(builder.icmp_signed("<", reached, stop), body, after)
     builder.position_at_end(after)
     for phi, first, value in zip(phis, carry, state.values, strict=True):
         phi.add_incoming(first, before)
@@ -110,12 +110,8 @@ def like(kind, item):
 
 
 def intrinsic(builder, name, result, arguments):
-    """Call an LLVM intrinsic, declaring it on first use."""
-    module = builder.module
-    function = module.globals.get(name)
-    if function is None:
-        function = ir.Function(module, ir.FunctionType(result, [x.type for x in arguments]), name)
-    return builder.call(function, arguments)
+    """Call an LLVM intrinsic."""
+    return builder.call_external(name, result, arguments)
 
 
 def suffix(kind):

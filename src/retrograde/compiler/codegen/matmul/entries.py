@@ -1,63 +1,72 @@
 """Entries of products as steps of a program: their slots are four places in the table of pointers, then numbers.
 
-The places are of A, B, C and the workspace; the numbers tell where each of the first three starts, in elements.
+The places are of A, B, C and the workspace; the numbers tell where each of the first three starts, in bytes.
 """
 
-from llvmlite import ir
-
 from ..entry import Entry
-from .emit import I64, POINTER, address
-from .kernel import generate
+from . import dots, packing, product, stream, tiles
+from .emit import BYTE, I64, address
+from .spec import Dots, Loops, Packing, Stream, Tile
 
-_BYTE = ir.IntType(8)
-#: The numbers of a product of rows before its two descriptors: of A and of C where it starts, in elements, and how far it moves
-#: with each block, in elements, and with each frame, in bytes; and the bytes of a workspace, of which each frame has one.
-_ROWS = ("a_start", "a_block", "a_frame", "c_start", "c_block", "c_frame", "room", "last_block", "descriptor")
+#: The numbers of a product of rows before its two descriptors: of A and of C where it starts, and how far it moves with each block
+#: and with each frame; the size of a workspace, of which each frame has one, all in bytes; and the words of a descriptor.
+_ROWS = ("a_start", "a_block", "a_frame", "c_start", "c_block", "c_frame", "room", "last_block", "words")
 
 
-def write_product(module, name, spec):
-    """The entry of a product cut in chunks; after the starts come the bytes of a chunk's workspace, and the descriptor."""
-    product = _product(module, spec, f"{name}_product")
+def write(module, name, spec):
+    """Write the code of a spec: the function `name`, and with the loops `name`_rows and `name`_panels."""
+    _WRITERS[type(spec)](module, name, spec)
+
+
+def _write_loops(module, name, _):
+    """The entries of products made of tiles: one cut in chunks, one that computes a block of rows, and one that packs B."""
+    chunk = product.build(module, f"{name}_chunk")
+    _write_product(module, name, chunk)
+    _write_rows(module, f"{name}_rows", chunk)
+    _write_product(module, f"{name}_panels", product.build_panels(module, f"{name}_pack"))
+
+
+def _write_product(module, name, chunk):
+    """After the starts come the bytes of a chunk's workspace, and the descriptor."""
     entry = Entry(module, name)
-    room = _moved(entry, 3, entry.builder.mul(entry.chunk, entry.word(7)), _BYTE)
-    a, b, c = [_moved(entry, i, entry.word(4 + i), spec.item) for i in range(3)]
-    entry.builder.call(product, [entry.chunk, entry.at(8), a, b, c, ir.Constant(POINTER, None), room])
+    operands = [_moved(entry, place, entry.word(4 + place)) for place in range(3)]
+    room = _moved(entry, 3, entry.builder.mul(entry.chunk, entry.word(7)))
+    entry.builder.call(chunk, [entry.chunk, entry.at(8), *operands, room])
     entry.builder.ret_void()
 
 
-def write_rows(module, name, specs):
-    """The entry of a product that computes one block of rows: `specs` are those of a whole block and of the last one."""
-    products = {spec: _product(module, spec, f"{name}_product{i}") for i, spec in enumerate(dict.fromkeys(specs))}
+def _write_rows(module, name, chunk):
+    """The last block has a descriptor of its own."""
     entry = Entry(module, name)
-    builder, item = entry.builder, specs[0].item
+    builder = entry.builder
     numbers = {label: entry.word(4 + i) for i, label in enumerate(_ROWS)}
 
     def rows(place, label):
-        first = builder.add(numbers[f"{label}_start"], builder.mul(entry.chunk, numbers[f"{label}_block"]))
+        in_block = builder.mul(entry.chunk, numbers[f"{label}_block"])
         in_frame = builder.mul(entry.frame, numbers[f"{label}_frame"])
-        return address(builder, _moved(entry, place, first, item), in_frame, _BYTE)
+        return _moved(entry, place, builder.add(numbers[f"{label}_start"], builder.add(in_block, in_frame)))
 
-    room = _moved(entry, 3, builder.mul(entry.frame, numbers["room"]), _BYTE)
-    operands = [rows(0, "a"), _moved(entry, 1, I64(0), item), rows(2, "c"), ir.Constant(POINTER, None), room]
-    whole, last = entry.at(4 + len(_ROWS)), entry.at(builder.add(numbers["descriptor"], I64(4 + len(_ROWS))))
     is_last = builder.icmp_signed("==", entry.chunk, numbers["last_block"])
-    if len(products) == 1:
-        builder.call(products[specs[0]], [I64(0), builder.select(is_last, last, whole), *operands])
-    else:
-        with builder.if_else(is_last) as (then, otherwise):
-            with then:
-                builder.call(products[specs[1]], [I64(0), last, *operands])
-            with otherwise:
-                builder.call(products[specs[0]], [I64(0), whole, *operands])
+    descriptor = entry.at(builder.add(builder.select(is_last, numbers["words"], I64(0)), I64(4 + len(_ROWS))))
+    room = _moved(entry, 3, builder.mul(entry.frame, numbers["room"]))
+    builder.call(chunk, [I64(0), descriptor, rows(0, "a"), entry.pointer(1), rows(2, "c"), room])
     builder.ret_void()
 
 
-def _product(module, spec, name):
-    product = generate(spec, name, module)
-    product.linkage = "internal"
-    return product
+def _moved(entry, place, nbytes):
+    """The memory of the buffer in a slot, from a byte on."""
+    return address(entry.builder, entry.pointer(place), nbytes, BYTE)
 
 
-def _moved(entry, place, by, kind):
-    """The memory of the buffer in a slot, from element `by` on."""
-    return address(entry.builder, entry.pointer(place), by, kind)
+def _with_entry(build):
+    """What writes the function of a chunk and the entry that calls it."""
+    return lambda module, name, spec: _write_product(module, name, build(module, spec, f"{name}_chunk"))
+
+
+_WRITERS = {
+    Loops: _write_loops,
+    Tile: lambda module, name, spec: tiles.build(module, spec, name),
+    Packing: lambda module, name, spec: packing.build(module, spec, name),
+    Dots: _with_entry(dots.build),
+    Stream: _with_entry(stream.build),
+}

@@ -1,54 +1,59 @@
-"""A kernel together with the numbers of one problem, and how its work is cut in chunks."""
+"""How a problem is computed: by which code, with which numbers, and how its work is cut in chunks."""
 
 from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
-from .emit import item_bytes
-from .spec import FIELDS, Spec
+from .spec import FIELDS, FUNCTIONS, Dots, Loops, Stream
 
 _ALIGN = 64
 
 
 class Plan(NamedTuple):
-    """A kernel with the numbers that one problem hands it."""
+    """The code of a product, and the numbers that one problem hands it.
 
-    spec: Spec
+    entry       the spec whose code is called
+    functions   the specs of the functions that the loops around tiles call, by name
+    is_swapped  whether A and B change places: the transposed product is computed
+    """
+
+    entry: Loops | Dots | Stream
+    functions: dict
     numbers: dict
     batch: tuple
+    is_swapped: bool
     workspace_bytes: int  # for each chunk that runs at the same time, aligned to 64
 
     @property
-    def chunks(self):
-        """The largest number of chunks that can all have something to do."""
-        return max(1, self.numbers["batch"] * self.numbers["row_tiles"] * self.numbers["column_tiles"])
+    def specs(self):
+        """All specs whose code it needs."""
+        return [self.entry, *self.functions.values()]
 
     @property
     def panel_bytes(self):
         """Bytes of all of B in panels, with room for the last store to write a vector too much."""
-        numbers, spec = self.numbers, self.spec
-        return (numbers["k"] * numbers["column_tiles"] * spec.width + spec.lanes) * item_bytes(spec.item)
+        numbers = self.numbers
+        return (numbers["k"] * numbers["column_tiles"] + 1) * numbers["short_width"] * numbers["item"]
 
-    @property
-    def column_sum_shape(self):
-        """Shape of the array that `Hooks.column_sums` fills."""
-        return self.numbers["batch"], self.numbers["row_tiles"], self.numbers["n"]
-
-    def descriptor(self, count=1):
-        """The words that the entry reads when work is cut in `count` chunks; the values of C do not depend on it."""
+    def descriptor(self, count=1, address=lambda spec: spec):
+        """The words that the entry reads when work is cut in `count` chunks, the first ones what `address` makes of the specs of
+        the functions. The values of C do not depend on the count.
+        """
         numbers = dict(self.numbers)
         numbers["grid_batch"], numbers["grid_rows"], numbers["grid_columns"] = self.grid(count)
-        return [numbers[name] for name in FIELDS] + [word for dimension in self.batch for word in dimension]
+        functions = [address(self.functions[name]) if name in self.functions else 0 for name in FUNCTIONS]
+        batch = [word for dimension in reversed(self.batch) for word in dimension]
+        return [*functions, *[numbers[name] for name in FIELDS], *batch]
 
     def grid(self, count):
         """How `count` chunks are laid over batches, row tiles and column tiles."""
         return min(_grids(count), key=self._chunk_cost)
 
     def _chunk_cost(self, grid):
-        numbers, spec = self.numbers, self.spec
+        numbers = self.numbers
         batch = ceil(numbers["batch"] / grid[0])
-        rows = ceil(numbers["row_tiles"] / grid[1]) * max(spec.heights)
-        columns = ceil(numbers["column_tiles"] / grid[2]) * max(spec.widths)
+        rows = ceil(numbers["row_tiles"] / grid[1]) * (numbers["short_height"] + (numbers["tall_tiles"] > 0))
+        columns = ceil(numbers["column_tiles"] / grid[2]) * (numbers["short_width"] + (numbers["wide_tiles"] > 0))
         # Packing is paid again by each chunk that shares a row or column of the grid.
         return batch * (rows * columns + 4 * (rows + columns)), grid
 
@@ -59,11 +64,6 @@ def _grids(count):
     return tuple((x, y, count // (x * y)) for x in divisors for y in divisors if count % (x * y) == 0)
 
 
-def workspace_bytes(spec, numbers):
-    """Bytes of packed panels, with room for the last store of a panel to write a vector too much."""
-    size, item = 0, item_bytes(spec.item)
-    if spec.b_layout not in ("direct", "panels"):
-        size += numbers["column_tiles_block"] * numbers["k_block"] * max(spec.widths) * item
-    if spec.a_layout != "direct":
-        size += numbers["row_tiles_block"] * spec.rows * numbers["k_block"] * item + 4 * spec.lanes * item
-    return ceil(size / _ALIGN) * _ALIGN
+def aligned(nbytes):
+    """Bytes of memory whose end is aligned."""
+    return ceil(nbytes / _ALIGN) * _ALIGN

@@ -1,121 +1,75 @@
 """The register tile: a few rows of C by a few vectors, held in registers over a whole block of k.
 
-One tile is one call; see K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication, ACM TOMS
-34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
+One tile is one call, `void(A, B, C, numbers of the block)`; see K. Goto and R. van de Geijn, Anatomy of high-performance matrix
+multiplication, ACM TOMS 34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
 """
 
-from llvmlite import ir
+from .. import ir
+from . import emit
+from .emit import BYTE, I64, address
+from .product import BLOCK, TILE
 
-from . import emit, finish
-from .emit import I1, I64, POINTER
-from .spec import Site
-
-ARGUMENTS = {
-    "k": I64,
-    "a": POINTER,
-    "b": POINTER,
-    "c": POINTER,
-    "a_row": I64,
-    "a_column": I64,
-    "b_row": I64,
-    "b_column": I64,
-    "c_row": I64,
-    "c_column": I64,
-    "row": I64,
-    "column": I64,
-    "remaining": I64,
-    "first_k": I64,
-    "is_added": I1,
-    "is_last": I1,
-    "batch": I64,
-    "sums": POINTER,
-    "extra": POINTER,
-}
-UNROLL = 4
+_UNROLL = 4
 
 
-class Tile:
-    """One tile function under construction: its spec, its size, its builder and its arguments by name."""
+class Writer:
+    """A tile function under construction: its builder, its arguments, and the numbers of its block by name."""
 
-    k: ir.Value
-    a: ir.Value
-    b: ir.Value
-    c: ir.Value
-    row: ir.Value
-    column: ir.Value
-    remaining: ir.Value
-    first_k: ir.Value
-    is_added: ir.Value
-    is_last: ir.Value
-    batch: ir.Value
-    sums: ir.Value
-    extra: ir.Value
-
-    def __init__(self, module, spec, name, height, vectors, is_masked):
-        self.spec, self.height, self.vectors, self.is_masked = spec, height, vectors, is_masked
-        kind = ir.FunctionType(ir.VoidType(), list(ARGUMENTS.values()))
-        self.function = ir.Function(module, kind, name)
-        self.function.linkage = "internal"
-        self.function.attributes.add("noinline")
+    def __init__(self, module, spec, name):
+        self.spec = spec
+        self.function = ir.Function(module, TILE, name)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        for argument, label in zip(self.function.args, ARGUMENTS, strict=True):
-            argument.name = label
-            setattr(self, label, argument)
-        self._fix_strides()
+        self.a, self.b, self.c, block = self.function.args
+        self.numbers = {
+            label: self.builder.load(address(self.builder, block, place, I64), typ=I64) for place, label in enumerate(BLOCK)
+        }
         self.mask = None
-        if is_masked:
-            left = self.builder.sub(self.remaining, I64((vectors - 1) * spec.lanes))
+        if spec.is_masked:
+            left = self.builder.sub(self.numbers["remaining"], I64((spec.vectors - 1) * spec.lanes))
             self.mask = emit.lane_mask(self.builder, left, spec.lanes)
+        self.rows = self._rows()
 
-    def _fix_strides(self):
-        """Replace the strides that the layout settles by constants."""
-        layout, spec = self.spec.a_layout, self.spec
-        if layout in ("rows", "gather") or (layout == "direct" and spec.a_unit == "column"):
-            self.a_column = 1
-        if layout == "columns":
-            self.a_row, self.a_column = 1, self.height
-        if layout == "direct" and spec.a_unit == "row":
-            self.a_row = 1
-        if spec.b_layout != "direct":
-            self.b_row = spec.width
-        if spec.is_c_contiguous:
-            self.c_column = 1
+    def _rows(self):
+        """Where A has the first number of each row."""
+        if self.spec.left in ("panels", "columns"):
+            return [address(self.builder, self.a, i, self.spec.item) for i in range(self.spec.height)]
+        step = self.numbers["a_row"]
+        return [address(self.builder, self.a, self.builder.mul(I64(i), step), BYTE) for i in range(self.spec.height)]
 
     def column_mask(self, j):
         """The mask of vector `j`: only the last one of a ragged tile has one."""
-        return self.mask if j == self.vectors - 1 else None
+        return self.mask if j == self.spec.vectors - 1 else None
 
-    def settled(self, condition):
-        """True or False where a run-time condition is known while generating, else None."""
-        if not self.spec.is_single_block:
-            return None
-        return self.spec.hooks.accumulate if condition is self.is_added else True
-
-    def site(self, row, column, axis, lanes, mask):
-        """A hook's view of a place of the product as the user wrote it."""
-        site = Site(self.builder, row, column, self.batch, axis, lanes, mask, self.extra)
-        return site.swapped() if self.spec.is_swapped else site
+    def place(self, i, j):
+        """Where C has vector `j` of row `i`."""
+        row = address(self.builder, self.c, self.builder.mul(emit.number(i), self.numbers["c_row"]), BYTE)
+        column = j * self.spec.lanes
+        if self.spec.is_c_contiguous:
+            return address(self.builder, row, column, self.spec.item)
+        return address(self.builder, row, self.builder.mul(I64(column), self.numbers["c_column"]), BYTE)
 
 
-def build(module, spec, name, height, vectors, is_masked):
-    """Emit the function of one tile size and give it back."""
-    tile = Tile(module, spec, name, height, vectors, is_masked)
+def build(module, spec, name):
+    """Emit the function of a tile and give it back."""
+    tile = Writer(module, spec, name)
     _prefetch(tile)
     sums = _product(tile)
-    finish.build(tile, sums)
+    if spec.is_c_contiguous and not spec.is_masked:
+        _store(tile, sums)
+    else:
+        _store_row_by_row(tile, sums)
     tile.builder.ret_void()
     return tile.function
 
 
 def _prefetch(tile):
-    """Ask for the rows of C early: they are needed when the block of k ends."""
-    if tile.spec.is_single_block and not tile.spec.hooks.accumulate:
-        return
-    # Both ends of a row: a tile seldom starts where a cache line does.
-    ends = (0, tile.vectors * tile.spec.lanes - 1) if tile.spec.is_c_contiguous else (0,)
-    for i in range(tile.height):
-        for column in ends:
-            _prefetch_line(tile, _address(tile, tile.c, i, tile.c_row, column, 1), 1)
+    """Ask early for the rows of C that are read when the block of k ends."""
+    with tile.builder.if_then(_is_added(tile)):
+        for i in range(tile.spec.height):
+            _prefetch_line(tile, tile.place(i, 0), 1)
+            if tile.spec.is_c_contiguous:  # both ends of a row: a tile seldom starts where a cache line does
+                end = address(tile.builder, tile.place(i, tile.spec.vectors), -1, tile.spec.item)
+                _prefetch_line(tile, end, 1)
 
 
 def _prefetch_line(tile, where, is_write):
@@ -126,64 +80,128 @@ def _prefetch_line(tile, where, is_write):
 
 def _product(tile):
     """The sums over this block of k, as rows of vectors."""
-    start = [emit.zeros(tile.spec.vector)] * (tile.height * tile.vectors)
-    builder = tile.builder
-    whole = builder.and_(tile.k, I64(-UNROLL))
-    with emit.loop(builder, 0, whole, UNROLL, start) as main:
+    vectors, builder, depth = tile.spec.vectors, tile.builder, tile.numbers["k"]
+    start = [emit.zeros(tile.spec.vector)] * (tile.spec.height * vectors)
+    whole = builder.and_(depth, I64(-_UNROLL))
+    with emit.loop(builder, 0, whole, _UNROLL, start) as main:
         _prefetch_next(tile, main.index)
-        for step in range(UNROLL):
-            main.values = _step(tile, builder.add(main.index, I64(step)), main.values)
-    with emit.loop(builder, whole, tile.k, 1, main.results) as rest:
+        for step in range(_UNROLL):
+            main.values = _step(tile, builder.add(main.index, I64(step)) if step else main.index, main.values)
+    with emit.loop(builder, whole, depth, 1, main.results) as rest:
         rest.values = _step(tile, rest.index, rest.values)
-    results = rest.results
-    return [results[i * tile.vectors : (i + 1) * tile.vectors] for i in range(tile.height)]
+    return [rest.results[i : i + vectors] for i in range(0, len(start), vectors)]
 
 
 def _prefetch_next(tile, k):
     """Bring the panel of A that the next tile reads, which follows this one, into the first cache meanwhile."""
-    if tile.spec.a_layout == "direct":
+    if tile.spec.left != "panels":
         return
-    builder, height = tile.builder, tile.height
-    line = 64 // emit.item_bytes(tile.spec.item)
-    ahead = builder.mul(builder.add(tile.k, k), I64(height))
-    for place in range(0, UNROLL * height, line):
-        where = emit.address(builder, tile.a, builder.add(ahead, I64(place)), tile.spec.item)
-        _prefetch_line(tile, where, 0)
+    builder, height = tile.builder, tile.spec.height
+    ahead = address(builder, tile.a, builder.mul(builder.add(tile.numbers["k"], k), I64(height)), tile.spec.item)
+    for place in range(0, _UNROLL * height, 64 // tile.spec.item_bytes):
+        _prefetch_line(tile, address(builder, ahead, place, tile.spec.item), 0)
 
 
 def _step(tile, k, sums):
     """One rank-one update of the tile."""
     spec, builder, sums = tile.spec, tile.builder, list(sums)
-    right = [_right(tile, k, j) for j in range(tile.vectors)]
-    for i in range(tile.height):
-        left = emit.splat(builder, _left(tile, k, i), spec.lanes)
-        for j, vector in enumerate(right):
-            place = i * tile.vectors + j
-            sums[place] = emit.multiply_add(builder, left, vector, sums[place], spec.is_fused)
+    moved, kind = _left_move(tile, k)
+    right = _right(tile, k)
+    for i, row in enumerate(tile.rows):
+        left = emit.splat(builder, emit.load(builder, address(builder, row, moved, kind), spec.item), spec.lanes)
+        for j, vector in enumerate(right, i * spec.vectors):
+            sums[j] = emit.multiply_add(builder, left, vector, sums[j], spec.is_fused)
     return sums
 
 
-def _left(tile, k, i):
-    value = emit.load(tile.builder, _address(tile, tile.a, i, tile.a_row, k, tile.a_column), tile.spec.item)
-    if tile.spec.a_layout != "direct" or tile.spec.left is None:
-        return value
-    row, depth = tile.builder.add(tile.row, I64(i)), tile.builder.add(tile.first_k, k)
-    return tile.spec.left(tile.builder, value, tile.site(row, depth, None, 1, None))
+def _left_move(tile, k):
+    """How far the numbers of A for one k are from where rows begin, and the type in which that is counted."""
+    if tile.spec.left == "rows":
+        return k, tile.spec.item
+    if tile.spec.left == "panels":
+        return tile.builder.mul(k, I64(tile.spec.height)), tile.spec.item
+    return tile.builder.mul(k, tile.numbers["a_column"]), BYTE
 
 
-def _right(tile, k, j):
-    where = _address(tile, tile.b, k, tile.b_row, j * tile.spec.lanes, 1)
-    if tile.spec.b_layout != "direct":
-        return emit.load(tile.builder, where, tile.spec.vector)
-    mask = tile.column_mask(j)
-    value = emit.load(tile.builder, where, tile.spec.vector, mask)
-    if tile.spec.right is None:
-        return value
-    column = tile.builder.add(tile.column, I64(j * tile.spec.lanes))
-    depth = tile.builder.add(tile.first_k, k)
-    return tile.spec.right(tile.builder, value, tile.site(depth, column, 1, tile.spec.lanes, mask))
+def _right(tile, k):
+    """The vectors of B for one k."""
+    builder, spec = tile.builder, tile.spec
+    if spec.panel:
+        row = address(builder, tile.b, builder.mul(k, I64(spec.panel)), spec.item)
+        masks = [None] * spec.vectors
+    else:
+        row = address(builder, tile.b, builder.mul(k, tile.numbers["b_row"]), BYTE)
+        masks = [tile.column_mask(j) for j in range(spec.vectors)]
+    return [
+        emit.load(builder, address(builder, row, j * spec.lanes, spec.item), spec.vector, mask) for j, mask in enumerate(masks)
+    ]
 
 
-def _address(tile, pointer, row, row_stride, column, column_stride):
-    place = emit.offset(tile.builder, row, row_stride, column, column_stride)
-    return emit.address(tile.builder, pointer, place, tile.spec.item)
+def _store(tile, sums):
+    """Whole vectors, straight from registers to C."""
+    builder, vector = tile.builder, tile.spec.vector
+    places = [[tile.place(i, j) for j in range(tile.spec.vectors)] for i in range(tile.spec.height)]
+    pairs = [pair for row, line in zip(sums, places, strict=True) for pair in zip(row, line, strict=True)]
+    with builder.if_else(_is_added(tile)) as (added, fresh):
+        with added:
+            for value, place in pairs:
+                emit.store(builder, builder.fadd(emit.load(builder, place, vector), value), place)
+        with fresh:
+            for value, place in pairs:
+                emit.store(builder, value, place)
+
+
+def _is_added(tile):
+    """Whether C holds the sums of the blocks of k before this one."""
+    return tile.builder.icmp_signed("!=", tile.numbers["is_added"], I64(0))
+
+
+def _store_row_by_row(tile, sums):
+    """Through the stack, row by row."""
+    builder, spec, vectors = tile.builder, tile.spec, tile.spec.vectors
+    buffer = emit.scratch(builder, ir.ArrayType(spec.vector, spec.height * vectors), spec.lanes * spec.item_bytes)
+    for number, value in enumerate(x for row in sums for x in row):
+        emit.store(builder, value, address(builder, buffer, number, spec.vector))
+    with emit.loop(builder, 0, spec.height) as row:
+        for j in range(vectors):
+            spot = builder.add(builder.mul(row.index, I64(vectors)), I64(j))
+            _store_vector(tile, row.index, j, address(builder, buffer, spot, spec.vector))
+
+
+def _store_vector(tile, i, j, slot):
+    """Store the vector in a slot as vector `j` of row `i`."""
+    builder, spec = tile.builder, tile.spec
+    place, mask = tile.place(i, j), tile.column_mask(j)
+    with builder.if_then(_is_added(tile)):
+        total = builder.fadd(_current(tile, place, j, mask), emit.load(builder, slot, spec.vector))
+        emit.store(builder, total, slot)
+    if spec.is_c_contiguous:
+        emit.store(builder, emit.load(builder, slot, spec.vector), place, mask)
+        return
+    with emit.loop(builder, 0, _lanes(tile, j)) as lane:
+        number = emit.load(builder, address(builder, slot, lane.index, spec.item), spec.item)
+        emit.store(builder, number, _lane_place(tile, place, lane.index))
+
+
+def _current(tile, place, j, mask):
+    """What C holds at a vector."""
+    builder, spec = tile.builder, tile.spec
+    if spec.is_c_contiguous:
+        return emit.load(builder, place, spec.vector, mask)
+    slot = emit.scratch(builder, spec.vector)
+    emit.store(builder, emit.zeros(spec.vector), slot)
+    with emit.loop(builder, 0, _lanes(tile, j)) as lane:
+        number = emit.load(builder, _lane_place(tile, place, lane.index), spec.item)
+        emit.store(builder, number, address(builder, slot, lane.index, spec.item))
+    return emit.load(builder, slot, spec.vector)
+
+
+def _lanes(tile, j):
+    """How many lanes of vector `j` lie inside C."""
+    if tile.column_mask(j) is None:
+        return tile.spec.lanes
+    return tile.builder.sub(tile.numbers["remaining"], I64(j * tile.spec.lanes))
+
+
+def _lane_place(tile, place, lane):
+    return address(tile.builder, place, tile.builder.mul(lane, tile.numbers["c_column"]), BYTE)

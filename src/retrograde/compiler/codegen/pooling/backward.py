@@ -1,7 +1,6 @@
 """Pooling backward: what each result hands back goes to the place of the greatest element, or to all of its window."""
 
-from llvmlite import ir
-
+from .. import ir
 from ..convolution.correlate import table_of
 from ..convolution.entry import Entry, at, clear, pieces, width_for
 from ..matmul import emit

@@ -1,7 +1,6 @@
 """Pooling forward: the greatest element of each window, with its place, or the mean."""
 
-from llvmlite import ir
-
+from .. import ir
 from ..convolution.entry import Entry, at, pieces, read_every_other, read_run, width_for
 from ..matmul import emit
 from ..matmul.emit import I64

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from .. import ir
 from ..target import InVectors
 
 TAP = ir.IntType(8)

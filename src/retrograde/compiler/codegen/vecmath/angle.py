@@ -8,8 +8,8 @@ exponent at hand; it works on one lane at a time, out of line, and is entered on
 import math
 from itertools import pairwise
 
-from llvmlite import ir
-
+from .. import ir
+from ..counting import counted
 from .exponential import SHIFT
 from .table import call_cold
 
@@ -76,7 +76,8 @@ def _reduce_lanes(k, x, n, r, excess):
     is_huge = k.logical_and(_is_huge(k, x), k.less(k.abs(x), math.inf))
     wide = k.convert(k.where(is_huge, x, _LIMIT[k.dtype]), "float64")
     lanes = [_Lanes(k, v) for v in (wide, k.convert(n, "int64"), wide, wide)]
-    _each_lane(k, lambda i: _reduce_lane(k, lanes, i))
+    with counted(k.ir, _WORD(0), _WORD(k.lanes)) as i:
+        _reduce_lane(k, lanes, i)
     exact = _narrow(k, *[lane.vector() for lane in lanes[1:]])
     return tuple(k.where(is_huge, new, old) for new, old in zip(exact, (n, r, excess), strict=True))
 
@@ -95,7 +96,6 @@ class _Lanes:
         self._ir, self._kind = k.ir, value.type
         self._item = getattr(value.type, "element", value.type)
         self._memory = k.ir.alloca(value.type)
-        self._memory.type = ir.PointerType()  # llvmlite types it still, while loads and stores here say their own types
         k.ir.store(value, self._memory)
 
     def _place(self, i):
@@ -109,21 +109,6 @@ class _Lanes:
 
     def vector(self):
         return self._ir.load(self._memory, typ=self._kind)
-
-
-def _each_lane(k, do):
-    """Run `do` for the number of each lane, in a loop."""
-    b = k.ir
-    before, body, after = b.block, b.append_basic_block("lane"), b.append_basic_block("lanes.end")
-    b.branch(body)
-    b.position_at_end(body)
-    i = b.phi(_WORD)
-    i.add_incoming(_WORD(0), before)
-    do(i)
-    following = b.add(i, _WORD(1))
-    i.add_incoming(following, b.block)
-    b.cbranch(b.icmp_unsigned("<", following, _WORD(k.lanes)), body, after)
-    b.position_at_end(after)
 
 
 def _narrow(k, n, r, excess):
@@ -159,7 +144,7 @@ def _window(k, place):
     index, count = b.lshr(place, _WORD(6)), b.and_(place, _WORD(63))
     words = []
     for i in range(4):
-        pointer = b.gep(_table(b.module), [_WORD(0), b.add(index, _WORD(i))])
+        pointer = b.gep(_table(b.module), [b.add(index, _WORD(i))], source_etype=_WORD)
         words.append(b.load(pointer, typ=_WORD))
     return [k.intrinsic("llvm.fshl", first, second, count) for first, second in pairwise(words)]
 
@@ -167,10 +152,7 @@ def _window(k, place):
 def _table(module):
     name = "retrograde.two_over_pi"
     if name not in module.globals:
-        kind = ir.ArrayType(_WORD, len(_TWO_OVER_PI))
-        table = ir.GlobalVariable(module, kind, name)
-        table.linkage, table.global_constant = "internal", True
-        table.initializer = ir.Constant(kind, _TWO_OVER_PI)
+        ir.Table(module, name, ir.Constant(ir.ArrayType(_WORD, len(_TWO_OVER_PI)), _TWO_OVER_PI))
     return module.globals[name]
 
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from llvmlite import ir
+from .. import ir
 
 ELEMENTS = {
     "bool": ir.IntType(1),
@@ -15,13 +15,13 @@ ELEMENTS = {
     "float64": ir.DoubleType(),
 }
 BYTES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float16": 2, "float32": 4, "float64": 8}
-_DTYPES = {str(element): dtype for dtype, element in ELEMENTS.items()}
+_DTYPES = {element.text: dtype for dtype, element in ELEMENTS.items()}
 _FLOAT_SUFFIXES = {"half": "f16", "float": "f32", "double": "f64"}
 
 
 def dtype_of(value):
     """The name of the element dtype of an LLVM value, such as "float32"."""
-    return _DTYPES[str(_element(value.type))]
+    return _DTYPES[_element(value.type).text]
 
 
 def lanes_of(value):
@@ -53,7 +53,7 @@ def is_float(dtype):
 def suffix_of(kind):
     """What LLVM appends to the name of an intrinsic for a type, such as "v8f32"."""
     element = _element(kind)
-    name = _FLOAT_SUFFIXES.get(str(element), str(element))
+    name = _FLOAT_SUFFIXES.get(element.text, element.text)
     return name if element is kind else f"v{kind.count}{name}"
 
 
@@ -72,19 +72,19 @@ def conversion_between(source, target):
 def constant(value, kind):
     """A number as a constant of an LLVM type, the same in all lanes."""
     element = _element(kind)
-    made = ir.Constant(element, float(value) if str(element) in _FLOAT_SUFFIXES else int(value))
+    made = ir.Constant(element, float(value) if element.text in _FLOAT_SUFFIXES else int(value))
     return made if element is kind else repeated(made, kind.count)
 
 
 def repeated(number, lanes):
     """A vector constant with one number in all lanes."""
-    return _Written(vector_type(number.type, lanes), f"splat ({number})")
+    return ir.Written(vector_type(number.type, lanes), f"splat ({number})")
 
 
 @lru_cache
 def zeros(kind):
     """Zero, or a vector of zeros."""
-    return _Written(kind, "zeroinitializer") if hasattr(kind, "element") else ir.Constant(kind, 0)
+    return ir.Written(kind, "zeroinitializer") if hasattr(kind, "element") else ir.Constant(kind, 0)
 
 
 @lru_cache
@@ -96,17 +96,7 @@ def picked(*lanes):
 @lru_cache
 def undefined(kind):
     """Any value of a type."""
-    return _Written(kind, "undef")
-
-
-class _Written(ir.Constant):
-    """A constant by its text, which is short where all lanes are alike: llvmlite would write each of them."""
-
-    def __init__(self, kind, text):
-        self.type, self.constant, self._text = kind, None, text
-
-    def _get_reference(self):
-        return self._text
+    return ir.Constant(kind, ir.Undefined)
 
 
 def _element(kind):

@@ -4,8 +4,7 @@ A file of this package adds a function with the decorator; `k.name(x)` then find
 module, element dtype and number of lanes, as an internal function, and every use is a call of it.
 """
 
-from llvmlite import ir
-
+from .. import ir
 from .elements import dtype_of, lanes_of, suffix_of
 
 FUNCTIONS = {}
