@@ -1,5 +1,6 @@
 """nests with matrix products: rows are multiplied block by block, with what comes before and after, by a matrix packed once."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -126,6 +127,27 @@ def test_a_matrix_that_several_products_share_is_packed_once():
     step = rg.jit(lambda x: rg.tanh(rg.tanh(rg.tanh(x @ weight) @ weight) @ weight))
     np.testing.assert_allclose(step(x).numpy(), rg.tanh(rg.tanh(rg.tanh(x @ weight) @ weight) @ weight).numpy(), rtol=1e-9)
     assert kinds_of(step).count("pack") == 1
+
+
+def parts_of(step):
+    program = step._last_step().program
+    return getattr(program, "_whole", program).parts  # planned again where it was found on disk
+
+
+def test_layers_that_are_alike_share_their_code_whatever_lies_in_frames():
+    step = rg.jit(partial(activated, weights=layers((64,) * 5)))
+    step(rg.tensor(np.random.default_rng(4).standard_normal((1000, 64))))
+    (nest,) = [part for part in parts_of(step) if part.passes]
+    loops = [one.unit.name for one in nest.passes if one.step.kind != "matmul"]
+    assert len(loops) == 4 and len(set(loops)) == 1
+
+
+def test_loops_share_their_code_whether_they_have_one_chunk_or_many():
+    steps = [rg.jit(lambda x: rg.exp(x) * x) for _ in range(2)]
+    for step, size in zip(steps, (4096, 640_000), strict=True):
+        step(rg.ones(size))
+    (one,), (many,) = (parts_of(step) for step in steps)
+    assert one.chunks == 1 < many.chunks and one.unit.name == many.unit.name
 
 
 def test_a_weight_is_updated_where_it_is_in_the_nest_that_makes_its_gradient():

@@ -23,6 +23,8 @@ from .vecmath.elements import BYTES, is_float
 _WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
 #: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
 _WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
+#: What does fewer entries in all than this is not worth the code for most vectors at once.
+_WIDE_WORK = 8192
 #: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
 _CHUNK_WORK, _MOST_CHUNKS = 65536, 64
 #: A body with at least this many entries is searched for repetitions.
@@ -132,20 +134,26 @@ class LoopPlan:
         box, vector = self.box, self.vector
         rest = None if vector is None else (box.lengths[vector] % self.lanes, box.lengths[vector] >= self.lanes)
         lengths = tuple("n" if ("length", i) in self.numbers else n for i, n in enumerate(box.lengths))
-        split = self.chunks if self.partials else self.chunks > 1
+        split = self.chunks if self.partials else self.is_cut
         entries = tuple(
             self._entry_key(item, place) if isinstance(item, int) else self._run_key(item, place) for item in self.items
         )
-        stores = tuple(
-            (place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores
-        )
-        local = () if self.rows is None else tuple([place[id(buffer)] for buffer in self.local])
-        return ("loop", local, self.lanes, lengths, box.is_reduced, vector, rest, split, entries, stores, self.tapes, self._width())
+        stores = tuple([(place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores])
+        loops = lengths, box.is_reduced, vector, rest, split, self._width()
+        return ("loop", self.rows is not None, self.lanes, loops, entries, stores, self.tapes)
 
     @property
-    def local(self):
-        """The buffers of which each frame of the nest has one block."""
-        return [buffer for buffer in self.buffers if self.rows is not None and id(buffer) in self.rows.local]
+    def is_cut(self):
+        """Whether the outermost loop goes over one chunk's part of it. That may be all of it, so that kernels share their code
+        whether they have one chunk or many.
+        """
+        outermost = self.box.order(self.vector)[0] if self.box.lengths else None
+        return self.chunks > 1 or (("length", outermost) in self.numbers and not self.box.is_reduced[outermost])
+
+    @property
+    def framed(self):
+        """The buffers of a pass of a nest: of each there may be one block in each frame."""
+        return [] if self.rows is None else _buffers(self.box)
 
     def _width(self):
         return self.box.width if self.keeps_rows else None
@@ -205,6 +213,8 @@ def plan_loops(box, target, rows=None):
     is_early = kept > target.registers * target.vector_bytes
     plan = LoopPlan(box, vector, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, tapes, tape, rows)
     plan.numbers.update(_numbers(plan))
+    if plan.is_cut:
+        plan.numbers["chunk_length"] = length
     return plan
 
 
@@ -225,15 +235,12 @@ def _wide_lanes(box, vector, lanes, target):
 
 def _numbers(plan):
     box = plan.box
-    if plan.chunks > 1:
-        yield "chunk_length", plan.chunk_length
+    yield from ((("length", i), n) for i, n in enumerate(box.lengths) if n > _SHORT)
     if plan.tape is not None:
         yield "tape_bytes", plan.tape.nbytes
-    if plan.local:
-        yield "frame", plan.rows.frame
-        for i, buffer in enumerate(plan.local):
-            yield from zip((("block", i), ("place", i)), plan.rows.local[id(buffer)], strict=True)
-    yield from ((("length", i), n) for i, n in enumerate(box.lengths) if n > _SHORT)
+    for i, buffer in enumerate(plan.framed):
+        moves = (plan.rows.frame, *plan.rows.local[id(buffer)]) if id(buffer) in plan.rows.local else (0, 0, 0)
+        yield from zip((("frame", i), ("block", i), ("place", i)), moves, strict=True)
     starts = [("start", i, e.start) for i, e in enumerate(box.entries) if isinstance(e, Load)]
     starts += [("store", i, s.start) for i, s in enumerate(box.stores)]
     yield from (((kind, i), start) for kind, i, start in starts if start)
@@ -282,7 +289,7 @@ def _lanes(box, vector, target):
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
     size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in box.entries])
     for most, width in _WIDTHS:
-        if size < most and length >= 4 * width * lanes:
+        if size < most and length >= 4 * width * lanes and (width < _WIDTH or box.work >= _WIDE_WORK):
             return lanes * width
     while lanes > 1 and lanes >= 2 * length:
         lanes //= 2

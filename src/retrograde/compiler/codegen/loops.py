@@ -36,16 +36,16 @@ class _Entry(Entry):
         self.pointers = {id(buffer): self.pointer(place) for place, buffer in enumerate(plan.buffers)}
         #: The run-time numbers by name.
         self.numbers = {name: self.word(len(plan.buffers) + i) for i, name in enumerate(plan.numbers)}
-        if plan.local:
-            self._turn_to_blocks(plan.local)
+        for i, buffer in enumerate(plan.framed):
+            self._turn_to_block(i, id(buffer))
 
-    def _turn_to_blocks(self, local):
-        """Let pointers to frames be such that the block of this chunk begins at its place in its frame."""
-        frame = self.ir.mul(self.frame, self.numbers["frame"])
-        for i, buffer in enumerate(local):
-            before = self.ir.sub(self.numbers["place", i], self.ir.mul(self.chunk, self.numbers["block", i]))
-            pointer = self.pointers[id(buffer)]
-            self.pointers[id(buffer)] = self.ir.gep(pointer, [self.ir.add(frame, before)], source_etype=ir.IntType(8))
+    def _turn_to_block(self, i, buffer):
+        """Let a pointer to frames be such that the block of this chunk begins at its place in its frame. Other pointers stay, as
+        those numbers are 0: what lies in frames makes no difference to the code.
+        """
+        frame = self.ir.mul(self.frame, self.numbers["frame", i])
+        before = self.ir.sub(self.numbers["place", i], self.ir.mul(self.chunk, self.numbers["block", i]))
+        self.pointers[buffer] = self.ir.gep(self.pointers[buffer], [self.ir.add(frame, before)], source_etype=ir.IntType(8))
 
 
 class _Writer(Values, Rounds, Folds):
@@ -106,7 +106,7 @@ class _Writer(Values, Rounds, Folds):
         """The loop at `level`, or this chunk's part of it if it is the outermost."""
         length = self.lengths[self.loops[level]]
         start, stop = _INDEX(0), length
-        if level == 0 and self.plan.chunks > 1:
+        if level == 0 and self.plan.is_cut:
             step = self.entry.numbers["chunk_length"]
             start = self.ir.mul(self.entry.chunk, step)
             end = self.ir.add(start, step)
@@ -131,11 +131,11 @@ class _Writer(Values, Rounds, Folds):
         """The loop in vectors, and a last masked one for what is left."""
         lanes, known = self.lanes, self.box.lengths[self.vector]
         rest = known % lanes
-        if self.is_heavy and rest:
+        if rest and (self.is_heavy or level == 0 and known < 2 * lanes):
             self._masked_loop(level, start, stop)
             return
         whole = _INDEX(known - rest) if isinstance(length, ir.Constant) else self.ir.sub(length, _INDEX(rest))
-        if level > 0 or self.plan.chunks == 1:
+        if level > 0 or not self.plan.is_cut:
             if known >= lanes:
                 self._loop(level, start, whole, lanes)
             if rest:
@@ -159,7 +159,7 @@ class _Writer(Values, Rounds, Folds):
         self.values, self.mask, self.k.inline = outer, None, inline
 
     def _masked_loop(self, level, start, stop):
-        """All of the loop with a computed mask, so that a long body is written once."""
+        """All of the loop with a computed mask, so that a long body, or one that hardly repeats, is written once."""
         self.masked_level = level + 1
         self._loop(level, start, stop, self.lanes)
         self.masked_level, self.mask = None, None
