@@ -195,7 +195,7 @@ def test_a_second_process_generates_no_code_and_does_not_load_what_would(tmp_pat
 
 
 #: The text of the threads' own code, whose name is made of it.
-ALLOWED = ("retrograde.compiler.codegen", "retrograde.compiler.codegen.parallel")
+ALLOWED = ("retrograde.compiler.codegen", "retrograde.compiler.codegen.parallel", "retrograde.compiler.codegen.strands")
 
 
 def run_script(script, folder):

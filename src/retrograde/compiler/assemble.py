@@ -26,6 +26,7 @@ from .products import packed_launches, packs_matrix, product_launch, rows_launch
 from .repeat import Body, Repeat
 from .repetition import Loop
 from .sliding import is_convolution
+from .strands import Strands, form_strands
 from .table import FLAG, Scratch
 from .units import unit_of
 
@@ -70,10 +71,13 @@ class _Assembler:
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
         body = Body(step, self._home)
-        inner = _Assembler(body.schedule, Passes(body.schedule), {}, body)
+        passes = Passes(body.schedule)
+        is_in_strands = form_strands(body, passes)
+        inner = _Assembler(body.schedule, passes, {}, body)
         parts = [part for step in body.schedule.steps for part in inner.parts(step)]
-        is_native = all([isinstance(part, (Launch, Repeat)) for part in parts])
-        return [*inner.before, Repeat(body, parts)] if is_native else [LoopCall(step)]
+        if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
+            return [LoopCall(step)]
+        return [*inner.before, (Strands if is_in_strands else Repeat)(body, parts)]
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)
@@ -92,9 +96,21 @@ class _Assembler:
             launch._replace(buffers=tuple([frames if id(b) in local else b for b in launch.buffers])) for launch in launches
         ]
         return [
-            *[launch for launch in launches if launch.role == "pack"],
+            *self._once([launch for launch in launches if launch.role == "pack"]),
             _turns([launch for launch in launches if not launch.role], nest),
             *[launch for launch in launches if launch.role == "finish"]]
+
+    def _once(self, packing):
+        """What packs the matrices of a nest: in the body of a loop, where they are the same in each turn, before that loop."""
+        body = self._body
+        if body is None:
+            return packing
+        for launch in packing:
+            matrix, _, panels, _ = launch.buffers
+            matrix = matrix if isinstance(matrix, np.ndarray) else body.fixed(matrix)
+            self.before.append(launch._replace(step=body.step, buffers=(matrix, matrix, panels, panels)))
+            body.keep(panels)
+        return []
 
     def _loop(self, step, rows=None):
         plan = plan_loops(self._box(step), host(), rows)

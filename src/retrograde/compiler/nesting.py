@@ -55,6 +55,11 @@ def nested(schedule, passes, kept):
     schedule.steps = groups.order(nests)
 
 
+def keep_to_rows(passes, steps, rows, changing):
+    """Whether steps meet of one another, and of the nodes `changing`, only what belongs to the same one of so many rows."""
+    return _Rows(passes).are_apart(steps, rows, map(id, changing))
+
+
 def _is_reason(step):
     """Whether a step is so large, and goes over what it reads so often, that it had better be a pass of a nest."""
     return step.kind == "matmul" or (bool(step.reduced) and prod(step.domain) >= _LEAST)
@@ -93,6 +98,18 @@ class _Rows:
             self._known[step, rows] = (
                 _met_by_product(self._passes.product(step), rows) if is_product else _met_by_loops(self._passes.box(step), rows))
         return self._known[step, rows]
+
+    def are_apart(self, steps, rows, changing=()):
+        """Whether steps meet of one another, and of what is `changing`, only what belongs to the same one of so many rows."""
+        made, met = set(changing), _Met(set(), set(), set())
+        for step in steps:
+            found = self.meets(step, rows)
+            if found is None:
+                return False
+            for whole, part in zip(met, found, strict=True):
+                whole.update(part)
+            made.update(map(id, step.roots))
+        return made.isdisjoint(met.strangers) and met.parts.isdisjoint(met.read)
 
 
 class _Met(NamedTuple):
@@ -183,7 +200,8 @@ class _Groups:
         if not self._is_whole(a.members | b.members, numbers):
             return
         counts = sorted({*a.counts, *b.counts}, reverse=True)
-        while counts and not self._keep_to_rows(numbers, counts[0]):
+        steps = [self._steps[n] for n in numbers]
+        while counts and not self._rows.are_apart(steps, counts[0]):
             del counts[0]
         if not counts:
             return
@@ -200,18 +218,6 @@ class _Groups:
                 return False
             between &= ~(1 << last)
         return True
-
-    def _keep_to_rows(self, numbers, rows):
-        """Whether steps meet nothing of one another but what belongs to the same one of so many rows."""
-        made, met = set(), _Met(set(), set(), set())
-        for number in numbers:
-            found = self._rows.meets(self._steps[number], rows)
-            if found is None:
-                return False
-            for whole, part in zip(met, found, strict=True):
-                whole.update(part)
-            made.update(map(id, self._steps[number].roots))
-        return made.isdisjoint(met.strangers) and met.parts.isdisjoint(met.read)
 
     def _all_before(self, numbers):
         """All that some steps need."""

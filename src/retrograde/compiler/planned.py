@@ -8,6 +8,7 @@ from .lower import lower
 from .nesting import nested
 from .passes import Passes
 from .plan import Arena, homes, lifetimes, risky_steps, updates_last
+from .pooled_first import pooled_first
 from .program import SMALL, Layout
 from .recompute import recomputed
 from .report import explained_program, measured
@@ -17,8 +18,8 @@ class Plan:
     """The steps of a graph, and which of its nodes live in another's memory."""
 
     def __init__(self, graph):
-        lowered = written_as_read(lower([*graph.results, *[node for _, node in graph.updates], *graph.held]))
-        self.schedule = recomputed(Schedule(lowered))
+        lowered = lower([*graph.results, *[node for _, node in graph.updates], *graph.held])
+        self.schedule = recomputed(Schedule(written_as_read(pooled_first(lowered))))
         lowered = self.schedule.outputs
         self.results, self.held = lowered[: len(graph.results)], lowered[len(graph.results) + len(graph.updates) :]
         self.updates = list(zip([leaf for leaf, _ in graph.updates], lowered[len(graph.results) :], strict=False))

@@ -108,9 +108,9 @@ class Body:
 
 
 class Repeat:
-    """One loop as a native step."""
+    """One loop as a native step, in so many `strands` that go through all turns each."""
 
-    chunks, passes = 0, ()
+    chunks, passes, strands = 0, (), 1
 
     def __init__(self, body, launches):
         self.step, self.body, self.launches = body.step, body, launches
@@ -174,19 +174,34 @@ class Repeat:
         """Add what the step reads to `words`, its description and the places of its buffers; where that begins."""
         places = {id(buffer): i + 1 for i, buffer in enumerate(self.buffers)}
         body = self.body
-        table, steps = words.add([0] * len(self._numbers)), laid_out(self.launches, self._number, words)
-        moves = [(n, places[id(b)], offset, step, mask, phase) for n, b, offset, step, phase, mask in self._moved]
+        table, steps, count = words.add([0] * len(self._numbers)), *self._turns(words)
+        moves = [(n, places[id(b)], offset, *self.move(turning)) for n, b, offset, *turning in self._moved]
         starts, ends = ([(places[id(a)], i, places[id(b)], j, more, n) for a, i, b, j, more, n in entries]
                         for entries in (body.starts, body.ends))
         copies = [(self._number(a), self._number(b), n) for a, b, n in body.copies]
         sized = [word for entries in (moves, starts, copies, ends)
                  for word in (len(entries), words.add([number for entry in entries for number in entry]))]
-        length = -1 if body.loop.length is None else body.loop.length
         counter = 0 if body.count is None else places[id(body.count)]
         condition = -1 if body.condition is None else self._number(body.condition)
-        head = [length, counter, condition, 0, steps, len(self.launches), table, *sized]
+        head = [count, counter, condition, 0, steps, len(self.launches), table, *sized]
         at = words.add(head, (4, 6, 8, 10, 12, 14), [(3, "retrograde_steps")])
         return words.add([at, *[slot(buffer) for buffer in self.buffers]], (0,))
+
+    def _turns(self, words):
+        """Where the steps of a turn begin, and how many turns there are, -1 if that is not known."""
+        length = self.body.loop.length
+        return laid_out(self.launches, self._number, words), -1 if length is None else length
+
+    @staticmethod
+    def move(turning):
+        """How the pointer of a buffer moves from turn to turn."""
+        return move(turning)
+
+
+def move(turning):
+    """(bytes a row, phase, mask) as native code is told: bytes a row, mask, phase."""
+    step, phase, mask = turning
+    return step, mask, phase
 
 
 def _nbytes(node):

@@ -131,7 +131,8 @@ def _repeat(number, part, seconds):
     nbytes, flops = (turns * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
     ops = tuple(name for kernel in inside for name in kernel.ops)
     made = _results(part.step.roots[1:])
-    return Kernel(number, "repeat", ops, (turns,), made, nbytes, flops, 1, tuple(part.units), seconds, tuple(inside))
+    chunks = part.strands
+    return Kernel(number, "repeat", ops, (turns,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
 
 
 def _computed(schedule, step):

@@ -119,7 +119,7 @@ def _matmul(op, args, shape, dtype):
     """
     x, y = args
     if x.shape[-1] == 1 and x.ndim > 1 < y.ndim:
-        return registry.get("multiply"), args
+        return _multiply(registry.get("multiply"), args, shape, dtype)
     for known, other, axis in ((x, y, -2), (y, x, -1)) if dtype.kind == "f" and x.dtype == y.dtype else ():
         if isinstance(known, np.ndarray) and isinstance(other, Symbol) and known.ndim > 1 and is_uniform(known):
             total = called("sum", other, axis=axis, keepdims=True)

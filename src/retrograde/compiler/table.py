@@ -48,7 +48,7 @@ class Words:
 
 def laid_out(launches, slot, words):
     """Add launches to `words`; where their steps begin. `slot(buffer)` is a buffer's place in the table of pointers."""
-    calls = [_call(launch, slot, words) for launch in launches]
+    calls = [call_of(launch, slot, words) for launch in launches]
     numbers, places, functions = [], [], []
     for launch, (function, at) in zip(launches, calls, strict=True):
         functions.append((len(numbers), function))
@@ -57,11 +57,11 @@ def laid_out(launches, slot, words):
     return words.add(numbers, places, functions)
 
 
-def _call(launch, slot, words):
+def call_of(launch, slot, words):
     """The name of a launch's function, and where its slots are among the `words`."""
     if not launch.passes:
         return launch.entry, launch.put(slot, words)
-    calls = [_call(one, slot, words) for one in launch.passes]
+    calls = [call_of(one, slot, words) for one in launch.passes]
     nest = launch.step.nest
     pairs = [word for _, at in calls for word in (0, at)]
     numbers = [nest.blocks, nest.chunk_blocks, (1 << nest.frames) - 1, 0, len(calls), *pairs]

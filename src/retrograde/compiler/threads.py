@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .codegen import parallel
+from .codegen.strands import STRANDS
 from .machine import available_cores
 from .units import TextUnit, library
 
@@ -58,7 +59,7 @@ _state = {"pool": None, "threads": None, "functions": None, "runner": None, "alo
 def unit():
     """The code that runs steps, on one thread or several. Every program needs it, so it is best loaded with a program's own."""
     text = parallel.pool_text(*_CALLS[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
-    return TextUnit(parallel.RUNNER + parallel.NEST + text)
+    return TextUnit(parallel.RUNNER + parallel.NEST + STRANDS + text)
 
 
 def _pool_functions():

@@ -21,6 +21,8 @@ from .vecmath.elements import BYTES, is_float
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
 #: constant once for all of them.
 _WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
+#: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
+_WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
 #: What does fewer entries in all than this is not worth the code for most vectors at once.
 _WIDE_WORK = 8192
 #: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
@@ -61,6 +63,7 @@ class LoopPlan:
     partials      where the outermost loop is reduced the partial results of each reduction, those of all chunks, which
                   `finish` combines in order
     keeps_rows    whether the results of reductions are folded in memory, row after row
+    stores_early  whether results are stored as soon as they are there, since registers cannot keep all of them to the end
     rows          where the kernel is one pass of a nest, what is to be known of that
     runs          repetitions among the entries, `tapes` their slots that are kept for every round, and `levels` of how many
                   loops each entry is inside
@@ -76,6 +79,7 @@ class LoopPlan:
     buffers: tuple
     partials: tuple
     keeps_rows: bool
+    stores_early: bool
     levels: list
     runs: list
     tapes: list
@@ -205,7 +209,9 @@ def plan_loops(box, target, rows=None):
     tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
     extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
     buffers = (*_buffers(box), *partials, *extra)
-    plan = LoopPlan(box, vector, lanes, length, chunks, buffers, partials, keeps_rows, levels, runs, tapes, tape, rows)
+    kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
+    is_early = kept > target.registers * target.vector_bytes
+    plan = LoopPlan(box, vector, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, tapes, tape, rows)
     plan.numbers.update(_numbers(plan))
     if plan.is_cut:
         plan.numbers["chunk_length"] = length
@@ -281,8 +287,9 @@ def _lanes(box, vector, target):
     moving = {dtype_of_entry(e) for e in box.entries if not e.steps or depends_of(e)[vector]} - {None}
     sizes = [BYTES[dtype] for dtype in moving if is_float(dtype)]
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
+    size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in box.entries])
     for most, width in _WIDTHS:
-        if len(box.entries) < most and length >= 4 * width * lanes and (width < _WIDTH or box.work >= _WIDE_WORK):
+        if size < most and length >= 4 * width * lanes and (width < _WIDTH or box.work >= _WIDE_WORK):
             return lanes * width
     while lanes > 1 and lanes >= 2 * length:
         lanes //= 2

@@ -4,6 +4,7 @@ The entry of a kernel is `void(ptr table, ptr slots, i64 chunk)`: `slots` holds 
 pointers, then its run-time numbers.
 """
 
+from ..expression import Load
 from . import ir
 from .builder import Builder
 from .counting import counted
@@ -65,6 +66,8 @@ class _Writer(Values, Rounds, Folds):
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
         self.sums, self.rows, self.products = {}, {}, {}
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
+        self.early, self.late = {}, []
+        self._find_early()
 
     def write(self):
         self._start_sums()
@@ -81,7 +84,7 @@ class _Writer(Values, Rounds, Folds):
             self._clear_sums()
         if level == len(self.loops):
             self._fold()
-            self._store_plain()
+            self._store_plain(self.late)
         else:
             self._run_loop(level)
         if level == self.kept:
@@ -94,6 +97,8 @@ class _Writer(Values, Rounds, Folds):
                 if self.plan.levels[item] == level and item not in self.values:
                     self._recall(item)
                     self.values[item] = self._value(item, self.box.entries[item])
+                if level == len(self.loops):
+                    self._store_plain(self.early.get(item, ()))
             elif self.plan.levels[item.start] == level:
                 self._repeat(item)
 
@@ -161,10 +166,22 @@ class _Writer(Values, Rounds, Folds):
 
     # Results
 
-    def _store_plain(self):
+    def _find_early(self):
+        """The plain stores by the number of the entry after which they are made, once all that their memory holds is read; those
+        at the end are `late`.
+        """
+        items = self.plan.items if self.plan.stores_early else ()
+        single = {item for item in items if isinstance(item, int) and self.plan.levels[item] == len(self.loops)}
+        last = {id(entry.buffer): number for number, entry in enumerate(self.box.entries) if isinstance(entry, Load)}
         for number, store in enumerate(self.box.stores):
             if store.combine is None:
-                self._write(number, store, self._stored(store))
+                is_early = store.value in single and last.get(id(store.buffer), -1) < store.value
+                (self.early.setdefault(store.value, []) if is_early else self.late).append(number)
+
+    def _store_plain(self, numbers):
+        for number in numbers:
+            store = self.box.stores[number]
+            self._write(number, store, self._stored(store))
 
     def _stored(self, store):
         if store.value not in self.values:

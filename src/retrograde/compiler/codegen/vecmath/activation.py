@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from .exponential import exp, exponential, exponential_less_one, reduce, scale
+from .exponential import exp_of_nonpositive, exponential, exponential_less_one, reduce, scale
 from .logarithmic import log1p_of_exp
 from .special import ZERO_ABOVE, complement
 from .table import function, function_for
@@ -26,7 +26,7 @@ _LOWEST = {"float32": -112.0, "float64": -760.0}
 @function
 def sigmoid(k, x):
     """1 / (1 + e^-x)."""
-    power = exp(k, k.negative(k.abs(x)))
+    power = exp_of_nonpositive(k, k.negative(k.abs(x)))
     below = k.add(power, 1)
     lost = k.subtract(power, k.subtract(below, 1))
     # The remainder of the division, given back, makes up for the rounding of the sum and of the quotient.

@@ -20,6 +20,8 @@ MANTISSA = {"float32": 23, "float64": 52}
 BIAS = {"float32": 127, "float64": 1023}
 # Below the first, e^x is zero; above the second, infinite; both leave 2^n within two steps of scaling.
 LIMITS = {"float32": (-104.5, 89.5), "float64": (-746.0, 710.5)}
+# 2^n times two to this power is no denormal, whatever e^x that is not zero n comes from.
+_ABOVE = {"float32": 64, "float64": 512}
 # (e^r - 1 - r) / r^2 for |r| <= 0.3468, minimax relative to e^r - 1.
 EXPONENTIAL = {
     "float32": (4.9999997e-01, 1.6666543e-01, 4.16672e-02, 8.366554e-03, 1.3882488e-03),
@@ -86,6 +88,20 @@ def reduce(k, x, low=None):
 def _unshift(k, shifted):
     integer = k.subtract(k.bits(shifted), k.bits(k.constant_like(SHIFT[k.dtype], shifted)))
     return integer, k.subtract(shifted, SHIFT[k.dtype])
+
+
+def exp_of_nonpositive(k, x):
+    """e^x for `x` that is not above zero: 2^n is made in one step, above all denormals, and comes down last."""
+    bits, above = MANTISSA[k.dtype], _ABOVE[k.dtype]
+    shift = SHIFT[k.dtype] + BIAS[k.dtype] + above
+    bound = LIMITS[k.dtype][0]
+    x = k.where(k.less(x, bound), bound, x)
+    shifted = k.fma(x, LOG2_E, shift)
+    whole = k.subtract(shifted, shift)
+    high_part, low_part = LN2[k.dtype]
+    r = k.fma(whole, -low_part, k.fma(whole, -high_part, x))
+    power = k.from_bits(k.shift_left(k.bits(shifted), bits))
+    return k.multiply(k.multiply(exponential(k, r), power), 2.0**-above)
 
 
 def exponential(k, r):

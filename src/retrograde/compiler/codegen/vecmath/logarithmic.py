@@ -8,7 +8,7 @@ float64: m between sqrt(1/2) and sqrt(2); with s = f / (2 + f), log(1 + f) = f -
 
 import math
 
-from .exponential import BIAS, LN2, MANTISSA, exp
+from .exponential import BIAS, LN2, MANTISSA, exp_of_nonpositive
 from .table import call_cold, function
 
 SMALLEST_NORMAL = {"float32": 2.0**-126, "float64": 2.0**-1022}
@@ -86,7 +86,7 @@ def logaddexp(k, x, y):
 
 def log1p_of_exp(k, x):
     """log(1 + e^x) for x <= 0, down to denormal results."""
-    power = exp(k, x)
+    power = exp_of_nonpositive(k, x)
     return log_of_one_plus(k, power)
 
 
