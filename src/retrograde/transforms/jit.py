@@ -86,9 +86,11 @@ class Compiled:
     def _memory_of(self, instance):
         """What is compiled for an object, kept as long as the object lives."""
         key = id(instance)
-        if key not in self._methods:
-            self._methods[key] = weakref.ref(instance, lambda _: self._methods.pop(key, None)), _Memory()
-        return self._methods[key][1]
+        found = self._methods.get(key)
+        if found is None:
+            made = weakref.ref(instance, lambda _: self._methods.pop(key, None)), _Memory()
+            found = self._methods.setdefault(key, made)  # another thread may have been first
+        return found[1]
 
     @property
     def __self__(self):
@@ -124,7 +126,7 @@ class Compiled:
         quick = memory.quick
         if quick is not None and not kwargs and mode == memory.quick_mode:
             with memory.lock:
-                found = quick(args)
+                found = quick(args) if quick is memory.quick else NotImplemented
             if found is not NotImplemented:
                 memory.new_in_a_row = 0
                 return found
@@ -159,7 +161,8 @@ class Compiled:
         specs = [(*_spec(a, records), a.nbytes <= SMALL) for a in args] if is_flat else []
         memory.latest = (specs, records, step) if is_flat else None
         is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
-        memory.quick, memory.quick_mode = step.quick(specs) if is_quick else None, current()
+        memory.quick_mode = current()  # first: who reads the new way without the lock finds its mode
+        memory.quick = step.quick(specs) if is_quick else None
         returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
         return _written_back(returned, step.rewritten, leaves) if step.rewritten else returned
 
