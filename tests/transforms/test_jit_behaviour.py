@@ -513,8 +513,11 @@ def test_a_process_that_forks_after_a_parallel_call_works_in_parent_and_child():
         warnings.simplefilter("ignore", DeprecationWarning)  # that threads are running is the point
         child = os.fork()
     if child == 0:
-        good = np.allclose(np.asarray(step(x)), wanted(x)) and np.allclose(np.asarray(step(x + 1)), wanted(x + 1))
-        os._exit(0 if good else 1)
+        good = False
+        try:
+            good = np.allclose(np.asarray(step(x)), wanted(x)) and np.allclose(np.asarray(step(x + 1)), wanted(x + 1))
+        finally:
+            os._exit(0 if good else 1)  # whatever happens, the child does not go on with the tests
     np.testing.assert_allclose(step(x).numpy(), wanted(x))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
