@@ -17,6 +17,7 @@ from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
+from .plain import is_tensor, plain
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -45,7 +46,7 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
         pairs = list(zip(args, axes, strict=True))
         batch = Batch(_count([(x, axis) for arg, axis in pairs if axis is not None for x in tree.leaves(arg)]))
         given = [arg if axis is None else tree.map(lambda x, axis=axis: batch.leaf(_in_front(x, axis)), arg) for arg, axis in pairs]
-        are_tensors = any(isinstance(x, Value) for x in tree.leaves(args))
+        are_tensors = any(map(is_tensor, tree.leaves(args)))
         with changed(tracer=batch):
             result = function(*given, **kwargs)
         return _handed_out(batch, result, out_axes, are_tensors)
@@ -83,8 +84,9 @@ def _handed_out(batch, result, out_axes, are_tensors):
 
     def of_leaf(x):
         found = batch.results(x)
+        found = found.detach() if isinstance(x, Value) and x.record is None else found
         found = found if out_axes == 0 else moveaxis(found, 0, out_axes)
-        return found if are_tensors or found.record is not None or found.is_traced else found.data
+        return found if are_tensors or found.record is not None else plain(found)
 
     return tree.map(of_leaf, result)
 
