@@ -42,11 +42,12 @@ def _copied(data: Any, dtype):
         data = data.data
     elif isinstance(data, (list, tuple, range)):
         data = _nested(data)
-    array = np.array(data) if not hasattr(data, "__array_function__") else data.copy()
+    joint = promoted(list(_leaves(data))) if _has_arrays(data) else None
+    array = np.array(data, joint) if not hasattr(data, "__array_function__") else data.copy()
     if array.dtype.kind in "OUSMm":
         raise DTypeError(f"tensor needs numbers, got {type(data).__name__} with elements of {array.dtype}")
-    if dtype is None and not hasattr(data, "dtype"):
-        dtype = promoted(list(_leaves(data))) if _has_arrays(data) else _DEFAULTS.get(array.dtype)
+    if dtype is None and joint is None and not hasattr(data, "dtype"):
+        dtype = _DEFAULTS.get(array.dtype)
     array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     return array if dtype is None else array.astype(as_dtype(dtype), copy=False)
 
