@@ -57,6 +57,9 @@ class Recorder:
     def check_function(self, function, args):
         """Raise an error if a `Function` cannot be called here."""
 
+    def held(self, value):
+        """(what `value` is in all examples of a vmap, whether it differs between them); None where nothing is vmapped."""
+
     def is_plain(self, value):
         """Whether `value` stands for what is an array, and no tensor, where nothing is recorded."""
         return False
