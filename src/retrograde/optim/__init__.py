@@ -5,6 +5,7 @@ from .adam import Adam, AdamW
 from .adaptive import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from .clip import clip_grad_norm_, clip_grad_value_
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .schedule import (
     ConstantLR,
