@@ -80,11 +80,6 @@ def runner():
     return _state["runner"]
 
 
-def nest_address():
-    """The address of the native function that runs a chunk of a nest."""
-    return _pool_functions()("retrograde_nest")
-
-
 def _can_share():
     return sys.platform == "linux" and _MACHINE in _CALLS
 
