@@ -72,9 +72,10 @@ def test_steps_agree_with_torch(loss, options):
 def test_a_state_that_was_saved_goes_on_as_if_never_interrupted():
     expected, _, _ = trained(rg, bowl, CASES[3], steps=4)
     x, y = (nn.Parameter(rg.tensor(START[part].copy())) for part in (slice(0, 2), slice(2, 4)))
+    saved = None
     for _ in range(4):
         again = optim.LBFGS([x, y], **CASES[3])
-        if _:
+        if saved is not None:
             again.load_state_dict(saved)
 
         def closure(optimizer=again):

@@ -95,7 +95,7 @@ class Algebra(ABC):
     def fit(self, cotangent, target):
         """`cotangent` brought to the `target` that `fits` gave: undoes broadcasting, once, for every rule."""
 
-    def spec(self, data):
+    def spec(self, data):  # noqa: B027 - only some kinds have shapes
         """What the cotangent of `data` must be brought to, if a rule of a user's makes it; None where nothing is checked."""
 
     def fit_foreign(self, cotangent, target, name, number):

@@ -51,7 +51,7 @@ class LBFGS(Optimizer):
     def step(self, closure=None):
         """Up to `max_iter` iterations; the loss that `closure` gave first. It must compute the gradients anew at each call."""
         if closure is None:
-            raise ArgumentError("LBFGS asks for the loss several times in a step: pass a closure that computes it and the gradients")
+            raise ArgumentError("LBFGS asks for the loss many times in a step: pass a closure that computes it and the gradients")
         mode = current()
         if mode is not None and mode.tracer is not None and not mode.tracer.is_lazy:
             raise TraceError("LBFGS decides by the loss how to go on and cannot be a part of a jitted step; jit the loss instead")

@@ -37,8 +37,8 @@ def check_branches(true, false):
         if shape_of(x) != shape_of(y):
             raise ShapeError(f"both branches of cond must return the same shapes, got {shape_of(x)} and {shape_of(y)} for leaf {i}")
         if dtype_of(x) != dtype_of(y):
-            raise DTypeError(f"both branches of cond must return the same dtypes, got {dtype_of(x)} and {dtype_of(y)} for leaf {i}; "
-                             "convert one by .astype")
+            raise DTypeError(f"both branches of cond must return the same dtypes, got {dtype_of(x)} and {dtype_of(y)} for leaf "
+                             f"{i}; convert one by .astype")
 
 
 def truth(found):

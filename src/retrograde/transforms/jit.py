@@ -153,7 +153,7 @@ class Compiled:
         if step is None:
             step = _traced(self._function, leaves, build, records)
             steps.append(step)
-            self._warn_of_many(split)
+            self._warn_of_many(*split)
         else:
             memory.new_in_a_row = 0
         if step is _EAGER:
@@ -179,19 +179,20 @@ class Compiled:
         args = tuple([_Static(a) if i in places or is_static[i : i + 1] == [True] else a for i, a in enumerate(args)])
         return args, {name: _Static(a) if name in named else a for name, a in kwargs.items()}
 
-    def _warn_of_many(self, split):
+    def _warn_of_many(self, args, kwargs):
         """Say once that each call is traced anew, and what changes."""
         memory = self._memory
         memory.new_in_a_row += 1
         if memory.new_in_a_row not in (_MANY - 1, _MANY):
             return
-        before, memory.last_specs = memory.last_specs, named_specs(self._function, *split, lambda leaf: _spec(leaf, True))
+        before, memory.last_specs = memory.last_specs, named_specs(self._function, args, kwargs, lambda leaf: _spec(leaf, True))
         if memory.new_in_a_row == _MANY:
             found = change(before, memory.last_specs)
             outside = memory.last.changed() if found is None and memory.last is not None else None
             what = f" ({found})" if found else f"; {outside or 'something'} that it uses from outside changes"
-            warnings.warn(f"{getattr(self._function, '__name__', 'a function')} was traced anew at each of its last {_MANY} "
-                          f"calls{what}. Pass numbers that change as tensors, and keep shapes the same", RetraceWarning, stacklevel=4)
+            name = getattr(self._function, "__name__", "a function")
+            warnings.warn(f"{name} was traced anew at each of its last {_MANY} calls{what}. Pass numbers that change as tensors, "
+                          "and keep shapes the same", RetraceWarning, stacklevel=4)
 
 
 class _Static:

@@ -4,7 +4,6 @@ Both branches run, and each example takes the result of its own. A loop runs as 
 ended keep what they have.
 """
 
-from typing import Any
 
 from .. import tree
 from ..core.mode import changed, current

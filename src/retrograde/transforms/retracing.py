@@ -57,7 +57,8 @@ def _told(spec):
     kind, *parts = spec
     if isinstance(kind, tuple):
         shape, dtype, is_tensor, needs_gradient = spec
-        return f"{dtype}{list(shape)}" + (" of a tensor" if is_tensor else "") + (" that needs a gradient" if needs_gradient else "")
+        kind = " of a tensor" * is_tensor + " that needs a gradient" * needs_gradient
+        return f"{dtype}{list(shape)}{kind}"
     if issubclass(kind, tuple):
         return f"({', '.join(map(_told, parts))})"
     return parts[0] if issubclass(kind, (float, complex)) else repr(parts[0])

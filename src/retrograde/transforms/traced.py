@@ -10,9 +10,7 @@ from ..core.mode import no_grad
 from ..core.symbol import Symbol
 from ..core.value import Value, tick
 from ..dtypes import is_float
-from ..errors import ShapeError
 from ..ops.comparisons import where
-from ..ops.movements import reshape
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .carried import check_carry, checked_pair, dtype_of, is_number, shape_of, truth

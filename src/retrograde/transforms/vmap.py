@@ -29,7 +29,8 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
     out_axes  where the axis of examples stands in the results: one integer, or one for each result of a tuple.
 
     Ops run on all examples together, by the rule of their family; what has none runs in a loop. Works with `grad` and `jit`,
-    inside and outside. What looks at numbers (`if x > 0`) is an error, but `rg.cond` and `rg.while_loop` may take another way for each example; random numbers are the same for all examples.
+    inside and outside. What looks at numbers (`if x > 0`) is an error, but `rg.cond` and `rg.while_loop` may take another way for
+    each example; random numbers are the same for all examples.
 
     >>> rg.vmap(rg.grad(lambda w, x: (w * x).sum() ** 2), in_axes=(None, 0))(np.ones(2), np.array([[1.0, 2.0], [0.0, 1.0]]))
     array([[ 6., 12.],

@@ -15,7 +15,18 @@ import pytest
 
 from benchmarks.workloads.fault_server import serving
 from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError, UnsupportedError
-from retrograde.text.models import Budgeted, Cached, HTTPModel, Price, Request, Retry, acomplete_all, complete_all, tracing, transport
+from retrograde.text.models import (
+    Budgeted,
+    Cached,
+    HTTPModel,
+    Price,
+    Request,
+    Retry,
+    acomplete_all,
+    complete_all,
+    tracing,
+    transport,
+)
 from retrograde.text.models.lanes import AsyncLanes, Lanes
 
 pytest.importorskip("httpx", reason="the extra `text` brings httpx")

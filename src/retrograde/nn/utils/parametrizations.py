@@ -2,8 +2,6 @@
 
 from math import prod
 
-import numpy as np
-
 from ...core.edits import edited
 from ...core.mode import no_grad
 from ...errors import ArgumentError
