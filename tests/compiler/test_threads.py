@@ -1,6 +1,8 @@
 """Threads: programs share the workers of the process, which another thread may replace, and do not hold them for nothing."""
 
+import os
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -87,3 +89,26 @@ def test_the_workers_are_free_for_others_while_a_program_is_in_a_library_call():
         assert finished(lambda: calling(NUMBERS), other) and results == [True, True]
     finally:
         rg.ops.unregister("met")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_waits_for_whoever_is_starting_a_pool_so_that_the_child_can_start_its_own():
+    held, forking = threading.Event(), threading.Event()
+
+    def starting():
+        with threads._LOCK:
+            held.set()
+            forking.wait(LONG)
+
+    os.register_at_fork(before=forking.set)  # runs before those that were registered earlier
+    other = threading.Thread(target=starting)
+    other.start()
+    held.wait(LONG)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that threads are running is the point
+        child = os.fork()
+    if child == 0:
+        os._exit(int(threads._LOCK.locked()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    other.join()
+    assert not threads._LOCK.locked()

@@ -82,6 +82,8 @@ def test_singular_vectors_are_followed_in_training_alone():
 def test_a_parametrized_module_is_copied_and_only_its_own_class_changes():
     layer = weight_norm(weight_norm(nn.Bilinear(2, 3, 4)), "bias")
     twin = copy.deepcopy(layer)
+    other = weight_norm(copy.deepcopy(weight_norm(nn.Linear(2, 3))), "bias", dim=None)
+    assert type(other).__name__ == "ParametrizedLinear" and other(rg.ones(1, 2)).shape == (1, 3)
     assert twin.state_dict().keys() == layer.state_dict().keys() and "weight" not in dict(layer.named_parameters())
     twin.parametrizations.weight.original0.data[...] = 0
     assert not twin.weight.detach().numpy().any() and layer.weight.detach().numpy().any()

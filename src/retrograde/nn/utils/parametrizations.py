@@ -116,12 +116,12 @@ def _parametrized(module, name, make):
     if not isinstance(weight, Parameter):
         raise ArgumentError(f"{type(module).__name__} has no parameter {name!r} that could be parametrized")
     made = make(weight)
+    kind, title = type(module), type(module).__name__
     if "parametrizations" not in vars(module):
-        module.parametrizations = Module()
-        module.__class__ = type(f"Parametrized{type(module).__name__}", (type(module),), {})
+        module.parametrizations, title = Module(), f"Parametrized{title}"
     module.parametrizations.add_module(name, made)
     delattr(module, name)
-    # The class is that of this module alone.
-    setattr(type(module), name, property(lambda self: vars(self.parametrizations)[name]()))
+    # A class of its own: properties stand on classes, and other modules of this kind keep their weights.
+    module.__class__ = type(title, (kind,), {name: property(lambda self: vars(self.parametrizations)[name]())})
     edited()
     return module
