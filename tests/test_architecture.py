@@ -12,7 +12,7 @@ ROOT = Path(rg.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 #: The layers, lowest first. A package may import from its own layer and from those before it.
 LAYERS = (
-    {"errors", "config", "tree", "shapes", "dtypes", "backend", "extras", "atomic"},
+    {"errors", "config", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once"},
     {"core"},
     {"ops"},
     {"compiler"},

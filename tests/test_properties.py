@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, basic_indices, integer_array_indices, mutually_broadcastable_shapes
 
@@ -10,7 +10,7 @@ import retrograde as rg
 from retrograde.testing import assert_close, check_gradients
 
 SHAPES = array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3)
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+QUICK = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def numbers(shape, seed=0):

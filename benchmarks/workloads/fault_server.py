@@ -26,6 +26,8 @@ class FaultServer(ThreadingHTTPServer):
         self.attempts, self.faults, self.answers = Counter(), Counter(), Counter()
         self.bodies, self.headers, self.calls = [], [], defaultdict(set)
         self.running = self.most_running = self.tokens = 0
+        #: That a client went away before a body that drips had ended.
+        self.is_left = threading.Event()
 
     @property
     def url(self):
@@ -99,12 +101,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def drip(self):
         """A body that comes byte by byte, and never ends in good time."""
-        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
-        for _ in range(1000):
-            self.wfile.write(b" ")
-            self.wfile.flush()
-            time.sleep(0.02)
         self.close_connection = True
+        try:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
+            for _ in range(1000):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+                time.sleep(0.02)
+        except ConnectionError:
+            self.server.is_left.set()
 
 
 def answer(prompt):

@@ -48,3 +48,26 @@ def as_dtype(dtype):
     if found.kind not in "biufc" and found != bfloat16:
         raise DTypeError(f"dtype must be boolean, integer, float or complex, got {dtype!r}")
     return found
+
+
+_NUMBERS = frozenset([bool, int, float, complex])
+
+
+def promoted(operands):
+    """The type of a result on `operands`: arrays, types and Python numbers, which do not promote; None for numbers alone."""
+    found = [x.dtype if hasattr(x, "dtype") else x for x in operands]
+    typed = [x for x in found if isinstance(x, np.dtype)]
+    if not typed:
+        return None
+    dtype = np.result_type(*typed)
+    # NumPy takes a Python number beside a bfloat16 for a float64.
+    return dtype if dtype == bfloat16 and not any([isinstance(x, complex) for x in found]) else np.result_type(*found)
+
+
+def without_promotion(operands):
+    """`operands` with Python numbers as arrays of the type of the others, which they do not promote."""
+    is_number = [x.__class__ in _NUMBERS for x in operands]
+    if not any(is_number) or all(is_number):
+        return operands
+    dtype = promoted(operands)
+    return [np.asarray(x, dtype) if is_weak else x for x, is_weak in zip(operands, is_number, strict=True)]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import tree
+from .core.dispatch import specs_of
 from .core.mode import is_recording, unrecorded
 from .core.value import Projection, Record, Value
 from .errors import ArgumentError, MissingRuleError
@@ -41,7 +42,7 @@ class Primitive:
         if not (any(parents) and is_recording()):
             return build_answer(map(Tensor, outputs))
         call = _Call(self, are_values, build, kwargs, build_answer, len(results) == 1 and results[0] is answer)
-        record = Record().filled(call, parents, (*saved, *outputs))
+        record = Record().filled(call, parents, (*saved, *outputs), specs_of(saved, parents))
         return build_answer([
             Tensor(data, call.result(record, i, len(outputs)) if arrays.is_differentiable(data) else None)
             for i, data in enumerate(outputs)
@@ -110,7 +111,7 @@ class _Call:
     What its record saves are the data of all leaves, tensors or not, and then of the results.
     """
 
-    rules = None
+    rules, is_foreign = None, True
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
     algebra = arrays

@@ -1,5 +1,6 @@
 """Function: ops in PyTorch's manner, in both styles."""
 
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -166,3 +167,55 @@ def test_results_of_a_function_that_computes_with_data_take_their_place_themselv
     assert x.grad.tolist() == [2.0, 2.0]
     with rg.no_grad():
         assert not Fresh.apply(x, y)[0].requires_grad
+
+
+def returning(gradient):
+    class Odd(rg.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 1.0 + y.sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, gradient
+
+    return Odd
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (3, 2), (2, 3, 1)])
+def test_a_gradient_of_a_shape_that_cannot_be_fitted_is_told_by_name(shape):
+    x, y = rg.ones(2, 3, requires_grad=True), rg.ones(2, 3, requires_grad=True)
+    loss = returning(rg.ones(shape)).apply(x, y * 2).sum()
+    with pytest.raises(rg.errors.ShapeError, match=rf"rule of Odd must return a gradient of shape \(2, 3\) for argument 1.*got {re.escape(str(shape))}"):
+        loss.backward()
+    with pytest.raises(rg.errors.ShapeError, match="rule of Odd"):
+        rg.jit(rg.grad(lambda x, y: returning(rg.ones(shape)).apply(x, y * 2).sum(), (0, 1)))(np.ones((2, 3)), np.ones((2, 3)))
+
+
+def test_a_gradient_that_was_broadcast_is_summed_and_has_the_type_of_its_argument():
+    x, y = rg.ones(2, 3, requires_grad=True), rg.ones(3, requires_grad=True)
+    returning(rg.ones(4, 2, 3, dtype=rg.float64)).apply(x, y * 2).sum().backward()
+    assert y.grad.tolist() == [16.0] * 3 and y.grad.dtype == rg.float32
+
+
+def test_the_shape_that_the_rule_of_a_users_op_returns_is_checked():
+    @rg.ops.elementwise(samples=rg.ops.uniform(-3, 3))
+    def halved(x, /):
+        """Half of `x`."""
+        return x / 2
+
+    try:
+        halved.defvjp(lambda g, z, x: g.sum() / 2)
+        with pytest.raises(rg.errors.ShapeError, match=r"rule of halved must return a gradient of shape \(3,\) for argument 0.*got \(\)"):
+            rg.grad(lambda x: (halved(x * x) * 3).sum())(np.ones(3))
+        halved.defvjp(lambda g, z, x: g / 2)
+        assert rg.grad(lambda x: (halved(x * x) * 3).sum())(np.ones(3)).tolist() == [3.0] * 3
+    finally:
+        rg.ops.unregister("halved")
+
+
+def test_the_shape_that_the_rule_of_a_primitive_returns_is_checked():
+    half = rg.primitive(lambda x: x / 2)
+    rg.extend.defvjp(half, lambda ans, x: lambda g: g[:2])
+    with pytest.raises(rg.errors.ShapeError, match="must return a gradient of shape"):
+        rg.grad(lambda x: half(x * x).sum())(np.ones(3))

@@ -20,6 +20,7 @@ CASES = [
     ("RMSprop", {"lr": 0.01, "momentum": 0.9, "centered": True, "eps": 1e-2}),
     ("Adadelta", {"lr": 0.5}),
     ("Adamax", {"lr": 0.01}),
+    ("NAdam", {"lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True}),
     ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1, "decoupled_weight_decay": True}),
 ]
 

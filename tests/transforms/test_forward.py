@@ -75,3 +75,19 @@ def test_aux_comes_back_and_misfits_are_explained():
         rg.jvp(rg.sin, (np.ones(3),), (np.ones(2),))
     with pytest.raises(ArgumentError, match="tuple"):
         rg.jvp(rg.sin, 1.0, 1.0)
+
+
+def test_changes_are_arrays_or_tensors_as_the_arguments_are():
+    function, x, v = lambda x: rg.sin(x) * x[0], np.array([0.5, 1.5]), np.ones(2)
+    for primal, tangent, kind in ((x, v, np.ndarray), (rg.tensor(x), v, rg.Tensor), (x, rg.tensor(v), rg.Tensor)):
+        found = rg.jvp(function, (primal,), (tangent,))[1]
+        assert type(found) is kind is type(rg.linearize(function, primal)[1](tangent)) is type(rg.make_jvp(function)(primal)(tangent)[1])
+        assert not getattr(found, "requires_grad", False)
+
+
+def test_changes_of_many_tangents_are_arrays_too():
+    push = rg.linearize(lambda x: rg.sin(x) * x[0], np.array([0.5, 1.5]))[1]
+    tangents = np.arange(6.0).reshape(3, 2)
+    found = rg.vmap(push)(tangents)
+    assert type(found) is np.ndarray
+    np.testing.assert_allclose(found, [push(v) for v in tangents])

@@ -404,6 +404,54 @@ def test_constant_retracing_is_warned_about_once_with_the_argument_that_changes(
     assert caught[0].filename == __file__
 
 
+def retraced(function, *calls):
+    """The warning of a function that is called many times, each time with the next (args, kwargs) that `calls` give for i."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for i in range(20):
+            args, kwargs = calls[0](i)
+            function(*args, **kwargs)
+    assert [w.category for w in caught] == [RetraceWarning]
+    return str(caught[0].message)
+
+
+X2 = np.ones(2)
+
+
+@pytest.mark.parametrize(("function", "call", "told"), [
+    (rg.jit(lambda x, *, rate=1.0: x * rate), lambda i: ((X2,), {"rate": 0.5 + i}), "(rate: 6.5, then 7.5)"),
+    (rg.jit(lambda x, **options: x * options["rate"]), lambda i: ((X2,), {"fixed": 1, "rate": i}), "(rate: 6, then 7)"),
+    (rg.jit(lambda x, *rates: x * rates[1]), lambda i: ((X2, 1, i), {}), "(rates[1]: 6, then 7)"),
+    (rg.jit(lambda x, sizes: x * sizes[0], static_argnums=1), lambda i: ((X2, (i, 2, 3)), {}), "(sizes: (6, 2, 3), then (7, 2, 3))"),
+    (rg.jit(lambda x, sizes: x * sizes[0], static_argnums=1), lambda i: ((X2,), {"sizes": (i, 2)}), "(sizes: (6, 2), then (7, 2))"),
+    (rg.jit(lambda x, name: x, static_argnames="name"), lambda i: ((X2,), {"name": f"n{i}"}), "(name: 'n6', then 'n7')"),
+    (rg.jit(lambda xs: sum(xs)), lambda i: (([X2] * (i + 1),), {}), "(xs: 7 leaves, then 8 leaves)"),
+    (rg.jit(lambda x: sum(x.values())), lambda i: (({f"k{i}": X2, "l": X2},), {}), "(x: another structure each time)"),
+    (rg.jit(lambda x, scale=None: x), lambda i: ((np.ones(i + 1),), {}), "(x: float64[7], then float64[8])"),
+    (rg.jit(lambda x, y: x), lambda i: (([X2] * (i + 1), {"a": i}), {}), "(x: 7 leaves, then 8 leaves)"),
+], ids=range(10))
+def test_the_argument_that_changes_is_always_named(function, call, told):
+    assert told in retraced(function, call)
+
+
+def test_a_tensor_from_outside_that_changes_is_named():
+    weight = rg.ones(2)
+
+    def put(i):
+        nonlocal weight
+        weight = rg.ones(2) * i
+        return (X2,), {}
+
+    assert "; `weight` that it uses from outside changes" in retraced(rg.jit(lambda x: x * weight), put)
+    other = rg.ones(2)
+
+    def reshape(i):
+        other.data = np.ones(i + 1)
+        return (1.0,), {}
+
+    assert "(float64[7], now float64[8]) that it uses from outside" in retraced(rg.jit(lambda x: other * x), reshape)
+
+
 def test_shapes_that_alternate_are_not_warned_about():
     function = rg.jit(lambda x: x * 2)
     with warnings.catch_warnings():
@@ -481,7 +529,7 @@ def test_state_that_is_replaced_instead_of_written_to_is_an_error_and_stays():
         total = total + x
         return total
 
-    for function, name in ((tally.add, "`count`"), (tally.add_to_list, "entry 0"), (add, "entry 0")):
+    for function, name in ((tally.add, "`count`"), (tally.add_to_list, "entry 0"), (add, "`total`")):
         with pytest.raises(TraceError, match=f"{name} held a tensor of shape .*in place"):
             function(rg.tensor(1.0))
     assert [tally.count.item(), tally.sums[0].item(), total.item()] == [0.0, 0.0, 0.0]
@@ -513,8 +561,11 @@ def test_a_process_that_forks_after_a_parallel_call_works_in_parent_and_child():
         warnings.simplefilter("ignore", DeprecationWarning)  # that threads are running is the point
         child = os.fork()
     if child == 0:
-        good = np.allclose(np.asarray(step(x)), wanted(x)) and np.allclose(np.asarray(step(x + 1)), wanted(x + 1))
-        os._exit(0 if good else 1)
+        good = False
+        try:
+            good = np.allclose(np.asarray(step(x)), wanted(x)) and np.allclose(np.asarray(step(x + 1)), wanted(x + 1))
+        finally:
+            os._exit(0 if good else 1)  # whatever happens, the child does not go on with the tests
     np.testing.assert_allclose(step(x).numpy(), wanted(x))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -572,3 +623,59 @@ def test_the_walk_of_a_jacobian_is_traced_once_however_many_rows_there_are():
         compiled(np.ones(n))
         sizes.append(len(compiled._last_step().program.schedule.nodes))
     assert sizes[0] == sizes[1]
+
+
+# Arrays and tensors.
+
+WEIGHT = rg.tensor([1.0, 2.0])
+WANTED = rg.tensor([1.0, 2.0], requires_grad=True)
+
+
+def set_in_place(x):
+    z = rg.zeros(2, dtype=rg.float64)
+    z[...] = x * 2
+    return z, z * 1
+
+
+KINDS = {
+    "ops on an array": lambda x: rg.sin(x) * 2,
+    "an array and a tensor": lambda x: (x * 2, x * WEIGHT, WEIGHT * 1),
+    "grad": rg.grad(lambda x: (x * WEIGHT).sum()),
+    "grad and more": lambda x: rg.grad(lambda x: (x * WEIGHT).sum())(x) * x,
+    "grad and a tensor": lambda x: rg.grad(lambda x: (x * WEIGHT).sum())(x) * WEIGHT,
+    "value and grad": rg.value_and_grad(lambda x: (x * WEIGHT).sum()),
+    "grad of grad": rg.grad(lambda x: rg.grad(lambda x: (x**3 * WEIGHT).sum())(x).sum()),
+    "grad in a tensor": lambda x: rg.grad(lambda w: (w * x).sum())(WEIGHT),
+    "no gradient": rg.grad(lambda x: WEIGHT.sum()),
+    "vjp": lambda x: rg.vjp(lambda x: x * WEIGHT, x)[1](x),
+    "jvp": lambda x: rg.jvp(lambda x: x * WEIGHT, (x,), (x,)),
+    "jvp along a tensor": lambda x: rg.jvp(lambda x: x * WEIGHT, (x,), (WEIGHT.astype(rg.float64),)),
+    "linearize": lambda x: rg.linearize(lambda x: x * WEIGHT, x)[1](x),
+    "jacobian": rg.jacobian(lambda x: x * WEIGHT),
+    "hessian": rg.hessian(lambda x: (x**3 * WEIGHT).sum()),
+    "jacfwd": rg.jacfwd(lambda x: x * WEIGHT),
+    "vmap of grad": rg.vmap(rg.grad(lambda x: x * x * WEIGHT[0])),
+    "written in place": set_in_place,
+    "what needs a gradient": lambda x: x * WANTED,
+    "grad of what needs a gradient": rg.grad(lambda x: (x * WANTED).sum()),
+}
+
+
+def kinds(found):
+    return [isinstance(leaf, rg.Tensor) for leaf in rg.tree.leaves(found)]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_results_are_arrays_where_they_are_without_jit(name):
+    function, x = KINDS[name], np.array([0.5, 1.5])
+    expected, found = function(x), rg.jit(function)(x)
+    assert kinds(found) == kinds(expected)
+    for a, b in zip(rg.tree.leaves(found), rg.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(a), b.detach().numpy() if isinstance(b, rg.Tensor) else b)
+    assert kinds(rg.jit(function)(rg.tensor(x))) == kinds(function(rg.tensor(x)))
+
+
+def test_arguments_of_both_kinds_give_results_of_both_kinds():
+    function = lambda x, w: (x * 2, x * w, rg.grad(lambda x: (x * w).sum())(x))
+    x, w = np.ones(2), rg.ones(2)
+    assert kinds(rg.jit(function)(x, w)) == kinds(function(x, w)) == [False, True, False]

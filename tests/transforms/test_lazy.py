@@ -589,6 +589,7 @@ def test_a_value_that_jit_traced_is_refused_after_its_trace():
 # Memory.
 
 def test_a_value_that_nobody_reads_goes_away_with_all_that_it_would_have_read():
+    gc.collect()  # so that no leaf of an earlier test goes away in between
     x = rg.tensor(numbers(10), requires_grad=True)
     data, readers = weakref.ref(x.data), dict(writes.READERS)
     with rg.lazy():

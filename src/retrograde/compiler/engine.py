@@ -7,6 +7,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from ..errors import CompilerError
+from ..once import once
 
 _LOCK = threading.Lock()
 
@@ -116,7 +117,7 @@ class Engine:
         return self.address
 
 
-@cache
+@once
 def engine():
     """The engine of this process."""
     return Engine()

@@ -37,7 +37,7 @@ class NativeProgram(Program):
     def __init__(self, graph, code):
         super().__init__(graph, code.layout)
         self.code, self.is_parallel = code, code.is_parallel
-        self._run, self._pool = threads.runner(), None
+        self._run = threads.runner()
         self._words = code.words.array(library().address)
         self._steps = address_of(self._words) + 8 * code.steps
         self.segments = [
@@ -84,29 +84,19 @@ class NativeProgram(Program):
 
     def __call__(self, arrays):
         """The results, as new arrays. `arrays` have the inputs' shapes and dtypes, and large ones are contiguous."""
-        if not self.is_parallel:
-            return self._run_on(arrays)
-        pool = threads.pool()
-        if pool is not self._pool:
-            self._pool = pool
-            self._pointers[0] = pool.address
-        with pool.lock:
-            return self._run_on(arrays)
-
-    def _run_on(self, arrays):
-        pointers = self._pointers
+        pointers, run = self._pointers, self._shared_run if self.is_parallel else self._run
         for i, inbox in self._small_inputs:
             inbox[...] = arrays[i]
         for i, place in self._large_inputs:
             pointers[place] = address_of(arrays[i])
         if self._is_simple:
-            self._run(self._table_address, *self.segments[0])
+            run(self._table_address, *self.segments[0])
             if self._flag_word[0]:
                 self._fail()
             return [outlet.copy() for outlet in self.outlets]
-        return self._called(arrays)
+        return self._called(arrays, run)
 
-    def _called(self, arrays):
+    def _called(self, arrays, run):
         """The results of a program that has library calls, or results and updates that lie elsewhere."""
         fresh = {}
         for node, place in self._fresh_places.items():
@@ -116,7 +106,7 @@ class NativeProgram(Program):
         try:
             for segment in self.segments:
                 if segment.__class__ is tuple:
-                    self._run(self._table_address, *segment)
+                    run(self._table_address, *segment)
                 else:
                     segment.run(found)
         except BaseException:
@@ -125,6 +115,15 @@ class NativeProgram(Program):
         if self._flag_word[0]:
             self._fail()
         return self.finished(found, fresh)
+
+    def _shared_run(self, table, *steps):
+        """Run steps with the workers of this process. They are not held through library calls, which may run programs too."""
+        while True:
+            pool = threads.pool()
+            with pool.lock:
+                if pool.is_open:  # else another thread has just set the number of threads
+                    self._pointers[0] = pool.address
+                    return self._run(table, *steps)
 
     def _fail(self):
         self._flag_word[0] = 0

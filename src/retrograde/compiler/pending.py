@@ -45,8 +45,9 @@ class Pending(Symbol):
 
     def take(self):
         """The array of this node, for a value that may write to it."""
-        array, is_first = self.realized(), not self.is_taken
-        self.is_taken = True
+        with LOCK:
+            array, is_first = self.realized(), not self.is_taken
+            self.is_taken = True
         return array if is_first else array.copy()
 
     def become_leaf(self, array):
@@ -90,6 +91,8 @@ class Pending(Symbol):
 
 
 _LEAVES: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+#: Held while the readers of a buffer are noted or forgotten; leaves go away in any thread.
+_WATCHING = RLock()
 
 
 def leaf_of(array):
@@ -109,14 +112,17 @@ def leaf_of(array):
 def _watch(leaf):
     """Let writers find the leaf by the memory that it reads."""
     key = id(algebra.owner(leaf.array))
-    readers = writes.READERS.setdefault(key, [])
 
     def forget(reference):
-        readers.remove(reference)
-        if not readers and writes.READERS.get(key) is readers:
-            del writes.READERS[key]
+        with _WATCHING:
+            readers.remove(reference)
+            if not readers and writes.READERS.get(key) is readers:
+                del writes.READERS[key]
 
-    readers.append(weakref.ref(leaf, forget))
+    with _WATCHING:
+        readers = writes.READERS.setdefault(key, [])
+        readers.append(weakref.ref(leaf, forget))
+        writes.READERS[key] = readers  # the collector may have come in between, and the last of the others gone
 
 
 def compute(nodes):

@@ -57,6 +57,16 @@ class Recorder:
     def check_function(self, function, args):
         """Raise an error if a `Function` cannot be called here."""
 
+    def held(self, value):
+        """(what `value` is in all examples of a vmap, whether it differs between them); None where nothing is vmapped."""
+
+    def is_plain(self, value):
+        """Whether `value` stands for what is an array, and no tensor, where nothing is recorded."""
+        return False
+
+    def note_kind(self, value, is_plain):
+        """Let `value` stand for an array, or for a tensor."""
+
     def refused(self, op, args):
         """What becomes of a call whose shape depends on data."""
         raise explained(op, TraceError("the shape of the result depends on data, which has no numbers while it is traced; use "

@@ -17,14 +17,14 @@ class Step:
     """One compiled trace: its program, the tensors that it reads from outside and what it writes to them.
 
     arguments  the symbols of the arrays that are handed in at each call
-    results    symbols, or plain data that is returned as it is
+    results    symbols, or plain data that is returned as it is; `are_plain` says which of them are arrays, as they are from ops
+               on arrays, and not tensors
     places     where the function finds tensors: another tensor or module in such a place, or a module that is being trained
                and was not, is noticed
     """
 
-    def __init__(self, trace, arguments, results, rebuild, places, is_plain=False):
-        # Plain arrays in and nothing else used: plain arrays out, as from every op.
-        self._kind = _unwrapped if is_plain and not trace.captures else algebra.kind
+    def __init__(self, trace, arguments, results, rebuild, places, are_plain):
+        self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
         self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
@@ -61,6 +61,19 @@ class Step:
                 return False
         return not self._watched or all([read() == seen for read, seen in self._watched])
 
+    def changed(self):
+        """What is no longer as the trace took it for granted, in words; None if all is."""
+        for mapping, key, value, _ in self._places:
+            if mapping.get(key, True) is not value:
+                return f"`{key}`" if isinstance(key, str) else f"entry {key} of what"
+        for capture in self._captures:
+            now, spec = capture.value.data, capture.start
+            if (now.shape, now.dtype) != (spec.shape, spec.dtype):
+                return f"the shape or the dtype of a tensor ({spec.dtype}{list(spec.shape)}, now {now.dtype}{list(now.shape)})"
+        if any([(value.grad is None) != was_none for value, was_none in self._guards]):
+            return "whether there is a gradient in a tensor"
+        return "an option" if any([read() != seen for read, seen in self._watched]) else None
+
     def _is_as_traced(self):
         """Whether all is in its place that the trace found there, and modules are in the mode that they were in."""
         if any([mapping.get(key, True) is not value for mapping, key, value, _ in self._places]):
@@ -75,7 +88,7 @@ class Step:
         parts = self.program.quick_parts()
         if parts is None or self._prepares or self._rebuild is not None or self._guards or self._watched:
             return None
-        parts["kind"] = self._kind
+        parts["kind"] = self._kinds[0]
         return quick_call(parts, specs, algebra.kind, self._bound, self._loose_places, self._seen)
 
     def bind(self):
@@ -134,11 +147,10 @@ class Step:
             array[...] = value.data
 
     def _returned(self, found):
-        kind = self._kind
         if self._rebuild is None:
-            return kind(found[0])
-        outputs = iter(found)
-        return self._rebuild([kind(next(outputs)) if isinstance(r, Symbol) else r for r in self._results])
+            return self._kinds[0](found[0])
+        outputs, pairs = iter(found), zip(self._results, self._kinds, strict=True)
+        return self._rebuild([kind(next(outputs)) if isinstance(r, Symbol) else r for r, kind in pairs])
 
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from ..errors import ArgumentError
+from ..once import once
 from .codegen import parallel
 from .codegen.strands import STRANDS
 from .machine import available_cores
@@ -25,8 +26,8 @@ class Pool:
     """The workers of this process and the record in memory that they share with compiled code."""
 
     def __init__(self, threads):
-        self.threads = threads
-        #: Held by whoever runs a program on this pool, since it serves one at a time.
+        self.threads, self.is_open = threads, True
+        #: Held by whoever runs steps on this pool, since it serves one at a time.
         self.lock = threading.RLock()
         self._memory = np.zeros(parallel.WORDS + 8, np.int64)
         self.address = -(-self._memory.__array_interface__["data"][0] // 64) * 64
@@ -42,6 +43,7 @@ class Pool:
     def close(self):
         """Send the workers home."""
         with self.lock:
+            self.is_open = False
             self._close(self.address)
 
 
@@ -79,16 +81,11 @@ def runner():
     return _state["runner"]
 
 
-def nest_address():
-    """The address of the native function that runs a chunk of a nest."""
-    return _pool_functions()("retrograde_nest")
-
-
 def _can_share():
     return sys.platform == "linux" and _MACHINE in _CALLS
 
 
-@cache
+@once
 def alone():
     """The address of the record of a pool without workers, for programs too small to share."""
     _state["alone"] = record = np.zeros(parallel.WORDS + 8, np.int64)
@@ -123,7 +120,9 @@ def set_num_threads(count):
 def _forget():
     # Threads do not survive a fork; the child starts its own when it needs them.
     _state["pool"] = None
+    _LOCK.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    # Nobody else holds the lock at a fork, or it would stay locked in the child.
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_forget)

@@ -84,6 +84,8 @@ class Trace(Recorder):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made = {}
+        #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
+        self.plain = {}
         #: Lists that note the nodes which are made.
         self.logs = []
 
@@ -111,11 +113,39 @@ class Trace(Recorder):
         symbol = data.data if isinstance(data, Value) else data
         if self._made.pop(id(value), None) is not None:
             self._set_aside(value)
+        if isinstance(symbol, Symbol) and symbol.op is not None and not self.is_plain(value):
+            self.plain[symbol] = False
         if isinstance(value.data, Symbol):
             value.data = symbol
         else:
             self.symbol(value)
             self.captures[id(value)].now = symbol
+
+    def is_plain(self, value):
+        if id(value) in self.captures or not isinstance(value.data, Symbol):
+            return False
+        return self.plain[id(value)] if id(value) in self.plain else self._is_plain(value.data)
+
+    def _is_plain(self, symbol):
+        """Whether a node depends on nothing but what stands for arrays."""
+        known, stack = self.plain, [symbol]
+        while stack:
+            node = stack[-1]
+            waiting = [] if node in known else [a for a in node.inputs if a not in known]
+            stack += waiting
+            if not waiting:
+                stack.pop()
+                if node not in known:
+                    known[node] = node.op is not None and all([known[a] for a in node.inputs])
+        return known[symbol]
+
+    def note_kind(self, value, is_plain):
+        symbol = self.symbol(value)
+        if symbol.op is not None:
+            self.plain[symbol] = is_plain
+        else:  # A leaf is still what it was, a tensor or not, to others who read it.
+            self.plain[id(value)] = is_plain
+            self._kept.append(value)
 
     def made(self, value):
         """Let `value`, which was created in the trace, be the trace's own: what is written to it is gone after the call."""

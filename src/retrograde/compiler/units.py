@@ -2,10 +2,10 @@
 
 import hashlib
 import threading
-from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
+from ..once import once
 from .cache import default_cache
 from .image import IS_POSSIBLE, Images, is_image
 from .machine import fingerprint
@@ -104,7 +104,7 @@ class Library:
         return _compiling().engine().address(name) if found is None else found
 
 
-@cache
+@once
 def library():
     """The units of this process."""
     return Library(default_cache())

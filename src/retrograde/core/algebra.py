@@ -95,6 +95,13 @@ class Algebra(ABC):
     def fit(self, cotangent, target):
         """`cotangent` brought to the `target` that `fits` gave: undoes broadcasting, once, for every rule."""
 
+    def spec(self, data):  # noqa: B027 - only some kinds have shapes
+        """What the cotangent of `data` must be brought to, if a rule of a user's makes it; None where nothing is checked."""
+
+    def fit_foreign(self, cotangent, target, name, number):
+        """`fit` of what the rule of a user's op, called `name`, returned for input `number`; raises where it cannot be fitted."""
+        return self.fit(cotangent, target)
+
     @abstractmethod
     def accumulate(self, value, cotangent):
         """Add `cotangent` to `value.grad`, in memory that no other gradient shares."""

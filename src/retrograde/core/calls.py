@@ -13,7 +13,7 @@ from .value import Record, Value, tick
 
 def dispatcher(op):
     """The function that runs `op` on whatever it is called with."""
-    if op.is_variadic or op.is_multiple or op.is_composite:
+    if op.is_variadic or op.is_multiple or op.is_composite or op.is_foreign:
         return general(op)
     takes_operands_only = len(op.arguments) == len(op.operands) and op.kernel.__defaults__ is None
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:

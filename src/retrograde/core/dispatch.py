@@ -154,6 +154,8 @@ def recorded(op, arrays, parents, data, mode=None):
 def fitted(op, operands, parents, data):
     """What each cotangent must be brought to; None where nothing has to be done for any."""
     algebra, broadcasts, found = op.algebra, op.broadcasts, None
+    if op.is_foreign:
+        return specs_of(operands, parents)
     data = data[0] if op.is_multiple else data
     has_shapes = algebra.has_shapes
     for i, parent in enumerate(parents):
@@ -164,6 +166,12 @@ def fitted(op, operands, parents, data):
             found = found or [None] * len(parents)
             found[i] = fit
     return found
+
+
+def specs_of(operands, parents):
+    """What the cotangents that a user's rule makes must be brought to; None where nothing is checked."""
+    found = [None if parent is None else parent.algebra.spec(x) for x, parent in zip(operands, parents, strict=True)]
+    return found if any(found) else None
 
 
 def _is_alike(operand, data, broadcasts):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..errors import ArgumentError, GraphError, MissingRuleError
+from .dispatch import specs_of
 from .mode import current, is_recording, unrecorded
 from .value import Projection, Record, Unsettled, Value
 
@@ -110,13 +111,14 @@ class Function:
 def _recorded(kind, cls, ctx, args, parents, outputs):
     """The record of one call. Its context keeps no output, which would keep the graph alive."""
     call, saved, made = kind().filled(cls, ctx, args, outputs), (), Record
+    fits = specs_of([a.data if isinstance(a, Value) else a for a in args], parents)
     if ctx.saved_tensors:
         saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
         made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
         ctx.saved_tensors = ()  # the record keeps the data
     if ctx.constants:
         ctx.constants = ()
-    return made().filled(call, parents, saved)
+    return made().filled(call, parents, saved, fits)
 
 
 def _linked(cls, value, record, constants):
@@ -138,7 +140,7 @@ class _Call:
 
     # There is one for every call, so that it should be small.
     __slots__ = ("_makers", "_places", "algebra", "context", "source")
-    rules = None
+    rules, is_foreign = None, True
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
 

@@ -174,8 +174,9 @@ class _Walk:
     def _checked(self, record, i, c):
         parent = record.parents[i]
         c = self._carried(parent, c)
-        if record.fits is not None and record.fits[i] is not None:
-            c = parent.algebra.fit(c, record.fits[i])
+        if c is not None and record.fits is not None and (target := record.fits[i]) is not None:
+            algebra, op = parent.algebra, record.op
+            c = algebra.fit_foreign(c, target, op.name, i) if op.is_foreign else algebra.fit(c, target)
         if self.finds_anomalies:
             anomaly.check_backward(record, i, c)
         return c

@@ -11,6 +11,7 @@ from .rule import RESULT, Rule
 from .value import Projection, Value
 
 Arguments = ParamSpec("Arguments")
+_PACKAGE = f"{__name__.partition('.')[0]}."
 
 
 class OpFunction(Protocol[Arguments]):
@@ -41,6 +42,7 @@ class Op:
     is_multiple       whether the kernel returns a tuple of results
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
+    is_foreign        whether it was written outside of this package: the shapes of what its rules return are checked then
     picks             for two operands whose rules read one value at most: its place in (x, y, result)
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
     result_shape      the shape of the result from the arguments, for a kernel that would take long to ask; NotImplemented where it
@@ -62,6 +64,7 @@ class Op:
         self.broadcasts, self.makes_views = broadcasts, makes_views
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
         self.is_differentiable = is_differentiable
+        self.is_foreign = not kernel.__module__.startswith(_PACKAGE)
         self.rules: Any = None
         self.picks: Any = None
         self.joint: Any = None

@@ -117,4 +117,5 @@ from .resizing import (
     UpsamplingNearest2d,
 )
 from .similarity import CosineSimilarity, PairwiseDistance
+from .stateless import functional_call
 from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer

@@ -96,6 +96,18 @@ class ArrayAlgebra(Algebra):
         reshapes = broadcasts and operand.shape != result.shape
         return (operand.shape, operand.dtype) if reshapes or operand.dtype != result.dtype else None
 
+    def spec(self, data):
+        return data.shape, data.dtype
+
+    def fit_foreign(self, cotangent, target, name, number):
+        cotangent = cotangent if hasattr(cotangent, "shape") else np.asarray(cotangent)
+        given, (shape, _) = cotangent.shape, target
+        missing = len(given) - len(shape)
+        if missing < 0 or any([n not in (1, m) for m, n in zip(given[missing:], shape, strict=True)]):
+            raise ShapeError(f"the rule of {name} must return a gradient of shape {shape} for argument {number}, or one that "
+                             f"summing brings to it, got {given}")
+        return self.fit(cotangent, target)
+
     def fit(self, cotangent, target):
         shape, dtype = target
         if cotangent.shape != shape:

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from ..dtypes import bfloat16
+from ..dtypes import bfloat16, without_promotion
 from ..errors import ShapeError
 from ._families import composite, contraction
 from ._paths import kept_labels, pairwise_path
@@ -85,6 +85,7 @@ def einsum(subscripts, /, *operands):
     >>> rg.einsum("i,i->", rg.tensor([1.0, 2.0]), rg.tensor([3.0, 4.0]))
     tensor(11.)
     """
+    operands = without_promotion(operands)
     if len(operands) <= 2 or not isinstance(subscripts, str):
         return contract(operands, subscripts)
     inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..dtypes import without_promotion
 from ..shapes import one_axis
 from . import _arrays
 from ._families import joining
@@ -43,11 +44,11 @@ concatenate.defvjp_all(_parts)
 
 @joining(samples=(call([(2, 3), (2, 3)]), call([(2, 3), (2, 3)], axis=-1), call([(), ()])))
 def stack(arrays, /, axis=0):
-    r"""The `arrays`, all of one shape, side by side along a new `axis`.
+    r"""The `arrays`, all of one shape, side by side along a new `axis`. Python numbers take the type of the others.
 
     Each array receives the slice of $\bar z$ at its place.
     """
-    return np.stack(arrays, axis=axis)
+    return np.stack(without_promotion(arrays), axis=axis)
 
 
 def _slices(g, needs, axis):

@@ -2,9 +2,10 @@
 
 from . import lr_scheduler
 from .adam import Adam, AdamW
-from .adaptive import Adadelta, Adagrad, Adamax, RAdam, RMSprop
+from .adaptive import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from .clip import clip_grad_norm_, clip_grad_value_
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .schedule import (
     ConstantLR,

@@ -1,9 +1,13 @@
-"""Optimizers that divide by what the squares of gradients come to: Adagrad, RMSprop, Adadelta, Adamax and RAdam."""
+"""Optimizers that divide by what the squares of gradients come to: Adagrad, RMSprop, Adadelta, Adamax, NAdam and RAdam."""
 
+import numpy as np
+
+from ..core.value import Value
 from ..errors import ArgumentError
 from ..ops.arithmetic import abs as magnitude
 from ..ops.arithmetic import sqrt
 from ..ops.comparisons import maximum, where
+from ..tensor.tensor import Tensor
 from .adam import Adam
 from .optimizer import Optimizer, prepared
 
@@ -112,6 +116,60 @@ class Adamax(Adam):
         mean = mean + (g - mean) * (1 - beta1)
         greatest = maximum(greatest * beta2, magnitude(g) + group["eps"])
         return p - mean * rates[0] / greatest, mean, greatest
+
+
+class NAdam(Adam):
+    r"""`Adam` with Nesterov's momentum (Dozat, 2016).
+
+    With $\mu_t = \beta_1 (1 - 0.96^{t \psi} / 2)$, where $\psi$ is `momentum_decay`, and their product $\pi_t$ so far,
+    $p \leftarrow p - \eta \left(\frac{1 - \mu_t}{1 - \pi_t} g + \frac{\mu_{t+1}}{1 - \pi_t \mu_{t+1}} m\right) /
+    (\sqrt{\hat v} + \epsilon)$.
+    """
+
+    numbers = ("step", "mu_product")
+
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+                 decoupled_weight_decay=False, *, maximize=False):
+        Optimizer.__init__(self, params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})
+
+    def _check(self, options):
+        super()._check(options)
+        if options["momentum_decay"] < 0:
+            raise ArgumentError(f"momentum_decay must be at least 0, got {options['momentum_decay']}")
+
+    def kept_in(self, group):
+        return "exp_avg", "exp_avg_sq"
+
+    def state_of(self, parameter, group):
+        state = super().state_of(parameter, group)
+        if state.get("mu_product") is None:
+            state["mu_product"] = Tensor(np.ones((), np.float64))
+        return state
+
+    def aged(self, group, step, state):
+        product = state["mu_product"]
+        product *= _momentum(group, step)
+        return step, product if isinstance(step, Value) else float(product)
+
+    def rates(self, group, age):
+        (step, product), rate = age, group["lr"]
+        now, later = _momentum(group, step), _momentum(group, step + 1)
+        gone = 1 - group["betas"][1] ** step
+        return (rate * (1 - now) / (1 - product), rate * later / (1 - product * later), 1 / sqrt(gone),
+                1 - rate * group["weight_decay"])
+
+    def update(self, group, rates, p, g, mean, square):
+        (beta1, beta2), (of_gradient, of_mean, scale, shrunk) = group["betas"], rates
+        p, g = prepared(group, p, g, shrunk if group["decoupled_weight_decay"] else None)
+        mean = mean + (g - mean) * (1 - beta1)
+        square = square * beta2 + g * g * (1 - beta2)
+        return p - (g * of_gradient + mean * of_mean) / (sqrt(square) * scale + group["eps"]), mean, square
+
+
+def _momentum(group, step):
+    return group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
 
 
 class RAdam(Adam):

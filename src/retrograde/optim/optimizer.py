@@ -121,6 +121,13 @@ class Optimizer:
     def age_of(self, group, state):
         """What `rates` must know of the history of a parameter; the number of steps where they are counted."""
 
+    #: The names of single numbers in the state of a parameter.
+    numbers: tuple = ("step",)
+
+    def aged(self, group, step, state):
+        """What `rates` is told of the history of a parameter that has made `step` steps with this one."""
+        return step
+
     def rates(self, group, age):
         """The numbers of the update that are the same for all parameters of one group and one age."""
         return (group["lr"],)
@@ -153,7 +160,7 @@ class Optimizer:
                 writes.before(tensor.algebra, tensor.data)
             if self.counts_steps:
                 state["step"].data += 1
-                age = int(state["step"].data)
+                age = self.aged(group, int(state["step"].data), state)
             if age not in updates:
                 updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
             if self._packs.takes(parameter, gradient):
@@ -186,7 +193,7 @@ class Optimizer:
         state = {}
         for number, parameter in zip(saved, own, strict=True):
             if number in state_dict["state"]:
-                state[parameter] = {k: _taken(k, v, parameter) for k, v in state_dict["state"][number].items()}
+                state[parameter] = {k: _taken(k, v, parameter, self.numbers) for k, v in state_dict["state"][number].items()}
         self.state, self._packs, self._compiled = state, Packs(), CompiledSteps()
         self.param_groups = [
             {**deepcopy({k: v for k, v in new.items() if k != "params"}), "params": old["params"]}
@@ -200,12 +207,12 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
-def _taken(name, value, parameter):
+def _taken(name, value, parameter, numbers):
     """A copy of one saved entry, in the dtype and place of the parameter if it has its shape."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     tensor = asarray(value, copy=True).detach()
-    if name == "step":
+    if name in numbers:
         return tensor
     if tensor.shape != parameter.shape:
         raise CheckpointError(f"the saved {name} has shape {tensor.shape} and its parameter {parameter.shape}")

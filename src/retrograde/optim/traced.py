@@ -43,7 +43,7 @@ def _trace_update(optimizer, group, parameter, gradient, tracer):
     state = optimizer.state_of(parameter, group)
     if optimizer.counts_steps:
         state["step"] += 1
-        age = state["step"].astype("float64")
+        age = optimizer.aged(group, state["step"].astype("float64"), state)
     rates = [r.astype(parameter.dtype) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
     kept = [state[name] for name in optimizer.kept_in(group)]
     made = optimizer.update(group, rates, parameter, gradient, *kept)

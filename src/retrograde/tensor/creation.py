@@ -6,7 +6,7 @@ import numpy as np
 
 from ..backend import move
 from ..core.mode import current
-from ..dtypes import as_dtype, complex64, complex128, default_float
+from ..dtypes import as_dtype, complex64, complex128, default_float, promoted
 from ..errors import DTypeError
 from .tensor import Tensor
 
@@ -42,10 +42,11 @@ def _copied(data: Any, dtype):
         data = data.data
     elif isinstance(data, (list, tuple, range)):
         data = _nested(data)
-    array = np.array(data) if not hasattr(data, "__array_function__") else data.copy()
+    joint = promoted(list(_leaves(data))) if _has_arrays(data) else None
+    array = np.array(data, joint) if not hasattr(data, "__array_function__") else data.copy()
     if array.dtype.kind in "OUSMm":
         raise DTypeError(f"tensor needs numbers, got {type(data).__name__} with elements of {array.dtype}")
-    if dtype is None and not hasattr(data, "dtype") and not _has_arrays(data):
+    if dtype is None and joint is None and not hasattr(data, "dtype"):
         dtype = _DEFAULTS.get(array.dtype)
     array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     return array if dtype is None else array.astype(as_dtype(dtype), copy=False)
@@ -58,6 +59,15 @@ def _nested(data):
 
 def _has_arrays(data):
     return isinstance(data, list) and any(_has_arrays(d) if isinstance(d, list) else hasattr(d, "dtype") for d in data)
+
+
+def _leaves(data):
+    """What nested lists hold: arrays, which decide the type, and numbers, which do not promote."""
+    if not isinstance(data, list):
+        yield data
+        return
+    for part in data:
+        yield from _leaves(part)
 
 
 def zeros(shape=(), *sizes, dtype=None, device=None, requires_grad=False):

@@ -78,14 +78,10 @@ def result_type(*operands):
     >>> rg.result_type(rg.float32, rg.int8, 2.5)
     dtype('float32')
     """
-    found = [x.dtype if isinstance(x, Value) else x for x in operands]
-    dtypes_given = [x for x in found if isinstance(x, np.dtype) or hasattr(x, "dtype")]
-    if not dtypes_given:
+    found = dtypes.promoted(operands)
+    if found is None:
         raise ArgumentError(f"result_type needs a tensor or a type among its operands, got {operands}")
-    typed = np.result_type(*dtypes_given)
-    # NumPy takes a Python number beside a bfloat16 for a float64.
-    is_kept = typed == dtypes.bfloat16 and not any([isinstance(x, complex) for x in found])
-    return typed if is_kept else np.result_type(*found)
+    return found
 
 
 def can_cast(source, to, /):

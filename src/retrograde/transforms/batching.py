@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dtypes import without_promotion
 from ..ops.contractions import contract, matmul
 from ..ops.joins import stack
 from ..ops.movements import broadcast_to, expand_dims, moveaxis, reshape, squeeze
@@ -172,6 +173,8 @@ def _contracted(_op, args, _shape):
 def _joined(op, args, _):
     arrays, axis = args
     count, ndim = _count(arrays), len(_shape_of(arrays[0])) + (op.name == "stack")
+    settled = without_promotion([_whole(a) for a in arrays])
+    arrays = [a if isinstance(a, Batched) else b for a, b in zip(arrays, settled, strict=True)]
     return None if axis is None else op.call([_spread(a, count) for a in arrays], axis % ndim + 1)
 
 

@@ -14,43 +14,28 @@ from ..core.mode import enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
-from ..errors import DTypeError, ShapeError
 from ..ops._arrays import arrays
 from ..ops.comparisons import logical_not
 from ..ops.movements import reshape
 from ..ops.random import Draws
-from .carried import dtype_of, shape_of, told
+from .carried import check_branches, dtype_of, shape_of
 from .checkpoint import outside
 
 
 def traced_cond(tracer, predicate, true_function, false_function):
     """What the function gives that `predicate` chooses."""
-    builders, structures = [], []
+    builders = []
 
     def flat(function):
-        returned = function()
-        leaves, build = tree.flatten(returned)
+        leaves, build = tree.flatten(function())
         builders.append(build)
-        structures.append(tree.structure(returned))
         return leaves
 
     def check(true, false):
-        if structures[0] != structures[1]:
-            raise ShapeError(f"both branches of cond must return the same structure, got {told(builders[0](true))} and "
-                             f"{told(builders[1](false))}")
-        for i, (x, y) in enumerate(zip(true, false, strict=True)):
-            _check_leaf(i, x, y)
+        check_branches(builders[0](true), builders[1](false))
 
     found = _chosen(tracer, predicate, [partial(flat, true_function), partial(flat, false_function)], check)
     return builders[0](found)
-
-
-def _check_leaf(i, x, y):
-    if shape_of(x) != shape_of(y):
-        raise ShapeError(f"both branches of cond must return the same shapes, got {shape_of(x)} and {shape_of(y)} for leaf {i}")
-    if dtype_of(x) != dtype_of(y):
-        raise DTypeError(f"both branches of cond must return the same dtypes, got {dtype_of(x)} and {dtype_of(y)} for leaf {i}; "
-                         "convert one by .astype")
 
 
 def _chosen(tracer, predicate, functions, check):

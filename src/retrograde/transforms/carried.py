@@ -5,6 +5,8 @@ import numpy as np
 from .. import tree
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, ShapeError
+from ..ops.movements import reshape
+from ..tensor.creation import asarray
 
 
 def checked_pair(returned):
@@ -25,6 +27,26 @@ def check_carry(before, after):
         if not is_number(old) and dtype_of(old) != dtype_of(new):
             raise DTypeError(f"the carry must keep its dtype: {path} was {dtype_of(old)} and became {dtype_of(new)}; "
                              f"start with one of {dtype_of(new)}, or convert it in the body by .astype")
+
+
+def check_branches(true, false):
+    """Raise unless two branches gave the same structure, shapes and dtypes."""
+    if tree.structure(true) != tree.structure(false):
+        raise ShapeError(f"both branches of cond must return the same structure, got {told(true)} and {told(false)}")
+    for i, (x, y) in enumerate(zip(tree.leaves(true), tree.leaves(false), strict=True)):
+        if shape_of(x) != shape_of(y):
+            raise ShapeError(f"both branches of cond must return the same shapes, got {shape_of(x)} and {shape_of(y)} for leaf {i}")
+        if dtype_of(x) != dtype_of(y):
+            raise DTypeError(f"both branches of cond must return the same dtypes, got {dtype_of(x)} and {dtype_of(y)} for leaf "
+                             f"{i}; convert one by .astype")
+
+
+def truth(found):
+    """The answer of a condition, as a value without axes."""
+    if shape_of(found) not in ((), (1,)):
+        raise ShapeError(f"the condition of while_loop must give one truth value, got shape {shape_of(found)}; use rg.all or "
+                         "rg.any")
+    return reshape(asarray(found).detach(), ()).astype(bool)
 
 
 def is_number(leaf):

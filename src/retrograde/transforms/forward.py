@@ -13,6 +13,7 @@ from ..errors import ArgumentError, ShapeError
 from ..ops.joins import stack
 from ..ops.movements import moveaxis, reshape
 from .grad import vjp
+from .plain import pushed
 
 
 def jvp(function, primals, tangents, has_aux=False) -> Any:
@@ -48,15 +49,15 @@ def _pushed(function, primals, has_aux):
         raise ArgumentError(f"primals must be a tuple with one entry for each argument, got {type(primals).__name__}")
     value, pullback, *aux = vjp(function, *primals, has_aux=has_aux)
     _, transposed = vjp(pullback, tree.map(_zeros, value))
-    shapes = [np.shape(_data(x)) for x in tree.leaves(list(primals))]
+    leaves = tree.leaves(list(primals))
+    shapes = [np.shape(_data(x)) for x in leaves]
 
     def push(tangents):
         given = tree.leaves(list(tangents))
         if [np.shape(_data(v)) for v in given] != shapes:
             raise ShapeError(f"tangents must have the shapes of primals, {shapes}, got {[np.shape(_data(v)) for v in given]}")
         change = transposed(tuple(tangents))[0]
-        is_plain = not any([isinstance(leaf, Value) for leaf in given])
-        return tree.map(pullback.handed_out, change) if is_plain else change
+        return tree.map(lambda c: pushed(c, leaves, given, pullback.handed_out), change)
 
     return value, push, *aux
 

@@ -19,6 +19,7 @@ from ..ops.joins import stack
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
+from .plain import is_tensor, plain, tensor
 
 #: Jacobians of more rows are computed by a loop in compiled code; fewer rows are written out, which runs faster.
 _UNROLLED = 8
@@ -172,7 +173,7 @@ class _Inputs:
     def _node(self, x):
         """A fresh node with the data of `x`, linked to `x` if an outer derivative may flow through it."""
         if isinstance(x, Value):
-            self._are_tensors = True
+            self._are_tensors = self._are_tensors or is_tensor(x)
             if x.record is not None and is_recording():
                 return positive(x)
             return x.detach().requires_grad_()
@@ -204,10 +205,9 @@ class _Inputs:
         return span_of(live, self._nodes) if live else None
 
     def _given(self, node, g):
-        if isinstance(g, Value):
-            return g
-        if node.is_traced:
-            return Tensor(np.zeros(node.shape, node.dtype) if g is None else g)
+        if node.is_traced or isinstance(g, Value):
+            g = g if isinstance(g, Value) else Tensor(np.zeros(node.shape, node.dtype) if g is None else g)
+            return g if self._is_outer else tensor(g) if self._are_tensors else plain(g)
         g = np.zeros_like(node.data) if g is None else np.array(g, node.dtype, subok=True)
         return Tensor(g) if self._are_tensors or self._is_outer else g
 
@@ -224,7 +224,7 @@ class _Inputs:
             return value
         if self._is_outer if is_outer is None else is_outer:
             return value
-        return value.detach() if self._are_tensors or value.is_traced else value.data
+        return tensor(value) if self._are_tensors else plain(value)
 
     def walked(self, scan, output, basis):
         """The Jacobians by one walk back that is traced once, and repeated for each row of `basis`."""
@@ -234,7 +234,7 @@ class _Inputs:
                        len(basis), False)
         leaves, build = tree.flatten(rows)
         found = [reshape(x, (*output.shape, *node.shape)) for node, x in zip(self._nodes, leaves, strict=True)]
-        return build(found if is_outer else [x.detach() for x in found])
+        return build(found if is_outer else [self.handed_out(x, is_outer=False) for x in found])
 
     def stacked(self, rows, shape):
         """Gradients, one for each element of a result of `shape`, as Jacobians."""

@@ -20,6 +20,7 @@ from ..core.value import Value
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
 from .owners import Places
+from .retracing import change, named_specs
 from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
@@ -32,7 +33,7 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     Arrays and tensors among the arguments, also inside lists, tuples, dictionaries and dataclasses, are inputs. All else,
     and each argument that `static_argnums` or `static_argnames` names, is a constant of the compiled code, which must be
     hashable: another value is compiled anew. Tensors that the function uses from outside (parameters, optimizer state)
-    are read and written in place at each call. Results are tensors; plain arrays where only plain arrays are used.
+    are read and written in place at each call. Results are arrays where they would be without `jit`, and tensors otherwise.
 
     While the function is traced its values have no numbers: a value that is read, or a shape that depends on data, is a
     TraceError that says what to do.
@@ -62,7 +63,8 @@ class _Memory:
         self.quick: Any = None
         self.quick_mode: Any = None
         self.last: Any = None
-        self.last_key: Any = None
+        #: What told the arguments of the last call apart, by their names, once calls are traced anew again and again.
+        self.last_specs: Any = None
         #: A program has one memory for its values, so that one thread at a time runs it.
         self.lock = RLock()
 
@@ -86,9 +88,11 @@ class Compiled:
     def _memory_of(self, instance):
         """What is compiled for an object, kept as long as the object lives."""
         key = id(instance)
-        if key not in self._methods:
-            self._methods[key] = weakref.ref(instance, lambda _: self._methods.pop(key, None)), _Memory()
-        return self._methods[key][1]
+        found = self._methods.get(key)
+        if found is None:
+            made = weakref.ref(instance, lambda _: self._methods.pop(key, None)), _Memory()
+            found = self._methods.setdefault(key, made)  # another thread may have been first
+        return found[1]
 
     @property
     def __self__(self):
@@ -124,7 +128,7 @@ class Compiled:
         quick = memory.quick
         if quick is not None and not kwargs and mode == memory.quick_mode:
             with memory.lock:
-                found = quick(args)
+                found = quick(args) if quick is memory.quick else NotImplemented
             if found is not NotImplemented:
                 memory.new_in_a_row = 0
                 return found
@@ -141,17 +145,17 @@ class Compiled:
 
     def _slowly(self, memory, args, kwargs, records):
         """The result for arguments that are not simply those of the last call."""
-        leaves, build = tree.flatten(self._split(args, kwargs))
+        split = self._split(args, kwargs)
+        leaves, build = tree.flatten(split)
         key = _key(leaves, (args, kwargs), records)
         steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
         if step is None:
             step = _traced(self._function, leaves, build, records)
             steps.append(step)
-            self._warn_of_many(key, args, kwargs)
+            self._warn_of_many(*split)
         else:
             memory.new_in_a_row = 0
-        memory.last_key = key
         if step is _EAGER:
             return self._function(*args, **kwargs)
         memory.last = step
@@ -159,7 +163,8 @@ class Compiled:
         specs = [(*_spec(a, records), a.nbytes <= SMALL) for a in args] if is_flat else []
         memory.latest = (specs, records, step) if is_flat else None
         is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
-        memory.quick, memory.quick_mode = step.quick(specs) if is_quick else None, current()
+        memory.quick_mode = current()  # first: who reads the new way without the lock finds its mode
+        memory.quick = step.quick(specs) if is_quick else None
         returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
         return _written_back(returned, step.rewritten, leaves) if step.rewritten else returned
 
@@ -169,28 +174,25 @@ class Compiled:
         if not names and not places:
             return args, kwargs
         positions = list(inspect.signature(self._function).parameters)
-        chosen = places | {i for i, name in enumerate(positions) if name in names}
-        args = tuple(_Static(a) if i in chosen else a for i, a in enumerate(args))
-        return args, {name: _Static(a) if name in names else a for name, a in kwargs.items()}
+        is_static = [i in places or name in names for i, name in enumerate(positions)]
+        named = names | {name for name, static in zip(positions, is_static, strict=True) if static}
+        args = tuple([_Static(a) if i in places or is_static[i : i + 1] == [True] else a for i, a in enumerate(args)])
+        return args, {name: _Static(a) if name in named else a for name, a in kwargs.items()}
 
-    def _warn_of_many(self, key, args, kwargs):
-        """Say once that each call is traced anew, and which argument changes."""
-        self._memory.new_in_a_row += 1
-        if self._memory.new_in_a_row != _MANY:
+    def _warn_of_many(self, args, kwargs):
+        """Say once that each call is traced anew, and what changes."""
+        memory = self._memory
+        memory.new_in_a_row += 1
+        if memory.new_in_a_row not in (_MANY - 1, _MANY):
             return
-        changes = [f"{name}: {_told(old)}, then {_told(new)}" for name, old, new in self._changes(key, args, kwargs)]
-        what = f" ({changes[0]})" if changes else "; a tensor or an option that it uses from outside changes"
-        warnings.warn(f"{getattr(self._function, '__name__', 'a function')} was traced anew at each of its last {_MANY} "
-                      f"calls{what}. Pass numbers that change as tensors, and keep shapes the same", RetraceWarning, stacklevel=4)
-
-    def _changes(self, key, args, kwargs):
-        """(argument, its spec at the last call, its spec now) for those that differ."""
-        names = []
-        for name, argument in _named(self._function, args, kwargs):
-            names += [name] * len(tree.leaves(argument))
-        old, new = self._memory.last_key[2:], key[2:]
-        if len(old) == len(new) == len(names):
-            yield from ((n, a, b) for n, a, b in zip(names, old, new, strict=True) if a != b)
+        before, memory.last_specs = memory.last_specs, named_specs(self._function, args, kwargs, lambda leaf: _spec(leaf, True))
+        if memory.new_in_a_row == _MANY:
+            found = change(before, memory.last_specs)
+            outside = memory.last.changed() if found is None and memory.last is not None else None
+            what = f" ({found})" if found else f"; {outside or 'something'} that it uses from outside changes"
+            name = getattr(self._function, "__name__", "a function")
+            warnings.warn(f"{name} was traced anew at each of its last {_MANY} calls{what}. Pass numbers that change as tensors, "
+                          "and keep shapes the same", RetraceWarning, stacklevel=4)
 
 
 class _Static:
@@ -209,21 +211,6 @@ class _Eager:
 
 
 _EAGER: Any = _Eager()
-
-
-def _named(function, args, kwargs):
-    positions = list(inspect.signature(function).parameters)
-    names = [positions[i] if i < len(positions) else f"argument {i}" for i in range(len(args))]
-    return [*zip(names, args, strict=True), *kwargs.items()]
-
-
-def _told(spec):
-    kind, *parts = spec
-    if isinstance(kind, tuple):
-        return f"{parts[0]}{list(kind)}"
-    if issubclass(kind, tuple):
-        return f"({', '.join(map(_told, parts))})"
-    return parts[0] if issubclass(kind, (float, complex)) else repr(parts[0])
 
 
 def _key(leaves, arguments, records):
@@ -283,7 +270,8 @@ def _traced(function, leaves, build, records):
     trace.scan = traced_scan
     inputs = [_argument(leaf, records) for leaf in leaves]
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
-    symbols, is_plain = [inputs[i].data for i in numbers], not any([isinstance(leaf, Tensor) for leaf in leaves])
+    symbols = [inputs[i].data for i in numbers]
+    trace.plain.update({inputs[i].data: not isinstance(leaves[i], Tensor) for i in numbers})
     args, kwargs = build(inputs)
     before = Places(function)
     try:
@@ -295,11 +283,12 @@ def _traced(function, leaves, build, records):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
+            are_plain = [isinstance(r, Value) and trace.is_plain(r) for r in outputs]
             outputs = [trace.symbol(r) if isinstance(r, Value) else r for r in outputs]
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
-        step = Step(trace, symbols, outputs, whole, Places(function), is_plain)
+        step = Step(trace, symbols, outputs, whole, Places(function), are_plain)
     except BaseException:
         trace.fail()
         raise

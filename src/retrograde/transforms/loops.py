@@ -9,6 +9,7 @@ from ..errors import ArgumentError
 from ..tensor.creation import asarray
 from .branches import traced_cond
 from .carried import check_carry
+from .lanes import lanes_loop, lanes_of, selected
 from .scan import scan, tracing
 from .traced import traced_while
 
@@ -16,7 +17,8 @@ from .traced import traced_while
 def while_loop(condition, body, init):
     """`carry = body(carry)` as long as `condition(carry)` holds, starting with `init`; returns the last carry.
 
-    The carry, a tree of arrays or numbers, keeps its structure, shapes and dtypes. Under `jit` the body is traced once. There
+    The carry, a tree of arrays or numbers, keeps its structure, shapes and dtypes. Under `vmap` it runs as long as one example
+    goes on, and those that have ended keep what they have. Under `jit` the body is traced once. There
     the loop cannot be differentiated by `backward` or `grad`, since nobody knows how many steps to keep: use `scan` or
     `fori_loop` with a number of steps that is known.
 
@@ -26,13 +28,17 @@ def while_loop(condition, body, init):
     tracer = tracing()
     if tracer is not None:
         return traced_while(tracer, condition, body, init)
+    goes_on = condition(init)
+    if (batch := lanes_of(goes_on)) is not None:
+        return lanes_loop(batch, condition, body, init, while_loop)
     carry, is_first = init, True
-    while condition(carry):
+    while goes_on:
         after = body(carry)
         if is_first:
             check_carry(carry, after)
             is_first = False
         carry = after
+        goes_on = condition(carry)
     return carry
 
 
@@ -45,7 +51,7 @@ def fori_loop(lower, upper, body, init):
     10
     """
     tracer = tracing()
-    if tracer is None:
+    if tracer is None and lanes_of(lower, upper) is None:
         carry = init
         for number, i in enumerate(range(int(lower), int(upper))):
             after = body(i, carry)
@@ -64,16 +70,20 @@ def cond(predicate, true_function, false_function, *operands):
     """`true_function(*operands)` if `predicate` holds, else `false_function(*operands)`.
 
     Under `jit` both are traced, must give the same structure, shapes and dtypes, and only the chosen one runs; it can be
-    differentiated any number of times, also in tensors that the functions use from outside.
+    differentiated any number of times, also in tensors that the functions use from outside. Under `vmap` both run where the
+    predicate differs from example to example, and each example takes its own.
 
     >>> rg.cond(rg.tensor(2.0) > 1, lambda x: x + 1, lambda x: x - 1, rg.tensor(5.0))
     tensor(6.)
     """
     tracer = tracing()
-    if tracer is None or not isinstance(predicate, Value):
+    batch = lanes_of(predicate)
+    if not isinstance(predicate, Value) or tracer is None and batch is None:
         return true_function(*operands) if predicate else false_function(*operands)
     if predicate.size != 1:
         raise ArgumentError(f"cond needs one truth value, got shape {predicate.shape}; use rg.where to choose by element")
+    if batch is not None:
+        return selected(batch, predicate, lambda: true_function(*operands), lambda: false_function(*operands))
     return traced_cond(tracer, predicate, lambda: true_function(*operands), lambda: false_function(*operands))
 
 
@@ -86,7 +96,7 @@ def switch(index, branches, *operands):
     branches = list(branches)
     if not branches:
         raise ArgumentError("switch needs at least one branch, got none")
-    if tracing() is None or not isinstance(index, Value):
+    if not isinstance(index, Value) or tracing() is None and lanes_of(index) is None:
         return branches[max(0, min(int(index), len(branches) - 1))](*operands)
     if len(branches) == 1:
         return branches[0](*operands)

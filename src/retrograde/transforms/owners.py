@@ -131,8 +131,8 @@ class _Search:
         elif self._is_new(function):
             variables, names = function.__globals__, function.__code__.co_names
             self._mapping(variables, [(name, variables[name]) for name in names if name in variables], is_top=True)
-            for cell in map(_Cell, function.__closure__ or ()):
-                self._mapping(cell, [(0, cell.get(0))], is_top=True)
+            for name, cell in zip(function.__code__.co_freevars, map(_Cell, function.__closure__ or ()), strict=True):
+                self._mapping(cell, [(name, cell.get(name))], is_top=True)
 
     def _mapping(self, mapping, items, is_top=False):
         """Note the tensors among `items` of a mapping, and what else leads to some."""

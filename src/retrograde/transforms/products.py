@@ -12,6 +12,7 @@ from ..ops.complexes import real
 from ..ops.reductions import sum
 from ..ops.tensors import tensordot
 from .grad import grad, jacobian, vjp
+from .plain import pushed
 
 
 def make_vjp(function, argnum=0):
@@ -41,13 +42,13 @@ def make_jvp(function, argnum=0):
 
     @wraps(function)
     def of_arguments(*args, **kwargs):
-        value, pullback = vjp(*_in_argument(function, argnum, args, kwargs))
+        of_one, x = _in_argument(function, argnum, args, kwargs)
+        value, pullback = vjp(of_one, x)
         _, transposed = vjp(lambda g: pullback(g)[0], tree.map(lambda x: x * 0, value))
 
         def pushforward(v):
-            change = transposed(v)[0]
-            is_plain = not any(isinstance(leaf, Value) for leaf in tree.leaves(v))
-            return value, tree.map(pullback.handed_out, change) if is_plain else change
+            given = tree.leaves(x), tree.leaves(v)
+            return value, tree.map(lambda c: pushed(c, *given, pullback.handed_out), transposed(v)[0])
 
         return pushforward
 

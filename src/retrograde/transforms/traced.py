@@ -10,12 +10,10 @@ from ..core.mode import no_grad
 from ..core.symbol import Symbol
 from ..core.value import Value, tick
 from ..dtypes import is_float
-from ..errors import ShapeError
 from ..ops.comparisons import where
-from ..ops.movements import reshape
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .carried import check_carry, checked_pair, dtype_of, is_number, shape_of
+from .carried import check_carry, checked_pair, dtype_of, is_number, shape_of, truth
 from .recurrence import Carried, Recurrence
 
 #: More steps than any loop takes.
@@ -70,21 +68,13 @@ def traced_while(tracer, condition, body, init):
     def call(carried, _):
         carry = body(build(carried))
         check_carry(build(starts), carry)
-        return tree.leaves(carry), [_truth(condition(carry))]
+        return tree.leaves(carry), [truth(condition(carry))]
 
-    goes_on = _truth(condition(build([asarray(x) for x in starts])))
+    goes_on = truth(condition(build([asarray(x) for x in starts])))
     with no_grad():
         count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
     loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
     return build(loop.finals[: len(starts)])
-
-
-def _truth(found):
-    """The answer of a condition, as a value without axes."""
-    if shape_of(found) not in ((), (1,)):
-        raise ShapeError(f"the condition of while_loop must give one truth value, got shape {shape_of(found)}; use rg.all or "
-                         "rg.any")
-    return reshape(asarray(found).detach(), ()).astype(bool)
 
 
 def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count=None):

@@ -1,5 +1,6 @@
 """vmap: a function of one example, called once for all of them."""
 
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
+from .plain import is_tensor, plain
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -27,7 +29,8 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
     out_axes  where the axis of examples stands in the results: one integer, or one for each result of a tuple.
 
     Ops run on all examples together, by the rule of their family; what has none runs in a loop. Works with `grad` and `jit`,
-    inside and outside. What looks at numbers (`if x > 0`) is an error; random numbers are the same for all examples.
+    inside and outside. What looks at numbers (`if x > 0`) is an error, but `rg.cond` and `rg.while_loop` may take another way for
+    each example; random numbers are the same for all examples.
 
     >>> rg.vmap(rg.grad(lambda w, x: (w * x).sum() ** 2), in_axes=(None, 0))(np.ones(2), np.array([[1.0, 2.0], [0.0, 1.0]]))
     array([[ 6., 12.],
@@ -45,7 +48,7 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
         pairs = list(zip(args, axes, strict=True))
         batch = Batch(_count([(x, axis) for arg, axis in pairs if axis is not None for x in tree.leaves(arg)]))
         given = [arg if axis is None else tree.map(lambda x, axis=axis: batch.leaf(_in_front(x, axis)), arg) for arg, axis in pairs]
-        are_tensors = any(isinstance(x, Value) for x in tree.leaves(args))
+        are_tensors = any(map(is_tensor, tree.leaves(args)))
         with changed(tracer=batch):
             result = function(*given, **kwargs)
         return _handed_out(batch, result, out_axes, are_tensors)
@@ -83,8 +86,9 @@ def _handed_out(batch, result, out_axes, are_tensors):
 
     def of_leaf(x):
         found = batch.results(x)
+        found = found.detach() if isinstance(x, Value) and x.record is None else found
         found = found if out_axes == 0 else moveaxis(found, 0, out_axes)
-        return found if are_tensors or found.record is not None or found.is_traced else found.data
+        return found if are_tensors or found.record is not None else plain(found)
 
     return tree.map(of_leaf, result)
 
@@ -112,6 +116,7 @@ class Batch(Recorder):
         self._found: dict = {}
         self._outside: dict = {}
         self._made: dict = {}
+        self._may_write = True
 
     def leaf(self, examples):
         """The value that stands for one of `examples`."""
@@ -127,6 +132,22 @@ class Batch(Recorder):
         value, has_examples = self._found[self.symbol(x)] if isinstance(x, Value) else (asarray(x), False)
         return value if has_examples else broadcast_to(value, (self.count, *value.shape))
 
+    def held(self, value):
+        return self._found[self.symbol(value)]
+
+    def around(self):
+        """A context manager: within it, all is as it was around the vmap."""
+        return changed(tracer=self._tracer, keeps_arrays=self._keeps_arrays)
+
+    @contextmanager
+    def without_writes(self):
+        """Within it, tensors from outside cannot be written to: what runs need not have been chosen."""
+        before, self._may_write = self._may_write, False
+        try:
+            yield
+        finally:
+            self._may_write = before
+
     def symbol(self, value):
         if self._is_ours(value):
             return value.data
@@ -138,7 +159,7 @@ class Batch(Recorder):
 
     def node(self, op, args, shape, dtype):
         node = Example(op, args, shape, dtype)
-        with changed(tracer=self._tracer, keeps_arrays=self._keeps_arrays):
+        with self.around():
             self._found[node] = self._run(op, args, shape)
         return node
 
@@ -173,6 +194,8 @@ class Batch(Recorder):
         if self._is_ours(value) or id(value) in self._made:
             value.data = symbol
             return
+        if not self._may_write and isinstance(value, Tensor):
+            raise TraceError("a branch of cond cannot write to a tensor from outside in vmap, where both run; return the new value")
         new, has_examples = self._found[symbol]
         if has_examples or new.requires_grad:
             raise TraceError("a tensor from outside a vmapped function cannot be written to with what differs from example to "

@@ -153,9 +153,9 @@ def test_a_forked_process_loads_weights_of_its_own(model):
         results, here = context.Queue(), ask()
         worker = context.Process(target=work, args=(results,))
         worker.start()
-        assert results.get(timeout=60) == here
+        assert results.get(timeout=600) == here
         worker.join()
         print("the same", worker.exitcode)
     """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
     assert done.stdout == "the same 0\n", done.stderr

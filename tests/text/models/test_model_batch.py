@@ -19,18 +19,22 @@ from retrograde.text.models import (
 
 
 class Counting(LanguageModel):
-    """Earlier items take longer, so that they end in the opposite order."""
+    """The first two wait for each other; earlier items take longer, so that most end in the opposite order."""
 
     name = "counting"
 
     def __init__(self):
-        self.running = self.most = 0
-        self.lock = threading.Lock()
+        self.running = self.most = self.asked = 0
+        self.lock, self.meeting = threading.Lock(), threading.Barrier(2)
 
     def complete(self, request):
         with self.lock:
             self.running += 1
             self.most = max(self.most, self.running)
+            self.asked += 1
+            meets = self.asked <= 2
+        if meets:
+            self.meeting.wait(60)
         time.sleep(0.001 * (20 - int(request.prompt)))
         with self.lock:
             self.running -= 1
@@ -116,21 +120,28 @@ def test_an_interrupt_is_not_taken_for_an_answer():
 
 def test_a_cancelled_batch_cancels_its_calls():
     class Slow(LanguageModel):
-        name, ended = "slow", 0
+        name, begun, ended = "slow", 0, 0
 
         async def acomplete(self, request):
+            Slow.begun += 1
+            if Slow.begun == 2:
+                both.set()
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             finally:
                 Slow.ended += 1
+                if Slow.ended == 2:
+                    none.set()
+
+    both, none = asyncio.Event(), asyncio.Event()
 
     async def main():
         task = asyncio.create_task(acomplete_all(Slow(), ["a", "b", "c"], limit=2))
-        await asyncio.sleep(0.01)
+        await both.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.sleep(0.01)
+        await asyncio.wait_for(none.wait(), 60)
 
     asyncio.run(main())
-    assert Slow.ended == 2
+    assert Slow.begun == Slow.ended == 2

@@ -32,13 +32,13 @@ class Metered(LanguageModel):
 
     name, max_tokens, price = "metered", 20, Price(1e6, 1e6)
 
-    def __init__(self, seconds=0.001):
-        self.started, self.seconds, self.lock = 0, seconds, threading.Lock()
+    def __init__(self):
+        self.started, self.lock = 0, threading.Lock()
 
     async def acomplete(self, request):
         with self.lock:
             self.started += 1
-        await asyncio.sleep(self.seconds)
+        await asyncio.sleep(0.001)
         return Completion("x", 20, 10, cost=30.0)
 
 
@@ -116,14 +116,24 @@ def test_retries_that_wait_for_each_other_do_not_wait_forever():
 
 
 def test_a_cancelled_call_gives_back_its_place_in_the_queue():
-    model = Budgeted(Metered(seconds=0.05), calls=2)
+    class Held(Metered):
+        async def acomplete(self, request):
+            self.started += 1
+            if self.started == 2:
+                both.set()
+            await end.wait()
+            return Completion("x", 20, 10)
+
+    model, both, end = Budgeted(Held(), calls=2), asyncio.Event(), asyncio.Event()
 
     async def main():
         first = [asyncio.create_task(model.acomplete(Request.of("x"))) for _ in range(2)]
-        await asyncio.sleep(0.01)
+        await both.wait()
         late = asyncio.create_task(model.acomplete(Request.of("x")))
-        await asyncio.sleep(0.01)
+        while not model.budget._waiting:
+            await asyncio.sleep(0)
         late.cancel()
+        end.set()
         await asyncio.gather(*first)
         with pytest.raises(asyncio.CancelledError):
             await late

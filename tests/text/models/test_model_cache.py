@@ -103,13 +103,18 @@ def test_who_waits_for_a_cancelled_call_asks_itself(tmp_path):
 
         async def acomplete(self, request):
             Slow.calls += 1
-            await asyncio.sleep(0.02)
+            if Slow.calls == 1:
+                asked.set()
+                await asyncio.Event().wait()
             return Completion("fine")
+
+    asked = asyncio.Event()
 
     async def main():
         model = Cached(Slow(), tmp_path)
         first, second = (asyncio.create_task(model.acomplete(Request.of("x"))) for _ in range(2))
-        await asyncio.sleep(0.01)
+        await asked.wait()
+        await asyncio.sleep(0)  # the second waits for the first by now
         first.cancel()
         return (await second).text
 

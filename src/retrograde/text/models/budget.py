@@ -148,8 +148,8 @@ class Budgeted(Wrapper):
             spent = reservation.amount if error.is_billed else Usage()
             raise
         finally:
-            _EXTRA_CHARGES.reset(token)
             reservation.settle(spent)
+            _EXTRA_CHARGES.reset(token)
         return completion
 
 

@@ -1,5 +1,6 @@
 """A client for servers that speak the OpenAI-compatible protocol."""
 
+import threading
 import time
 import uuid
 from dataclasses import dataclass, replace
@@ -111,7 +112,7 @@ class HTTPModel(LanguageModel):
         secret = secret_from(api_key, ("RETROGRADE_API_KEY", "OPENAI_API_KEY")[: 2 if self.base_url == _OPENAI else 1])
         self._transport = Transport(f"{self.base_url}/chat/completions", secret, timeout=self.timeout,
                                     connections=self.max_concurrency)
-        self._resume_at = 0.0
+        self._resume_at, self._lock = 0.0, threading.Lock()
 
     def _steps(self, request):
         """One call: posts and pauses until there is an answer, or a fault that is not to be retried."""
@@ -146,7 +147,8 @@ class HTTPModel(LanguageModel):
             fault.args = (f"{fault} ({why})",)
             raise fault
         if asked:
-            self._resume_at = max(self._resume_at, time.monotonic() + asked)
+            with self._lock:
+                self._resume_at = max(self._resume_at, time.monotonic() + asked)
         return pause
 
     def _post(self, request, *, is_streamed=False):

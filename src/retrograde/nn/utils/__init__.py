@@ -1,10 +1,11 @@
 """What PyTorch's users look for here."""
 
-from ..core.mode import no_grad
-from ..errors import ShapeError
-from ..ops.joins import concatenate
-from ..ops.movements import reshape
-from ..optim.clip import clip_grad_norm_, clip_grad_value_
+from ...core.mode import no_grad
+from ...errors import ShapeError
+from ...ops.joins import concatenate
+from ...ops.movements import reshape
+from ...optim.clip import clip_grad_norm_, clip_grad_value_
+from . import parametrizations
 
 
 def parameters_to_vector(parameters):

@@ -1,0 +1,127 @@
+"""Parametrizations: weights that are computed from other parameters each time that they are read."""
+
+from math import prod
+
+from ...core.edits import edited
+from ...core.mode import no_grad
+from ...errors import ArgumentError
+from ...ops.arithmetic import sqrt
+from ...ops.comparisons import maximum
+from ...ops.contractions import matmul
+from ...ops.movements import moveaxis, reshape
+from ...ops.reductions import sum as summed
+from ...tensor.random import randn
+from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from ..module import Module
+from ..parameter import Parameter
+
+
+def weight_norm(module, name="weight", dim=0):
+    r"""Let a weight be a direction times a length, $w = g\, v / \lVert v \rVert$ (Salimans and Kingma, 2016); returns `module`.
+
+    The lengths are those along all axes but `dim`; None takes one length for the whole weight. Both are parameters, which
+    `state_dict` calls `parametrizations.weight.original0` and `original1`.
+
+    >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(3, 2))
+    >>> layer.parametrizations.weight.original0.shape
+    (2, 1)
+    """
+    return _parametrized(module, name, lambda weight: _WeightNorm(weight, dim))
+
+
+def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    r"""Let a weight be divided by its greatest singular value (Miyato et al., 2018); returns `module`.
+
+    The weight is taken as a matrix with one row for each index along `dim` (1 for transposed convolutions, else 0). Its singular
+    vectors are followed by `n_power_iterations` steps of the power method at each reading in training; they are the buffers
+    `parametrizations.weight.0._u` and `_v`, beside the parameter `parametrizations.weight.original`.
+    """
+    if n_power_iterations < 1:
+        raise ArgumentError(f"spectral_norm needs n_power_iterations of at least 1, got {n_power_iterations}")
+    if dim is None:
+        dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
+    return _parametrized(module, name, lambda weight: _Originals(weight, _SpectralNorm(weight, n_power_iterations, dim, eps)))
+
+
+class _WeightNorm(Module):
+    """A weight from its lengths (`original0`) and its direction (`original1`)."""
+
+    def __init__(self, weight, dim):
+        super().__init__()
+        self._axes = tuple([i for i in range(weight.ndim) if dim is not None and i != dim % max(weight.ndim, 1)])
+        with no_grad():
+            self.original0 = Parameter(self._lengths(weight))
+        self.original1 = Parameter(weight.detach())
+
+    def _lengths(self, weight):
+        return sqrt(summed(weight * weight, axis=self._axes, keepdims=True)) if self._axes else sqrt(summed(weight * weight))
+
+    def forward(self):
+        direction = self.original1
+        return direction * (self.original0 / self._lengths(direction))
+
+
+class _Originals(Module):
+    """A weight that a module, named "0", makes of the parameter `original`."""
+
+    def __init__(self, weight, made):
+        super().__init__()
+        self.original = Parameter(weight.detach())
+        self.add_module("0", made)
+
+    def forward(self):
+        return vars(self)["0"](self.original)
+
+
+class _SpectralNorm(Module):
+    """A weight divided by its greatest singular value."""
+
+    def __init__(self, weight, steps, dim, eps):
+        super().__init__()
+        self._steps, self._dim, self._eps = steps, dim, eps
+        if weight.ndim > 1:
+            rows = weight.shape[dim]
+            for name, size in (("_u", rows), ("_v", prod(weight.shape) // rows)):
+                self.register_buffer(name, self._unit(randn(size).astype(weight.dtype)))
+            self._follow(self._matrix(weight.detach()), 15)
+
+    def _matrix(self, weight):
+        moved = moveaxis(weight, self._dim, 0)
+        return reshape(moved, (moved.shape[0], -1))
+
+    def _unit(self, vector):
+        return vector / maximum(sqrt(summed(vector * vector)), self._eps)
+
+    def _follow(self, matrix, steps):
+        """Steps of the power method, which write to the buffers."""
+        with no_grad():
+            for _ in range(steps):
+                self._u[...] = self._unit(matmul(matrix, self._v))
+                self._v[...] = self._unit(matmul(matrix.T, self._u))
+
+    def forward(self, weight):
+        if weight.ndim < 2:
+            return self._unit(weight)
+        matrix = self._matrix(weight)
+        if self.training:
+            self._follow(matrix.detach(), self._steps)
+        # Copies: a later reading must not change what the derivative of this one reads.
+        left, right = self._u.clone(), self._v.clone()
+        return weight / matmul(left, matmul(matrix, right))
+
+
+def _parametrized(module, name, make):
+    """`module`, whose attribute `name` is from here on what the module that `make(weight)` returns gives."""
+    weight = vars(module).get(name)
+    if not isinstance(weight, Parameter):
+        raise ArgumentError(f"{type(module).__name__} has no parameter {name!r} that could be parametrized")
+    made = make(weight)
+    kind, title = type(module), type(module).__name__
+    if "parametrizations" not in vars(module):
+        module.parametrizations, title = Module(), f"Parametrized{title}"
+    module.parametrizations.add_module(name, made)
+    delattr(module, name)
+    # A class of its own: properties stand on classes, and other modules of this kind keep their weights.
+    module.__class__ = type(title, (kind,), {name: property(lambda self: vars(self.parametrizations)[name]())})
+    edited()
+    return module

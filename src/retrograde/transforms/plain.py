@@ -1,0 +1,41 @@
+"""Plain: transforms hand out arrays where arrays came in. While a function is traced, values stand for both."""
+
+from ..core.mode import current
+from ..core.value import Value
+from ..tensor.creation import asarray
+
+
+def is_tensor(x):
+    """Whether `x` is a tensor, or stands for one in a trace."""
+    return isinstance(x, Value) and not (x.is_traced and (tracer := _tracer()) is not None and tracer.is_plain(x))
+
+
+def plain(value):
+    """The array of a value, or a value that stands for it in a trace."""
+    return _noted(value.detach(), True) if value.is_traced else value.data
+
+
+def tensor(value):
+    """A value without its history, which stands for a tensor in a trace."""
+    return _noted(value.detach(), False)
+
+
+def pushed(change, primals, tangents, hand_out):
+    """The `change` that a pushforward gives: with its history if a tangent has one, else by `hand_out`; a tensor if one of the
+    leaves `primals` and `tangents` is.
+    """
+    found = change if any([isinstance(v, Value) and v.record is not None for v in tangents]) else hand_out(change)
+    is_linked = isinstance(found, Value) and found.record is not None
+    return found if is_linked or not any(map(is_tensor, [*primals, *tangents])) else tensor(asarray(found))
+
+
+def _noted(value, is_plain):
+    tracer = _tracer() if value.is_traced else None
+    if tracer is not None:
+        tracer.note_kind(value, is_plain)
+    return value
+
+
+def _tracer():
+    mode = current()
+    return None if mode is None else mode.tracer
