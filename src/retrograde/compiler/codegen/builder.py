@@ -100,10 +100,6 @@ class Builder(Memory):
         """Quotient of floats; of integers the quotient towards zero, undefined for a zero divisor."""
         return self._binary(("fdiv", "sdiv", "sdiv"), x, y)
 
-    def remainder_towards_zero(self, x, y):
-        """What `divide` of integers leaves; C's `fmod` for floats."""
-        return self._binary(("frem", "srem", "srem"), x, y)
-
     def _binary(self, instructions, x, y):
         x, y = self.lift(x, y)
         if is_float(dtype_of(x)):

@@ -6,10 +6,9 @@ See ops/_philox.py for the generator.
 
 from typing import NamedTuple
 
-from . import ir
+from . import emit, ir
+from .emit import I64
 from .entry import Entry
-from .matmul import emit
-from .matmul.emit import I64
 from .vecmath.elements import stored_type_of
 
 _MULTIPLIERS, _WEYL, _ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85), 10

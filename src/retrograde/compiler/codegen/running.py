@@ -6,10 +6,9 @@ one after the other.
 
 from typing import NamedTuple
 
-from . import ir
+from . import emit, ir
+from .emit import I64
 from .entry import Entry
-from .matmul import emit
-from .matmul.emit import I64
 from .vecmath.elements import ELEMENTS
 
 #: A chunk joins at least this many numbers.

@@ -6,10 +6,9 @@ those that are its own. Of one with few a chunk takes a part of every line.
 
 from typing import NamedTuple
 
-from . import ir
+from . import emit, ir
+from .emit import I64
 from .entry import Entry
-from .matmul import emit
-from .matmul.emit import I64
 from .vecmath.elements import ELEMENTS
 
 #: A chunk adds at least this many numbers.

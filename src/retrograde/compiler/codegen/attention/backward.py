@@ -7,10 +7,10 @@ keys and values grow in tiles in scratch memory, those of queries in memory of t
 
 import math
 
+from .. import emit
 from ..convolution.entry import Entry, at
 from ..convolution.layout import heights
-from ..matmul import emit
-from ..matmul.emit import I64
+from ..emit import I64
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .forward import lane_numbers

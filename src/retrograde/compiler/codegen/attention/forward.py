@@ -7,12 +7,11 @@ a number at a time. The greatest product and the sum of each row are kept as blo
 
 import math
 
-from .. import ir
+from .. import emit, ir
 from ..builder import Builder
 from ..convolution.entry import Entry, at
 from ..convolution.layout import heights
-from ..matmul import emit
-from ..matmul.emit import I64
+from ..emit import I64
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .packing import Packing, clear, scatter

@@ -5,10 +5,9 @@ left out, or overwritten by what the last row gives. What is done for one vector
 arrays of a kernel share: such code takes long to compile.
 """
 
-from .. import ir
+from .. import emit, ir
 from ..convolution.entry import at
-from ..matmul import emit
-from ..matmul.emit import I32, I64, POINTER
+from ..emit import I32, I64, POINTER
 from .softmax import masked
 
 

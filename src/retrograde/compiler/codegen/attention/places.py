@@ -1,7 +1,7 @@
 """Where the matrices of a task are: the leading axes of arrays, counted down from a number."""
 
 from ..convolution.entry import at
-from ..matmul.emit import I64
+from ..emit import I64
 
 
 def digits(b, number, lengths):

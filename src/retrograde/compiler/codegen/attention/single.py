@@ -5,11 +5,11 @@ Vectors run along the numbers of a key and of a value. All products of the query
 
 import math
 
+from .. import emit
 from ..builder import Builder
 from ..convolution.entry import Entry, at
 from ..convolution.weight import lane_sums
-from ..matmul import emit
-from ..matmul.emit import I64
+from ..emit import I64
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .places import digits, matrix, rooms

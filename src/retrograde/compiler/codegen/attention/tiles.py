@@ -7,10 +7,9 @@ products: steps are arguments, and so is what the sums begin with.
 
 from typing import NamedTuple
 
-from .. import ir
+from .. import emit, ir
 from ..convolution.entry import at
-from ..matmul import emit
-from ..matmul.emit import I64, POINTER
+from ..emit import I64, POINTER
 
 _UNROLLED = 2
 

@@ -8,9 +8,8 @@ See layout.py for the scratch memory, and matmul/tiles.py for the same tile over
 from functools import partial
 from typing import NamedTuple
 
-from .. import ir
-from ..matmul import emit
-from ..matmul.emit import I64, POINTER
+from .. import emit, ir
+from ..emit import I64, POINTER
 from .entry import Entry, at, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines

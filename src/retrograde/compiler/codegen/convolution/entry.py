@@ -1,8 +1,7 @@
 """Entries with their pointers and numbers by name, and rows of numbers that they move."""
 
-from .. import entry, ir
-from ..matmul import emit
-from ..matmul.emit import I64, address
+from .. import emit, entry, ir
+from ..emit import I64, address
 
 #: Rows of more pieces than this are moved in a loop.
 _UNROLLED = 8

@@ -1,7 +1,7 @@
 """Laying out images in scratch memory: each channel as its planes, with a border of zeros."""
 
-from ..matmul import emit
-from ..matmul.emit import I64
+from .. import emit
+from ..emit import I64
 from .entry import at, clear, copy_row
 from .layout import inside
 

@@ -8,9 +8,8 @@ Sums are made for fixed parts of the batch and added in order: they have the sam
 from dataclasses import replace
 from typing import NamedTuple
 
-from .. import ir
-from ..matmul import emit
-from ..matmul.emit import I64, POINTER
+from .. import emit, ir
+from ..emit import I64, POINTER
 from .correlate import band_of, table_of
 from .entry import Entry, at, clear, copy_row
 from .image import lay_out

@@ -4,9 +4,8 @@ A few rows of A meet a few columns of B in registers; each pair of them has one 
 in a fixed order at the end. Matrix times vector, and results narrower than a vector, are done this way.
 """
 
-from .. import ir
-from . import emit
-from .emit import BYTE, I64, POINTER, address, offset
+from .. import emit, ir
+from ..emit import BYTE, I64, POINTER, address, offset
 from .part import Part
 
 _CHAINS = 8

@@ -3,9 +3,9 @@
 The places are of A, B, C and the workspace; the numbers tell where each of the first three starts, in bytes.
 """
 
+from ..emit import BYTE, I64, address
 from ..entry import Entry
 from . import dots, packing, product, stream, tiles
-from .emit import BYTE, I64, address
 from .spec import Dots, Loops, Packing, Stream, Tile
 
 #: The numbers of a product of rows before its two descriptors: of A and of C where it starts, and how far it moves with each block

@@ -5,8 +5,8 @@ are contiguous, panels as high as a tile. B is packed in panels as wide as a til
 `void(out, source, first k, rows of k, first tile, end tile, descriptor)`.
 """
 
-from . import emit
-from .emit import BYTE, I64, address, offset
+from .. import emit
+from ..emit import BYTE, I64, address, offset
 from .part import Numbered
 from .product import PACK
 

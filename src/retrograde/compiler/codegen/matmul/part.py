@@ -2,9 +2,8 @@
 
 from contextlib import contextmanager
 
-from .. import ir
-from . import emit
-from .emit import BYTE, I64, POINTER, address
+from .. import emit, ir
+from ..emit import BYTE, I64, POINTER, address
 from .spec import Descriptor
 
 

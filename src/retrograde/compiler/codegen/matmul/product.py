@@ -7,9 +7,8 @@ Geijn (2015): a panel of B stays in the first cache, a block of A in the second,
 
 from typing import NamedTuple
 
-from .. import ir
-from . import emit
-from .emit import BYTE, I64, POINTER, address, offset
+from .. import emit, ir
+from ..emit import BYTE, I64, POINTER, address, offset
 from .part import Part
 
 #: The numbers of a block, which its tiles read.

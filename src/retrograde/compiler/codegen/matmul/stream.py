@@ -4,8 +4,8 @@ Nothing is used twice, so memory sets the pace, and long runs of consecutive add
 stay in the row of C, which fits the first cache.
 """
 
-from . import emit
-from .emit import BYTE, I64, address
+from .. import emit
+from ..emit import BYTE, I64, address
 from .part import Part
 
 _ROWS = 8

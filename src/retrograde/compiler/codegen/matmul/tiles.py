@@ -4,9 +4,8 @@ One tile is one call, `void(A, B, C, numbers of the block)`; see K. Goto and R. 
 multiplication, ACM TOMS 34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
 """
 
-from .. import ir
-from . import emit
-from .emit import BYTE, I64, address
+from .. import emit, ir
+from ..emit import BYTE, I64, address
 from .product import BLOCK, TILE
 
 _UNROLL = 4
@@ -75,7 +74,7 @@ def _prefetch(tile):
 def _prefetch_line(tile, where, is_write):
     """Fetch a cache line of data into the first cache."""
     arguments = [where, *(emit.I32(x) for x in (is_write, 3, 1))]
-    emit.intrinsic(tile.builder, "llvm.prefetch.p0", ir.VoidType(), arguments)
+    tile.builder.call_external("llvm.prefetch.p0", ir.VoidType(), arguments)
 
 
 def _product(tile):

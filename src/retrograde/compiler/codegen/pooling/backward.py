@@ -1,10 +1,9 @@
 """Pooling backward: what each result hands back goes to the place of the greatest element, or to all of its window."""
 
-from .. import ir
+from .. import emit, ir
 from ..convolution.correlate import table_of
 from ..convolution.entry import Entry, at, clear, pieces, width_for
-from ..matmul import emit
-from ..matmul.emit import I64
+from ..emit import I64
 from .forward import filled
 from .pool import TAP
 

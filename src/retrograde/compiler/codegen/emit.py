@@ -2,9 +2,9 @@
 
 from contextlib import contextmanager
 
-from .. import ir
-from ..counting import following
-from ..vecmath.elements import picked, undefined, vector_type, zeros
+from . import ir
+from .counting import following
+from .vecmath.elements import picked, undefined, vector_type, zeros
 
 I1, BYTE, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = ir.PointerType()
@@ -108,11 +108,6 @@ def like(kind, item):
     return ir.VectorType(item, kind.count) if isinstance(kind, ir.VectorType) else item
 
 
-def intrinsic(builder, name, result, arguments):
-    """Call an LLVM intrinsic."""
-    return builder.call_external(name, result, arguments)
-
-
 def suffix(kind):
     """The part of an intrinsic's name that says its type."""
     if isinstance(kind, ir.VectorType):
@@ -123,7 +118,7 @@ def suffix(kind):
 def multiply_add(builder, x, y, z, is_fused):
     """x·y + z, in one rounding where the machine can."""
     if is_fused:
-        return intrinsic(builder, f"llvm.fma.{suffix(x.type)}", x.type, [x, y, z])
+        return builder.call_external(f"llvm.fma.{suffix(x.type)}", x.type, [x, y, z])
     return builder.fadd(builder.fmul(x, y), z)
 
 
@@ -160,7 +155,7 @@ def store(builder, value, pointer, mask=None):
 
 def masked(builder, name, result, arguments):
     """Call a masked load or store."""
-    return intrinsic(builder, name, result, arguments)
+    return builder.call_external(name, result, arguments)
 
 
 def item_bytes(kind):
