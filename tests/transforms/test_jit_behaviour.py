@@ -679,3 +679,51 @@ def test_arguments_of_both_kinds_give_results_of_both_kinds():
     function = lambda x, w: (x * 2, x * w, rg.grad(lambda x: (x * w).sum())(x))
     x, w = np.ones(2), rg.ones(2)
     assert kinds(rg.jit(function)(x, w)) == kinds(function(x, w)) == [False, True, False]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_freezing_and_unfreezing_parameters_is_noticed(is_first):
+    model = rg.nn.Sequential(rg.nn.Linear(2, 2), rg.nn.Linear(2, 1))
+    optimizer, frozen = rg.optim.SGD(model.parameters(), lr=0.1), model[0].weight
+    frozen.requires_grad_(is_first)
+
+    @rg.jit
+    def step(x):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    def moves():
+        before = frozen.detach().numpy().copy()
+        step(rg.ones((3, 2)))
+        return not np.array_equal(before, frozen.detach().numpy())
+
+    assert moves() is is_first
+    model[0].requires_grad_(not is_first)
+    assert moves() is not is_first
+    model[0].requires_grad_(is_first)
+    assert moves() is is_first
+
+
+def test_bytes_of_another_order_are_turned_round():
+    foreign = np.array([-1.0, 2.0, 3.0]).astype(np.dtype("f8").newbyteorder("S"))
+    np.testing.assert_array_equal(rg.jit(lambda x: x + 1)(foreign), [0.0, 3.0, 4.0])
+    np.testing.assert_array_equal(rg.jit(lambda x: x + foreign)(np.zeros(3)), foreign)
+
+
+def test_an_argument_that_the_function_writes_to_in_another_way_has_what_was_written():
+    state, twice = rg.zeros(3), rg.ones(3)
+
+    def grown(given):
+        state[...] = state + 1
+        return state + given
+
+    np.testing.assert_array_equal(rg.jit(grown)(state).numpy(), [2.0] * 3)
+    np.testing.assert_array_equal(rg.jit(grown)(rg.zeros(3)).numpy(), [2.0] * 3)
+
+    def added(x, y):
+        x += 1
+        return y * 1
+
+    np.testing.assert_array_equal(rg.jit(added)(twice, twice).numpy(), [2.0] * 3)
+    np.testing.assert_array_equal(rg.jit(added)(twice[:2], twice[1:]).numpy(), [3.0, 2.0])

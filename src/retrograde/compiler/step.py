@@ -36,6 +36,7 @@ class Step:
         self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, held)
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
+        self._needs = [(c.value, c.record is not None) for c in self._captures if c.owner is None]
         self._results, self._rebuild = results, rebuild
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
@@ -70,13 +71,19 @@ class Step:
             now, spec = capture.value.data, capture.start
             if (now.shape, now.dtype) != (spec.shape, spec.dtype):
                 return f"the shape or the dtype of a tensor ({spec.dtype}{list(spec.shape)}, now {now.dtype}{list(now.shape)})"
+        if any([value.requires_grad is not needed for value, needed in self._needs]):
+            return "whether a tensor requires gradients"
         if any([(value.grad is None) != was_none for value, was_none in self._guards]):
             return "whether there is a gradient in a tensor"
         return "an option" if any([read() != seen for read, seen in self._watched]) else None
 
     def _is_as_traced(self):
-        """Whether all is in its place that the trace found there, and modules are in the mode that they were in."""
+        """Whether all is in its place that the trace found there, modules are in the mode that they were in, and the same tensors
+        require gradients.
+        """
         if any([mapping.get(key, True) is not value for mapping, key, value, _ in self._places]):
+            return False
+        if any([value.requires_grad is not needed for value, needed in self._needs]):
             return False
         self._seen[0] = CLOCK[0]
         return True

@@ -90,6 +90,8 @@ class Trace(Recorder):
         self.logs = []
 
     def node(self, op, args, shape, dtype):
+        if any([a.__class__ is np.ndarray and not a.dtype.isnative for a in args]):
+            args = tuple([a.astype(a.dtype.newbyteorder("=")) if a.__class__ is np.ndarray else a for a in args])
         made = super().node(op, args, shape, dtype)
         if self.logs:
             for log in self.logs:

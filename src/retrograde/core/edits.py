@@ -1,9 +1,9 @@
-"""Edits: a clock of what modules consist of, so that compiled code need not look each time whether they still do."""
+"""Edits: a clock of what modules consist of and of which tensors require gradients, so that compiled code need not look each time."""
 
-#: How often attributes of modules were set in this process.
+#: How often attributes of modules, or whether a tensor requires gradients, were set in this process.
 CLOCK = [0]
 
 
 def edited():
-    """Note that an attribute of a module was set."""
+    """Note that one was set."""
     CLOCK[0] += 1

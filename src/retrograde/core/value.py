@@ -5,6 +5,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphError
+from .edits import edited
 from .mode import current
 from .symbol import Symbol
 
@@ -187,9 +188,12 @@ class Value:
         if not self.is_leaf:
             raise GraphError("requires_grad can be set on leaves only, and this value was made by "
                              f"{self.record.op.name}; use detach() for a value outside the graph")
-        if wanted and self.record is None:
+        if bool(wanted) is self.requires_grad:
+            return
+        edited()
+        if wanted:
             leaf(self)
-        elif not wanted:
+        else:
             self.record = None
 
     def requires_grad_(self, wanted=True):

@@ -35,6 +35,9 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     hashable: another value is compiled anew. Tensors that the function uses from outside (parameters, optimizer state)
     are read and written in place at each call. Results are arrays where they would be without `jit`, and tensors otherwise.
 
+    Gradients of what the function uses from outside are found inside it, by `backward()` or by `grad`: a result has no history
+    through which a caller could reach these tensors.
+
     While the function is traced its values have no numbers: a value that is read, or a shape that depends on data, is a
     TraceError that says what to do.
 
@@ -147,6 +150,7 @@ class Compiled:
         """The result for arguments that are not simply those of the last call."""
         split = self._split(args, kwargs)
         leaves, build = tree.flatten(split)
+        given, leaves = leaves, [_native(leaf) for leaf in leaves]
         key = _key(leaves, (args, kwargs), records)
         steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
@@ -166,7 +170,7 @@ class Compiled:
         memory.quick_mode = current()  # first: who reads the new way without the lock finds its mode
         memory.quick = step.quick(specs) if is_quick else None
         returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
-        return _written_back(returned, step.rewritten, leaves) if step.rewritten else returned
+        return _written_back(returned, step.rewritten, given) if step.rewritten else returned
 
     def _split(self, args, kwargs):
         """The arguments with static ones as leaves of their own."""
@@ -193,6 +197,12 @@ class Compiled:
             name = getattr(self._function, "__name__", "a function")
             warnings.warn(f"{name} was traced anew at each of its last {_MANY} calls{what}. Pass numbers that change as tensors, "
                           "and keep shapes the same", RetraceWarning, stacklevel=4)
+
+
+def _native(leaf):
+    """An array whose bytes are in the order of this machine; anything else as it is."""
+    is_foreign = isinstance(leaf, np.ndarray) and not leaf.dtype.isnative
+    return leaf.astype(leaf.dtype.newbyteorder("=")) if is_foreign else leaf
 
 
 class _Static:
@@ -279,7 +289,7 @@ def _traced(function, leaves, build, records):
             returned = function(*args, **kwargs)
             results, rebuild = tree.flatten(returned)
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
-            if _has_history(results, [inputs[i] for i in numbers], trace):
+            if _has_history(results, [inputs[i] for i in numbers], trace) or _meets_itself(trace, leaves, written):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
@@ -316,6 +326,16 @@ def _has_history(results, arguments, trace):
     needing = [a for a in arguments if a.is_leaf and a.record is not None or trace.has_gradient(a)]
     is_live = [isinstance(r, Value) and r.record is not None and r.record.saved is not None for r in results]
     return bool(needing) and (any(is_live) or any([trace.has_gradient(a) for a in needing]))
+
+
+def _meets_itself(trace, leaves, written):
+    """Whether an argument lies in memory that the function writes to in another way: compiled code would read what was there before."""
+    arrays = [leaf.data if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None for leaf in leaves]
+    targets = [(None, capture.value.data) for capture in trace.changed()] + [(i, arrays[i]) for i in written]
+    return any([
+        i != j and np.may_share_memory(array, target)
+        for i, array in enumerate(arrays) if array is not None for j, target in targets
+    ])
 
 
 def _first(values):
