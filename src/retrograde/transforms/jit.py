@@ -329,7 +329,7 @@ def _has_history(results, arguments, trace):
 
 
 def _meets_itself(trace, leaves, written):
-    """Whether an argument lies in memory that the function writes to in another way: compiled code would read what was there before."""
+    """Whether an argument lies in memory that the function writes to in another way, of which compiled code would not know."""
     arrays = [leaf.data if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None for leaf in leaves]
     targets = [(None, capture.value.data) for capture in trace.changed()] + [(i, arrays[i]) for i in written]
     return any([
