@@ -53,6 +53,11 @@ def as_dtype(dtype):
 _NUMBERS = frozenset([bool, int, float, complex])
 
 
+def native(array):
+    """An array with its bytes in the order of this machine: itself, if they are."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def promoted(operands):
     """The type of a result on `operands`: arrays, types and Python numbers, which do not promote; None for numbers alone."""
     found = [x.dtype if hasattr(x, "dtype") else x for x in operands]

@@ -44,14 +44,14 @@ def _launch(step, product, plan, matrix, home, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
     problem, node = product.problem, step.roots[0]
     chunks = threads.get_num_threads() if problem.flops > _SHARED_FLOPS else 1
-    unit, item = _unit(plan.entry), node.dtype.itemsize
+    unit, item = part_unit(plan.entry), node.dtype.itemsize
     (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
-    words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, _unit))
+    words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, part_unit))
     slots = (home(a), home(b), home(node), Scratch(chunks * plan.workspace_bytes))
     return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * _FLOP_SECONDS)
 
 
-def _unit(spec):
+def part_unit(spec):
     """The unit of a part of products."""
     return unit_of(("product", repr(spec)), partial(write, spec=spec), is_final=True)
 
@@ -68,7 +68,7 @@ def rows_launches(step, product, nest, home, lasts, panels):
     if matrix not in panels:
         panels[matrix] = Scratch(packing.panel_bytes)
         before.append(_packed(step, packing, home, product.b, panels[matrix]))
-    unit, descriptors = _unit(plans[0].entry), [plan.descriptor(address=_unit) for plan in plans]
+    unit, descriptors = part_unit(plans[0].entry), [plan.descriptor(address=part_unit) for plan in plans]
     item = node.dtype.itemsize
     a = _rows_of(nest, product.a, block * problem.a[0], item)
     c = _rows_of(nest, (node, 0), block * problem.c[0], item)
@@ -92,7 +92,7 @@ def _rows_of(nest, operand, move, item):
 
 def _packed(step, plan, home, source, panels):
     chunks = threads.get_num_threads() if panels.nbytes > _SHARED_BYTES else 1
-    unit, (buffer, start) = _unit(plan.entry), source
-    words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, _unit))
+    unit, (buffer, start) = part_unit(plan.entry), source
+    words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, part_unit))
     slots, seconds = (home(buffer), home(buffer), panels, panels), panels.nbytes * _BYTE_SECONDS
     return Launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")

@@ -36,7 +36,6 @@ class Step:
         self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, held)
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
-        self._needs = [(c.value, c.record is not None) for c in self._captures if c.owner is None]
         self._results, self._rebuild = results, rebuild
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
@@ -71,7 +70,7 @@ class Step:
             now, spec = capture.value.data, capture.start
             if (now.shape, now.dtype) != (spec.shape, spec.dtype):
                 return f"the shape or the dtype of a tensor ({spec.dtype}{list(spec.shape)}, now {now.dtype}{list(now.shape)})"
-        if any([value.requires_grad is not needed for value, needed in self._needs]):
+        if self._other_gradients():
             return "whether a tensor requires gradients"
         if any([(value.grad is None) != was_none for value, was_none in self._guards]):
             return "whether there is a gradient in a tensor"
@@ -83,10 +82,14 @@ class Step:
         """
         if any([mapping.get(key, True) is not value for mapping, key, value, _ in self._places]):
             return False
-        if any([value.requires_grad is not needed for value, needed in self._needs]):
+        if self._other_gradients():
             return False
         self._seen[0] = CLOCK[0]
         return True
+
+    def _other_gradients(self):
+        """Whether other captured tensors require gradients than did when they were traced."""
+        return any([c.value.requires_grad is (c.record is None) for c in self._captures if c.owner is None])
 
     def quick(self, specs):
         """A function of the tuple of arguments that does what a call does if nothing has changed, and gives NotImplemented if

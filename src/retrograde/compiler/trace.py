@@ -5,6 +5,7 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Symbol
 from ..core.value import Value
+from ..dtypes import native
 from ..errors import TraceError
 from ..ops._arrays import arrays
 from .recorder import PICK, Recorder
@@ -91,7 +92,7 @@ class Trace(Recorder):
 
     def node(self, op, args, shape, dtype):
         if any([a.__class__ is np.ndarray and not a.dtype.isnative for a in args]):
-            args = tuple([a.astype(a.dtype.newbyteorder("=")) if a.__class__ is np.ndarray else a for a in args])
+            args = tuple([native(a) if a.__class__ is np.ndarray else a for a in args])
         made = super().node(op, args, shape, dtype)
         if self.logs:
             for log in self.logs:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..backend import move
 from ..core.mode import current
-from ..dtypes import as_dtype, complex64, complex128, default_float, promoted
+from ..dtypes import as_dtype, complex64, complex128, default_float, native, promoted
 from ..errors import DTypeError
 from .tensor import Tensor
 
@@ -48,7 +48,7 @@ def _copied(data: Any, dtype):
         raise DTypeError(f"tensor needs numbers, got {type(data).__name__} with elements of {array.dtype}")
     if dtype is None and joint is None and not hasattr(data, "dtype"):
         dtype = _DEFAULTS.get(array.dtype)
-    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    array = native(array)
     return array if dtype is None else array.astype(as_dtype(dtype), copy=False)
 
 

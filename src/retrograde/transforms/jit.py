@@ -17,6 +17,7 @@ from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Value
+from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
 from .owners import Places
@@ -150,7 +151,7 @@ class Compiled:
         """The result for arguments that are not simply those of the last call."""
         split = self._split(args, kwargs)
         leaves, build = tree.flatten(split)
-        given, leaves = leaves, [_native(leaf) for leaf in leaves]
+        given, leaves = leaves, [native(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
         key = _key(leaves, (args, kwargs), records)
         steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
@@ -199,12 +200,6 @@ class Compiled:
                           "and keep shapes the same", RetraceWarning, stacklevel=4)
 
 
-def _native(leaf):
-    """An array whose bytes are in the order of this machine; anything else as it is."""
-    is_foreign = isinstance(leaf, np.ndarray) and not leaf.dtype.isnative
-    return leaf.astype(leaf.dtype.newbyteorder("=")) if is_foreign else leaf
-
-
 class _Static:
     """A static argument, which is a leaf whatever it is."""
 
@@ -213,7 +208,9 @@ class _Static:
 
 
 class _Eager:
-    """In place of a program for a function whose results the caller goes on to differentiate in its arguments: it is called."""
+    """In place of a program for a function that is called as it is: its results are to be differentiated in its arguments, or an
+    argument lies in memory that it writes to in another way.
+    """
 
     def fits(self):
         """Whether this serves; always."""

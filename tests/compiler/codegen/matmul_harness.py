@@ -4,18 +4,15 @@ import ctypes
 
 import numpy as np
 
-from retrograde.compiler.codegen.matmul import choose, write
+from retrograde.compiler.codegen.matmul import choose
 from retrograde.compiler.codegen.target import host
+from retrograde.compiler.launches import Launch
 from retrograde.compiler.problem import problem_of
+from retrograde.compiler.products import part_unit
 from retrograde.compiler.table import Words, address_of
-from retrograde.compiler.units import library, unit_of
+from retrograde.compiler.units import library
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-
-
-def unit(spec):
-    """The unit of a part of products."""
-    return unit_of(("product", repr(spec)), lambda module, name: write(module, name, spec), is_final=True)
 
 
 class Bound:
@@ -28,13 +25,12 @@ class Bound:
         self._space = np.empty(count * room + 64, np.uint8)
         space = -(-address_of(self._space) // 64) * 64
         self._table = np.array([*[x.ctypes.data for x in self._arrays], space], np.int64)
-        library().load([unit(spec) for spec in plan.specs])
-        words = Words()
-        descriptor = plan.descriptor(count, lambda spec: unit(spec).name)
-        functions = [(8 + i, name) for i, name in enumerate(descriptor) if isinstance(name, str)]
-        words.add([0, 1, 2, 3, 0, 0, 0, room, *[0 if isinstance(x, str) else x for x in descriptor]], functions=functions)
+        entry, words = part_unit(plan.entry), Words()
+        launch = Launch(None, entry, entry.name, range(4), (0, 0, 0, room, *plan.descriptor(count, part_unit)), count, False)
+        library().load(launch.units)
+        launch.put(int, words)
         self._words = words.array(library().address)
-        self._entry = _ENTRY(library().address(unit(plan.entry).name))
+        self._entry = _ENTRY(library().address(entry.name))
         self._arguments = address_of(self._table), address_of(self._words)
 
     def __call__(self, index=0):

@@ -2,13 +2,13 @@
 
 import llvmlite.binding as llvm
 import pytest
-from matmul_harness import unit
 
 from retrograde.compiler.codegen.matmul import choose, choose_panels
 from retrograde.compiler.codegen.matmul.choose import tile_size
 from retrograde.compiler.codegen.matmul.spec import Dots, Loops
 from retrograde.compiler.codegen.target import cache_sizes, describe, host
 from retrograde.compiler.problem import Problem
+from retrograde.compiler.products import part_unit
 
 CACHES = (32 * 1024, 512 * 1024, 32 * 1024 * 1024)
 MACHINES = {
@@ -38,7 +38,7 @@ def test_large_products_use_the_tile_that_fills_the_registers(name, dtype, lanes
 )
 def test_code_for_every_machine_passes_the_verifier(name, m, n, k):
     for spec in choose(MACHINES[name], problem(m, n, k)).specs:
-        llvm.parse_assembly(unit(spec).text).verify()
+        llvm.parse_assembly(part_unit(spec).text).verify()
 
 
 @pytest.mark.parametrize("name", MACHINES)

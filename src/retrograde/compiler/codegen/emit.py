@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from . import ir
 from .counting import following
-from .vecmath.elements import picked, undefined, vector_type, zeros
+from .vecmath.elements import picked, suffix_of, undefined, vector_type, zeros
 
 I1, BYTE, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = ir.PointerType()
@@ -108,17 +108,10 @@ def like(kind, item):
     return ir.VectorType(item, kind.count) if isinstance(kind, ir.VectorType) else item
 
 
-def suffix(kind):
-    """The part of an intrinsic's name that says its type."""
-    if isinstance(kind, ir.VectorType):
-        return f"v{kind.count}{suffix(kind.element)}"
-    return {ir.FloatType: "f32", ir.DoubleType: "f64", ir.HalfType: "f16"}.get(type(kind)) or f"i{kind.width}"
-
-
 def multiply_add(builder, x, y, z, is_fused):
     """x·y + z, in one rounding where the machine can."""
     if is_fused:
-        return builder.call_external(f"llvm.fma.{suffix(x.type)}", x.type, [x, y, z])
+        return builder.call_external(f"llvm.fma.{suffix_of(x.type)}", x.type, [x, y, z])
     return builder.fadd(builder.fmul(x, y), z)
 
 
@@ -141,7 +134,7 @@ def load(builder, pointer, kind, mask=None):
     if mask is None:
         return builder.load(pointer, typ=kind, align=align)
     arguments = [pointer, I32(align), test(builder, mask), zeros(kind)]
-    return masked(builder, f"llvm.masked.load.{suffix(kind)}.p0", kind, arguments)
+    return builder.call_external(f"llvm.masked.load.{suffix_of(kind)}.p0", kind, arguments)
 
 
 def store(builder, value, pointer, mask=None):
@@ -150,12 +143,7 @@ def store(builder, value, pointer, mask=None):
     if mask is None:
         return builder.store(value, pointer, align=align)
     arguments = [value, pointer, I32(align), test(builder, mask)]
-    return masked(builder, f"llvm.masked.store.{suffix(value.type)}.p0", ir.VoidType(), arguments)
-
-
-def masked(builder, name, result, arguments):
-    """Call a masked load or store."""
-    return builder.call_external(name, result, arguments)
+    return builder.call_external(f"llvm.masked.store.{suffix_of(value.type)}.p0", ir.VoidType(), arguments)
 
 
 def item_bytes(kind):

@@ -18,10 +18,8 @@ PACK = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64, I64, I64, POI
 
 
 class _Block(NamedTuple):
-    """A range of k with a range of row tiles and one of column tiles; how far operands move, in bytes."""
+    """A range of row tiles and one of column tiles in a block of k; how far operands move, in bytes."""
 
-    first_k: ir.Value
-    k: ir.Value
     columns: tuple
     rows: tuple
     left: ir.Value  # where A begins
@@ -74,7 +72,7 @@ def _blocks(part, block, rows, columns):
                 row_end = emit.minimum(builder, builder.add(inner.index, numbers.row_tiles_block), rows[1])
                 left = _left(part, deep.index, k, (inner.index, row_end))
                 _set(part, block, k=k, a_row=left[1], is_added=is_added)
-                _sweep(part, block, _Block(deep.index, k, (outer.index, end), (inner.index, row_end), *left, *right))
+                _sweep(part, block, _Block((outer.index, end), (inner.index, row_end), *left, *right))
 
 
 def _depth(part, first_k):
