@@ -12,6 +12,7 @@ from . import attending, sliding
 from .kinds import AFTER, CHEAP_OPS, Facts
 from .pieces import MOST_IN_LOOPS
 from .recorder import PICK
+from .repeated_places import MOVING, met_at_several_places
 from .repetition import Loop
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
@@ -54,14 +55,15 @@ class Schedule:
         self.outputs, self.facts = outputs, facts or Facts()
         self.nodes = ordered(outputs)
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
-        self.steps, self._read, self._computed = [], {}, {}
+        self.steps, self._read, self._computed, self._unmoved = [], {}, {}, set()
         while True:
             self._stages = self._staged()
             self.steps, self._computed = self._grouped(), {}
-            dear = self._dear_and_shared()
-            if not dear:
+            dear, unmoved = self._dear_and_shared(), met_at_several_places(self, self._is_dear) - self._unmoved
+            if not dear and not unmoved:
                 break
-            self.stored |= dear
+            self._unmoved |= unmoved
+            self.stored |= dear | unmoved
 
     def _needed_in_memory(self):
         """Results of passes, and what matrix products, calls and inexpressible views read."""
@@ -80,7 +82,7 @@ class Schedule:
 
     def _staged(self):
         """The stage of each node: of its kernel if it is stored, of its value if it is computed where it is needed."""
-        stages = {}
+        stages, moved = {}, {}  # moved: from which stage on what a node shows can be read at other places than its own
         for node in self.nodes:
             kind = self.facts.kind(node)
             if kind in _CALLS:
@@ -88,18 +90,27 @@ class Schedule:
             elif kind in _READERS:
                 read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
             else:
-                read = [self._available(a, stages) for a in node.inputs]
+                read = [self._available(a, moved if kind in MOVING else stages) for a in node.inputs]
             if kind in _SHOWN:
                 read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
-            stages[node] = max(read, default=0)
+            stages[node] = moved[node] = max(read, default=0)
+            if self._unmoved:
+                moved[node] = self._moved(node, kind, stages, moved)
         return stages
+
+    def _moved(self, node, kind, stages, moved):
+        """From which stage on a node can be read at other places: what is not to be computed there must be in memory."""
+        if node in self._unmoved:
+            return stages[node] + 1
+        is_inside = kind == "elementwise"
+        return max([self._available(a, moved) for a in node.inputs] if is_inside else [], default=stages[node])
 
     def _read_by_kernel(self, node, kind):
         """The nodes whose memory a kernel that reads through views reads."""
         return _READERS[kind](node, self.facts)
 
     def _available(self, node, stages):
-        """From which stage on an elementwise consumer can use `node`."""
+        """From which of `stages` on an elementwise consumer can use `node`."""
         return stages[node] + 1 if self._is_apart(node) else stages[node]
 
     def _is_apart(self, node):
@@ -168,8 +179,8 @@ class Schedule:
         for step in self.steps:
             if step.kind == "loop":
                 repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
-        tiled = {n for n in stages if n not in self.stored and self.facts.is_tiled(n) and self._cost(n) > _CHEAP}
-        dear = {n for n in repeated if n not in self.stored and kind(n) == "elementwise" and self._cost(n) > _CHEAP}
+        tiled = {n for n in stages if n not in self.stored and self.facts.is_tiled(n) and self._is_dear(n)}
+        dear = {n for n in repeated if n not in self.stored and kind(n) == "elementwise" and self._is_dear(n)}
         return tiled | self._met_first(dear) if dear else tiled
 
     def _met_first(self, dear):
@@ -206,8 +217,8 @@ class Schedule:
             stack.extend(node.inputs)
         return seen
 
-    def _cost(self, node):
-        """The number of ops to compute `node` from memory; a function that is not cheap counts as many."""
+    def _is_dear(self, node):
+        """Whether it takes more than a few ops to compute `node` from memory; a function that is not cheap counts as many."""
         seen, stack, cost = set(), [node], 0
         while stack and cost <= _CHEAP:
             n = stack.pop()
@@ -216,7 +227,7 @@ class Schedule:
             seen.add(n)
             cost += self.weight(n, node, _CHEAP + 1)
             stack.extend(n.inputs)
-        return cost
+        return cost > _CHEAP
 
     def weight(self, node, whole, dear):
         """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
