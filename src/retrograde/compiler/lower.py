@@ -9,6 +9,7 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
+from .laid_together import laid_together
 from .simplify import SMALL, folded, simplified
 from .trace import PICK, Trace
 
@@ -19,7 +20,7 @@ def lower(outputs, known=None):
     known  by the identity of a node, (that node, what stands for it); nothing below it is looked at
     """
     lowering = _Lowering(known or {})
-    return [lowering.lowered(output) for output in outputs]
+    return laid_together([lowering.lowered(output) for output in outputs])
 
 
 class _Lowering:

@@ -10,7 +10,7 @@ from .views import index_map
 #: A result of more pieces is cheaper to lay together in memory than to compute where it is needed.
 MOST_IN_LOOPS = 4
 #: A result of more pieces is copied together by NumPy.
-_MOST = 32
+_MOST = 4096
 
 
 class Piece(NamedTuple):

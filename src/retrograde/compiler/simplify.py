@@ -7,13 +7,10 @@ import numpy as np
 from ..core import registry
 from ..core.symbol import Symbol
 from .infer import called
-from .pieces import tiled
 from .positions import added_at, chosen_at
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
-#: Of a sum of more terms than this nobody asks whether they stand beside each other.
-_MOST_TERMS = 32
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])
 #: What the extrema of truth values are.
@@ -87,25 +84,6 @@ def _multiply(op, args, shape, dtype):
         if isinstance(x, Symbol) and _is_number(y, 1) and x.dtype == dtype:
             return x if x.shape == shape else (registry.get("broadcast_to"), (x, shape))
     return op, args
-
-
-def _add(op, args, shape, dtype):
-    """Parts that are each laid into zeros, and fill them together, are put beside each other."""
-    terms, stack = [], list(args)
-    for _ in range(2 * _MOST_TERMS):
-        if not stack:
-            break
-        x = stack.pop()
-        name = x.op.name if isinstance(x, Symbol) and x.op is not None else ""
-        if name not in ("add", "scatter_add") or (x.shape, x.dtype) != (shape, dtype):
-            return op, args
-        stack.extend(x.args if name == "add" else ())
-        terms.extend([x] if name == "scatter_add" else ())
-    found = None if stack else tiled(terms, shape)
-    if found is None or any([part.dtype != dtype for part in found[1]]):
-        return op, args
-    name, parts, axis = found
-    return registry.get(name), (tuple(parts), axis)
 
 
 def _divide(op, args, shape, dtype):
@@ -202,6 +180,6 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"add": _add, "power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "random_mask": _random_mask,
+_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "random_mask": _random_mask,
             "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

@@ -18,6 +18,9 @@ def index_map(op, shape, rest):
         line = np.arange(size, dtype=np.int64)
         along = line.reshape([size if a == axis else 1 for a in range(len(shape))])
         moved = op.kernel(np.broadcast_to(along, shape), *rest)
+        if not isinstance(moved, np.ndarray):  # one element: NumPy gives the number, which is its own coordinate
+            found.append((int(moved), ()))
+            continue
         if not moved.size:
             return None
         offset = moved.__array_interface__["data"][0] - line.__array_interface__["data"][0]

@@ -16,6 +16,8 @@ from ..kinds import operation_key
 
 #: A repetition has at least this many rounds, and a round at most this many entries.
 _LEAST, _LONGEST = 4, 256
+#: From one entry on so many lengths of a round are looked at closely.
+_MOST_PERIODS = 16
 
 
 class Argument(NamedTuple):
@@ -103,7 +105,7 @@ class _Search:
         for i in range(len(entries) - 1, -1, -1):
             self._next[i] = latest.get(signs[i])
             latest[signs[i]] = i
-        self._signs, self._reads, self._runs = np.array(signs), _reads(entries), []
+        self._listed, self._signs, self._reads, self._runs = signs, np.array(signs), _reads(entries), []
 
     def _sign(self, number, entry):
         """What entries of the same place in two rounds have in common."""
@@ -129,9 +131,11 @@ class _Search:
         return self._runs
 
     def _run_at(self, i):
-        other, best = self._next[i], None
-        while other is not None and other - i <= _LONGEST:
-            run = self._repeated(i, other - i)
+        other, best, looked_at = self._next[i], None, 0
+        while other is not None and other - i <= _LONGEST and looked_at < _MOST_PERIODS:
+            run, is_close = None, self._may_repeat(i, other - i)
+            if is_close:
+                run, looked_at = self._repeated(i, other - i), looked_at + 1
             if run is not None and (best is None or run.stop > best.stop):
                 best = run
             if run is not None and run.stop > i + 8 * run.period:
@@ -139,17 +143,24 @@ class _Search:
             other = self._next[other]
         return best
 
+    def _may_repeat(self, start, period):
+        """Whether the first and the last entries of the first rounds are alike; tells most periods that are none at little cost."""
+        signs, last = self._listed, start + period - 1
+        if start + _LEAST * period > len(signs):
+            return False
+        return all([signs[start + k * period] == signs[start] and signs[last + k * period] == signs[last] for k in range(1, _LEAST)])
+
     def _repeated(self, start, period):
         """The run of this period at `start`, or None."""
-        if start + _LEAST * period > len(self._entries) or not self._is_alike(start, start + period, period):
+        if not self._is_alike(start, start + period, period):
             return None
         count = self._count(start, period)
         if count < _LEAST:
             return None
-        moves = [self._move(start + k, start + period + k) for k in range(period)]
-        arguments = self._arguments(start, period, count, moves)
+        arguments = self._arguments(start, period, count)
         if arguments is None:
             return None
+        moves = [self._move(start + k, start + period + k) for k in range(period)]
         addresses = tuple(m if isinstance(m, int) else 0 for m in moves)
         return Run(start, period, count, arguments, addresses)
 
@@ -179,11 +190,11 @@ class _Search:
             return b.start - a.start
         return tuple([y - x for x, y in zip(a.arguments, b.arguments, strict=True)])
 
-    def _arguments(self, start, period, count, moves):
+    def _arguments(self, start, period, count):
         """The sources of all arguments of a round, or None if one cannot be had in a loop."""
         found = []
-        for k, move in enumerate(moves):
-            entry = self._entries[start + k]
+        for k in range(period):
+            entry, move = self._entries[start + k], self._move(start + k, start + period + k)
             sources = [] if isinstance(move, int) else [
                 self._source(a, m, start, period, count) for a, m in zip(entry.arguments, move, strict=True)
             ]

@@ -1,0 +1,118 @@
+"""Laying together: a sum of arrays that are each laid into zeros becomes one array of them, written once.
+
+The derivative of a loop over the parts of an array, its rows or its numbers, is such a sum, with a term for each part. Arrays
+that fill the whole together are put beside each other; many lines are stacked and added at their positions.
+"""
+
+from math import prod
+
+import numpy as np
+
+from ..core.symbol import Symbol, ordered, renewed, replaced
+from .infer import called
+from .pieces import PIECES, tiled
+
+#: Fewer lines are added up where the sum is needed: each is a comparison and a choice for each number.
+_LEAST_LINES = 9
+
+
+def laid_together(outputs):
+    """The graph of `outputs` with sums of arrays in zeros made at once."""
+    nodes = ordered(outputs)
+    if not any([_is_laid(node) for node in nodes]):
+        return outputs
+    made, inner = {}, _inner_sums(nodes, outputs)
+    for node in nodes:
+        if node not in inner:
+            found = _sum_made(node, inner, made) if _is_sum(node) else None
+            made[node] = renewed(node, replaced(node.args, made.__getitem__)) if found is None else found
+    return [made[o] if isinstance(o, Symbol) else o for o in outputs]
+
+
+def _is_laid(node):
+    return isinstance(node, Symbol) and node.op is not None and node.op.name == "scatter_add"
+
+
+def _is_sum(node):
+    """Whether a node adds two nodes of its own shape and dtype."""
+    return node.op is not None and node.op.name == "add" and all([
+        isinstance(a, Symbol) and (a.shape, a.dtype) == (node.shape, node.dtype) for a in node.args])
+
+
+def _inner_sums(nodes, outputs):
+    """The sums that are nothing but a part of another one which has an array in zeros among its terms."""
+    uses, laid, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
+    for node in nodes:
+        for read in node.inputs:
+            uses[read] = uses.get(read, 0) + 1
+        if _is_sum(node) and any([_is_laid(a) or a in laid for a in node.args]):
+            laid.add(node)
+    for node in reversed(nodes):
+        if node in laid:
+            inner.update([a for a in node.args if a in laid and uses[a] == 1])
+    return inner
+
+
+def _sum_made(node, inner, made):
+    """A sum made anew; None if it had better stay as it is."""
+    terms, stack = [], [node]
+    while stack:
+        term = stack.pop()
+        if term is node or term in inner:
+            stack.extend(term.args[::-1])
+        else:
+            terms.append(made[term])
+    laid = [term for term in terms if _is_laid(term) and PIECES["scatter_add"](term) is not None]
+    found = _joined(laid, node) if len(laid) > 1 else None
+    if found is None:
+        return None if node.inputs == terms else _added([], terms)
+    parts, left = found
+    return _added(parts, [term for term in terms if term not in laid or term in left])
+
+
+def _added(parts, terms):
+    """The sum of all, from the left."""
+    total, *rest = [*terms, *parts]
+    for term in rest:
+        total = called("add", total, term)
+    return total
+
+
+def _joined(terms, node):
+    """(Arrays whose sum some of `terms` are, those that are left); None if none can be joined."""
+    found = tiled(terms, node.shape)
+    if found is not None:
+        name, parts, axis = found
+        return [called(name, tuple(parts), axis=axis)], set()
+    groups = {}
+    for term in terms:
+        (piece,), _ = PIECES["scatter_add"](term)
+        groups.setdefault(_line(piece, node.shape), []).append((term, piece))
+    groups = {line: members for line, members in groups.items() if line is not None and len(members) >= _LEAST_LINES}
+    joined = {term for members in groups.values() for term, _ in members}
+    parts = [_stacked(line, [piece for _, piece in members], node.shape) for line, members in groups.items()]
+    return (parts, set(terms) - joined) if parts else None
+
+
+def _line(piece, shape):
+    """The axes along which a line, or a single number, has its place, where it is whole along all others; None of another piece."""
+    fixed = tuple([axis for axis, _ in piece.fixed])
+    others = [i for i in range(len(shape)) if i not in fixed]
+    is_whole = [(a is None or a[1:] == (0, 1)) for a in piece.axes] == [True] * len(others)
+    is_plain = is_whole and piece.source.shape == tuple([shape[i] for i in others])
+    is_placed = len(fixed) == 1 or fixed == tuple(range(len(fixed)))
+    return fixed if fixed and is_plain and is_placed else None
+
+
+def _stacked(line, pieces, shape):
+    """The sum of lines laid into zeros of `shape`."""
+    first, last = line[0], line[-1] + 1
+    sizes = shape[first:last]
+    places = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
+    if sorted(places) == list(range(prod(sizes))):
+        sources = [piece.source for _, piece in sorted(zip(places, pieces, strict=True), key=lambda pair: pair[0])]
+        return called("reshape", called("stack", tuple(sources), axis=first), shape)
+    lines = called("stack", tuple([piece.source for piece in pieces]), axis=first)
+    flat = (*shape[:first], prod(sizes), *shape[last:])
+    index = (*[slice(None)] * first, np.array(places, np.int64))
+    return called("reshape", called("scatter_add", lines, flat, index), shape)
