@@ -1,7 +1,6 @@
 """Expressions: what one kernel computes for one point of its domain, with every view folded into addresses.
 
-A domain is a box of loops. A place says for each axis where on it the point is, as a number plus whole steps per loop;
-movement ops and broadcasting turn into arithmetic on places, and a load knows how far its address moves with each loop.
+A domain is a box of loops. Where a point is in each array is a place, and a load knows how far its address moves with each loop.
 Pieces laid beside each other (a border, a concatenation) are computed where the point is inside them.
 """
 
@@ -13,6 +12,7 @@ from ..core.symbol import Symbol
 from ..dtypes import name_of
 from ..shapes import row_major
 from .kinds import AFTER
+from .places import Places
 
 
 class Load(NamedTuple):
@@ -106,13 +106,11 @@ class Expression:
         self.entries, self._numbers, self._equal = [], {}, {}
         # On which loops each entry depends, and what several together do.
         self._flags, self._unions = [], {}
-        # Places by number: there are few, and hashing one takes long.
-        self._places, self._place_numbers, self._paired = [], {}, {}
+        self._places = Places(domain)
 
     def add(self, root):
         """The number of the entry that computes `root` over the whole domain, which is its shape."""
-        loops = range(len(self.domain))
-        start = self._place(tuple((0, tuple(int(i == j) for j in loops)) for i in loops)), None
+        start = self._places.start, None
         # What is on the stack has a key, a node and, once its parts have been looked for, how it is made of which.
         numbers, stack = self._numbers, [((id(root), *start), root, None, ())]
         while stack:
@@ -128,14 +126,6 @@ class Expression:
                     continue
             numbers[key] = make([numbers[k] for k in keys])
         return numbers[id(root), *start]
-
-    def _place(self, place):
-        """The number of a place."""
-        found = self._place_numbers.get(place)
-        if found is None:
-            found = self._place_numbers[place] = len(self._places)
-            self._places.append(place)
-        return found
 
     def _append(self, entry):
         self.entries.append(entry)
@@ -156,8 +146,7 @@ class Expression:
             return [], lambda _: self._append(self._load(node, node.shape, node.dtype, place, guard))
         kind = self._facts.kind(node)
         if kind == "view":
-            moved = self._place(_moved(self._facts.index_map(node), self._places[place], len(self.domain)))
-            return [(node.args[0], moved, guard)], lambda numbers: numbers[0]
+            return [(node.args[0], self._places.moved(self._facts.index_map(node), place), guard)], lambda numbers: numbers[0]
         if kind == "reshaped":
             source = self._facts.memory(node)
             return [], lambda _: self._append(self._load(source, node.shape, source.dtype, place, guard))
@@ -166,8 +155,8 @@ class Expression:
         if kind == "gather":
             return self._gathered(node, place, guard)
         if node.op.name == AFTER:
-            return [(node.args[0], self._aligned(node.args[0], place), guard)], lambda numbers: numbers[0]
-        parts = [(a, self._aligned(a, place), guard) for a in node.args if not isinstance(a, (np.dtype, type))]
+            return [(node.args[0], self._places.aligned(node.args[0], place), guard)], lambda numbers: numbers[0]
+        parts = [(a, self._places.aligned(a, place), guard) for a in node.args if not isinstance(a, (np.dtype, type))]
         return parts, lambda numbers: self._append(Apply(node, tuple(numbers), self._depends(numbers)))
 
     def _depends(self, numbers):
@@ -199,17 +188,6 @@ class Expression:
             depends = tuple([int(bool(a or b)) for a, b in zip(steps, self.entries[guard].steps, strict=True)])
         return Load(buffer, start, steps, name_of(dtype), guard, depends=depends)
 
-    def _aligned(self, argument, place):
-        """The place in an operand that broadcasting pairs with `place` in the result."""
-        shape = getattr(argument, "shape", ())
-        found = self._paired.get((shape, place))
-        if found is None:
-            whole = self._places[place]
-            tail, still = whole[len(whole) - len(shape) :], (0, (0,) * len(self.domain))
-            found = self._place(tuple([still if n == 1 else p for n, p in zip(shape, tail, strict=True)]))
-            self._paired[shape, place] = found
-        return found
-
     # Pieces and positions
 
     def _assembled(self, node, place, guard):
@@ -217,10 +195,10 @@ class Expression:
         pieces, fill = self._facts.pieces(node)
         parts, guards = [], []
         for piece in pieces:
-            inner, bounds = self._within(piece, self._places[place])
+            inner, bounds = self._places.within(piece, place)
             inside = guard if not bounds else self._once(Inside(bounds, guard, self._bounded(bounds, guard)))
             guards.append(inside if bounds else None)
-            parts.append((piece.source, self._place(inner), inside))
+            parts.append((piece.source, inner, inside))
         dtype = name_of(node.dtype)
 
         def make(numbers):
@@ -234,43 +212,18 @@ class Expression:
 
         return parts, make
 
-    def _within(self, piece, place):
-        """The place in a piece, and the bounds that say whether the point is in it."""
-        still = (0, (0,) * len(self.domain))
-        inner, bounds = [], []
-        for size, axis in zip(piece.source.shape, piece.axes, strict=True):
-            if axis is None:
-                inner.append(still)
-                continue
-            at, along = _from(place[axis[0]], axis[1], axis[2])
-            inner.append((at, along))
-            bounds.append((at, along, size))
-        bounds += [(*_from(place[axis], where, 1), 1) for axis, where in piece.fixed]
-        return tuple(inner), tuple([bound for bound in bounds if not self._always_holds(bound)])
-
-    def _always_holds(self, bound):
-        at, along, size = bound
-        reach = [step * (n - 1) for step, n in zip(along, self.domain, strict=True)]
-        return at + sum([min(r, 0) for r in reach]) >= 0 and at + sum([max(r, 0) for r in reach]) < size
-
     def _bounded(self, bounds, guard):
         columns = [along for _, along, _ in bounds] + ([self.entries[guard].steps] if guard is not None else [])
         return tuple([int(any(column)) for column in zip(*columns, strict=True)])
 
     def _gathered(self, node, place, guard):
         """The element at a position that is computed along one axis."""
-        source, axis, indices, pairs_lines = self._facts.gather(node)
-        whole, still = self._places[place], (0, (0,) * len(self.domain))
-        if pairs_lines:
-            positions, others = self._aligned(indices, place), self._places[self._aligned(source, place)]
-            inner = (*others[:axis], still, *others[axis + 1 :])
-        else:
-            positions = self._place(whole[axis : axis + indices.ndim])
-            inner = (*whole[:axis], still, *whole[axis + indices.ndim :])
+        source, axis, indices, _ = chosen = self._facts.gather(node)
+        positions, inner = self._places.chosen(place, chosen)
         stride, size = row_major(source.shape)[axis], source.shape[axis]
 
         def make(numbers):
-            load = self._load(self._facts.memory(source), source.shape, source.dtype, self._place(inner), guard)
+            load = self._load(self._facts.memory(source), source.shape, source.dtype, inner, guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
             return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size),)))
 
@@ -291,19 +244,3 @@ def arguments_of(entry):
 def depends_of(entry):
     """Which loops an entry depends on: nonzero where it does."""
     return entry.depends if isinstance(entry, Load) and entry.depends is not None else entry.steps
-
-
-def _from(place, start, sign):
-    """A place on an axis counted from `start` on, backwards if `sign` is -1."""
-    at, along = place
-    return sign * (at - start), tuple([sign * step for step in along])
-
-
-def _moved(source, place, loops):
-    """The place in a view's source, through its index map, that corresponds to `place` in the view."""
-    moved = []
-    for offset, steps in source:
-        at = offset + sum([s * p[0] for s, p in zip(steps, place, strict=True)])
-        along = tuple([sum([s * p[1][j] for s, p in zip(steps, place, strict=True)]) for j in range(loops)])
-        moved.append((at, along))
-    return tuple(moved)

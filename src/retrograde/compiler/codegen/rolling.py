@@ -144,11 +144,12 @@ class _Search:
         return best
 
     def _may_repeat(self, start, period):
-        """Whether the first and the last entries of the first rounds are alike; tells most periods that are none at little cost."""
+        """Whether the first and the last entries of the first rounds are alike; most periods fail here, at little cost."""
         signs, last = self._listed, start + period - 1
         if start + _LEAST * period > len(signs):
             return False
-        return all([signs[start + k * period] == signs[start] and signs[last + k * period] == signs[last] for k in range(1, _LEAST)])
+        starts = [k * period for k in range(1, _LEAST)]
+        return all([signs[start + k] == signs[start] and signs[last + k] == signs[last] for k in starts])
 
     def _repeated(self, start, period):
         """The run of this period at `start`, or None."""
