@@ -55,15 +55,18 @@ class Schedule:
         self.outputs, self.facts = outputs, facts or Facts()
         self.nodes = ordered(outputs)
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
-        self.steps, self._read, self._computed, self._unmoved = [], {}, {}, set()
+        self.steps, self._read, self._computed = [], {}, {}
+        self._unmoved = set()  # what is not to be computed at other places than its own, but read there
         while True:
             self._stages = self._staged()
             self.steps, self._computed = self._grouped(), {}
-            dear, unmoved = self._dear_and_shared(), met_at_several_places(self, self._is_dear) - self._unmoved
-            if not dear and not unmoved:
+            dear = self._dear_and_shared()
+            if not dear:
+                dear = met_at_several_places(self, self._is_dear) - self._unmoved
+                self._unmoved |= dear
+            if not dear:
                 break
-            self._unmoved |= unmoved
-            self.stored |= dear | unmoved
+            self.stored |= dear
 
     def _needed_in_memory(self):
         """Results of passes, and what matrix products, calls and inexpressible views read."""
