@@ -1,5 +1,6 @@
 """Step: one compiled trace, bound to the tensors that it uses from outside."""
 
+from contextlib import ExitStack
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ from ..core.edits import CLOCK
 from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
+from ..ops.random import State
 from .quick import quick_call
 from .ways import new_program
 
@@ -36,6 +38,9 @@ class Step:
         self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, held)
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
+        # Always in one order, so that no two steps wait for each other.
+        drawn = [c.value for c in trace.changed() if isinstance(c.value, State)]
+        self._locks = [state.lock for state in sorted(drawn, key=id)]
         self._results, self._rebuild = results, rebuild
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
@@ -134,7 +139,7 @@ class Step:
             self._warn_readers()
         if self._moving or self._loose:
             self._bring_in()
-        found = self.program(arrays)
+        found = self._drawing(arrays) if self._locks else self.program(arrays)
         for value, array, is_written in self._loose:
             if is_written:
                 value.data[...] = array
@@ -143,6 +148,13 @@ class Step:
         for value, gradient in self._made:
             value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
         return self._returned(found)
+
+    def _drawing(self, arrays):
+        """Run the program while nobody else draws from the generators that it draws from."""
+        with ExitStack() as stack:
+            for lock in self._locks:
+                stack.enter_context(lock)
+            return self.program(arrays)
 
     def _warn_readers(self):
         for capture in self._captures:

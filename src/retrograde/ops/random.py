@@ -143,18 +143,26 @@ def words_per_number(dtype):
 
 
 class State(Value):
-    """Where a generator is: its key and the next block, two uint64. A compiled step advances it as it does any tensor."""
+    """Where a generator is: its key and the next block, two uint64. A compiled step advances it as it does any tensor.
 
-    __slots__ = ()
+    Who draws holds the `lock` from reading to writing, a compiled step as long as it runs, so that nothing is drawn twice.
+    """
+
+    __slots__ = ("lock",)
     algebra = arrays
+
+    def __init__(self, data, record=None):
+        super().__init__(data, record)
+        self.lock = threading.RLock()
 
 
 class Generator:
-    """A stream of random numbers, chosen by `seed`. Safe to share between threads: no part of it is handed out twice."""
+    """A stream of random numbers, chosen by `seed`. Safe to share between threads: no part of it is handed out twice,
+    neither by draws nor by compiled steps, of which those that draw from one generator run one at a time.
+    """
 
     def __init__(self, seed=0):
         self.state = State(np.zeros(2, np.uint64))
-        self._lock = threading.Lock()
         self.manual_seed(seed)
 
     def __repr__(self):
@@ -171,7 +179,7 @@ class Generator:
 
     def get_state(self):
         """The state as an array that `set_state` takes."""
-        with self._lock:
+        with self.state.lock:
             return self.state.data.copy()
 
     def set_state(self, state):
@@ -179,7 +187,7 @@ class Generator:
         words = np.asarray(state, np.uint64)
         if words.shape != (2,):
             raise ArgumentError(f"the state of a generator is two integers, got shape {words.shape}")
-        with self._lock:
+        with self.state.lock:
             self.state.data[...] = words
 
     def take(self, count):
@@ -193,7 +201,7 @@ class Generator:
         tracer = None if mode is None else mode.tracer
         if tracer is not None and not tracer.is_lazy:
             return _advanced_in_trace(tracer, self.state, blocks)
-        with self._lock:
+        with self.state.lock:
             start = self.state.data.copy()
             self.state.data[1] += np.uint64(blocks)
         return start if tracer is None else arrays.kind(start)
