@@ -58,7 +58,7 @@ class Op:
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
                  optional=(), emit=None, expansion=None, result_shape=None):
         self.name = name or kernel.__name__
-        self.kernel = kernel
+        self.kernel: Any = kernel
         self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
         self.samples, self.skips = samples, dict(skips or {})
         self.emit, self.result_shape = emit, result_shape

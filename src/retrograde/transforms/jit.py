@@ -1,6 +1,5 @@
 """jit: a function, traced once per spec of its arguments, as machine code."""
 
-import inspect
 import warnings
 import weakref
 from functools import partial, update_wrapper
@@ -21,7 +20,8 @@ from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
 from .owners import Places
-from .retracing import change, named_specs
+from .retracing import MANY_MADE, Row, change, made_again, named_specs
+from .statics import Static, Statics
 from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
@@ -33,8 +33,12 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
 
     Arrays and tensors among the arguments, also inside lists, tuples, dictionaries and dataclasses, are inputs. All else,
     and each argument that `static_argnums` or `static_argnames` names, is a constant of the compiled code, which must be
-    hashable: another value is compiled anew. Tensors that the function uses from outside (parameters, optimizer state)
-    are read and written in place at each call. Results are arrays where they would be without `jit`, and tensors otherwise.
+    hashable: another value is compiled anew. Places are counted without the `self` of a method, from the end if negative.
+    Tensors that the function uses from outside (parameters, optimizer state) are read and written in place at each call.
+    Results are arrays where they would be without `jit`, and tensors otherwise.
+
+    Programs belong to what `jit` returns: call it once, and keep that. A function that is given to `jit` in a loop is compiled
+    in each turn, which a RetraceWarning says.
 
     Gradients of what the function uses from outside are found inside it, by `backward()` or by `grad`: a result has no history
     through which a caller could reach these tensors.
@@ -52,16 +56,14 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
     if not callable(function):
         raise ArgumentError(f"jit takes a function, got {type(function).__name__}; write jit(f), not jit(f(x))")
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    places = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    return Compiled(function, frozenset(names), frozenset(places))
+    return Compiled(function, Statics(function, static_argnums, static_argnames))
 
 
 class _Memory:
     """The programs compiled for a function, or for a method of one object."""
 
     def __init__(self):
-        self.programs, self.new_in_a_row = {}, 0
+        self.programs, self.row = {}, Row()
         self.latest: Any = None
         #: A short way of calling the latest program, and the mode in which it may be taken.
         self.quick: Any = None
@@ -76,9 +78,9 @@ class _Memory:
 class Compiled:
     """A function and the programs compiled for it, one per spec of its arguments."""
 
-    def __init__(self, function, static_names=frozenset(), static_places=frozenset()):
+    def __init__(self, function, statics):
         update_wrapper(self, function)
-        self._function, self._statics = function, (static_names, static_places)
+        self._function, self._statics = function, statics
         self._memory, self._methods = _Memory(), {}
 
     def __get__(self, instance, owner=None):
@@ -134,7 +136,7 @@ class Compiled:
             with memory.lock:
                 found = quick(args) if quick is memory.quick else NotImplemented
             if found is not NotImplemented:
-                memory.new_in_a_row = 0
+                memory.row.count = 0
                 return found
         if mode is not None and (mode.tracer is not None or mode.finds_anomalies):
             return self._function(*args, **kwargs)
@@ -143,13 +145,13 @@ class Compiled:
                 specs, records, step = memory.latest
                 arrays = _matched(args, specs)
                 if arrays is not None and records is (mode is None or mode.records) and step.fits():
-                    memory.new_in_a_row = 0
+                    memory.row.count = 0
                     return step(arrays)
             return self._slowly(memory, args, kwargs, mode is None or mode.records)
 
     def _slowly(self, memory, args, kwargs, records):
         """The result for arguments that are not simply those of the last call."""
-        split = self._split(args, kwargs)
+        split = self._statics.marked(self._function, args, kwargs)
         leaves, build = tree.flatten(split)
         given, leaves = leaves, [native(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
         key = _key(leaves, (args, kwargs), records)
@@ -160,7 +162,7 @@ class Compiled:
             steps.append(step)
             self._warn_of_many(*split)
         else:
-            memory.new_in_a_row = 0
+            memory.row.count = 0
         if step is _EAGER:
             return self._function(*args, **kwargs)
         memory.last = step
@@ -173,38 +175,23 @@ class Compiled:
         returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
         return _written_back(returned, step.rewritten, given) if step.rewritten else returned
 
-    def _split(self, args, kwargs):
-        """The arguments with static ones as leaves of their own."""
-        names, places = self._statics
-        if not names and not places:
-            return args, kwargs
-        positions = list(inspect.signature(self._function).parameters)
-        is_static = [i in places or name in names for i, name in enumerate(positions)]
-        named = names | {name for name, static in zip(positions, is_static, strict=True) if static}
-        args = tuple([_Static(a) if i in places or is_static[i : i + 1] == [True] else a for i, a in enumerate(args)])
-        return args, {name: _Static(a) if name in named else a for name, a in kwargs.items()}
-
     def _warn_of_many(self, args, kwargs):
         """Say once that each call is traced anew, and what changes."""
         memory = self._memory
-        memory.new_in_a_row += 1
-        if memory.new_in_a_row not in (_MANY - 1, _MANY):
+        memory.row.count += 1
+        if self.traces == 1 and (place := made_again(self._function, memory.row)) is not None:
+            warnings.warn(f"the function at {place} was given to jit {MANY_MADE} times, and compiled anew each time for one call. "
+                          "Call jit once, outside of the loop, and keep what it returns", RetraceWarning, stacklevel=4)
+        if memory.row.count not in (_MANY - 1, _MANY):
             return
         before, memory.last_specs = memory.last_specs, named_specs(self._function, args, kwargs, lambda leaf: _spec(leaf, True))
-        if memory.new_in_a_row == _MANY:
+        if memory.row.count == _MANY:
             found = change(before, memory.last_specs)
             outside = memory.last.changed() if found is None and memory.last is not None else None
             what = f" ({found})" if found else f"; {outside or 'something'} that it uses from outside changes"
             name = getattr(self._function, "__name__", "a function")
             warnings.warn(f"{name} was traced anew at each of its last {_MANY} calls{what}. Pass numbers that change as tensors, "
                           "and keep shapes the same", RetraceWarning, stacklevel=4)
-
-
-class _Static:
-    """A static argument, which is a leaf whatever it is."""
-
-    def __init__(self, value):
-        self.value = value
 
 
 class _Eager:
@@ -226,7 +213,7 @@ def _key(leaves, arguments, records):
         hash(key)
     except TypeError:
         for leaf in leaves:
-            value = leaf.value if isinstance(leaf, _Static) else leaf
+            value = leaf.value if isinstance(leaf, Static) else leaf
             if not _is_array(value) and type(value).__hash__ is None:
                 raise ArgumentError("an argument of a jitted function that is no array must be hashable, got "
                                     f"{type(value).__name__}; pass an array, or a tuple") from None
@@ -260,7 +247,7 @@ def _needs_gradient(leaf, records):
 def _spec(leaf, records):
     if _is_array(leaf):
         return leaf.shape, leaf.dtype, isinstance(leaf, Tensor), _needs_gradient(leaf, records)
-    return _exact(leaf.value if isinstance(leaf, _Static) else leaf)
+    return _exact(leaf.value if isinstance(leaf, Static) else leaf)
 
 
 def _exact(value):
@@ -309,7 +296,7 @@ def _traced(function, leaves, build, records):
 def _argument(leaf, records):
     """What the function is handed in a trace."""
     if not _is_array(leaf):
-        return leaf.value if isinstance(leaf, _Static) else leaf
+        return leaf.value if isinstance(leaf, Static) else leaf
     value = Tensor(Symbol(None, (), leaf.shape, leaf.dtype))
     if _needs_gradient(leaf, records):
         value.requires_grad = True
