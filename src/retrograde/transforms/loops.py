@@ -96,9 +96,10 @@ def switch(index, branches, *operands):
     branches = list(branches)
     if not branches:
         raise ArgumentError("switch needs at least one branch, got none")
-    place: Any = integer("switch", "index", index)
-    if not isinstance(place, Value) or tracing() is None and lanes_of(place) is None:
-        return branches[max(0, min(int(place), len(branches) - 1))](*operands)
+    index = integer("switch", "index", index)
+    if not isinstance(index, Value) or tracing() is None and lanes_of(index) is None:
+        return branches[max(0, min(int(index), len(branches) - 1))](*operands)
     if len(branches) == 1:
         return branches[0](*operands)
+    place: Any = index
     return cond(place <= 0, branches[0], lambda *args: switch(place - 1, branches[1:], *args), *operands)
