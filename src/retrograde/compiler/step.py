@@ -23,9 +23,11 @@ class Step:
                on arrays, and not tensors
     places     where the function finds tensors: another tensor or module in such a place, or a module that is being trained
                and was not, is noticed
+    replay     what gives results their history, None if they have none
     """
 
-    def __init__(self, trace, arguments, results, rebuild, places, are_plain):
+    def __init__(self, trace, arguments, results, rebuild, places, are_plain, replay=None):
+        self._replay = replay
         self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
@@ -101,7 +103,7 @@ class Step:
         something has; None if the step has more to do than this. `specs` are those of the arguments (see `quick_call`).
         """
         parts = self.program.quick_parts()
-        if parts is None or self._prepares or self._rebuild is not None or self._guards or self._watched:
+        if parts is None or self._replay is not None or self._prepares or self._rebuild is not None or self._guards or self._watched:
             return None
         parts["kind"] = self._kinds[0]
         return quick_call(parts, specs, algebra.kind, self._bound, self._loose_places, self._seen)
@@ -129,17 +131,17 @@ class Step:
         self._prepares = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
         return True
 
-    def __call__(self, arrays):
-        """Run on `arrays`, one for each argument; what the function returned."""
+    def __call__(self, arrays, records=()):
+        """Run on `arrays`, one for each argument, which have these `records` if any has one; what the function returned."""
         if not self._prepares:
-            return self._returned(self.program(arrays))
+            return self._returned(*self._run(arrays), records)
         for value, read in self._numbers:
             value.data[()] = read()
         if writes.READERS:
             self._warn_readers()
         if self._moving or self._loose:
             self._bring_in()
-        found = self._drawing(arrays) if self._locks else self.program(arrays)
+        found, kept = self._drawing(arrays) if self._locks else self._run(arrays)
         for value, array, is_written in self._loose:
             if is_written:
                 value.data[...] = array
@@ -147,14 +149,19 @@ class Step:
             value.grad = None
         for value, gradient in self._made:
             value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
-        return self._returned(found)
+        return self._returned(found, kept, records)
 
     def _drawing(self, arrays):
         """Run the program while nobody else draws from the generators that it draws from."""
         with ExitStack() as stack:
             for lock in self._locks:
                 stack.enter_context(lock)
-            return self.program(arrays)
+            return self._run(arrays)
+
+    def _run(self, arrays):
+        """What the program gives, and what its derivative will be computed from."""
+        kept = None if self._replay is None else self._replay.kept(arrays)
+        return self.program(arrays), kept
 
     def _warn_readers(self):
         for capture in self._captures:
@@ -168,11 +175,14 @@ class Step:
         for value, array, _ in self._loose:
             array[...] = value.data
 
-    def _returned(self, found):
-        if self._rebuild is None:
+    def _returned(self, found, kept, records):
+        if self._rebuild is None and kept is None:
             return self._kinds[0](found[0])
         outputs, pairs = iter(found), zip(self._results, self._kinds, strict=True)
-        return self._rebuild([kind(next(outputs)) if isinstance(r, Symbol) else r for r, kind in pairs])
+        values = [kind(next(outputs)) if isinstance(r, Symbol) else r for r, kind in pairs]
+        if kept is not None:
+            self._replay.link(values, kept, records)
+        return values[0] if self._rebuild is None else self._rebuild(values)
 
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""

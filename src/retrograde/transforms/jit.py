@@ -15,11 +15,12 @@ from ..compiler.trace import Trace
 from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
-from ..core.value import Value
+from ..core.value import Value, tick
 from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..tensor.tensor import Tensor
 from .owners import Places
+from .replay import has_endless_loop, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
 from .statics import Static, Statics
 from .traced import traced_scan
@@ -172,7 +173,8 @@ class Compiled:
         is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
         memory.quick_mode = current()  # first: who reads the new way without the lock finds its mode
         memory.quick = step.quick(specs) if is_quick else None
-        returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
+        arrays = [leaf for leaf in leaves if _is_array(leaf)]
+        returned = step(list(map(_contiguous, arrays)), [getattr(a, "record", None) for a in arrays])
         return _written_back(returned, step.rewritten, given) if step.rewritten else returned
 
     def _warn_of_many(self, args, kwargs):
@@ -195,8 +197,8 @@ class Compiled:
 
 
 class _Eager:
-    """In place of a program for a function that is called as it is: its results are to be differentiated in its arguments, or an
-    argument lies in memory that it writes to in another way.
+    """In place of a program for a function that is called as it is: what it does with the gradients of its arguments is seen by
+    the caller, or an argument lies in memory that it writes to in another way.
     """
 
     def fits(self):
@@ -267,13 +269,15 @@ def _traced(function, leaves, build, records):
     symbols = [inputs[i].data for i in numbers]
     trace.plain.update({inputs[i].data: not isinstance(leaves[i], Tensor) for i in numbers})
     args, kwargs = build(inputs)
-    before = Places(function)
+    before, start = Places(function), tick()
     try:
         with changed(tracer=trace):
             returned = function(*args, **kwargs)
             results, rebuild = tree.flatten(returned)
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
-            if _has_history(results, [inputs[i] for i in numbers], trace) or _meets_itself(trace, leaves, written):
+            arguments = [inputs[i] for i in numbers]
+            replay = replay_of(trace, arguments, results, start)
+            if _must_run_eagerly(trace, arguments, results, replay, written) or _meets_itself(trace, leaves, written):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
@@ -282,7 +286,7 @@ def _traced(function, leaves, build, records):
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
-        step = Step(trace, symbols, outputs, whole, Places(function), are_plain)
+        step = Step(trace, symbols, outputs, whole, Places(function), are_plain, replay)
     except BaseException:
         trace.fail()
         raise
@@ -303,13 +307,14 @@ def _argument(leaf, records):
     return value
 
 
-def _has_history(results, arguments, trace):
-    """Whether what is to be differentiated in the arguments is not over at the end of the call: a result has a history that
-    `backward` has not used up, or an argument has received a gradient.
+def _must_run_eagerly(trace, arguments, results, replay, written):
+    """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
+    loop whose turns nobody counts, or some are written to.
     """
-    needing = [a for a in arguments if a.is_leaf and a.record is not None or trace.has_gradient(a)]
-    is_live = [isinstance(r, Value) and r.record is not None and r.record.saved is not None for r in results]
-    return bool(needing) and (any(is_live) or any([trace.has_gradient(a) for a in needing]))
+    if any([trace.has_gradient(a) for a in arguments]):
+        return True
+    depends = replay is not None and any([n is not None for n in replay.numbers])
+    return depends and (bool(written) or has_endless_loop(results))
 
 
 def _meets_itself(trace, leaves, written):
