@@ -10,7 +10,7 @@ from ..core.edits import CLOCK
 from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
-from ..ops.random import State
+from ..ops.random import State, run_drawing
 from .quick import quick_call
 from .ways import new_program
 
@@ -41,12 +41,11 @@ class Step:
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
         # Always in one order, so that no two steps wait for each other.
-        drawn = [c.value for c in trace.changed() if isinstance(c.value, State)]
-        self._locks = [state.lock for state in sorted(drawn, key=id)]
+        self._drawn = sorted([c.value for c in trace.changed() if isinstance(c.value, State)], key=id)
         self._results, self._rebuild = results, rebuild
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
-        self._bound, self._moving, self._loose, self._seen = [], [], [], list(CLOCK)
+        self._bound, self._moving, self._loose, self._stamps, self._seen = [], [], [], [], list(CLOCK)
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
 
@@ -103,9 +102,10 @@ class Step:
         something has; None if the step has more to do than this. `specs` are those of the arguments (see `quick_call`).
         """
         parts = self.program.quick_parts()
-        if parts is None or self._replay is not None or self._prepares or self._rebuild is not None or self._guards or self._watched:
+        if parts is None or self._prepares or self._rebuild is not None or self._guards or self._watched:
             return None
         parts["kind"] = self._kinds[0]
+        parts["link"] = None if self._replay is None else self._replay.quick_link()
         return quick_call(parts, specs, algebra.kind, self._bound, self._loose_places, self._seen)
 
     def bind(self):
@@ -128,6 +128,7 @@ class Step:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(value.data)), id(spec) in self._written))
             bound.append((value, value.data))
         self._bound = bound
+        self._stamps = [writes.entry(algebra, c.value.data) for c in self._captures if id(c.start) in self._written]
         self._prepares = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
         return True
 
@@ -141,10 +142,12 @@ class Step:
             self._warn_readers()
         if self._moving or self._loose:
             self._bring_in()
-        found, kept = self._drawing(arrays) if self._locks else self._run(arrays)
+        found, kept = self._drawing(arrays) if self._drawn else self._run(arrays)
         for value, array, is_written in self._loose:
             if is_written:
                 value.data[...] = array
+        if self._stamps:
+            writes.stamp_all(self._stamps)
         for value in self._cleared:
             value.grad = None
         for value, gradient in self._made:
@@ -154,9 +157,9 @@ class Step:
     def _drawing(self, arrays):
         """Run the program while nobody else draws from the generators that it draws from."""
         with ExitStack() as stack:
-            for lock in self._locks:
-                stack.enter_context(lock)
-            return self._run(arrays)
+            for state in self._drawn:
+                stack.enter_context(state.lock)
+            return run_drawing(self._drawn, partial(self._run, arrays))
 
     def _run(self, arrays):
         """What the program gives, and what its derivative will be computed from."""

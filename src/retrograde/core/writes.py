@@ -24,10 +24,22 @@ def before(algebra, data):
 
 def stamp(algebra, data):
     """Note that the memory of `data` has been written to now."""
+    key, reference = entry(algebra, data)
+    WRITTEN[key] = (tick(), reference)
+
+
+def stamp_all(entries):
+    """Note that the memory has been written to now for which `entry` gave these `entries`."""
+    now = tick()
+    for key, reference in entries:
+        WRITTEN[key] = now, reference
+
+
+def entry(algebra, data):
+    """The key of the memory of `data` in `WRITTEN`, and a reference that takes it out when the memory is freed."""
     owner = algebra.owner(data)
     key = id(owner)
-    reference = weakref.ref(owner, lambda _: WRITTEN.pop(key, None))
-    WRITTEN[key] = (tick(), reference)
+    return key, weakref.ref(owner, lambda _: WRITTEN.pop(key, None))
 
 
 def check_fresh(record):
@@ -37,8 +49,8 @@ def check_fresh(record):
     for group in groups:
         for saved in group or ():
             if isinstance(saved, algebra.native) and saved is not None:
-                entry = WRITTEN.get(id(algebra.owner(saved)))
-                if entry is not None and entry[0] > record.order:
+                written = WRITTEN.get(id(algebra.owner(saved)))
+                if written is not None and written[0] > record.order:
                     raise InplaceError(
                         f"the gradient of {record.op.name} reads an array of shape {saved.shape} that was written to in "
                         "place after the op ran; write `x = x + y` instead of `x += y`, or write before the op"

@@ -265,6 +265,22 @@ class Draws:
             _SESSION.reset(token)
 
 
+@contextmanager
+def unnoted():
+    """Within it, draws are neither noted nor replayed by what surrounds it: for code that is traced, and runs later."""
+    token = _SESSION.set(None)
+    try:
+        yield
+    finally:
+        _SESSION.reset(token)
+
+
+def run_drawing(states, run):
+    """`run()`, which advances `states` by itself, as compiled code does; within `Draws` it is noted or replayed like a draw."""
+    session = _SESSION.get()
+    return run() if session is None else session.around(states, run)
+
+
 class _Recording:
     def __init__(self, states, outer):
         self._states, self._outer = states, outer
@@ -273,6 +289,14 @@ class _Recording:
         state = generator._advance(count) if self._outer is None else self._outer.next(generator, count)  # noqa: SLF001
         self._states.append(state)
         return state
+
+    def around(self, states, run):
+        """`run()`, before which the places of `states` are noted."""
+        def noted():
+            self._states += [state.data.copy() for state in states]
+            return run()
+
+        return noted() if self._outer is None else self._outer.around(states, noted)
 
 
 class _Replay:
@@ -285,3 +309,14 @@ class _Replay:
             raise GraphError("a checkpointed function drew more random numbers when it was run again than at first; its draws "
                              "must not depend on anything that changes in between")
         return state
+
+    def around(self, states, run):
+        """`run()`, during which `states` are what they were; after it they are what they are now."""
+        before = [state.data.copy() for state in states]
+        for state in states:
+            state.data[...] = self.next(None, 0)
+        try:
+            return run()
+        finally:
+            for state, words in zip(states, before, strict=True):
+                state.data[...] = words

@@ -18,6 +18,7 @@ from ..core.symbol import Symbol
 from ..core.value import Value, tick
 from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
+from ..ops.random import unnoted
 from ..tensor.tensor import Tensor
 from .owners import Places
 from .replay import has_endless_loop, replay_of
@@ -271,7 +272,7 @@ def _traced(function, leaves, build, records):
     args, kwargs = build(inputs)
     before, start = Places(function), tick()
     try:
-        with changed(tracer=trace):
+        with changed(tracer=trace, keeps_arrays=True), unnoted():
             returned = function(*args, **kwargs)
             results, rebuild = tree.flatten(returned)
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
@@ -313,8 +314,7 @@ def _must_run_eagerly(trace, arguments, results, replay, written):
     """
     if any([trace.has_gradient(a) for a in arguments]):
         return True
-    depends = replay is not None and any([n is not None for n in replay.numbers])
-    return depends and (bool(written) or has_endless_loop(results))
+    return replay is not None and replay.reaches_arguments and (bool(written) or has_endless_loop(results))
 
 
 def _meets_itself(trace, leaves, written):
