@@ -107,7 +107,7 @@ class Tensor(Value):
         """The elements as a NumPy array that shares memory. Raises a GraphError if gradients are recorded, but not for what a
         jitted function has returned, which is ready to be read.
         """
-        if self.record is not None and not self.record.lends_numbers:
+        if self.record is not None and not self.record.lends_data:
             raise GraphError("numpy() on a tensor that requires gradients would lose them; use x.detach().numpy()")
         return np.asarray(self.data)
 

@@ -42,8 +42,9 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     Programs belong to what `jit` returns: call it once, and keep that. A function that is given to `jit` in a loop is compiled
     in each turn, which a RetraceWarning says.
 
-    Gradients of what the function uses from outside are found inside it, by `backward()` or by `grad`: a result has no history
-    through which a caller could reach these tensors.
+    Results have a history, as without `jit`, over arguments and over tensors from outside that the function reads: on the way
+    back it is computed again together with its derivative, compiled as well. A step that finds its gradients inside, and updates
+    what it has them for, is faster. Its results have no history over what it writes to, and none has one within `no_grad`.
 
     While the function is traced its values have no numbers: a value that is read, or a shape that depends on data, is a
     TraceError that says what to do.

@@ -15,6 +15,7 @@ from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value
 from ..errors import GraphError
 from ..ops._arrays import arrays
+from ..tensor.lazy import settle
 from ..tensor.tensor import Tensor
 from .checkpoint import outside
 from .recurrence import Recurrence
@@ -108,6 +109,7 @@ class Replay:
         is_again = is_recording()
         record, kept = (saved[0], saved[0].saved) if is_again else (None, saved)
         seeds = [c for c in g if c is not None]
+        settle(seeds)
         if any([isinstance(c, Value) and c.is_traced for c in seeds]):
             raise GraphError("a function that is traced cannot walk back through what a jitted function has returned outside of "
                              "it; hand it that as an argument, or detach it")
@@ -152,7 +154,7 @@ class _Result(Projection):
     """The record of what a jitted function has returned."""
 
     __slots__ = ()
-    lends_numbers = True
+    lends_data = True
 
 
 class _Derivative:
