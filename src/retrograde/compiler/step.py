@@ -1,6 +1,5 @@
 """Step: one compiled trace, bound to the tensors that it uses from outside."""
 
-from contextlib import ExitStack
 from functools import partial
 
 import numpy as np
@@ -156,10 +155,13 @@ class Step:
 
     def _drawing(self, arrays):
         """Run the program while nobody else draws from the generators that it draws from."""
-        with ExitStack() as stack:
+        for state in self._drawn:
+            state.lock.acquire()
+        try:
+            return run_drawing(self._drawn, self._run, arrays)
+        finally:
             for state in self._drawn:
-                stack.enter_context(state.lock)
-            return run_drawing(self._drawn, partial(self._run, arrays))
+                state.lock.release()
 
     def _run(self, arrays):
         """What the program gives, and what its derivative will be computed from."""

@@ -5,7 +5,7 @@ import weakref
 from ..errors import InplaceError
 from .value import tick
 
-# The time of the last write to a buffer, by the identity of its owner. Empty until somebody writes in place.
+# [the time of the last write to a buffer, a reference to its owner], by the identity of that. Empty until somebody writes in place.
 WRITTEN = {}
 
 
@@ -24,22 +24,24 @@ def before(algebra, data):
 
 def stamp(algebra, data):
     """Note that the memory of `data` has been written to now."""
-    key, reference = entry(algebra, data)
-    WRITTEN[key] = (tick(), reference)
+    entry(algebra, data)[0] = tick()
 
 
 def stamp_all(entries):
     """Note that the memory has been written to now for which `entry` gave these `entries`."""
     now = tick()
-    for key, reference in entries:
-        WRITTEN[key] = now, reference
+    for found in entries:
+        found[0] = now
 
 
 def entry(algebra, data):
-    """The key of the memory of `data` in `WRITTEN`, and a reference that takes it out when the memory is freed."""
+    """What `WRITTEN` has of the memory of `data`; its time is 0 if that has not been written to."""
     owner = algebra.owner(data)
     key = id(owner)
-    return key, weakref.ref(owner, lambda _: WRITTEN.pop(key, None))
+    found = WRITTEN.get(key)
+    if found is None:
+        found = WRITTEN[key] = [0, weakref.ref(owner, lambda _: WRITTEN.pop(key, None))]
+    return found
 
 
 def check_fresh(record):

@@ -6,6 +6,7 @@ Number i of a draw is made of the words from `state` on, in their order, so the 
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -275,10 +276,10 @@ def unnoted():
         _SESSION.reset(token)
 
 
-def run_drawing(states, run):
-    """`run()`, which advances `states` by itself, as compiled code does; within `Draws` it is noted or replayed like a draw."""
+def run_drawing(states, run, *args):
+    """`run(*args)`, which advances `states` by itself, as compiled code does; within `Draws` it is noted or replayed as draws are."""
     session = _SESSION.get()
-    return run() if session is None else session.around(states, run)
+    return run(*args) if session is None else session.around(states, partial(run, *args))
 
 
 class _Recording:

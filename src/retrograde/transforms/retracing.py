@@ -2,7 +2,7 @@
 
 import inspect
 import weakref
-from types import FunctionType
+from types import FunctionType, MethodType
 
 from .. import tree
 
@@ -95,7 +95,7 @@ def made_again(function, row):
     """Note that a jitted `function` has compiled its first program, with `row` to count them. If the same function was jitted
     `MANY_MADE` times, each time to be called once, the place where it is defined; None else.
     """
-    function = inspect.unwrap(function)
+    function = function if isinstance(function, MethodType) else inspect.unwrap(function)
     if not isinstance(function, FunctionType):
         return None
     code, variables = function.__code__, [*_contents(function), *(function.__defaults__ or ())]
