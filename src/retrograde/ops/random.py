@@ -277,7 +277,7 @@ def unnoted():
 
 
 def run_drawing(states, run, *args):
-    """`run(*args)`, which advances `states` by itself, as compiled code does; within `Draws` it is noted or replayed as draws are."""
+    """`run(*args)`, which advances `states` by itself, as compiled code does; in `Draws` it is noted or replayed as draws are."""
     session = _SESSION.get()
     return run(*args) if session is None else session.around(states, partial(run, *args))
 
