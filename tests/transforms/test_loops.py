@@ -141,6 +141,11 @@ def test_results_are_arrays_or_tensors_as_they_are_eager(name, make):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b))
 
 
+def test_a_number_is_not_cut_to_what_the_body_makes_of_it():
+    with pytest.raises(DTypeError, match="became int64"):
+        rg.jit(lambda x: rg.while_loop(lambda c: c < 3, lambda c: x + 1, 0.5))(np.array(4))
+
+
 VECTOR, COUNT = np.array([1, 2]), np.array(3)
 REFUSED = [
     (lambda n: rg.cond(n, lambda: 1, lambda: 2), VECTOR, ArgumentError, r"cond needs one truth value, got shape \(2,\)"),

@@ -183,6 +183,35 @@ def test_state_that_calls_write_to_is_kept_as_it_was():
     assert count.item() == 3
 
 
+def test_arguments_that_calls_write_to_are_kept_as_they_were():
+    def doubled(x):
+        found = (x * w**2).sum()
+        x *= 2
+        return found + (x * w).sum()
+
+    for make in (np.array, rg.tensor):
+        w, x = parameter(), make(ROW)
+        rg.jit(doubled)(x).backward()
+        np.testing.assert_allclose(w.grad.numpy(), 2 * w.detach().numpy() * ROW + 2 * ROW)
+        np.testing.assert_allclose(np.asarray(x), 2 * ROW)
+
+
+def test_what_depends_on_arguments_and_on_what_is_written_is_no_constant():
+    w, x = parameter(), rg.tensor(ROW, requires_grad=True)
+
+    @rg.jit
+    def step(x):
+        found = (x * w).sum()
+        with rg.no_grad():
+            w[...] = w + 1
+        return found
+
+    found = step(x)
+    assert found.requires_grad
+    with pytest.raises(InplaceError):
+        found.backward()
+
+
 def test_a_walk_back_is_made_once_unless_the_graph_is_kept():
     w = parameter()
     f = rg.jit(lambda x: (x * w**2).sum())

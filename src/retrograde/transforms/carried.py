@@ -52,9 +52,14 @@ def _of_one_dtype(x, y):
         dtype = np.result_type(np.asarray(x), np.asarray(y))
     else:
         number, dtype = (x, dtype_of(y)) if is_number(x) else (y, dtype_of(x))
-        if _RANKS[np.asarray(number).dtype.kind] > _RANKS.get(dtype.kind, _RANKS["f"]):
+        if not _holds(dtype, number):
             return x, y
     return tuple([np.asarray(a, dtype) if is_number(a) else a for a in (x, y)])
+
+
+def _holds(dtype, number):
+    """Whether arrays of `dtype` can hold a Python number as what it is."""
+    return _RANKS[np.asarray(number).dtype.kind] <= _RANKS.get(dtype.kind, _RANKS["f"])
 
 
 #: Kinds of dtypes, each of which holds the numbers of those before it; dtypes of other libraries' kinds are floats.
@@ -93,8 +98,11 @@ def integer(name, what, number):
 
 
 def settled(start, after):
-    """`start`, a leaf of a carry; a Python number as an array of the dtype that the body makes of it, `after`."""
-    return np.asarray(start, asarray(after).dtype if is_number(after) else dtype_of(after)) if is_number(start) else start
+    """`start`, a leaf of a carry; a Python number as an array of the dtype that the body makes of it, if that can hold it."""
+    if not is_number(start):
+        return start
+    dtype = asarray(after).dtype if is_number(after) else dtype_of(after)
+    return np.asarray(start, dtype if _holds(dtype, start) else None)
 
 
 def is_number(leaf):

@@ -21,7 +21,7 @@ from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..ops.random import unnoted
 from ..tensor.tensor import Tensor
 from .owners import Places
-from .replay import has_endless_loop, replay_of
+from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
 from .statics import Static, Statics
 from .traced import traced_scan
@@ -278,7 +278,7 @@ def _traced(function, leaves, build, records):
             results, rebuild = tree.flatten(returned)
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
             arguments = [inputs[i] for i in numbers]
-            replay = replay_of(trace, arguments, results, start)
+            replay = replay_of(trace, symbols, arguments, results, start)
             if _must_run_eagerly(trace, arguments, results, replay, written) or _meets_itself(trace, leaves, written):
                 trace.fail()
                 return _EAGER
@@ -311,11 +311,13 @@ def _argument(leaf, records):
 
 def _must_run_eagerly(trace, arguments, results, replay, written):
     """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
-    loop whose turns nobody counts, or some are written to.
+    loop whose turns nobody counts, or something on the way is written to.
     """
     if any([trace.has_gradient(a) for a in arguments]):
         return True
-    return replay is not None and replay.reaches_arguments and (bool(written) or has_endless_loop(results))
+    if replay is None:
+        return any([a.record is not None for a in arguments]) and any(map(is_live, results))
+    return replay.reaches_arguments and (bool(written) or has_endless_loop(results))
 
 
 def _meets_itself(trace, leaves, written):

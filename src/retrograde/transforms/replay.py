@@ -21,20 +21,22 @@ from .checkpoint import outside
 from .recurrence import Recurrence
 
 
-def replay_of(trace, arguments, results, start):
-    """The `Replay` of a trace of `arguments`, whose own records begin at the time `start`; None if none of its `results` has a
-    history that a caller can walk back.
+def replay_of(trace, symbols, arguments, results, start):
+    """The `Replay` of a trace whose own records begin at the time `start`; `symbols` are what its `arguments` were at first. None
+    if none of its `results` has a history that a caller can walk back.
     """
-    places = [i for i, r in enumerate(results) if _is_live(r)]
+    places = [i for i, r in enumerate(results) if is_live(r)]
     parents = outside([results[i].record for i in places], start)
     if not parents or not {c.record for c in trace.changed()}.isdisjoint(parents):
         return None
     captures, numbers = trace.captured(), {a.record: n for n, a in enumerate(arguments) if a.record is not None}
-    leaves = [*[a.data for a in arguments], *[c.start for c in captures]]
-    return Replay(trace, leaves, [results[i] for i in places], places, parents, captures, [numbers.get(p) for p in parents])
+    leaves = [*symbols, *[c.start for c in captures]]
+    replay = Replay(trace, leaves, [results[i] for i in places], places, parents, captures, [numbers.get(p) for p in parents])
+    replay.copies_arguments = any([a.data is not symbol for a, symbol in zip(arguments, symbols, strict=True)])
+    return replay
 
 
-def _is_live(result):
+def is_live(result):
     """Whether a result has a history that no `backward` has used up."""
     return isinstance(result, Value) and result.record is not None and result.record.saved is not None
 
@@ -58,6 +60,8 @@ class Replay:
     rules, name, algebra = None, "jit", arrays
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
+    #: Whether calls write to their arguments.
+    copies_arguments = False
 
     def __init__(self, trace, leaves, outputs, places, parents, captures, numbers):
         self._trace, self._leaves, self._outputs, self._places = trace, leaves, outputs, places
@@ -73,6 +77,7 @@ class Replay:
 
     def kept(self, given):
         """What a call keeps: the arrays that it is `given`, and those outside; copies of those that calls write to."""
+        given = [array.copy() for array in given] if self.copies_arguments else given
         return *given, *[
             (c.value if c.owner is None else c.owner.grad).data.copy() if changes else c.value.data for c, changes in self._sources
         ]
@@ -134,7 +139,7 @@ class Replay:
 
     def _again(self, leaves, seeds, found):
         """The history of the gradients `found`; None if they have none."""
-        places = [i for i, c in enumerate(found) if _is_live(c)]
+        places = [i for i, c in enumerate(found) if is_live(c)]
         parents = (*self._parents, *[seed.record for seed in seeds])
         outputs = [found[i] for i in places]
         return Replay(self._trace, leaves, outputs, places, parents, (), [None] * len(parents)) if places else None
