@@ -58,7 +58,7 @@ def lanes_loop(batch, goes_on, condition, body, init, while_loop):
 
 
 def _outside(batch, condition, body, init, while_loop):
-    """One loop outside of the vmap, with all examples as what it carries."""
+    """One loop outside of the vmap, which carries all for each example: what is the same for all now may differ after a turn."""
     leaves, build = tree.flatten(init)
     starts: list = [asarray(x) for x in leaves]
     if any(map(is_number, leaves)):
