@@ -56,6 +56,17 @@ def row_major(shape):
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
+def broadcast(shapes):
+    """The shape of arrays of these `shapes` together, all of which fit.
+
+    >>> rg.shapes.broadcast([(4, 1), (3,), ()])
+    (4, 3)
+    """
+    ndim = max(map(len, shapes), default=0)
+    columns = zip(*[(1,) * (ndim - len(shape)) + shape for shape in shapes], strict=True)
+    return tuple(next((n for n in column if n != 1), 1) for column in columns)
+
+
 def summed_axes(wide, narrow):
     """The axes over which to sum `wide` to undo broadcasting from `narrow`.
 

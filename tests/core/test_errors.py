@@ -115,6 +115,37 @@ def test_a_rule_that_returns_the_wrong_shape_is_an_error_and_not_a_wrong_gradien
         rg.ops.unregister("misshapen")
 
 
+@pytest.mark.parametrize("kernel", [lambda x, y, /: (x * y).sum(), lambda x, y, /: (x * y)[None], lambda x, y, /: x], ids=range(3))
+@pytest.mark.parametrize("way", ["plain", "eager", "jit", "vmap"])
+def test_an_elementwise_op_that_returns_another_shape_is_an_error(kernel, way):
+    shrinking = rg.ops.elementwise(name="shrinking")(kernel)
+    x, y = np.ones((3, 1)), np.ones(2)
+    calls = {
+        "plain": lambda: shrinking(x, y), "eager": lambda: shrinking(rg.tensor(x), rg.tensor(y)),
+        "jit": lambda: rg.jit(shrinking)(x, y), "vmap": lambda: rg.vmap(shrinking, in_axes=(0, None))(x, y),
+    }
+    try:
+        with pytest.raises(errors.ShapeError, match=r"an op by element must return .* in shape \([\d, ]*\), got"):
+            calls[way]()
+    finally:
+        rg.ops.unregister("shrinking")
+
+
+def test_an_elementwise_op_of_a_users_broadcasts_operands_of_all_kinds():
+    @rg.ops.elementwise(name="scaled")
+    def scaled(x, y, /, factor=2):
+        """`x` times `y` times a number."""
+        return x * y * factor
+
+    try:
+        for found in (scaled(rg.ones(3, 1), 2.0), scaled(np.ones((3, 1)), np.full(1, 2.0), factor=2), rg.jit(scaled)(np.ones((3, 1)), 2.0)):
+            assert np.asarray(found).tolist() == [[4.0]] * 3
+        assert scaled(rg.ones(3, 1), rg.ones(2)).shape == (3, 2)
+        assert scaled(1.0, 2.0) == 4.0
+    finally:
+        rg.ops.unregister("scaled")
+
+
 @pytest.mark.parametrize("name", [n for n, e in vars(errors).items() if inspect.isclass(e) and e is not errors.RetrogradeError])
 def test_every_error_is_ours_and_a_builtin_and_stands_in_the_tree(name):
     error = getattr(errors, name)

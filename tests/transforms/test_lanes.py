@@ -25,6 +25,12 @@ FUNCTIONS = {
     "while that never runs": lambda x: rg.while_loop(lambda y: y > 99, lambda y: y + 1, x),
     "while of what is the same": lambda x: rg.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2), (0, x))[1],
     "fori": lambda x: rg.fori_loop(0, (x + 2).astype("int64"), lambda i, y: y * 1.5 + i, x),
+    "while whose body makes the difference": lambda x: rg.while_loop(lambda y: abs(y) < 10, lambda y: y * 2 + x, 0.0),
+    "while with a count and such a body": lambda x: rg.while_loop(
+        lambda s: s[0] + abs(s[1]) < 6, lambda s: (s[0] + 1, s[1] + x), (0, 0))[1],
+    "cond of numbers": lambda x: rg.cond(x > 0, lambda: 0.5, lambda: 2.0) * x,
+    "cond of a number": lambda x: rg.cond(x > 0, rg.sin, lambda x: 1, x),
+    "switch of a number": lambda x: rg.switch((x + 2).astype("int64"), [lambda x: 0.5, rg.cos, lambda x: (x > 0) * WEIGHT], x),
     "while in a cond": lambda x: rg.cond(x > 0, lambda x: rg.while_loop(lambda y: abs(y) < 9, lambda y: y * 2, x), rg.exp, x),
 }
 
@@ -64,6 +70,24 @@ def test_derivatives_inside_and_outside_are_those_of_each_example(name):
     if "while" not in name and name != "fori":
         np.testing.assert_allclose(rg.jit(rg.vmap(rg.grad(function)))(X), expected, rtol=1e-12)
         np.testing.assert_allclose(rg.jit(rg.grad(lambda x: rg.vmap(function)(x).sum()))(X), expected, rtol=1e-12)
+
+
+def test_numbers_become_what_the_other_branch_gives():
+    x = rg.tensor(X, dtype=rg.float32)
+    for way in (rg.vmap, lambda f: rg.jit(rg.vmap(f))):
+        assert way(lambda x: rg.cond(x > 0, lambda: x, lambda: 0.5))(x).dtype == rg.float32
+    for branches in ((lambda x: x > 0, lambda x: 1), (lambda x: x.astype("int64"), lambda x: 0.5)):
+        with pytest.raises(DTypeError, match="same dtypes"):
+            rg.vmap(lambda x, branches=branches: rg.cond(x > 0, *branches, x))(x)
+
+
+@pytest.mark.parametrize("kind", [np.array, rg.tensor])
+def test_a_loop_that_starts_with_a_number_has_one_dtype_eager_and_compiled(kind):
+    x = kind(X)
+    for start, step in ((0.0, lambda s, x: s + 1), (0, lambda s, x: s + 1), (0, lambda s, x: s + abs(x))):
+        count = lambda x, start=start, step=step: rg.while_loop(lambda s: s < x, lambda s: step(s, x), start)
+        found, expected = rg.jit(rg.vmap(count))(x), rg.vmap(count)(x)
+        assert (type(found), found.dtype, found.tolist()) == (type(expected), expected.dtype, expected.tolist())
 
 
 def test_a_traced_loop_of_examples_cannot_be_differentiated_as_without_vmap():

@@ -110,3 +110,69 @@ def test_what_is_wrong_is_named():
         rg.switch(0, [])
     with pytest.raises(ShapeError, match="carry was"):
         rg.while_loop(lambda c: True, lambda c: rg.stack([c, c]), X)
+
+
+WEIGHT = rg.tensor(2.0, dtype=rg.float64)
+KINDS = {
+    "fori": lambda x, n: rg.fori_loop(0, 3, lambda i, c: c + i * x, x),
+    "fori with bounds that are computed": lambda x, n: rg.fori_loop(0, n, lambda i, c: c + i * x, x),
+    "while": lambda x, n: rg.while_loop(lambda c: c.sum() < 9, lambda c: c * 2, x),
+    "while with a number": lambda x, n: rg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, x)),
+    "while that a tensor ends": lambda x, n: rg.while_loop(lambda c: c.sum() < WEIGHT * 4, lambda c: c * 2, x),
+    "an array and a tensor": lambda x, n: rg.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * WEIGHT), (n * 0, x * WEIGHT)),
+    "an array that becomes a tensor": lambda x, n: rg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * WEIGHT), (0, x)),
+    "an array that becomes one late": lambda x, n: rg.fori_loop(0, 3, lambda i, c: (c[1], c[1] * WEIGHT), (x, x)),
+    "a gradient of the carry": lambda x, n: rg.fori_loop(0, 3, lambda i, c: rg.grad(lambda y: (y**2).sum())(c), x),
+    "scan": lambda x, n: rg.scan(lambda c, row: (c + row, (row * 2, row * WEIGHT)), 0.0, x),
+    "cond": lambda x, n: rg.cond(n > 1, lambda: (x * 2, x * WEIGHT), lambda: (x, WEIGHT * x)),
+    "cond that a tensor decides": lambda x, n: rg.cond(WEIGHT > 1, lambda: x * 2, lambda: x),
+    "cond of a number": lambda x, n: rg.cond(n > 1, lambda: x.sum(), lambda: 0.0),
+}
+
+
+@pytest.mark.parametrize("make", [np.array, rg.tensor])
+@pytest.mark.parametrize("name", KINDS)
+def test_results_are_arrays_or_tensors_as_they_are_eager(name, make):
+    function, x, n = KINDS[name], make(np.array([0.5, 1.5])), make(np.array(3))
+    found, expected = rg.tree.leaves(rg.jit(function)(x, n)), rg.tree.leaves(function(x, n))
+    for a, b in zip(found, expected, strict=True):
+        assert isinstance(a, rg.Tensor) is isinstance(b, rg.Tensor)
+        assert a.dtype == getattr(b, "dtype", a.dtype)
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b))
+
+
+def test_a_number_is_not_cut_to_what_the_body_makes_of_it():
+    with pytest.raises(DTypeError, match="became int64"):
+        rg.jit(lambda x: rg.while_loop(lambda c: c < 3, lambda c: x + 1, 0.5))(np.array(4))
+
+
+VECTOR, COUNT = np.array([1, 2]), np.array(3)
+REFUSED = [
+    (lambda n: rg.cond(n, lambda: 1, lambda: 2), VECTOR, ArgumentError, r"cond needs one truth value, got shape \(2,\)"),
+    (lambda n: rg.cond("no", lambda: 1, lambda: 2), COUNT, DTypeError, "cond needs a truth value, got str"),
+    (lambda n: rg.cond(None, lambda: 1, lambda: 2), COUNT, DTypeError, "cond needs a truth value, got NoneType"),
+    (lambda n: rg.switch(n, [lambda: 1, lambda: 2]), VECTOR, ArgumentError, r"switch needs one integer for index, got shape \(2,\)"),
+    (lambda n: rg.switch(n / 2, [lambda: 1, lambda: 2]), COUNT, DTypeError, r"switch needs an integer for index, got (float64|1\.5)"),
+    (lambda n: rg.switch(0.5, [lambda: 1, lambda: 2]), COUNT, DTypeError, r"got 0\.5; convert it by int\(\)"),
+    (lambda n: rg.fori_loop(0, 2.5, lambda i, c: c, n), COUNT, DTypeError, r"fori_loop needs an integer for upper, got 2\.5"),
+    (lambda n: rg.fori_loop(0, n * 0.5, lambda i, c: c, n), COUNT, DTypeError, r"for upper, got (float64|1\.5)"),
+    (lambda n: rg.fori_loop(n, 3, lambda i, c: c, n), VECTOR, ArgumentError, r"one integer for lower, got shape \(2,\)"),
+    (lambda n: rg.fori_loop("a", 3, lambda i, c: c, n), COUNT, DTypeError, "for lower, got a"),
+]
+
+
+@pytest.mark.parametrize("way", ["array", "tensor", "jit"])
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+def test_what_is_no_truth_value_and_no_integer_is_refused(case, way):
+    function, number, error, message = REFUSED[case]
+    run = rg.jit(function) if way == "jit" else function
+    with pytest.raises(error, match=message):
+        run(rg.tensor(number) if way == "tensor" else number)
+
+
+@pytest.mark.parametrize("number", [2, np.int32(2), np.array(2), np.array([2], np.uint8), rg.tensor(2), rg.tensor([2])], ids=str)
+def test_one_integer_of_any_kind_is_a_bound_and_an_index(number):
+    for run in (lambda f: f, rg.jit):
+        assert run(lambda n: rg.fori_loop(0, n, lambda i, c: c * 2, 1))(number) == 4
+        assert run(lambda n: rg.switch(n, [lambda: 5, lambda: 6, lambda: 7]))(number) == 7
+        assert run(lambda n: rg.cond(n > 1, lambda: 5, lambda: 6))(number) == 5

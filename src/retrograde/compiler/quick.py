@@ -12,8 +12,8 @@ from ..core import edits, writes
 def quick_call(parts, specs, tensor, bound, places, seen):
     """A function of the tuple of arguments.
 
-    parts   of the program: `call`, which runs it, its `flag`, `fail`, its `inboxes` and its only `outlet`; and `kind`, which makes
-            a result of an array
+    parts   of the program: `call`, which runs it, its `flag`, `fail`, its `inboxes` and its only `outlet`; `kind`, which makes
+            a result of an array; and `link`, which gives it a history from the arguments' arrays, or None
     specs   for each argument its shape, its dtype, whether it is a `tensor`, and more
     bound   (value, its array), places (mapping, key, value) and `seen`, the clock of edits: as they must be
     """
@@ -30,7 +30,9 @@ def quick_call(parts, specs, tensor, bound, places, seen):
     for i, (mapping, key, value) in enumerate(places):
         names |= {f"get{i}": mapping.get, f"key{i}": key, f"held{i}": value}
         lines.append(f"if get{i}(key{i}, True) is not held{i}: return NotImplemented")
+    taken = "".join([f"x{i}, " for i in range(len(specs))])
     lines += [f"inbox{i}[...] = x{i}" for i in range(len(specs))]
-    lines += ["call()", "if flag[0]: fail()", "return kind(outlet.copy())"]
+    result = "kind(outlet.copy())" if parts["link"] is None else f"link(kind(outlet.copy()), ({taken}))"
+    lines += ["call()", "if flag[0]: fail()", f"return {result}"]
     exec("\n    ".join(["def quick(args):", *lines]), names)  # noqa: S102 - made of numbers and of names that stand here
     return names["quick"]

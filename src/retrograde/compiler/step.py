@@ -9,6 +9,7 @@ from ..core.edits import CLOCK
 from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
+from ..ops.random import State, run_drawing
 from .quick import quick_call
 from .ways import new_program
 
@@ -21,9 +22,11 @@ class Step:
                on arrays, and not tensors
     places     where the function finds tensors: another tensor or module in such a place, or a module that is being trained
                and was not, is noticed
+    replay     what gives results their history, None if they have none
     """
 
-    def __init__(self, trace, arguments, results, rebuild, places, are_plain):
+    def __init__(self, trace, arguments, results, rebuild, places, are_plain, replay=None):
+        self._replay = replay
         self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
@@ -36,10 +39,12 @@ class Step:
         self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, held)
         self._made = [(g.value, Deferred(partial(self._taken, i))) for i, g in enumerate(made)]
         self._written = {id(leaf) for leaf, _ in updates}
+        # Always in one order, so that no two steps wait for each other.
+        self._drawn = sorted([c.value for c in trace.changed() if isinstance(c.value, State)], key=id)
         self._results, self._rebuild = results, rebuild
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
-        self._bound, self._moving, self._loose, self._seen = [], [], [], list(CLOCK)
+        self._bound, self._moving, self._loose, self._stamps, self._seen = [], [], [], [], list(CLOCK)
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
 
@@ -99,6 +104,7 @@ class Step:
         if parts is None or self._prepares or self._rebuild is not None or self._guards or self._watched:
             return None
         parts["kind"] = self._kinds[0]
+        parts["link"] = None if self._replay is None else self._replay.quick_link()
         return quick_call(parts, specs, algebra.kind, self._bound, self._loose_places, self._seen)
 
     def bind(self):
@@ -121,28 +127,46 @@ class Step:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(value.data)), id(spec) in self._written))
             bound.append((value, value.data))
         self._bound = bound
+        self._stamps = [writes.entry(algebra, c.value.data) for c in self._captures if id(c.start) in self._written]
         self._prepares = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
         return True
 
-    def __call__(self, arrays):
-        """Run on `arrays`, one for each argument; what the function returned."""
+    def __call__(self, arrays, records=()):
+        """Run on `arrays`, one for each argument, which have these `records` if any has one; what the function returned."""
         if not self._prepares:
-            return self._returned(self.program(arrays))
+            return self._returned(*self._run(arrays), records)
         for value, read in self._numbers:
             value.data[()] = read()
         if writes.READERS:
             self._warn_readers()
         if self._moving or self._loose:
             self._bring_in()
-        found = self.program(arrays)
+        found, kept = self._drawing(arrays) if self._drawn else self._run(arrays)
         for value, array, is_written in self._loose:
             if is_written:
                 value.data[...] = array
+        if self._stamps:
+            writes.stamp_all(self._stamps)
         for value in self._cleared:
             value.grad = None
         for value, gradient in self._made:
             value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
-        return self._returned(found)
+        return self._returned(found, kept, records)
+
+    def _drawing(self, arrays):
+        """Run the program while nobody else draws from the generators that it draws from."""
+        for state in self._drawn:
+            state.lock.acquire()
+        try:
+            return run_drawing(self._drawn, self._run, arrays)
+        finally:
+            for state in self._drawn:
+                state.lock.release()
+
+    def _run(self, arrays):
+        """What the program gives, and what its derivative will be computed from."""
+        kept = None if self._replay is None else self._replay.kept(arrays)
+        return self.program(arrays), kept
 
     def _warn_readers(self):
         for capture in self._captures:
@@ -156,11 +180,14 @@ class Step:
         for value, array, _ in self._loose:
             array[...] = value.data
 
-    def _returned(self, found):
-        if self._rebuild is None:
+    def _returned(self, found, kept, records):
+        if self._rebuild is None and kept is None:
             return self._kinds[0](found[0])
         outputs, pairs = iter(found), zip(self._results, self._kinds, strict=True)
-        return self._rebuild([kind(next(outputs)) if isinstance(r, Symbol) else r for r, kind in pairs])
+        values = [kind(next(outputs)) if isinstance(r, Symbol) else r for r, kind in pairs]
+        if kept is not None:
+            self._replay.link(values, kept, records)
+        return values[0] if self._rebuild is None else self._rebuild(values)
 
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""

@@ -1,10 +1,11 @@
 """Op, everything that the engine knows about one operation, and the decorator that registers it."""
 
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import cached_property, update_wrapper, wraps
 from typing import Any, ParamSpec, Protocol, cast
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError
+from ..shapes import broadcast
 from . import registry
 from .calls import CROSSED, NOTHING, dispatcher
 from .rule import RESULT, Rule
@@ -42,7 +43,8 @@ class Op:
     is_multiple       whether the kernel returns a tuple of results
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
-    is_foreign        whether it was written outside of this package: the shapes of what its rules return are checked then
+    is_foreign        whether it was written outside of this package: the shapes of what its rules return are checked then, and of
+                      what the kernel returns where operands are broadcast
     picks             for two operands whose rules read one value at most: its place in (x, y, result)
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
     result_shape      the shape of the result from the arguments, for a kernel that would take long to ask; NotImplemented where it
@@ -56,7 +58,7 @@ class Op:
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
                  optional=(), emit=None, expansion=None, result_shape=None):
         self.name = name or kernel.__name__
-        self.kernel = kernel
+        self.kernel: Any = kernel
         self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
         self.samples, self.skips = samples, dict(skips or {})
         self.emit, self.result_shape = emit, result_shape
@@ -70,6 +72,8 @@ class Op:
         self.joint: Any = None
         self.call: Any = None
         self._read_signature(optional)
+        if self.is_foreign and broadcasts:
+            self.kernel = _shape_checked(kernel, self.operands)
         if any(not reason for reason in self.skips.values()):
             raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
 
@@ -146,6 +150,24 @@ class Op:
                 found = list(saved) if found is None else found
                 found[i] = _linked(saved[i], made)
         return saved if found is None else found
+
+
+def _shape_checked(kernel, operands):
+    """`kernel`, which raises unless it returns what has the shape of its operands, broadcast together."""
+
+    @wraps(kernel)
+    def checked(*args):
+        result = kernel(*args)
+        if any([isinstance(args[i], (list, tuple)) for i in operands]):
+            return result
+        shape = broadcast([getattr(args[i], "shape", ()) for i in operands])
+        given = getattr(result, "shape", ())
+        if given != shape:
+            raise ShapeError(f"an op by element must return one number for each element of its operands, in shape {shape}, got "
+                             f"{given}; use another family, such as @rg.ops.reduction, or @rg.ops.movement")
+        return result
+
+    return checked
 
 
 def _picks(rules):

@@ -23,6 +23,8 @@ class Record:
     """
 
     __slots__ = ("fits", "hooks", "op", "order", "parents", "saved", "site")
+    #: Whether the data of the value is handed out although it has a history.
+    lends_data = False
 
     def filled(self, op, parents, saved, fits=None):
         """This record, with what it holds, stamped with the present."""

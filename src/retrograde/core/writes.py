@@ -5,7 +5,7 @@ import weakref
 from ..errors import InplaceError
 from .value import tick
 
-# The time of the last write to a buffer, by the identity of its owner. Empty until somebody writes in place.
+# [the time of the last write to a buffer, a reference to its owner], by the identity of that. Empty until somebody writes in place.
 WRITTEN = {}
 
 
@@ -24,10 +24,24 @@ def before(algebra, data):
 
 def stamp(algebra, data):
     """Note that the memory of `data` has been written to now."""
+    entry(algebra, data)[0] = tick()
+
+
+def stamp_all(entries):
+    """Note that the memory has been written to now for which `entry` gave these `entries`."""
+    now = tick()
+    for found in entries:
+        found[0] = now
+
+
+def entry(algebra, data):
+    """What `WRITTEN` has of the memory of `data`; its time is 0 if that has not been written to."""
     owner = algebra.owner(data)
     key = id(owner)
-    reference = weakref.ref(owner, lambda _: WRITTEN.pop(key, None))
-    WRITTEN[key] = (tick(), reference)
+    found = WRITTEN.get(key)
+    if found is None:
+        found = WRITTEN[key] = [0, weakref.ref(owner, lambda _: WRITTEN.pop(key, None))]
+    return found
 
 
 def check_fresh(record):
@@ -37,8 +51,8 @@ def check_fresh(record):
     for group in groups:
         for saved in group or ():
             if isinstance(saved, algebra.native) and saved is not None:
-                entry = WRITTEN.get(id(algebra.owner(saved)))
-                if entry is not None and entry[0] > record.order:
+                written = WRITTEN.get(id(algebra.owner(saved)))
+                if written is not None and written[0] > record.order:
                     raise InplaceError(
                         f"the gradient of {record.op.name} reads an array of shape {saved.shape} that was written to in "
                         "place after the op ran; write `x = x + y` instead of `x += y`, or write before the op"

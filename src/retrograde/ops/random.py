@@ -6,6 +6,7 @@ Number i of a draw is made of the words from `state` on, in their order, so the 
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -143,18 +144,26 @@ def words_per_number(dtype):
 
 
 class State(Value):
-    """Where a generator is: its key and the next block, two uint64. A compiled step advances it as it does any tensor."""
+    """Where a generator is: its key and the next block, two uint64. A compiled step advances it as it does any tensor.
 
-    __slots__ = ()
+    Who draws holds the `lock` from reading to writing, a compiled step as long as it runs, so that nothing is drawn twice.
+    """
+
+    __slots__ = ("lock",)
     algebra = arrays
+
+    def __init__(self, data, record=None):
+        super().__init__(data, record)
+        self.lock = threading.RLock()
 
 
 class Generator:
-    """A stream of random numbers, chosen by `seed`. Safe to share between threads: no part of it is handed out twice."""
+    """A stream of random numbers, chosen by `seed`. Safe to share between threads: no part of it is handed out twice,
+    neither by draws nor by compiled steps, of which those that draw from one generator run one at a time.
+    """
 
     def __init__(self, seed=0):
         self.state = State(np.zeros(2, np.uint64))
-        self._lock = threading.Lock()
         self.manual_seed(seed)
 
     def __repr__(self):
@@ -171,7 +180,7 @@ class Generator:
 
     def get_state(self):
         """The state as an array that `set_state` takes."""
-        with self._lock:
+        with self.state.lock:
             return self.state.data.copy()
 
     def set_state(self, state):
@@ -179,7 +188,7 @@ class Generator:
         words = np.asarray(state, np.uint64)
         if words.shape != (2,):
             raise ArgumentError(f"the state of a generator is two integers, got shape {words.shape}")
-        with self._lock:
+        with self.state.lock:
             self.state.data[...] = words
 
     def take(self, count):
@@ -193,7 +202,7 @@ class Generator:
         tracer = None if mode is None else mode.tracer
         if tracer is not None and not tracer.is_lazy:
             return _advanced_in_trace(tracer, self.state, blocks)
-        with self._lock:
+        with self.state.lock:
             start = self.state.data.copy()
             self.state.data[1] += np.uint64(blocks)
         return start if tracer is None else arrays.kind(start)
@@ -257,6 +266,22 @@ class Draws:
             _SESSION.reset(token)
 
 
+@contextmanager
+def unnoted():
+    """Within it, draws are neither noted nor replayed by what surrounds it: for code that is traced, and runs later."""
+    token = _SESSION.set(None)
+    try:
+        yield
+    finally:
+        _SESSION.reset(token)
+
+
+def run_drawing(states, run, *args):
+    """`run(*args)`, which advances `states` by itself, as compiled code does; in `Draws` it is noted or replayed as draws are."""
+    session = _SESSION.get()
+    return run(*args) if session is None else session.around(states, partial(run, *args))
+
+
 class _Recording:
     def __init__(self, states, outer):
         self._states, self._outer = states, outer
@@ -265,6 +290,14 @@ class _Recording:
         state = generator._advance(count) if self._outer is None else self._outer.next(generator, count)  # noqa: SLF001
         self._states.append(state)
         return state
+
+    def around(self, states, run):
+        """`run()`, before which the places of `states` are noted."""
+        def noted():
+            self._states += [state.data.copy() for state in states]
+            return run()
+
+        return noted() if self._outer is None else self._outer.around(states, noted)
 
 
 class _Replay:
@@ -277,3 +310,14 @@ class _Replay:
             raise GraphError("a checkpointed function drew more random numbers when it was run again than at first; its draws "
                              "must not depend on anything that changes in between")
         return state
+
+    def around(self, states, run):
+        """`run()`, during which `states` are what they were; after it they are what they are now."""
+        before = [state.data.copy() for state in states]
+        for state in states:
+            state.data[...] = self.next(None, 0)
+        try:
+            return run()
+        finally:
+            for state, words in zip(states, before, strict=True):
+                state.data[...] = words

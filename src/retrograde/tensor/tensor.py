@@ -104,8 +104,10 @@ class Tensor(Value):
         return self.data.tolist()
 
     def numpy(self):
-        """The elements as a NumPy array that shares memory. Raises a GraphError if gradients are recorded."""
-        if self.requires_grad:
+        """The elements as a NumPy array that shares memory. Raises a GraphError if gradients are recorded, but not for what a
+        jitted function has returned, which is ready to be read.
+        """
+        if self.record is not None and not self.record.lends_data:
             raise GraphError("numpy() on a tensor that requires gradients would lose them; use x.detach().numpy()")
         return np.asarray(self.data)
 

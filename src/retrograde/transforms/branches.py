@@ -18,7 +18,7 @@ from ..ops._arrays import arrays
 from ..ops.comparisons import logical_not
 from ..ops.movements import reshape
 from ..ops.random import Draws
-from .carried import check_branches, dtype_of, shape_of
+from .carried import agreeing, dtype_of, is_plain, shape_of
 from .checkpoint import outside
 
 
@@ -31,15 +31,15 @@ def traced_cond(tracer, predicate, true_function, false_function):
         builders.append(build)
         return leaves
 
-    def check(true, false):
-        check_branches(builders[0](true), builders[1](false))
+    def agree(true, false):
+        return map(tree.leaves, agreeing(builders[0](true), builders[1](false)))
 
-    found = _chosen(tracer, predicate, [partial(flat, true_function), partial(flat, false_function)], check)
+    found = _chosen(tracer, predicate, [partial(flat, true_function), partial(flat, false_function)], agree)
     return builders[0](found)
 
 
-def _chosen(tracer, predicate, functions, check):
-    """The list that the chosen of two functions gives. None in it stands for zeros."""
+def _chosen(tracer, predicate, functions, agree):
+    """The list that the chosen of two functions gives; `agree` makes two lists agree. None in them stands for zeros."""
     start, traced, parents, draws = tick(), [], {}, [Draws(), Draws()]
     for function, drawn in zip(functions, draws, strict=True):
         with tracer.attempt() as attempt, drawn.recorded():
@@ -47,12 +47,13 @@ def _chosen(tracer, predicate, functions, check):
         traced.append((leaves, attempt))
         records = [x.record for x in leaves if isinstance(x, Value) and x.record is not None]
         parents.update(dict.fromkeys(outside(records, start)))
-    check(*[leaves for leaves, _ in traced])
-    pairs = list(zip(*[leaves for leaves, _ in traced], strict=True))
+    pairs = list(zip(*agree(*[leaves for leaves, _ in traced]), strict=True))
     places = [i for i, pair in enumerate(pairs) if any([x is not None for x in pair])]
     is_linked = [any([isinstance(x, Value) and x.record is not None for x in pairs[i]]) for i in places]
     with no_grad():
         values = _run(tracer, predicate, [([_filled(pairs[i], k) for i in places], traced[k][1]) for k in (0, 1)])
+    for i, value in zip(places, values, strict=True):
+        tracer.note_kind(value, all([is_plain(tracer, x) for x in pairs[i]]))
     is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
     if is_recording() and any(is_linked) and parents:
         call = _Choice(tracer, predicate.detach(), functions, tuple(parents), places, draws)
@@ -110,7 +111,7 @@ class _Choice:
         """The gradients of all that the functions depend on from those of their results."""
         is_again = is_recording()
         pulled = [partial(self._pulled, *pair, g, needs, is_again) for pair in zip(self._functions, self._draws, strict=True)]
-        found = iter(_chosen(self._tracer, self._predicate, pulled, lambda *_: None))
+        found = iter(_chosen(self._tracer, self._predicate, pulled, lambda *lists: lists))
         return tuple([next(found) if needed else None for needed in needs])
 
     def _pulled(self, function, draws, g, needs, is_again):

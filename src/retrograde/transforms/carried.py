@@ -29,16 +29,41 @@ def check_carry(before, after):
                              f"start with one of {dtype_of(new)}, or convert it in the body by .astype")
 
 
-def check_branches(true, false):
-    """Raise unless two branches gave the same structure, shapes and dtypes."""
+def agreeing(true, false):
+    """What two branches gave, if that has one structure, shapes and dtypes; Python numbers as arrays of the other's dtype."""
     if tree.structure(true) != tree.structure(false):
         raise ShapeError(f"both branches of cond must return the same structure, got {told(true)} and {told(false)}")
-    for i, (x, y) in enumerate(zip(tree.leaves(true), tree.leaves(false), strict=True)):
+    (trues, build), falses = tree.flatten(true), tree.leaves(false)
+    pairs = [_of_one_dtype(*pair) for pair in zip(trues, falses, strict=True)]
+    for i, (x, y) in enumerate(pairs):
         if shape_of(x) != shape_of(y):
             raise ShapeError(f"both branches of cond must return the same shapes, got {shape_of(x)} and {shape_of(y)} for leaf {i}")
         if dtype_of(x) != dtype_of(y):
             raise DTypeError(f"both branches of cond must return the same dtypes, got {dtype_of(x)} and {dtype_of(y)} for leaf "
                              f"{i}; convert one by .astype")
+    return build([x for x, _ in pairs]), build([y for _, y in pairs])
+
+
+def _of_one_dtype(x, y):
+    """A pair of leaves, with Python numbers as arrays: of the dtype of the other leaf if that can hold them."""
+    if not is_number(x) and not is_number(y):
+        return x, y
+    if is_number(x) and is_number(y):
+        dtype = np.result_type(np.asarray(x), np.asarray(y))
+    else:
+        number, dtype = (x, dtype_of(y)) if is_number(x) else (y, dtype_of(x))
+        if not _holds(dtype, number):
+            return x, y
+    return tuple([np.asarray(a, dtype) if is_number(a) else a for a in (x, y)])
+
+
+def _holds(dtype, number):
+    """Whether arrays of `dtype` can hold a Python number as what it is."""
+    return _RANKS[np.asarray(number).dtype.kind] <= _RANKS.get(dtype.kind, _RANKS["f"])
+
+
+#: Kinds of dtypes, each of which holds the numbers of those before it; dtypes of other libraries' kinds are floats.
+_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
 def truth(found):
@@ -49,9 +74,45 @@ def truth(found):
     return reshape(asarray(found).detach(), ()).astype(bool)
 
 
+def truth_value(name, predicate):
+    """`predicate`, handed to the function `name`, if it is one number or truth value; raises else."""
+    if isinstance(predicate, (bool, int, float)):
+        return predicate
+    if getattr(getattr(predicate, "dtype", None), "kind", "O") in "OUSMm":
+        raise DTypeError(f"{name} needs a truth value, got {type(predicate).__name__}; pass a bool, or a tensor with one element")
+    if predicate.size != 1:
+        raise ArgumentError(f"{name} needs one truth value, got shape {predicate.shape}; use rg.where to choose by element")
+    return predicate
+
+
+def integer(name, what, number):
+    """`number`, handed to the function `name`, as an integer, or as a value of one integer; raises where it is none."""
+    if isinstance(number, (bool, int)):
+        return int(number)
+    if getattr(getattr(number, "dtype", None), "kind", "O") not in "iub":
+        given = number if isinstance(number, (float, str)) else getattr(number, "dtype", type(number).__name__)
+        raise DTypeError(f"{name} needs an integer for {what}, got {given}; convert it by int(), or a tensor by .astype")
+    if number.size != 1:
+        raise ArgumentError(f"{name} needs one integer for {what}, got shape {number.shape}")
+    return reshape(number, ()) if isinstance(number, Value) else number.item()
+
+
+def settled(start, after):
+    """`start`, a leaf of a carry; a Python number as an array of the dtype that the body makes of it, if that can hold it."""
+    if not is_number(start):
+        return start
+    dtype = asarray(after).dtype if is_number(after) else dtype_of(after)
+    return np.asarray(start, dtype if _holds(dtype, start) else None)
+
+
 def is_number(leaf):
     """Whether a leaf is a plain Python number, which takes the dtype of what is made of it."""
     return leaf.__class__ in (bool, int, float, complex)
+
+
+def is_plain(tracer, leaf):
+    """Whether a leaf is no tensor, and does not stand for one in a trace."""
+    return not isinstance(leaf, Value) or tracer.is_plain(leaf)
 
 
 def shape_of(leaf):

@@ -1,6 +1,5 @@
 """jit: a function, traced once per spec of its arguments, as machine code."""
 
-import inspect
 import warnings
 import weakref
 from functools import partial, update_wrapper
@@ -16,12 +15,15 @@ from ..compiler.trace import Trace
 from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
-from ..core.value import Value
+from ..core.value import Value, tick
 from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
+from ..ops.random import unnoted
 from ..tensor.tensor import Tensor
 from .owners import Places
-from .retracing import change, named_specs
+from .replay import has_endless_loop, is_live, replay_of
+from .retracing import MANY_MADE, Row, change, made_again, named_specs
+from .statics import Static, Statics
 from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
@@ -33,11 +35,16 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
 
     Arrays and tensors among the arguments, also inside lists, tuples, dictionaries and dataclasses, are inputs. All else,
     and each argument that `static_argnums` or `static_argnames` names, is a constant of the compiled code, which must be
-    hashable: another value is compiled anew. Tensors that the function uses from outside (parameters, optimizer state)
-    are read and written in place at each call. Results are arrays where they would be without `jit`, and tensors otherwise.
+    hashable: another value is compiled anew. Places are counted without the `self` of a method, from the end if negative.
+    Tensors that the function uses from outside (parameters, optimizer state) are read and written in place at each call.
+    Results are arrays where they would be without `jit`, and tensors otherwise.
 
-    Gradients of what the function uses from outside are found inside it, by `backward()` or by `grad`: a result has no history
-    through which a caller could reach these tensors.
+    Programs belong to what `jit` returns: call it once, and keep that. A function that is given to `jit` in a loop is compiled
+    in each turn, which a RetraceWarning says.
+
+    Results have a history, as without `jit`, over arguments and over tensors from outside that the function reads: on the way
+    back it is computed again together with its derivative, compiled as well. A step that finds its gradients inside, and updates
+    what it has them for, is faster. Its results have no history over what it writes to, and none has one within `no_grad`.
 
     While the function is traced its values have no numbers: a value that is read, or a shape that depends on data, is a
     TraceError that says what to do.
@@ -52,16 +59,14 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
     if not callable(function):
         raise ArgumentError(f"jit takes a function, got {type(function).__name__}; write jit(f), not jit(f(x))")
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    places = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    return Compiled(function, frozenset(names), frozenset(places))
+    return Compiled(function, Statics(function, static_argnums, static_argnames))
 
 
 class _Memory:
     """The programs compiled for a function, or for a method of one object."""
 
     def __init__(self):
-        self.programs, self.new_in_a_row = {}, 0
+        self.programs, self.row = {}, Row()
         self.latest: Any = None
         #: A short way of calling the latest program, and the mode in which it may be taken.
         self.quick: Any = None
@@ -76,9 +81,9 @@ class _Memory:
 class Compiled:
     """A function and the programs compiled for it, one per spec of its arguments."""
 
-    def __init__(self, function, static_names=frozenset(), static_places=frozenset()):
+    def __init__(self, function, statics):
         update_wrapper(self, function)
-        self._function, self._statics = function, (static_names, static_places)
+        self._function, self._statics = function, statics
         self._memory, self._methods = _Memory(), {}
 
     def __get__(self, instance, owner=None):
@@ -134,7 +139,7 @@ class Compiled:
             with memory.lock:
                 found = quick(args) if quick is memory.quick else NotImplemented
             if found is not NotImplemented:
-                memory.new_in_a_row = 0
+                memory.row.count = 0
                 return found
         if mode is not None and (mode.tracer is not None or mode.finds_anomalies):
             return self._function(*args, **kwargs)
@@ -143,13 +148,13 @@ class Compiled:
                 specs, records, step = memory.latest
                 arrays = _matched(args, specs)
                 if arrays is not None and records is (mode is None or mode.records) and step.fits():
-                    memory.new_in_a_row = 0
+                    memory.row.count = 0
                     return step(arrays)
             return self._slowly(memory, args, kwargs, mode is None or mode.records)
 
     def _slowly(self, memory, args, kwargs, records):
         """The result for arguments that are not simply those of the last call."""
-        split = self._split(args, kwargs)
+        split = self._statics.marked(self._function, args, kwargs)
         leaves, build = tree.flatten(split)
         given, leaves = leaves, [native(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
         key = _key(leaves, (args, kwargs), records)
@@ -160,7 +165,7 @@ class Compiled:
             steps.append(step)
             self._warn_of_many(*split)
         else:
-            memory.new_in_a_row = 0
+            memory.row.count = 0
         if step is _EAGER:
             return self._function(*args, **kwargs)
         memory.last = step
@@ -170,28 +175,21 @@ class Compiled:
         is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
         memory.quick_mode = current()  # first: who reads the new way without the lock finds its mode
         memory.quick = step.quick(specs) if is_quick else None
-        returned = step([_contiguous(leaf) for leaf in leaves if _is_array(leaf)])
+        arrays = [leaf for leaf in leaves if _is_array(leaf)]
+        returned = step(list(map(_contiguous, arrays)), [getattr(a, "record", None) for a in arrays])
         return _written_back(returned, step.rewritten, given) if step.rewritten else returned
-
-    def _split(self, args, kwargs):
-        """The arguments with static ones as leaves of their own."""
-        names, places = self._statics
-        if not names and not places:
-            return args, kwargs
-        positions = list(inspect.signature(self._function).parameters)
-        is_static = [i in places or name in names for i, name in enumerate(positions)]
-        named = names | {name for name, static in zip(positions, is_static, strict=True) if static}
-        args = tuple([_Static(a) if i in places or is_static[i : i + 1] == [True] else a for i, a in enumerate(args)])
-        return args, {name: _Static(a) if name in named else a for name, a in kwargs.items()}
 
     def _warn_of_many(self, args, kwargs):
         """Say once that each call is traced anew, and what changes."""
         memory = self._memory
-        memory.new_in_a_row += 1
-        if memory.new_in_a_row not in (_MANY - 1, _MANY):
+        memory.row.count += 1
+        if self.traces == 1 and (place := made_again(self._function, memory.row)) is not None:
+            warnings.warn(f"the function at {place} was given to jit {MANY_MADE} times, and compiled anew each time for one call. "
+                          "Call jit once, outside of the loop, and keep what it returns", RetraceWarning, stacklevel=4)
+        if memory.row.count not in (_MANY - 1, _MANY):
             return
         before, memory.last_specs = memory.last_specs, named_specs(self._function, args, kwargs, lambda leaf: _spec(leaf, True))
-        if memory.new_in_a_row == _MANY:
+        if memory.row.count == _MANY:
             found = change(before, memory.last_specs)
             outside = memory.last.changed() if found is None and memory.last is not None else None
             what = f" ({found})" if found else f"; {outside or 'something'} that it uses from outside changes"
@@ -200,16 +198,9 @@ class Compiled:
                           "and keep shapes the same", RetraceWarning, stacklevel=4)
 
 
-class _Static:
-    """A static argument, which is a leaf whatever it is."""
-
-    def __init__(self, value):
-        self.value = value
-
-
 class _Eager:
-    """In place of a program for a function that is called as it is: its results are to be differentiated in its arguments, or an
-    argument lies in memory that it writes to in another way.
+    """In place of a program for a function that is called as it is: what it does with the gradients of its arguments is seen by
+    the caller, or an argument lies in memory that it writes to in another way.
     """
 
     def fits(self):
@@ -226,7 +217,7 @@ def _key(leaves, arguments, records):
         hash(key)
     except TypeError:
         for leaf in leaves:
-            value = leaf.value if isinstance(leaf, _Static) else leaf
+            value = leaf.value if isinstance(leaf, Static) else leaf
             if not _is_array(value) and type(value).__hash__ is None:
                 raise ArgumentError("an argument of a jitted function that is no array must be hashable, got "
                                     f"{type(value).__name__}; pass an array, or a tuple") from None
@@ -260,7 +251,7 @@ def _needs_gradient(leaf, records):
 def _spec(leaf, records):
     if _is_array(leaf):
         return leaf.shape, leaf.dtype, isinstance(leaf, Tensor), _needs_gradient(leaf, records)
-    return _exact(leaf.value if isinstance(leaf, _Static) else leaf)
+    return _exact(leaf.value if isinstance(leaf, Static) else leaf)
 
 
 def _exact(value):
@@ -280,13 +271,15 @@ def _traced(function, leaves, build, records):
     symbols = [inputs[i].data for i in numbers]
     trace.plain.update({inputs[i].data: not isinstance(leaves[i], Tensor) for i in numbers})
     args, kwargs = build(inputs)
-    before = Places(function)
+    before, start = Places(function), tick()
     try:
-        with changed(tracer=trace):
+        with changed(tracer=trace, keeps_arrays=True), unnoted():
             returned = function(*args, **kwargs)
             results, rebuild = tree.flatten(returned)
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
-            if _has_history(results, [inputs[i] for i in numbers], trace) or _meets_itself(trace, leaves, written):
+            arguments = [inputs[i] for i in numbers]
+            replay = replay_of(trace, symbols, arguments, results, start)
+            if _must_run_eagerly(trace, arguments, results, replay, written) or _meets_itself(trace, leaves, written):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
@@ -295,7 +288,7 @@ def _traced(function, leaves, build, records):
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
-        step = Step(trace, symbols, outputs, whole, Places(function), are_plain)
+        step = Step(trace, symbols, outputs, whole, Places(function), are_plain, replay)
     except BaseException:
         trace.fail()
         raise
@@ -309,20 +302,22 @@ def _traced(function, leaves, build, records):
 def _argument(leaf, records):
     """What the function is handed in a trace."""
     if not _is_array(leaf):
-        return leaf.value if isinstance(leaf, _Static) else leaf
+        return leaf.value if isinstance(leaf, Static) else leaf
     value = Tensor(Symbol(None, (), leaf.shape, leaf.dtype))
     if _needs_gradient(leaf, records):
         value.requires_grad = True
     return value
 
 
-def _has_history(results, arguments, trace):
-    """Whether what is to be differentiated in the arguments is not over at the end of the call: a result has a history that
-    `backward` has not used up, or an argument has received a gradient.
+def _must_run_eagerly(trace, arguments, results, replay, written):
+    """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
+    loop whose turns nobody counts, or something on the way is written to.
     """
-    needing = [a for a in arguments if a.is_leaf and a.record is not None or trace.has_gradient(a)]
-    is_live = [isinstance(r, Value) and r.record is not None and r.record.saved is not None for r in results]
-    return bool(needing) and (any(is_live) or any([trace.has_gradient(a) for a in needing]))
+    if any([trace.has_gradient(a) for a in arguments]):
+        return True
+    if replay is None:
+        return any([a.record is not None for a in arguments]) and any(map(is_live, results))
+    return replay.reaches_arguments and (bool(written) or has_endless_loop(results))
 
 
 def _meets_itself(trace, leaves, written):

@@ -12,7 +12,7 @@ from ..errors import GraphError
 from ..ops.comparisons import logical_and, where
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
-from .carried import check_branches, check_carry, dtype_of, is_number, truth
+from .carried import agreeing, check_carry, is_number, settled, truth
 
 
 def lanes_of(*values):
@@ -35,33 +35,35 @@ def selected(batch, predicate, true_function, false_function):
         return true_function() if chosen else false_function()
     with batch.without_writes():
         true, false = true_function(), false_function()
-    check_branches(true, false)
+    true, false = agreeing(true, false)
     predicate = reshape(predicate, ()).astype(bool)
     return tree.map(lambda x, y: where(predicate, x, y), true, false)
 
 
-def lanes_loop(batch, condition, body, init, while_loop):
-    """`while_loop` for all examples of a batch; where these are traced, by a `while_loop` outside of the vmap."""
-    goes_on, carry, is_first = truth(condition(init)), init, True
+def lanes_loop(batch, goes_on, condition, body, init, while_loop):
+    """`while_loop` for all examples of a batch, which begins with whether each of them `goes_on`; where these are traced, by a
+    `while_loop` outside of the vmap.
+    """
+    goes_on, carry, is_first = truth(goes_on), init, True
     if batch.held(goes_on)[0].is_traced:
         return _outside(batch, condition, body, init, while_loop)
     while bool(batch.held(goes_on)[0].data.any()):
         after = body(carry)
         if is_first:
             check_carry(carry, after)
-            is_first = False
+            carry, is_first = tree.map(settled, carry, after), False
         carry = tree.map(lambda a, c, goes_on=goes_on: where(goes_on, a, c), after, carry)
         goes_on = logical_and(goes_on, truth(condition(carry)))
     return carry
 
 
 def _outside(batch, condition, body, init, while_loop):
-    """One loop outside of the vmap, with all examples as what it carries."""
+    """One loop outside of the vmap, which carries all for each example: what is the same for all now may differ after a turn."""
     leaves, build = tree.flatten(init)
     starts: list = [asarray(x) for x in leaves]
     if any(map(is_number, leaves)):
         after = tree.leaves(body(build(starts)))
-        starts = [s.astype(dtype_of(a)) if is_number(x) else s for x, s, a in zip(leaves, starts, after, strict=True)]
+        starts = [asarray(settled(x, a)) for x, a in zip(leaves, after, strict=True)]
     check_carry(build(starts), body(build(starts)))
     _check_unlinked(starts)
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError
-from ..tensor.creation import asarray
 from .branches import traced_cond
-from .carried import check_carry
+from .carried import check_carry, integer, truth_value
 from .lanes import lanes_loop, lanes_of, selected
 from .scan import scan, tracing
 from .traced import traced_while
@@ -18,7 +17,8 @@ def while_loop(condition, body, init):
     """`carry = body(carry)` as long as `condition(carry)` holds, starting with `init`; returns the last carry.
 
     The carry, a tree of arrays or numbers, keeps its structure, shapes and dtypes. Under `vmap` it runs as long as one example
-    goes on, and those that have ended keep what they have. Under `jit` the body is traced once. There
+    goes on, and those that have ended keep what they have; a turn in which nothing differs yet between examples is run once for
+    all. Under `jit` the body is traced once. There
     the loop cannot be differentiated by `backward` or `grad`, since nobody knows how many steps to keep: use `scan` or
     `fori_loop` with a number of steps that is known.
 
@@ -28,28 +28,28 @@ def while_loop(condition, body, init):
     tracer = tracing()
     if tracer is not None:
         return traced_while(tracer, condition, body, init)
-    goes_on = condition(init)
-    if (batch := lanes_of(goes_on)) is not None:
-        return lanes_loop(batch, condition, body, init, while_loop)
-    carry, is_first = init, True
-    while goes_on:
+    goes_on, carry, is_first = condition(init), init, True
+    # The body may be what makes the carry, and with it the condition, differ from example to example.
+    while (batch := lanes_of(goes_on)) is None and goes_on:
         after = body(carry)
         if is_first:
             check_carry(carry, after)
             is_first = False
         carry = after
         goes_on = condition(carry)
-    return carry
+    return carry if batch is None else lanes_loop(batch, goes_on, condition, body, carry, while_loop)
 
 
 def fori_loop(lower, upper, body, init):
     """`carry = body(i, carry)` for each integer `i` from `lower` to `upper` - 1, starting with `init`; returns the last carry.
 
-    Can be differentiated wherever the bounds are numbers; under `jit` they may be values too, and then it cannot.
+    The bounds are integers, or tensors and arrays of one integer. It can be differentiated wherever they are numbers; under `jit`
+    they may be values too, and then it cannot.
 
     >>> rg.fori_loop(0, 5, lambda i, total: total + i, 0)
     10
     """
+    lower, upper = integer("fori_loop", "lower", lower), integer("fori_loop", "upper", upper)
     tracer = tracing()
     if tracer is None and lanes_of(lower, upper) is None:
         carry = init
@@ -60,9 +60,9 @@ def fori_loop(lower, upper, body, init):
             carry = after
         return carry
     if not isinstance(lower, Value) and not isinstance(upper, Value):
-        places = np.arange(int(lower), int(upper))
+        places = np.arange(lower, upper)
         return scan(lambda carry, i: (body(i, carry), None), init, places, len(places))[0]
-    start, end = asarray(lower).astype("int64"), asarray(upper).astype("int64")
+    start, end = (x.astype("int64") if isinstance(x, Value) else np.array(x) for x in (lower, upper))
     return while_loop(lambda state: state[0] < end, lambda state: (state[0] + 1, body(state[0], state[1])), (start, init))[1]
 
 
@@ -71,24 +71,24 @@ def cond(predicate, true_function, false_function, *operands):
 
     Under `jit` both are traced, must give the same structure, shapes and dtypes, and only the chosen one runs; it can be
     differentiated any number of times, also in tensors that the functions use from outside. Under `vmap` both run where the
-    predicate differs from example to example, and each example takes its own.
+    predicate differs from example to example, and each example takes its own. Where both must agree, a Python number takes the
+    dtype of what the other gives.
 
     >>> rg.cond(rg.tensor(2.0) > 1, lambda x: x + 1, lambda x: x - 1, rg.tensor(5.0))
     tensor(6.)
     """
+    predicate = truth_value("cond", predicate)
     tracer = tracing()
     batch = lanes_of(predicate)
     if not isinstance(predicate, Value) or tracer is None and batch is None:
         return true_function(*operands) if predicate else false_function(*operands)
-    if predicate.size != 1:
-        raise ArgumentError(f"cond needs one truth value, got shape {predicate.shape}; use rg.where to choose by element")
     if batch is not None:
         return selected(batch, predicate, lambda: true_function(*operands), lambda: false_function(*operands))
     return traced_cond(tracer, predicate, lambda: true_function(*operands), lambda: false_function(*operands))
 
 
 def switch(index, branches, *operands):
-    """`branches[index](*operands)`; an index that is too small or too great takes the first or the last.
+    """`branches[index](*operands)`; an index that is too small or too great takes the first or the last. As `cond` for more.
 
     >>> rg.switch(1, [lambda x: x, lambda x: x * 10], 7)
     70
@@ -96,6 +96,7 @@ def switch(index, branches, *operands):
     branches = list(branches)
     if not branches:
         raise ArgumentError("switch needs at least one branch, got none")
+    index = integer("switch", "index", index)
     if not isinstance(index, Value) or tracing() is None and lanes_of(index) is None:
         return branches[max(0, min(int(index), len(branches) - 1))](*operands)
     if len(branches) == 1:

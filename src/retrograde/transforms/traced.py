@@ -13,7 +13,7 @@ from ..dtypes import is_float
 from ..ops.comparisons import where
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .carried import check_carry, checked_pair, dtype_of, is_number, shape_of, truth
+from .carried import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth
 from .recurrence import Carried, Recurrence
 
 #: More steps than any loop takes.
@@ -45,10 +45,7 @@ def _settled_starts(tracer, f, starts, build_carry, leaves, build):
         carried = [x if is_number(x) else _leaf(shape_of(x), dtype_of(x))[0] for x in starts]
         rows = [_leaf(x.shape[1:], x.dtype)[0] for x in leaves]
         after = tree.leaves(checked_pair(f(build_carry(carried), build(rows)))[0])
-    if len(after) != len(starts):
-        return starts
-    dtypes = [asarray(y).dtype if is_number(y) else dtype_of(y) for y in after]
-    return [np.asarray(x, dtype) if is_number(x) else x for x, dtype in zip(starts, dtypes, strict=True)]
+    return list(map(settled, starts, after)) if len(after) == len(starts) else starts
 
 
 def _leaf(shape, dtype):
@@ -80,18 +77,23 @@ def traced_while(tracer, condition, body, init):
 def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count=None):
     """The loop of a body: `call(carried, rows)` returns what is carried on, and what is stacked.
 
-    What the body writes to tensors from outside, such as the state of a generator, is carried along as well.
+    What the body writes to tensors from outside, such as the state of a generator, is carried along as well. What starts as an
+    array is one as long as the body makes arrays of it, as it is outside of a trace.
     """
     made = Recurrence(tracer, length, reverse, is_checkpoint, count=count)
     stacks = [x if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
     written: list = []
+    kinds = [is_plain(tracer, x) for x in starts]
     while True:
         start = tick()
         made.carries = [Carried(x, made.node(x), _leaf(shape_of(x), dtype_of(x))[0]) for x in starts]
         made.handed = [(_leaf(x.shape[1:], x.dtype)[0], x) for x in stacks]
+        tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
+        tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
         with tracer.attempt(written) as attempt:
             outs, made.made = call([c.leaf for c in made.carries], [leaf for leaf, _ in made.handed])
-        if len(attempt.written) == len(written):
+        before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
+        if len(attempt.written) == len(written) and kinds == before:
             break
         written = attempt.written
     for carried, out in zip(made.carries, outs, strict=True):
@@ -100,6 +102,15 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     made.windows = [(start, tick())]
     made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
     made.link()
+    _note_kinds(tracer, made.finals[: len(starts)], kinds)
+    _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
     for capture, final in zip(written, made.finals[len(starts) :], strict=True):
         capture.now = final.data
     return made
+
+
+def _note_kinds(tracer, values, kinds):
+    """Let `values` stand for arrays where `kinds` says so, and else for tensors."""
+    for value, kind in zip(values, kinds, strict=True):
+        if isinstance(value, Value):
+            tracer.note_kind(value, kind)
