@@ -1,5 +1,7 @@
 """Dropout: elements set to zero at random while training."""
 
+from numbers import Real
+
 from ..errors import ArgumentError
 from . import functional
 from .module import Module
@@ -16,8 +18,8 @@ class Dropout(Module):
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p}")
+        if not (isinstance(p, Real) and 0 <= p <= 1):
+            raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p!r}")
         self.p, self.inplace = p, inplace
 
     def forward(self, x):

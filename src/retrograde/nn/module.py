@@ -3,6 +3,7 @@
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from ..core.dispatch import unlike_an_array
 from ..core.edits import edited
 from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
@@ -40,9 +41,15 @@ class Module:
         raise MissingRuleError(f"{type(self).__name__} needs a method forward")
 
     def __call__(self, *args, **kwargs):
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._hooks.run(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._hooks.run(self, args, kwargs)
+        except AttributeError as error:
+            what = unlike_an_array(error, (*args, *kwargs.values()))
+            if what is None:
+                raise
+            raise DTypeError(f"{type(self).__name__}: {what}") from None
 
     # What it consists of.
     def __setattr__(self, name, value):

@@ -1,6 +1,7 @@
 """Dropout: elements set to zero at random, so that a network does not rely on any single one."""
 
 from math import prod
+from numbers import Real
 
 import numpy as np
 
@@ -27,8 +28,8 @@ def feature_dropout(x, /, p=0.5, training=True, generator=None):
 
 
 def _dropped(x, shape, p, training, generator):
-    if not 0 <= p <= 1:
-        raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p}")
+    if not (isinstance(p, Real) and 0 <= p <= 1):
+        raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p!r}")
     if not training or p == 0:
         return x
     return drop(x, kept(p, shape, generator), 0.0 if p == 1 else 1 / (1 - p))

@@ -1,12 +1,13 @@
 """Clipping gradients, in place, between `backward` and `step`."""
 
+from collections.abc import Iterable
 from math import isfinite
 
 import numpy as np
 
 from ..core.mode import no_grad
 from ..core.value import Value
-from ..errors import AnomalyError
+from ..errors import AnomalyError, DTypeError
 from ..ops.comparisons import clip, minimum
 from ..ops.joins import stack
 from ..ops.reductions import norm
@@ -41,7 +42,12 @@ def clip_grad_value_(parameters, clip_value):
 
 
 def _gradients(parameters):
-    parameters = [parameters] if isinstance(parameters, Value) else list(parameters)
+    parameters = [parameters] if isinstance(parameters, Value) else parameters
+    parameters = list(parameters) if isinstance(parameters, Iterable) else [parameters]
+    for p in parameters:
+        if not isinstance(p, Value):
+            raise DTypeError("gradients are clipped of a list of parameters, as module.parameters() gives, got "
+                             f"{type(p).__name__} among them")
     return [p.grad for p in parameters if p.grad is not None]
 
 

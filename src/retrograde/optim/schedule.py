@@ -5,14 +5,18 @@ Each is a formula of the number of steps, so that a schedule can be resumed or l
 
 from bisect import bisect_right
 from math import cos, inf, pi, prod
+from numbers import Integral, Real
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DTypeError
 
 
 class Schedule:
     """Base: `factor(t)` gives what the first learning rate is multiplied by after `t` steps."""
 
     def __init__(self, optimizer, last_epoch=-1):
+        _check_optimizer(optimizer)
+        if not isinstance(last_epoch, Integral):
+            raise ArgumentError(f"last_epoch must be an integer, got {last_epoch!r}")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
@@ -50,6 +54,11 @@ class Schedule:
         self._set()
 
 
+def _check_optimizer(optimizer):
+    if not hasattr(optimizer, "param_groups"):
+        raise DTypeError(f"a schedule takes the optimizer whose learning rate it sets, got {type(optimizer).__name__}")
+
+
 class LambdaLR(Schedule):
     """The factor is any function of the number of steps; or one function for each group.
 
@@ -61,6 +70,7 @@ class LambdaLR(Schedule):
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        _check_optimizer(optimizer)
         count = len(optimizer.param_groups)
         self._factors = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
         if len(self._factors) != count:
@@ -182,8 +192,9 @@ class ReduceLROnPlateau:
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
             raise ArgumentError(f'mode must be "min" or "max" and threshold_mode "rel" or "abs", got {mode!r} and '
                                 f"{threshold_mode!r}")
-        if factor >= 1:
-            raise ArgumentError(f"factor must be below 1, got {factor}")
+        _check_optimizer(optimizer)
+        if not isinstance(factor, Real) or not factor < 1:  # not NaN either
+            raise ArgumentError(f"factor must be a number below 1, got {factor!r}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
         self.min_lr, self.eps = min_lr, eps
