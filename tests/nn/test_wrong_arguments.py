@@ -23,6 +23,7 @@ WRONG = {
     "a word given to a pool": (lambda: nn.MaxPool2d(2)("abc"), DTypeError, "array or a tensor is needed, got 'abc' of type str"),
     "a list given to a model": (lambda: nn.Sequential(nn.Flatten())([1]), DTypeError, r"Flatten: an array or a tensor is needed, got \[1\]"),
     "no logits": (lambda: rg.cross_entropy(None, rg.tensor([1])), DTypeError, "array or a tensor is needed, got None of type NoneType"),
+    "an axis before the indices": (lambda: rg.ones(2, 2).gather(1, rg.tensor([[0], [1]])), DTypeError, r"in this order: x.gather\(indices, axis\)"),
     "a list of parameters for a call": (lambda: nn.functional_call([1], {}, ()), DTypeError, r"functional_call needs a Module, got \[1\]"),
     "a list in place of names": (lambda: nn.functional_call(nn.Linear(1, 1), [1], ()), DTypeError, r"needs a dictionary .* got \[1\]"),
     "a number that int8 cannot hold": (lambda: rg.stack([rg.ones(2, dtype="int8")[0], 300]), ArgumentError, r"stack\(.*300.* out of bounds"),

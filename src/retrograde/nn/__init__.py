@@ -32,7 +32,7 @@ from .activation import (
 )
 from .attention import MultiheadAttention
 from .cells import GRUCell, LSTMCell, RNNCell
-from .container import Flatten, Identity, ModuleDict, ModuleList, Sequential, Unflatten
+from .container import Flatten, Identity, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential, Unflatten
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from .embedding import Embedding, EmbeddingBag

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.dispatch import unlike_an_array
 from ..core.edits import edited
-from ..dtypes import is_float
+from ..dtypes import bfloat16, float16, float32, float64, is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
 from ..tensor.tensor import Tensor
 from .hooks import Hooks
@@ -156,6 +156,22 @@ class Module:
                 raise ArgumentError(f"{type(self).__name__} has no submodule {target!r}")
         return found
 
+    def get_parameter(self, target):
+        """The parameter at a path such as "encoder.0.weight"."""
+        return self._at(target, Parameter, "parameter")
+
+    def get_buffer(self, target):
+        """The buffer at a path such as "encoder.0.running_mean"."""
+        return self._at(target, Tensor, "buffer")
+
+    def _at(self, target, kind, noun):
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        found = owner.__dict__.get(name)
+        if not isinstance(found, kind) or noun == "buffer" and name not in owner._buffers:  # noqa: SLF001 - of our own kind
+            raise ArgumentError(f"{type(self).__name__} has no {noun} {target!r}")
+        return found
+
     # Its state.
     def state_dict(self, prefix=""):
         """Name and tensor of every parameter and saved buffer. The tensors share memory with the module."""
@@ -195,6 +211,26 @@ class Module:
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(target)
         return self
+
+    def float(self):
+        """`to(rg.float32)`."""
+        return self.to(float32)
+
+    def double(self):
+        """`to(rg.float64)`."""
+        return self.to(float64)
+
+    def half(self):
+        """`to(rg.float16)`."""
+        return self.to(float16)
+
+    def bfloat16(self):
+        """`to(rg.bfloat16)`."""
+        return self.to(bfloat16)
+
+    def cpu(self):
+        """`to("cpu")`."""
+        return self.to("cpu")
 
     def _tensors(self):
         return chain(self.parameters(), self.buffers())
