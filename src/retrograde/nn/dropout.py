@@ -29,6 +29,18 @@ class Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
+class AlphaDropout(Dropout):
+    """`Dropout` for networks of `SELU`, which keeps mean and variance."""
+
+    _function = staticmethod(functional.alpha_dropout)
+
+
+class FeatureAlphaDropout(Dropout):
+    """`AlphaDropout` of whole channels."""
+
+    _function = staticmethod(functional.feature_alpha_dropout)
+
+
 class Dropout1d(Dropout):
     """`Dropout` of whole channels of lines (batch, channels, length)."""
 

@@ -1,6 +1,9 @@
 """Functions of layers and losses under PyTorch's names and arguments. The axis of a softmax may be called `dim` or `axis`."""
 
-from ..ops import activation, convolution, convolutions, windows
+from math import prod
+
+from ..ops import activation, convolution, convolutions
+from ..ops import borders as borders_of
 from ..ops import dropout as dropouts
 from ..ops.activation import elu, gelu, hardswish, leaky_relu, log_sigmoid, mish, relu, selu, sigmoid, silu
 from ..ops.attention import scaled_dot_product_attention
@@ -52,6 +55,7 @@ from ..ops.windows import (
     max_pool3d,
 )
 from ..tensor import distributions
+from ..tensor.random import uniform
 from .batches import batched
 from .likelihoods import ctc_loss, gaussian_nll_loss, poisson_nll_loss
 from .margins import (
@@ -69,6 +73,7 @@ from .margins import (
 from .padding import pad
 from .resizing import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .running import batch_norm, instance_norm
+from .sampling import affine_grid, grid_sample
 
 conv1d, conv_transpose1d = batched(convolution.conv1d, 3), batched(convolutions.conv_transpose1d, 3)
 conv2d, conv_transpose2d = batched(convolution.conv2d, 4), batched(convolutions.conv_transpose2d, 4)
@@ -114,8 +119,57 @@ def softmin(input, dim=-1):
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The root of the sum of the powers `norm_type` of each window of images."""
-    return windows.lp_pool2d(input, kernel_size, float(norm_type), stride, ceil_mode)
+    """The root of the sum of the powers `norm_type` of each window of images. A window that `ceil_mode` lets reach over the end
+    counts as a whole one of the same mean, as in PyTorch.
+    """
+    count = prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**2
+    return (avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode) * count) ** (1 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """`lp_pool2d` of lines, (batch, channels, length) or without the batch."""
+    return (avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode) * _single(kernel_size)) ** (1 / norm_type)
+
+
+def _single(size):
+    return size[0] if isinstance(size, (tuple, list)) else size
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
+    """Dropout for networks of `selu`: elements become the value that it tends to, and mean and variance stay what they were.
+
+    Klambauer et al., "Self-normalizing neural networks" (2017).
+    """
+    return dropouts.alpha_dropout(input, p, training, input.shape, generator)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
+    """`alpha_dropout` of whole channels."""
+    return dropouts.alpha_dropout(input, p, training, (*input.shape[:2], *[1] * (input.ndim - 2)), generator)
+
+
+def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
+    """`leaky_relu` with slopes that are drawn between `lower` and `upper` in training, and else are half-way."""
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2)
+    slopes = uniform(lower, upper, tuple(input.shape), generator, input.dtype)
+    return where(input >= 0, input, input * slopes)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    r"""Each channel divided by what the `size` channels around it come to: $x / (k + \alpha\, \overline{x^2})^\beta$.
+
+    Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).
+
+    >>> rg.nn.functional.local_response_norm(rg.ones(1, 2, 1), 2, alpha=2.0, beta=1.0).tolist()
+    [[[0.5], [0.3333333432674408]]]
+    """
+    borders = ((0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (input.ndim - 2))
+    squares, count = borders_of.pad(input * input, borders), input.shape[1]
+    total = squares[:, :count]
+    for i in range(1, size):
+        total = total + squares[:, i : i + count]
+    return input / (total * (alpha / size) + k) ** beta
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):

@@ -7,7 +7,9 @@ from .clip import clip_grad_norm_, clip_grad_value_
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
+from .rprop import Rprop
 from .schedule import (
+    ChainedScheduler,
     ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,

@@ -180,6 +180,30 @@ class SequentialLR(Schedule):
         return self._schedules[which].rate(base, t - start)
 
 
+class ChainedScheduler(Schedule):
+    """Several schedules at once: the learning rate is multiplied by the factors of all.
+
+    >>> optimizer = rg.optim.SGD([rg.nn.Parameter(rg.ones(1))], lr=1.0)
+    >>> lr = rg.optim.lr_scheduler
+    >>> schedule = lr.ChainedScheduler([lr.ConstantLR(optimizer, 0.5, 10), lr.ExponentialLR(optimizer, 0.9)])
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.45]
+    """
+
+    def __init__(self, schedulers, optimizer=None):
+        self._schedules = list(schedulers)
+        if not self._schedules or not all([isinstance(s, Schedule) for s in self._schedules]):
+            raise ArgumentError(f"ChainedScheduler needs a list of schedules, got {schedulers!r}")
+        optimizer = self._schedules[0].optimizer if optimizer is None else optimizer
+        if any([s.optimizer is not optimizer for s in self._schedules]):
+            raise ArgumentError("ChainedScheduler needs schedules of one optimizer, got those of several")
+        super().__init__(optimizer)
+
+    def rate(self, base, t):
+        return base * prod([s.rate(base, t) / base for s in self._schedules]) if base else base
+
+
 class ReduceLROnPlateau:
     """Times `factor` when the number given to `step` has not improved for more than `patience` steps.
 
