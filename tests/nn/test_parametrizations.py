@@ -10,6 +10,7 @@ import retrograde as rg
 from retrograde import nn
 from retrograde.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from retrograde.nn.utils.parametrizations import spectral_norm, weight_norm
+from retrograde.nn.utils.parametrize import is_parametrized, remove_parametrizations
 
 LAYERS = {
     "linear": lambda nn: nn.Linear(4, 3), "conv": lambda nn: nn.Conv2d(2, 3, 2), "transposed": lambda nn: nn.ConvTranspose1d(2, 3, 2),
@@ -117,6 +118,24 @@ def test_a_parametrized_weight_can_be_set(norm):
     assert len(dict(layer.named_parameters())) == len(norm(nn.Linear(2, 2)).state_dict()) - 2 * (norm is spectral_norm)
     with pytest.raises(ShapeError, match=r"weight is parametrized and keeps its shape, \(2, 2\), got \(2,\)"):
         layer.weight = rg.ones(2)
+
+
+def test_parametrizations_are_removed_again():
+    layer = weight_norm(spectral_norm(nn.Linear(3, 2)), "bias").eval()
+    assert is_parametrized(layer) and is_parametrized(layer, "weight")
+    weight, output = layer.weight.tolist(), layer(rg.ones(1, 3)).tolist()
+    remove_parametrizations(layer, "weight")
+    assert isinstance(layer.weight, nn.Parameter) and layer.weight.tolist() == weight and not is_parametrized(layer, "weight")
+    remove_parametrizations(layer, "bias")
+    assert type(layer) is nn.Linear and layer.state_dict().keys() == {"weight", "bias"}
+    np.testing.assert_allclose(layer(rg.ones(1, 3)).tolist(), output, rtol=1e-6)
+    plain = nn.Linear(3, 2)
+    before = plain.weight.tolist()
+    assert remove_parametrizations(spectral_norm(plain), "weight", leave_parametrized=False).weight.tolist() == before
+    with pytest.raises(ArgumentError, match="has no parametrized 'weight'; it has none"):
+        remove_parametrizations(layer, "weight")
+    with pytest.raises(ArgumentError, match="made of 2 parameters"):
+        remove_parametrizations(weight_norm(layer), "weight", leave_parametrized=False)
 
 
 @pytest.mark.parametrize("norm", [weight_norm, spectral_norm])

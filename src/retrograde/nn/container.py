@@ -212,6 +212,7 @@ class _Named(Module):
 
     _kind: Any = None
     _noun = ""
+    __setitem__: Any
 
     def __init__(self, entries=None):
         super().__init__()

@@ -138,10 +138,21 @@ def _parametrized(module, name, make):
         module.parametrizations = Module()
     module.parametrizations.add_module(name, made)
     delattr(module, name)
-    kind = getattr(type(module), "_kind", type(module))
-    module.__class__ = _parametrized_kind(kind, tuple([name for name, _ in module.parametrizations.own(Module)]))
+    module.__class__ = parametrized_kind(type(module), parametrized_names(module))
     edited()
     return module
+
+
+def parametrized_names(module):
+    """The names of the weights of `module` that are parametrized."""
+    made = vars(module).get("parametrizations")
+    return () if made is None else tuple([name for name, _ in made.own(Module)])
+
+
+def parametrized_kind(kind, names):
+    """The class of a module of the class `kind`, which may be of this sort already, with the weights `names` parametrized."""
+    plain = getattr(kind, "_kind", kind)
+    return _parametrized_kind(plain, names) if names else plain
 
 
 @cache
@@ -174,8 +185,7 @@ class _Parametrized:
 
     def __reduce_ex__(self, protocol):
         _, arguments, *state = super().__reduce_ex__(max(protocol, 2))
-        names = tuple([name for name, _ in vars(self)["parametrizations"].own(Module)])
-        return _made, (self._kind, names, *arguments[1:]), *state
+        return _made, (self._kind, parametrized_names(self), *arguments[1:]), *state
 
 
 def _made(kind, names, *arguments):
