@@ -102,3 +102,15 @@ def test_parameters_in_lists_and_dictionaries_are_learned(way):
         return loss
 
     assert [step(rg.ones(1)).item() for _ in range(2)] == [1.0, -0.25]
+
+
+def test_lists_of_modules_are_added_and_popped():
+    model = nn.Sequential(nn.ReLU(), nn.Tanh())
+    both = model + nn.Sequential(nn.GELU())
+    assert isinstance(both, nn.Sequential) and [type(m).__name__ for m in both] == ["ReLU", "Tanh", "GELU"] and both[0] is model[0]
+    assert isinstance(both.pop(), nn.GELU) and isinstance(both.pop(0), nn.ReLU) and len(both) == 1 and len(model) == 2
+    layers = nn.ModuleList([nn.ReLU()])
+    layers += [nn.Tanh()]
+    assert isinstance(layers + layers, nn.ModuleList) and len(layers + layers) == 4
+    with pytest.raises(OutOfRangeError):
+        layers.pop(5)

@@ -192,3 +192,9 @@ def test_parameters_and_buffers_are_found_by_their_paths():
     for find, path in ((model.get_parameter, "0.running_var"), (model.get_buffer, "0.weight"), (model.get_parameter, "0.x")):
         with pytest.raises(ArgumentError, match=f"Sequential has no (parameter|buffer) '{path}'"):
             find(path)
+
+
+def test_device_and_dtype_may_be_given_by_name_and_together():
+    for targets, named in (((), {"device": "cpu", "dtype": rg.float64}), (("cpu", "float64"), {}), (("cpu",), {"dtype": "float64"})):
+        model, x = nn.Linear(1, 1).to(*targets, **named), rg.ones(1).to(*targets, **named)
+        assert model.weight.dtype == x.dtype == rg.float64 and model(x).dtype == rg.float64

@@ -81,11 +81,10 @@ class _Numbered(Module):
         return iter(self._listed())
 
     def __getitem__(self, index):
-        found = self._listed()[index]
-        kind: Any = type(self)
-        return kind(*self._constructed(found)) if isinstance(index, slice) else found
+        modules, kind = self._listed(), type(self)
+        return kind(*self._constructed(modules[index])) if isinstance(index, slice) else modules[one_axis(index, len(modules))]
 
-    def _constructed(self, modules):
+    def _constructed(self, modules) -> Any:
         return (modules,)
 
     def __setitem__(self, index, module):
@@ -108,6 +107,19 @@ class _Numbered(Module):
         for module in modules:
             self.append(module)
         return self
+
+    def pop(self, index=-1):
+        """Take the module at `index` out and return it."""
+        module = self[index]
+        del self[index]
+        return module
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, modules):
+        kind: Any = type(self)
+        return kind(*self._constructed([*self, *modules]))
 
     def insert(self, index, module):
         """Add a module before place `index`."""

@@ -202,15 +202,20 @@ class Module:
         """`train(False)`."""
         return self.train(False)
 
-    def to(self, target):
-        """Move parameters and buffers to a device such as "cuda:0", or convert the floats among them to a dtype."""
+    def to(self, *targets, device=None, dtype=None):
+        """Move parameters and buffers to a device such as "cuda:0", and convert the floats among them to a dtype."""
+        for target in (*targets, device, dtype):
+            if target is not None:
+                self._bring_to(target)
+        return self
+
+    def _bring_to(self, target):
         is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
         for tensor in self._tensors():
             if is_device or is_float(tensor.dtype):
                 tensor.data = tensor.detach().to(target).realize().data
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(target)
-        return self
 
     def float(self):
         """`to(rg.float32)`."""

@@ -194,10 +194,17 @@ class Tensor(Value):
             raise GraphError("only leaves can be pickled; use x.detach()")
         return _unpickled, (type(self), self.data, self.requires_grad)
 
-    def to(self, target):
-        """This tensor with another dtype, or on another device, such as "cuda:0"."""
-        is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
-        return conversions.copy_to_device(self, target) if is_device else conversions.astype(self, target)
+    def to(self, *targets, device=None, dtype=None):
+        """This tensor with another dtype, or on another device, such as "cuda:0", or both.
+
+        >>> rg.ones(1).to("cpu", rg.float64).dtype
+        dtype('float64')
+        """
+        found = self
+        for target in (*targets, device, dtype):
+            if target is not None:
+                found = _brought(found, target)
+        return found
 
     def to_device(self, device, /, *, stream=None):
         """This tensor in the memory of `device`; there is no `stream` to choose."""
@@ -311,6 +318,12 @@ class Tensor(Value):
 arrays.kind = Tensor
 for _name, _instead in OF_TENSORS.items():
     setattr(Tensor, _name, Absent(_name, _instead))
+
+
+def _brought(x, target):
+    """`x` on a device, or with a dtype."""
+    is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
+    return conversions.copy_to_device(x, target) if is_device else conversions.astype(x, target)
 
 
 def _unpacked(sizes):

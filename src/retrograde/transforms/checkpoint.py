@@ -11,7 +11,7 @@ from ..dtypes import is_float
 from ..ops.conversions import after
 from ..ops.movements import reshape, shrink
 from ..ops.random import Draws
-from .callables import check_function, wrapping
+from .plain import check_function, wrapping
 
 
 def checkpoint(function, *args, **kwargs):

@@ -11,9 +11,8 @@ from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
 from ..ops.joins import stack
 from ..ops.movements import moveaxis, reshape
-from .callables import wrapping
 from .grad import vjp
-from .plain import pushed
+from .plain import pushed, wrapping
 
 
 def jvp(function, primals, tangents, has_aux=False) -> Any:

@@ -19,8 +19,7 @@ from ..ops.joins import stack
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .callables import check_function, wrapping
-from .plain import is_tensor, plain, tensor
+from .plain import check_function, is_tensor, plain, tensor, wrapping
 
 #: Jacobians of more rows are computed by a loop in compiled code; fewer rows are written out, which runs faster.
 _UNROLLED = 8

@@ -17,8 +17,7 @@ from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
-from .callables import wrapping
-from .plain import is_tensor, plain
+from .plain import is_tensor, plain, wrapping
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
