@@ -114,6 +114,7 @@ LAYERS = [
     Case("AvgPool1d", 2, inputs=((2, 3, 8),)), Case("AvgPool1d", 3, 2, 1, count_include_pad=False, inputs=((2, 3, 8),)),
     Case("AvgPool2d", 2, inputs=((2, 3, 6, 6),)), Case("AvgPool2d", 3, 2, padding=1, ceil_mode=True, inputs=((2, 3, 7, 6),)),
     Case("AvgPool2d", 2, divisor_override=3, inputs=((2, 3, 6, 6),)), Case("AvgPool3d", 2, inputs=((1, 2, 4, 4, 5),)),
+    Case("LPPool1d", 2, 3, 2, inputs=(("chances", (2, 3, 8)),)), Case("LPPool1d", 3, 2, ceil_mode=True, inputs=(("chances", (3, 7)),)),
     Case("LPPool2d", 2, 2, inputs=(("chances", (2, 3, 6, 6)),)),
     Case("AdaptiveAvgPool1d", 3, inputs=((2, 3, 8),)), Case("AdaptiveAvgPool2d", 1, inputs=((2, 3, 6, 5),)),
     Case("AdaptiveAvgPool2d", (3, 2), inputs=((2, 3, 7, 5),)), Case("AdaptiveAvgPool2d", (None, 2), inputs=((2, 3, 4, 4),)),
@@ -131,6 +132,8 @@ LAYERS = [
     Case("LayerNorm", 8, inputs=((2, 3, 8),)), Case("LayerNorm", (3, 8), eps=0.01, inputs=((2, 3, 8),)),
     Case("LayerNorm", 8, bias=False, inputs=((8,),)), Case("LayerNorm", [8], elementwise_affine=False, inputs=((4, 8),)),
     Case("RMSNorm", 8, inputs=((2, 3, 8),)), Case("RMSNorm", (3, 8), eps=0.01, elementwise_affine=False, inputs=((2, 3, 8),)),
+    Case("LocalResponseNorm", 3, inputs=((2, 5, 4),)), Case("LocalResponseNorm", 2, alpha=0.5, beta=0.5, k=2.0, inputs=((2, 3, 3, 2),)),
+    Case("LocalResponseNorm", 4, alpha=1.0, inputs=((1, 6, 2, 2, 2),)), Case("RReLU", phase="eval"),
     Case("GroupNorm", 2, 6, inputs=((2, 6, 4),)), Case("GroupNorm", 3, 6, affine=False, inputs=((2, 6, 3, 4),)), Case("GroupNorm", 1, 6, inputs=((3, 6),)),
     Case("Embedding", 7, 4, inputs=(("integers", (2, 5), 7),)), Case("Embedding", 7, 4, padding_idx=-6, inputs=(("integers", (20,), 7),)),
     Case("EmbeddingBag", 7, 4, inputs=(("integers", (2, 5), 7),)), Case("EmbeddingBag", 7, 4, mode="sum", padding_idx=2, inputs=(("integers", (3, 5), 7),)),
@@ -180,6 +183,8 @@ LAYERS = [
         ("PoissonNLLLoss", (("chances", (3, 4)), ("integers", (3, 4), 6)), {"log_input": False}))],
 ]
 
+#: Points around an image, none of them half-way between two pixels.
+POINTS = np.array([[[[-1.3, 0.2], [0.7, 1.9], [0.1, -0.6]]], [[[2.4, -3.1], [-0.45, 0.35], [0.95, 0.85]]]], np.float32)
 _ATTENTION = "scaled_dot_product_attention"
 FUNCTIONS = [
     Case(_ATTENTION, inputs=((2, 3, 4), (2, 5, 4), (2, 5, 6))), Case(_ATTENTION, inputs=((2, 5, 4),) * 3, is_causal=True),
@@ -203,6 +208,12 @@ FUNCTIONS = [
     Case("multilabel_soft_margin_loss", inputs=((3, 4), (SIGNS > 0).astype(np.float32), np.float32([0.5, 1.0, 2.0, 1.5]))),
     Case("bilinear", inputs=((5, 3), (5, 4), (2, 3, 4), (2,))),
     Case("lp_pool2d", 3.0, 2, inputs=(("chances", (1, 4, 4)),)), Case("glu", dim=0, inputs=((4, 3),)),
+    Case("affine_grid", (2, 1, 3, 4), inputs=((2, 2, 3),), align_corners=False),
+    Case("affine_grid", (2, 1, 3, 1), inputs=((2, 2, 3),), align_corners=True),
+    *[Case("grid_sample", inputs=((2, 3, 4, 5), grid), mode=mode, padding_mode=padding, align_corners=is_aligned)
+      for mode, grid in (("bilinear", (2, 3, 6, 2)), ("nearest", POINTS))
+      for padding in ("zeros", "border", "reflection") for is_aligned in (False, True)],
+    Case("local_response_norm", 3, inputs=((2, 4, 3),)), Case("lp_pool1d", 2.0, 2, inputs=(("chances", (1, 2, 5)),)), Case("rrelu"),
 ]
 
 CASES = LAYERS + FUNCTIONS

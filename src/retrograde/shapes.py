@@ -32,6 +32,22 @@ def one_axis(axis, ndim):
     return found % ndim
 
 
+def sizes(given):
+    """`given`, the sizes of axes as one integer or several, as a tuple of integers of at least 0.
+
+    >>> rg.shapes.sizes(2), rg.shapes.sizes([2, 3])
+    ((2,), (2, 3))
+    """
+    several = given if isinstance(given, (tuple, list)) else (given,)
+    try:
+        found = tuple([operator.index(n) for n in several])
+    except TypeError:
+        raise DTypeError(f"the sizes of a shape must be integers, got {given!r}") from None
+    if any([n < 0 for n in found]):
+        raise ShapeError(f"the sizes of a shape must be at least 0, got {given!r}")
+    return found
+
+
 def kept(shape, axis):
     """`shape` after a reduction over `axis` with keepdims.
 

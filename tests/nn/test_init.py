@@ -68,3 +68,19 @@ def test_layers_start_within_the_bounds_of_pytorch():
 def test_the_seed_decides_the_weights():
     layers = [(rg.manual_seed(5), rg.nn.Linear(3, 3))[1] for _ in range(2)]
     np.testing.assert_array_equal(layers[0].weight.detach(), layers[1].weight.detach())
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_dirac_weight_passes_channels_on(groups):
+    layer = rg.nn.Conv2d(4, 4, 3, padding=1, groups=groups, bias=False)
+    init.dirac_(layer.weight, groups)
+    x = rg.randn(2, 4, 5, 5, generator=rg.Generator(0))
+    np.testing.assert_array_equal(layer(x).detach(), x)
+    with pytest.raises(ValueError, match=r"whose first 3 groups divide, got shape \(4, 4, 3\)"):
+        init.dirac_(rg.empty(4, 4, 3), 3)
+
+
+def test_columns_of_a_sparse_weight_are_mostly_zero():
+    w = init.sparse_(rg.empty(10, 6), 0.75, generator=rg.Generator(0)).numpy()
+    assert ((w == 0).sum(0) == 8).all() and 0 < np.abs(w).max() < 0.1
+    assert len({tuple(column) for column in (w == 0).T}) > 1

@@ -6,6 +6,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
+from retrograde.errors import ArgumentError
 
 
 class Block(nn.Module):
@@ -173,3 +174,27 @@ def test_a_graph_from_before_loading_refuses_to_be_walked():
     layer.load_state_dict(layer.state_dict())
     with pytest.raises(rg.errors.InplaceError):
         y.backward()
+
+
+def test_a_module_is_brought_to_another_precision_by_a_word():
+    model = nn.BatchNorm1d(2)
+    for word, dtype in (("double", rg.float64), ("half", rg.float16), ("bfloat16", rg.bfloat16), ("float", rg.float32)):
+        assert getattr(model, word)() is model
+        assert {t.dtype for t in (model.weight, model.running_mean)} == {dtype}
+        assert model.num_batches_tracked.dtype == rg.int64
+    assert model.cpu().weight.device == "cpu"
+
+
+def test_parameters_and_buffers_are_found_by_their_paths():
+    model = nn.Sequential(nn.BatchNorm1d(2))
+    assert model.get_parameter("0.weight") is model[0].weight
+    assert model.get_buffer("0.running_var") is model[0].running_var
+    for find, path in ((model.get_parameter, "0.running_var"), (model.get_buffer, "0.weight"), (model.get_parameter, "0.x")):
+        with pytest.raises(ArgumentError, match=f"Sequential has no (parameter|buffer) '{path}'"):
+            find(path)
+
+
+def test_device_and_dtype_may_be_given_by_name_and_together():
+    for targets, named in (((), {"device": "cpu", "dtype": rg.float64}), (("cpu", "float64"), {}), (("cpu",), {"dtype": "float64"})):
+        model, x = nn.Linear(1, 1).to(*targets, **named), rg.ones(1).to(*targets, **named)
+        assert model.weight.dtype == x.dtype == rg.float64 and model(x).dtype == rg.float64

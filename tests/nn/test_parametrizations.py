@@ -1,14 +1,16 @@
 """Weights made of other parameters, as PyTorch has them."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 
 import retrograde as rg
 from retrograde import nn
-from retrograde.errors import ArgumentError
+from retrograde.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from retrograde.nn.utils.parametrizations import spectral_norm, weight_norm
+from retrograde.nn.utils.parametrize import is_parametrized, remove_parametrizations
 
 LAYERS = {
     "linear": lambda nn: nn.Linear(4, 3), "conv": lambda nn: nn.Conv2d(2, 3, 2), "transposed": lambda nn: nn.ConvTranspose1d(2, 3, 2),
@@ -90,6 +92,59 @@ def test_a_parametrized_module_is_copied_and_only_its_own_class_changes():
     assert isinstance(nn.Bilinear(2, 3, 4).weight, nn.Parameter)
     with pytest.raises(ArgumentError, match="no parameter 'scale'"):
         weight_norm(nn.Linear(2, 2), "scale")
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize("norm", [weight_norm, spectral_norm])
+def test_copies_and_pickles_keep_parameters_and_behaviour(norm, copied):
+    layer = norm(norm(nn.Bilinear(2, 3, 4)), "bias").eval()
+    twin = copied(layer)
+    assert type(twin) is type(layer) and isinstance(twin, nn.Bilinear) and not twin.training
+    assert {k: v.tolist() for k, v in twin.state_dict().items()} == {k: v.tolist() for k, v in layer.state_dict().items()}
+    inputs = rg.ones(1, 2), rg.ones(1, 3)
+    assert twin(*inputs).tolist() == layer(*inputs).tolist()
+    np.testing.assert_allclose(rg.jit(twin)(*inputs).numpy(), layer(*inputs).detach().numpy(), rtol=1e-5)
+    for parameter in twin.parameters():
+        parameter.data[...] = 0
+    assert all(parameter.detach().numpy().any() for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("norm", [weight_norm, spectral_norm])
+def test_a_parametrized_weight_can_be_set(norm):
+    layer = norm(nn.Linear(2, 2), n_power_iterations=50) if norm is spectral_norm else norm(nn.Linear(2, 2))
+    layer.weight = rg.tensor([[3.0, 0.0], [0.0, 2.0]])
+    expected = np.diag([1.0, 2 / 3] if norm is spectral_norm else [3.0, 2.0])
+    np.testing.assert_allclose(layer.weight.detach().numpy(), expected, rtol=1e-5)
+    assert len(dict(layer.named_parameters())) == len(norm(nn.Linear(2, 2)).state_dict()) - 2 * (norm is spectral_norm)
+    with pytest.raises(ShapeError, match=r"weight is parametrized and keeps its shape, \(2, 2\), got \(2,\)"):
+        layer.weight = rg.ones(2)
+
+
+def test_parametrizations_are_removed_again():
+    layer = weight_norm(spectral_norm(nn.Linear(3, 2)), "bias").eval()
+    assert is_parametrized(layer) and is_parametrized(layer, "weight")
+    weight, output = layer.weight.tolist(), layer(rg.ones(1, 3)).tolist()
+    remove_parametrizations(layer, "weight")
+    assert isinstance(layer.weight, nn.Parameter) and layer.weight.tolist() == weight and not is_parametrized(layer, "weight")
+    remove_parametrizations(layer, "bias")
+    assert type(layer) is nn.Linear and layer.state_dict().keys() == {"weight", "bias"}
+    np.testing.assert_allclose(layer(rg.ones(1, 3)).tolist(), output, rtol=1e-6)
+    plain = nn.Linear(3, 2)
+    before = plain.weight.tolist()
+    assert remove_parametrizations(spectral_norm(plain), "weight", leave_parametrized=False).weight.tolist() == before
+    with pytest.raises(ArgumentError, match="has no parametrized 'weight'; it has none"):
+        remove_parametrizations(layer, "weight")
+    with pytest.raises(ArgumentError, match="made of 2 parameters"):
+        remove_parametrizations(weight_norm(layer), "weight", leave_parametrized=False)
+
+
+@pytest.mark.parametrize("norm", [weight_norm, spectral_norm])
+def test_axes_that_a_weight_has_not_are_refused(norm):
+    for wrong in (5, -3):
+        with pytest.raises(OutOfRangeError, match=f"axis {wrong} is out of range for 2 dimensions"):
+            norm(nn.Linear(3, 2), dim=wrong)
+    with pytest.raises(DTypeError, match="a weight of a Module, got 3"):
+        norm(3)
 
 
 @pytest.mark.parametrize("norm", ["weight_norm", "spectral_norm"])

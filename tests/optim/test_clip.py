@@ -40,3 +40,11 @@ def test_a_norm_that_is_not_finite_can_be_an_error():
     ps = parameters([math.nan])
     with pytest.raises(FloatingPointError, match="cannot be clipped"):
         optim.clip_grad_norm_(ps, 1.0, error_if_nonfinite=True)
+
+
+def test_the_norm_of_some_gradients_can_scale_others():
+    ps = parameters([3.0, 0.0], [-4.0])
+    total = nn.utils.get_total_norm([p.grad for p in ps if p.grad is not None])
+    assert total.item() == pytest.approx(5.0)
+    nn.utils.clip_grads_with_norm_(ps[:1], 1.0, total)
+    np.testing.assert_allclose([*ps[0].grad.tolist(), *ps[1].grad.tolist()], [0.6, 0, -4], rtol=1e-5)

@@ -7,7 +7,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.errors import ArgumentError, TraceError
+from retrograde.errors import ArgumentError, DTypeError, GraphError, TraceError
 
 START = np.array([-1.2, 1.0, 0.7, -0.4])
 CASES = [{}, {"lr": 0.5, "history_size": 3}, {"line_search_fn": "strong_wolfe"},
@@ -101,3 +101,8 @@ def test_what_cannot_work_is_said():
         optim.LBFGS([p], line_search_fn="armijo")
     with pytest.raises(TraceError, match="jit the loss instead"):
         rg.jit(lambda: optimizer.step(lambda: p.sum()))()
+    with pytest.raises(GraphError, match="left no gradient"):
+        optimizer.step(lambda: (p * p).sum())
+    with pytest.raises(DTypeError, match="must return the loss, a single number, got None"):
+        optimizer.step(lambda: (p * p).sum().backward())
+    assert p.tolist() == [1.0, 1.0]

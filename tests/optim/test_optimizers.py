@@ -25,6 +25,8 @@ CASES = [
     ("RMSprop", {"lr": 0.01, "centered": True, "eps": 1e-2, "maximize": True}),
     ("Adadelta", {"lr": 1.0}),
     ("Adadelta", {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1, "maximize": True}),
+    ("Rprop", {"lr": 0.01}),
+    ("Rprop", {"lr": 0.1, "etas": (0.3, 1.5), "step_sizes": (0.02, 0.3), "maximize": True}),
     ("Adamax", {"lr": 0.002}),
     ("Adamax", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1, "maximize": True}),
     ("NAdam", {"lr": 0.002}),
@@ -130,9 +132,20 @@ def radam(p, gradients, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoup
     return p
 
 
+def rprop(p, gradients, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), maximize=False):
+    before, size = np.zeros_like(p), np.full_like(p, lr)
+    for g in gradients:
+        d = -g if maximize else g
+        agreement = d * before
+        size = np.clip(size * np.select([agreement > 0, agreement < 0], [etas[1], etas[0]], 1.0), *step_sizes)
+        before = np.where(agreement < 0, 0, d)
+        p = p - np.sign(before) * size
+    return p
+
+
 FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": lambda p, g, **o: adam(p, g, **{"weight_decay": 0.01, **o}, decoupled=True),
             "Adagrad": adagrad, "RMSprop": rmsprop, "Adadelta": adadelta, "Adamax": adamax, "NAdam": nadam,
-            "RAdam": radam}
+            "RAdam": radam, "Rprop": rprop}
 
 
 def runs(dtype, steps=50):

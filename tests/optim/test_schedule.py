@@ -29,6 +29,8 @@ MAKERS = {
                           [0.2 + 0.8 * (1 + math.cos(math.pi * t / 4)) / 2 for t in range(5)]),
     "SequentialLR": (lambda o: optim.SequentialLR(o, [optim.LinearLR(o, 0.5, 1.0, 2), optim.ExponentialLR(o, 0.5)], [2]),
                      [0.5, 0.75, 1, 0.5, 0.25]),
+    "ChainedScheduler": (lambda o: optim.ChainedScheduler([optim.LinearLR(o, 0.5, 1.0, 2), optim.ExponentialLR(o, 0.5)]),
+                         [0.5, 0.375, 0.25, 0.125]),
 }
 
 
@@ -49,6 +51,7 @@ def test_a_schedule_goes_on_from_its_state(name):
 
 @pytest.mark.parametrize("make", [
     lambda o, lib: lib.StepLR(o, 3, 0.3), lambda o, lib: lib.CosineAnnealingLR(o, 7, 0.01), lambda o, lib: lib.LinearLR(o, 0.2, 0.9, 4),
+    lambda o, lib: lib.ChainedScheduler([lib.ConstantLR(o, 0.3, 4), lib.StepLR(o, 3, 0.5), lib.CosineAnnealingLR(o, 12)]),
 ])
 def test_rates_agree_with_torch(make):
     torch = pytest.importorskip("torch", reason="the oracle comes with the extra `oracle`")

@@ -5,9 +5,10 @@ Plain data in, plain data out; a Value in, a Value out, recorded if an operand n
 
 import inspect
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
-from ..errors import DTypeError, OutOfRangeError, RetrogradeError, ShapeError
+from ..errors import ArgumentError, DTypeError, OutOfRangeError, RetrogradeError, ShapeError
 from . import anomaly
 from .mode import current
 from .value import Projection, Record, Value
@@ -22,7 +23,7 @@ def gathered(op, arrays, parents, data):
 
 
 #: What other libraries call arguments, and what they are called here.
-_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
+_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "diagonal": "k"}
 
 
 def misspelt(op, names):
@@ -56,6 +57,8 @@ def apply(op, args):
     if op.is_composite and not op.has_rule:
         return composed(op, args)
     if op.is_variadic:
+        if not isinstance(args[0], Iterable):
+            raise DTypeError(f"{op.name} takes a list of arrays, got {_described(args[0])} of type {type(args[0]).__name__}")
         args = (tuple(args[0]), *args[1:])
     elif not NESTED.isdisjoint([a.__class__ for a in operands_of(op, args)]):
         args = stacked(op, args)
@@ -204,7 +207,8 @@ def remember_view(view, source, op, args):
     base.views.append(weakref.ref(view))
 
 
-_CONVERSIONS = ((IndexError, OutOfRangeError), (TypeError, DTypeError), (ValueError, ShapeError))
+_CONVERSIONS = ((IndexError, OutOfRangeError), (TypeError, DTypeError), (ValueError, ShapeError),
+                ((OverflowError, ZeroDivisionError), ArgumentError))
 
 
 def explained(op, error, args):
@@ -216,10 +220,31 @@ def explained(op, error, args):
     text = f"{op.name}({described}): {bare}"
     if isinstance(error, RetrogradeError):
         found: Any = type(error)(text)
+    elif (what := unlike_an_array(error, args)) is not None:
+        found, bare = DTypeError(f"{op.name}({described}): {what}"), what
     else:
         found = next((ours(text) for theirs, ours in _CONVERSIONS if isinstance(error, theirs)), error)
     found.names_op, found.bare = True, bare
     return found
+
+
+def unlike_an_array(error, args):
+    """What is wrong if `error` is that one of `args` was used as an array and is none; None for all other errors."""
+    if not isinstance(error, AttributeError) or error.name is None or not any([_is_same(error.obj, a) for a in args]):
+        return None
+    if error.name not in _OF_ARRAYS or hasattr(error.obj, "__array_function__"):
+        return None
+    return (f"an array or a tensor is needed, got {_described(error.obj)} of type {type(error.obj).__name__}; make one with "
+            "rg.tensor(...)")
+
+
+def _is_same(x, argument):
+    """Whether `x` is `argument`, or the copy of a list that a kernel is handed."""
+    return x is argument or (x.__class__ in NESTED and x.__class__ is argument.__class__ and len(x) == len(argument))
+
+
+#: What code that is handed an array reads of it.
+_OF_ARRAYS = frozenset(["shape", "ndim", "dtype", "size", "reshape", "astype", "sum", "T", "data", "device", "copy", "mean", "max"])
 
 
 def _described(argument):

@@ -35,6 +35,12 @@ def is_recording():
     return mode is None or mode.records
 
 
+def is_tracing():
+    """Whether ops are put down now and not run: a function is traced, or values are lazy."""
+    mode = current()
+    return mode is not None and mode.tracer is not None
+
+
 def is_lazy():
     """Whether ops are put down now, to run when somebody reads what they give."""
     mode = current()

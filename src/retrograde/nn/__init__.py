@@ -18,6 +18,7 @@ from .activation import (
     PReLU,
     ReLU,
     ReLU6,
+    RReLU,
     Sigmoid,
     SiLU,
     Softmax,
@@ -32,9 +33,9 @@ from .activation import (
 )
 from .attention import MultiheadAttention
 from .cells import GRUCell, LSTMCell, RNNCell
-from .container import Flatten, Identity, ModuleDict, ModuleList, Sequential, Unflatten
+from .container import Flatten, Identity, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential, Unflatten
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from .dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
+from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from .embedding import Embedding, EmbeddingBag
 from .linear import Bilinear, Linear
 from .loss import (
@@ -70,6 +71,7 @@ from .normalization import (
     InstanceNorm2d,
     InstanceNorm3d,
     LayerNorm,
+    LocalResponseNorm,
     RMSNorm,
 )
 from .padding import (
@@ -100,6 +102,7 @@ from .pooling import (
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
+    LPPool1d,
     LPPool2d,
     MaxPool1d,
     MaxPool2d,

@@ -38,6 +38,20 @@ class LeakyReLU(Module):
         return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
 
 
+class RReLU(Module):
+    """`LeakyReLU` with slopes that are drawn between `lower` and `upper` in training, and else are half-way."""
+
+    def __init__(self, lower=1 / 8, upper=1 / 3, inplace=False):
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, x):
+        return functional.rrelu(x, self.lower, self.upper, self.training)
+
+    def extra_repr(self):
+        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
+
+
 class ELU(Module):
     """`x` where it is positive, else `alpha` (exp `x` - 1)."""
 

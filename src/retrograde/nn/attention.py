@@ -9,6 +9,7 @@ from ..ops.joins import concatenate
 from ..ops.movements import broadcast_to, pad, permute_dims, reshape, transpose
 from ..tensor.creation import asarray, empty
 from . import functional, init
+from .checks import check_counts
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
@@ -34,7 +35,8 @@ class MultiheadAttention(Module):
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
                  vdim=None, batch_first=False, device=None, dtype=None):
         super().__init__()
-        if num_heads < 1 or embed_dim % num_heads:
+        check_counts(self, embed_dim=embed_dim, num_heads=num_heads)
+        if embed_dim % num_heads:
             raise ArgumentError(f"num_heads must divide embed_dim, got {num_heads} and {embed_dim}")
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim

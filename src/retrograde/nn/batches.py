@@ -2,6 +2,7 @@
 
 from functools import wraps
 
+from ..errors import DTypeError
 from ..ops.movements import expand_dims, squeeze
 
 
@@ -10,6 +11,8 @@ def batched(function, ndim):
 
     @wraps(function)
     def called(input, *args, **kwargs):
+        if not hasattr(input, "ndim"):
+            raise DTypeError(f"{function.__name__} needs an array or a tensor, got {input!r}; make one with rg.tensor(...)")
         if input.ndim != ndim - 1:
             return function(input, *args, **kwargs)
         return squeeze(function(expand_dims(input, 0), *args, **kwargs), 0)

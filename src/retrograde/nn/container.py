@@ -3,10 +3,12 @@
 from math import prod
 from typing import Any
 
+from ..core.value import Value
 from ..errors import DTypeError, OutOfRangeError, ShapeError
 from ..ops.movements import reshape
 from ..shapes import one_axis
 from .module import Module
+from .parameter import Parameter
 
 
 class Identity(Module):
@@ -79,11 +81,10 @@ class _Numbered(Module):
         return iter(self._listed())
 
     def __getitem__(self, index):
-        found = self._listed()[index]
-        kind: Any = type(self)
-        return kind(*self._constructed(found)) if isinstance(index, slice) else found
+        modules, kind = self._listed(), type(self)
+        return kind(*self._constructed(modules[index])) if isinstance(index, slice) else modules[one_axis(index, len(modules))]
 
-    def _constructed(self, modules):
+    def _constructed(self, modules) -> Any:
         return (modules,)
 
     def __setitem__(self, index, module):
@@ -106,6 +107,19 @@ class _Numbered(Module):
         for module in modules:
             self.append(module)
         return self
+
+    def pop(self, index=-1):
+        """Take the module at `index` out and return it."""
+        module = self[index]
+        del self[index]
+        return module
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, modules):
+        kind: Any = type(self)
+        return kind(*self._constructed([*self, *modules]))
 
     def insert(self, index, module):
         """Add a module before place `index`."""
@@ -150,35 +164,94 @@ class ModuleList(_Numbered):
         self.extend(modules)
 
 
-class ModuleDict(Module):
-    """A dictionary of modules with names as keys."""
+class ParameterList(Module):
+    """A list of parameters, which a model may keep as an attribute. Tensors and arrays become parameters.
 
-    def __init__(self, modules=None):
+    >>> rg.nn.ParameterList([rg.ones(2), rg.zeros(1)])[0]
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __init__(self, values=()):
         super().__init__()
-        self.update(modules or {})
+        self.extend(values)
 
-    def update(self, modules):
-        """Add the modules of a dictionary, or of (name, module) pairs."""
-        for name, module in modules.items() if hasattr(modules, "items") else modules:
-            self[name] = module
+    def _listed(self):
+        return [parameter for _, parameter in self.own(Parameter)]
+
+    def __len__(self):
+        return len(self._listed())
+
+    def __iter__(self):
+        return iter(self._listed())
+
+    def __getitem__(self, index):
+        found = self._listed()
+        if isinstance(index, slice):
+            return ParameterList(found[index])
+        return found[one_axis(index, len(found))]
+
+    def __setitem__(self, index, parameter):
+        setattr(self, str(one_axis(index, len(self))), _parameter(parameter))
+
+    def append(self, parameter):
+        """Add a parameter at the end."""
+        self.register_parameter(str(len(self)), _parameter(parameter))
+        return self
+
+    def extend(self, parameters):
+        """Add several parameters at the end."""
+        if isinstance(parameters, Value):
+            raise DTypeError("the parameters must be a list of tensors, got one tensor")
+        for parameter in parameters:
+            self.append(parameter)
+        return self
+
+    def extra_repr(self):
+        return ", ".join(f"({name}): {_facts(parameter)}" for name, parameter in self.own(Parameter))
+
+
+def _parameter(value):
+    return value if isinstance(value, Parameter) else Parameter(value)
+
+
+def _facts(parameter):
+    return f"{parameter.dtype}{list(parameter.shape)}"
+
+
+class _Named(Module):
+    """What is kept under names, of one kind."""
+
+    _kind: Any = None
+    _noun = ""
+    __setitem__: Any
+
+    def __init__(self, entries=None):
+        super().__init__()
+        self.update(entries or {})
+
+    def update(self, entries):
+        """Add the entries of a dictionary, or of (name, entry) pairs."""
+        for name, entry in entries.items() if hasattr(entries, "items") else entries:
+            self[name] = entry
 
     def keys(self):
         """The names."""
         return [name for name, _ in self.items()]
 
     def values(self):
-        """The modules."""
-        return [module for _, module in self.items()]
+        """The entries."""
+        return [entry for _, entry in self.items()]
 
     def items(self):
-        """(name, module) pairs."""
-        return self.own(Module)
+        """(name, entry) pairs."""
+        return self.own(self._kind)
 
     def pop(self, name):
-        """Take a module out and return it."""
-        module = self[name]
+        """Take an entry out and return it."""
+        entry = self[name]
         del self[name]
-        return module
+        return entry
 
     def __len__(self):
         return len(self.items())
@@ -191,15 +264,42 @@ class ModuleDict(Module):
 
     def __getitem__(self, name):
         if not isinstance(name, str):
-            raise DTypeError(f"a ModuleDict is indexed by a name, got {name!r}")
-        if name not in self:
-            raise OutOfRangeError(f"no module is named {name!r}; there are {', '.join(self.keys())}")
+            raise DTypeError(f"a {type(self).__name__} is indexed by a name, got {name!r}")
+        self._check_known(name)
         return self.__dict__[name]
+
+    def __delitem__(self, name):
+        self._check_known(name)
+        delattr(self, name)
+
+    def _check_known(self, name):
+        if name not in self:
+            raise OutOfRangeError(f"no {self._noun} is named {name!r}; there are {', '.join(self.keys())}")
+
+
+class ParameterDict(_Named):
+    """A dictionary of parameters with names as keys. Tensors and arrays become parameters.
+
+    >>> rg.nn.ParameterDict({"scale": rg.ones(2)}).keys()
+    ['scale']
+    """
+
+    _kind, _noun = Parameter, "parameter"
+
+    def __setitem__(self, name, parameter):
+        if name in self:
+            setattr(self, name, _parameter(parameter))
+        else:
+            self.register_parameter(name, _parameter(parameter))
+
+    def extra_repr(self):
+        return ", ".join(f"({name}): {_facts(parameter)}" for name, parameter in self.items())
+
+
+class ModuleDict(_Named):
+    """A dictionary of modules with names as keys."""
+
+    _kind, _noun = Module, "module"
 
     def __setitem__(self, name, module):
         self.add_module(name, module)
-
-    def __delitem__(self, name):
-        if name not in self:
-            raise OutOfRangeError(f"no module is named {name!r}; there are {', '.join(self.keys())}")
-        delattr(self, name)

@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..tensor.creation import empty
 from . import functional, init
+from .checks import check_counts
 from .module import Module
 from .parameter import Parameter
 
@@ -20,14 +21,16 @@ class _Convolution(Module):
     def __init__(self, channels, sizes, groups, bias, padding_mode, weight_shape, options):
         super().__init__()
         self.in_channels, self.out_channels = channels
-        if groups < 1 or self.in_channels % groups or self.out_channels % groups:
+        check_counts(self, in_channels=self.in_channels, out_channels=self.out_channels, groups=groups)
+        if self.in_channels % groups or self.out_channels % groups:
             raise ArgumentError(f"groups must divide in_channels and out_channels, got {groups}, {self.in_channels}, "
                                 f"{self.out_channels}")
         if padding_mode not in _PADDING_MODES:
             raise ArgumentError(f"padding_mode must be one of {', '.join(_PADDING_MODES)}, got {padding_mode!r}")
         self.kernel_size, self.stride, self.padding, self.dilation = map(self._each, sizes)
         self.groups, self.padding_mode = groups, padding_mode
-        self.weight = Parameter(empty((*weight_shape, *self.kernel_size), **options))
+        rows, columns = weight_shape
+        self.weight = Parameter(empty((rows, columns // groups, *self.kernel_size), **options))
         self.bias = Parameter(empty(self.out_channels, **options)) if bias else None
         self.reset_parameters()
 
@@ -71,7 +74,7 @@ class Conv1d(_Convolution):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
         super().__init__((in_channels, out_channels), (kernel_size, stride, padding, dilation), groups, bias, padding_mode,
-                         (out_channels, in_channels // max(groups, 1)), {"dtype": dtype, "device": device})
+                         (out_channels, in_channels), {"dtype": dtype, "device": device})
 
     def forward(self, x):
         padding = self.padding
@@ -128,7 +131,7 @@ class ConvTranspose1d(_Convolution):
         if isinstance(padding, str):
             raise ArgumentError(f"{type(self).__name__} needs numbers as padding, got {padding!r}")
         super().__init__((in_channels, out_channels), (kernel_size, stride, padding, dilation), groups, bias, padding_mode,
-                         (in_channels, out_channels // max(groups, 1)), {"dtype": dtype, "device": device})
+                         (in_channels, out_channels), {"dtype": dtype, "device": device})
         self.output_padding = self._each(output_padding)
 
     def forward(self, x, output_size=None):

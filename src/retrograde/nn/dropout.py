@@ -1,5 +1,7 @@
 """Dropout: elements set to zero at random while training."""
 
+from numbers import Real
+
 from ..errors import ArgumentError
 from . import functional
 from .module import Module
@@ -16,8 +18,8 @@ class Dropout(Module):
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
-        if not 0 <= p <= 1:
-            raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p}")
+        if not (isinstance(p, Real) and 0 <= p <= 1):
+            raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p!r}")
         self.p, self.inplace = p, inplace
 
     def forward(self, x):
@@ -25,6 +27,18 @@ class Dropout(Module):
 
     def extra_repr(self):
         return f"p={self.p}, inplace={self.inplace}"
+
+
+class AlphaDropout(Dropout):
+    """`Dropout` for networks of `SELU`, which keeps mean and variance."""
+
+    _function = staticmethod(functional.alpha_dropout)
+
+
+class FeatureAlphaDropout(Dropout):
+    """`AlphaDropout` of whole channels."""
+
+    _function = staticmethod(functional.feature_alpha_dropout)
 
 
 class Dropout1d(Dropout):

@@ -1,45 +1,26 @@
 """Functions of layers and losses under PyTorch's names and arguments. The axis of a softmax may be called `dim` or `axis`."""
 
-from ..ops import activation, convolution, convolutions, windows
+from math import prod
+
+from ..ops import activation, classification, convolution, convolutions, embeddings, patches, piecewise, trigonometric
+from ..ops import borders as borders_of
 from ..ops import dropout as dropouts
-from ..ops.activation import elu, gelu, hardswish, leaky_relu, log_sigmoid, mish, relu, selu, sigmoid, silu
+from ..ops import linear as linears
+from ..ops import normalization as norms
+from ..ops import resampling as resamplings
 from ..ops.attention import scaled_dot_product_attention
-from ..ops.classification import cross_entropy, nll_loss
 from ..ops.comparisons import clip, where
 from ..ops.contractions import einsum
-from ..ops.dropout import dropout
-from ..ops.dropout import feature_dropout as dropout2d
-from ..ops.embeddings import embedding, embedding_bag, one_hot
-from ..ops.linear import linear
-from ..ops.loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    mse_loss,
-    smooth_l1_loss,
-)
-from ..ops.normalization import group_norm, layer_norm, rms_norm
-from ..ops.patches import columns_to_image as fold
-from ..ops.patches import image_to_columns as unfold
-from ..ops.piecewise import (
-    celu,
-    glu,
-    hardshrink,
-    hardsigmoid,
-    hardtanh,
-    prelu,
-    relu6,
-    softshrink,
-    softsign,
-    tanhshrink,
-    threshold,
-)
+from ..ops.embeddings import embedding_bag
+from ..ops.loss import binary_cross_entropy as _cross_entropy_of_chances
+from ..ops.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
+from ..ops.loss import huber_loss as _huber_loss
+from ..ops.loss import kl_div
+from ..ops.loss import l1_loss as _l1_loss
+from ..ops.loss import mse_loss as _mse_loss
+from ..ops.loss import smooth_l1_loss as _smooth_l1_loss
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from ..ops.reductions import norm
-from ..ops.resampling import interpolate
-from ..ops.trigonometric import tanh
 from ..ops.windows import (
     adaptive_avg_pool1d,
     adaptive_avg_pool3d,
@@ -52,6 +33,7 @@ from ..ops.windows import (
     max_pool3d,
 )
 from ..tensor import distributions
+from ..tensor.random import uniform
 from .batches import batched
 from .likelihoods import ctc_loss, gaussian_nll_loss, poisson_nll_loss
 from .margins import (
@@ -69,11 +51,29 @@ from .margins import (
 from .padding import pad
 from .resizing import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .running import batch_norm, instance_norm
+from .sampling import affine_grid, grid_sample
+from .spelling import belong_to, in_place, spelled
 
-conv1d, conv_transpose1d = batched(convolution.conv1d, 3), batched(convolutions.conv_transpose1d, 3)
-conv2d, conv_transpose2d = batched(convolution.conv2d, 4), batched(convolutions.conv_transpose2d, 4)
-conv3d, conv_transpose3d = batched(convolutions.conv3d, 5), batched(convolutions.conv_transpose3d, 5)
-dropout1d, dropout3d = batched(dropouts.feature_dropout, 3), batched(dropouts.feature_dropout, 5)
+relu, leaky_relu, elu, selu = map(in_place, (activation.relu, activation.leaky_relu, activation.elu, activation.selu))
+silu, mish, hardswish = map(in_place, (activation.silu, activation.mish, activation.hardswish))
+relu6, celu, hardtanh = map(in_place, (piecewise.relu6, piecewise.celu, piecewise.hardtanh))
+hardsigmoid, threshold = map(in_place, (piecewise.hardsigmoid, piecewise.threshold))
+gelu, sigmoid, log_sigmoid, tanh = map(spelled, (activation.gelu, activation.sigmoid, activation.log_sigmoid, trigonometric.tanh))
+softsign, tanhshrink, glu = map(spelled, (piecewise.softsign, piecewise.tanhshrink, piecewise.glu))
+hardshrink, softshrink, prelu = map(spelled, (piecewise.hardshrink, piecewise.softshrink, piecewise.prelu))
+linear, embedding, one_hot = map(spelled, (linears.linear, embeddings.embedding, embeddings.one_hot))
+layer_norm, group_norm, rms_norm = map(spelled, (norms.layer_norm, norms.group_norm, norms.rms_norm))
+unfold, fold = map(spelled, (patches.image_to_columns, patches.columns_to_image))
+interpolate = spelled(resamplings.interpolate)
+cross_entropy, nll_loss = map(spelled, (classification.cross_entropy, classification.nll_loss))
+mse_loss, l1_loss, smooth_l1_loss, huber_loss = map(spelled, (_mse_loss, _l1_loss, _smooth_l1_loss, _huber_loss))
+binary_cross_entropy, binary_cross_entropy_with_logits = map(spelled, (_cross_entropy_of_chances, _cross_entropy_of_logits))
+conv1d, conv_transpose1d = (spelled(batched(f, 3)) for f in (convolution.conv1d, convolutions.conv_transpose1d))
+conv2d, conv_transpose2d = (spelled(batched(f, 4)) for f in (convolution.conv2d, convolutions.conv_transpose2d))
+conv3d, conv_transpose3d = (spelled(batched(f, 5)) for f in (convolutions.conv3d, convolutions.conv_transpose3d))
+dropout, dropout2d = in_place(dropouts.dropout), in_place(dropouts.feature_dropout)
+dropout1d, dropout3d = (in_place(batched(dropouts.feature_dropout, ndim)) for ndim in (3, 5))
+belong_to(__name__, dict(globals()))
 logsigmoid = log_sigmoid
 
 
@@ -91,7 +91,7 @@ def log_softmax(input, dim=-1, *, axis=None):
     return activation.log_softmax(input, dim if axis is None else axis)
 
 
-def softplus(input, beta=1.0, threshold=20.0):  # noqa: F811 - the argument has PyTorch's name
+def softplus(input, beta=1.0, threshold=20.0):
     """A smooth `relu`: the logarithm of 1 + exp(`beta` `input`), divided by `beta`.
 
     Where `beta` times `input` is above `threshold` it is `input` itself; from 20 on, where the two are equal to nine digits, it
@@ -114,8 +114,57 @@ def softmin(input, dim=-1):
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The root of the sum of the powers `norm_type` of each window of images."""
-    return windows.lp_pool2d(input, kernel_size, float(norm_type), stride, ceil_mode)
+    """The root of the sum of the powers `norm_type` of each window of images. A window that `ceil_mode` lets reach over the end
+    counts as a whole one of the same mean, as in PyTorch.
+    """
+    count = prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**2
+    return (avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode) * count) ** (1 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """`lp_pool2d` of lines, (batch, channels, length) or without the batch."""
+    return (avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode) * _single(kernel_size)) ** (1 / norm_type)
+
+
+def _single(size):
+    return size[0] if isinstance(size, (tuple, list)) else size
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
+    """Dropout for networks of `selu`: elements become the value that it tends to, and mean and variance stay what they were.
+
+    Klambauer et al., "Self-normalizing neural networks" (2017).
+    """
+    return dropouts.alpha_dropout(input, p, training, input.shape, generator)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
+    """`alpha_dropout` of whole channels."""
+    return dropouts.alpha_dropout(input, p, training, (*input.shape[:2], *[1] * (input.ndim - 2)), generator)
+
+
+def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
+    """`leaky_relu` with slopes that are drawn between `lower` and `upper` in training, and else are half-way."""
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2)
+    slopes = uniform(lower, upper, tuple(input.shape), generator, input.dtype)
+    return where(input >= 0, input, input * slopes)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    r"""Each channel divided by what the `size` channels around it come to: $x / (k + \alpha\, \overline{x^2})^\beta$.
+
+    Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).
+
+    >>> rg.nn.functional.local_response_norm(rg.ones(1, 2, 1), 2, alpha=2.0, beta=1.0).tolist()
+    [[[0.5], [0.3333333432674408]]]
+    """
+    borders = ((0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (input.ndim - 2))
+    squares, count = borders_of.pad(input * input, borders), input.shape[1]
+    total = squares[:, :count]
+    for i in range(1, size):
+        total = total + squares[:, i : i + count]
+    return input / (total * (alpha / size) + k) ** beta
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):

@@ -107,6 +107,32 @@ def orthogonal_(tensor, gain=1, generator=None):
     return constant_(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape).astype(tensor.dtype))
 
 
+def dirac_(tensor, groups=1):
+    """A convolution's weight, of three to five axes, that passes as many channels on as they are as it can, in each of `groups`.
+
+    >>> rg.nn.init.dirac_(rg.zeros(1, 1, 3)).tolist()
+    [[[0.0, 1.0, 0.0]]]
+    """
+    if not 3 <= tensor.ndim <= 5 or tensor.shape[0] % groups:
+        raise ShapeError(f"dirac_ needs a weight of 3, 4 or 5 axes whose first {groups} groups divide, got shape {tensor.shape}")
+    numbers, rows = np.zeros(tensor.shape, tensor.dtype), tensor.shape[0] // groups
+    middle = tuple([n // 2 for n in tensor.shape[2:]])
+    for start in range(0, tensor.shape[0], rows):
+        for i in range(min(rows, tensor.shape[1])):
+            numbers[(start + i, i, *middle)] = 1
+    return constant_(tensor, numbers)
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Normal with standard deviation `std`, but zero in the part `sparsity` of each column, drawn anew (Martens, 2010)."""
+    if tensor.ndim != 2 or not 0 <= sparsity <= 1:
+        raise ArgumentError(f"sparse_ needs two axes and a sparsity between 0 and 1, got shape {tensor.shape} and {sparsity}")
+    numbers = random.normal(0, std, tensor.shape, generator, tensor.dtype).numpy()
+    order = np.argsort(random.rand(*tensor.shape, generator=generator).numpy(), axis=0)
+    np.put_along_axis(numbers, order[: math.ceil(sparsity * tensor.shape[0])], 0, axis=0)
+    return constant_(tensor, numbers)
+
+
 def fans(tensor):
     """How many inputs feed an output of a layer with this weight, and how many outputs an input feeds."""
     if tensor.ndim < 2:

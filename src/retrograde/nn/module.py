@@ -3,8 +3,9 @@
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from ..core.dispatch import unlike_an_array
 from ..core.edits import edited
-from ..dtypes import is_float
+from ..dtypes import bfloat16, float16, float32, float64, is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
 from ..tensor.tensor import Tensor
 from .hooks import Hooks
@@ -40,9 +41,15 @@ class Module:
         raise MissingRuleError(f"{type(self).__name__} needs a method forward")
 
     def __call__(self, *args, **kwargs):
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._hooks.run(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._hooks.run(self, args, kwargs)
+        except AttributeError as error:
+            what = unlike_an_array(error, (*args, *kwargs.values()))
+            if what is None:
+                raise
+            raise DTypeError(f"{type(self).__name__}: {what}") from None
 
     # What it consists of.
     def __setattr__(self, name, value):
@@ -149,6 +156,22 @@ class Module:
                 raise ArgumentError(f"{type(self).__name__} has no submodule {target!r}")
         return found
 
+    def get_parameter(self, target):
+        """The parameter at a path such as "encoder.0.weight"."""
+        return self._at(target, Parameter, "parameter")
+
+    def get_buffer(self, target):
+        """The buffer at a path such as "encoder.0.running_mean"."""
+        return self._at(target, Tensor, "buffer")
+
+    def _at(self, target, kind, noun):
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        found = owner.__dict__.get(name)
+        if not isinstance(found, kind) or noun == "buffer" and name not in owner._buffers:  # noqa: SLF001 - of our own kind
+            raise ArgumentError(f"{type(self).__name__} has no {noun} {target!r}")
+        return found
+
     # Its state.
     def state_dict(self, prefix=""):
         """Name and tensor of every parameter and saved buffer. The tensors share memory with the module."""
@@ -179,15 +202,40 @@ class Module:
         """`train(False)`."""
         return self.train(False)
 
-    def to(self, target):
-        """Move parameters and buffers to a device such as "cuda:0", or convert the floats among them to a dtype."""
+    def to(self, *targets, device=None, dtype=None):
+        """Move parameters and buffers to a device such as "cuda:0", and convert the floats among them to a dtype."""
+        for target in (*targets, device, dtype):
+            if target is not None:
+                self._bring_to(target)
+        return self
+
+    def _bring_to(self, target):
         is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
         for tensor in self._tensors():
             if is_device or is_float(tensor.dtype):
                 tensor.data = tensor.detach().to(target).realize().data
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(target)
-        return self
+
+    def float(self):
+        """`to(rg.float32)`."""
+        return self.to(float32)
+
+    def double(self):
+        """`to(rg.float64)`."""
+        return self.to(float64)
+
+    def half(self):
+        """`to(rg.float16)`."""
+        return self.to(float16)
+
+    def bfloat16(self):
+        """`to(rg.bfloat16)`."""
+        return self.to(bfloat16)
+
+    def cpu(self):
+        """`to("cpu")`."""
+        return self.to("cpu")
 
     def _tensors(self):
         return chain(self.parameters(), self.buffers())

@@ -4,6 +4,7 @@ from ..core.mode import no_grad
 from ..errors import ArgumentError, ShapeError
 from ..tensor.creation import asarray, ones, zeros
 from . import functional, init
+from .checks import check_counts
 from .module import Module
 from .parameter import Parameter
 
@@ -206,6 +207,21 @@ class GroupNorm(Module):
 
     def extra_repr(self):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class LocalResponseNorm(Module):
+    """Each channel divided by what the `size` channels around it come to."""
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        check_counts(self, size=size)
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, x):
+        return functional.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 def _reset(layer):

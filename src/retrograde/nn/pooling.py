@@ -90,18 +90,26 @@ class AvgPool3d(AvgPool1d):
         return functional.avg_pool3d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
-class LPPool2d(_Pool):
-    """The root of the sum of the powers `norm_type` of each window of images."""
+class LPPool1d(_Pool):
+    """The root of the sum of the powers `norm_type` of each window of lines."""
+
+    _function = staticmethod(functional.lp_pool1d)
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__(kernel_size, stride, 0, ceil_mode)
         self.norm_type = float(norm_type)
 
     def forward(self, x):
-        return functional.lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+        return self._function(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self):
         return (f"norm_type={self.norm_type:g}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}")
+
+
+class LPPool2d(LPPool1d):
+    """The root of the sum of the powers `norm_type` of each window of images."""
+
+    _function = staticmethod(functional.lp_pool2d)
 
 
 class AdaptiveAvgPool1d(Module):

@@ -3,8 +3,9 @@
 from contextlib import contextmanager
 
 from ..core.value import Value
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DTypeError
 from ..tensor.creation import asarray
+from .module import Module
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
@@ -23,6 +24,8 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     >>> rg.grad(loss)({"weight": rg.tensor([[3.0]])}, rg.tensor([[2.0]]))
     {'weight': tensor([[2.]])}
     """
+    if not isinstance(module, Module):
+        raise DTypeError(f"functional_call needs a Module, got {module!r}")
     given = _merged(parameters_and_buffers)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(_places(module, given, tie_weights, strict)):
@@ -32,8 +35,11 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
 def _merged(dictionaries):
     if isinstance(dictionaries, dict):
         return dictionaries
+    parts = dictionaries if isinstance(dictionaries, (tuple, list)) else [dictionaries]
+    if not all([isinstance(part, dict) for part in parts]):
+        raise DTypeError(f"functional_call needs a dictionary of tensors by name, or a tuple of such, got {dictionaries!r}")
     found = {}
-    for part in dictionaries:
+    for part in parts:
         if twice := found.keys() & part.keys():
             raise ArgumentError(f"functional_call was given {', '.join(sorted(twice))} more than once")
         found |= part

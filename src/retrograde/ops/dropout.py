@@ -1,12 +1,15 @@
 """Dropout: elements set to zero at random, so that a network does not rely on any single one."""
 
 from math import prod
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ._families import elementwise
 from ._samples import call
+from .comparisons import where
 from .random import default_generator, random_mask
 
 
@@ -27,11 +30,32 @@ def feature_dropout(x, /, p=0.5, training=True, generator=None):
 
 
 def _dropped(x, shape, p, training, generator):
-    if not 0 <= p <= 1:
-        raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p}")
+    _check_chance(p)
     if not training or p == 0:
         return x
     return drop(x, kept(p, shape, generator), 0.0 if p == 1 else 1 / (1 - p))
+
+
+#: What `selu` tends to far below zero.
+_LEAST = -1.7580993408473766
+
+
+def alpha_dropout(x, p, training, shape, generator=None):
+    """`x` with elements set to the least value of `selu` with probability `p`, drawn in `shape`, scaled and moved back to its mean
+    and variance.
+    """
+    _check_chance(p)
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return x * 0
+    scale = ((1 - p) * (1 + p * _LEAST**2)) ** -0.5
+    return where(kept(p, shape, generator), x, _LEAST) * scale - scale * _LEAST * p
+
+
+def _check_chance(p: Any):
+    if not isinstance(p, Real) or not 0 <= float(p) <= 1:
+        raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p!r}")
 
 
 def kept(p, shape, generator=None):

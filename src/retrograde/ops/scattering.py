@@ -4,7 +4,7 @@ axis, as in PyTorch.
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import one_axis, row_major
 from ._families import composite
 from ._samples import call, distinct, of
@@ -20,6 +20,9 @@ _MEETING = np.array([1, 1, 0])
 
 def _index(shape, indices, axis):
     """The index that pairs each of `indices`, along `axis`, with its own place along all other axes."""
+    if not hasattr(indices, "shape") or hasattr(axis, "shape") and axis.shape:
+        raise DTypeError("indices must be an array and axis an integer, in this order: x.gather(indices, axis), "
+                         "x.scatter(y, indices, axis)")
     axis = one_axis(axis, len(shape))
     sizes = list(zip(indices.shape, shape, strict=False))
     if len(indices.shape) != len(shape) or any(m > n for a, (m, n) in enumerate(sizes) if a != axis):

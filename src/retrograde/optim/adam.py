@@ -3,7 +3,7 @@
 from ..errors import ArgumentError
 from ..ops.arithmetic import sqrt
 from ..ops.comparisons import maximum
-from .optimizer import Optimizer, prepared
+from .optimizer import Optimizer, is_number, prepared
 
 
 class Adam(Optimizer):
@@ -30,8 +30,9 @@ class Adam(Optimizer):
 
     def _check(self, options):
         super()._check(options)
-        if not all(0 <= beta < 1 for beta in options["betas"]):
-            raise ArgumentError(f"betas must lie in [0, 1), got {options['betas']}")
+        betas = options["betas"]
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(is_number(b) and 0 <= b < 1 for b in betas):
+            raise ArgumentError(f"betas must be two numbers in [0, 1), got {betas!r}")
 
     def kept_in(self, group):
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")

@@ -9,7 +9,7 @@ from ..ops.arithmetic import sqrt
 from ..ops.comparisons import maximum, where
 from ..tensor.tensor import Tensor
 from .adam import Adam
-from .optimizer import Optimizer, prepared
+from .optimizer import Optimizer, is_number, prepared
 
 
 class Adagrad(Optimizer):
@@ -86,8 +86,8 @@ class Adadelta(Optimizer):
 
     def _check(self, options):
         super()._check(options)
-        if not 0 <= options["rho"] <= 1:
-            raise ArgumentError(f"rho must lie in [0, 1], got {options['rho']}")
+        if not is_number(options["rho"]) or not 0 <= options["rho"] <= 1:
+            raise ArgumentError(f"rho must lie in [0, 1], got {options['rho']!r}")
 
     def update(self, group, rates, p, g, square, steps):
         (p, g), rho = prepared(group, p, g), group["rho"]
@@ -133,11 +133,6 @@ class NAdam(Adam):
         Optimizer.__init__(self, params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})
-
-    def _check(self, options):
-        super()._check(options)
-        if options["momentum_decay"] < 0:
-            raise ArgumentError(f"momentum_decay must be at least 0, got {options['momentum_decay']}")
 
     def kept_in(self, group):
         return "exp_avg", "exp_avg_sq"

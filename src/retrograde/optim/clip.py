@@ -1,12 +1,13 @@
 """Clipping gradients, in place, between `backward` and `step`."""
 
+from collections.abc import Iterable
 from math import isfinite
 
 import numpy as np
 
 from ..core.mode import no_grad
 from ..core.value import Value
-from ..errors import AnomalyError
+from ..errors import AnomalyError, DTypeError
 from ..ops.comparisons import clip, minimum
 from ..ops.joins import stack
 from ..ops.reductions import norm
@@ -21,16 +22,32 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     >>> rg.optim.clip_grad_norm_([p], 1.0), p.grad.norm() < 1
     (tensor(5.), tensor(True))
     """
-    gradients = _gradients(parameters)
-    with no_grad():
-        norms = [norm(g.reshape(-1), norm_type) for g in gradients]
-        total = norm(stack(norms), norm_type) if norms else Tensor(np.zeros((), np.float32))
-        if error_if_nonfinite and not isfinite(float(total)):
-            raise AnomalyError(f"the norm of the gradients is {float(total)}, so they cannot be clipped")
-        scale = minimum(max_norm / (total + 1e-6), 1.0)
-        for g in gradients:
-            _write(g, g * scale.astype(g.dtype))
+    parameters = _listed(parameters)
+    total = get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
     return total
+
+
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False):
+    """The norm of all `tensors`, taken as one vector.
+
+    >>> rg.nn.utils.get_total_norm([rg.tensor([3.0]), rg.tensor([4.0])])
+    tensor(5.)
+    """
+    with no_grad():
+        norms = [norm(t.reshape(-1), norm_type) for t in _listed(tensors)]
+        total = norm(stack(norms), norm_type) if norms else Tensor(np.zeros((), np.float32))
+    if error_if_nonfinite and not isfinite(float(total)):
+        raise AnomalyError(f"the norm of the gradients is {float(total)}, so they cannot be clipped")
+    return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm):
+    """Scale all gradients together, whose norm is `total_norm`, so that it becomes `max_norm` at most."""
+    with no_grad():
+        scale = minimum(max_norm / (total_norm + 1e-6), 1.0)
+        for g in _gradients(parameters):
+            _write(g, g * scale.astype(g.dtype))
 
 
 def clip_grad_value_(parameters, clip_value):
@@ -41,8 +58,17 @@ def clip_grad_value_(parameters, clip_value):
 
 
 def _gradients(parameters):
-    parameters = [parameters] if isinstance(parameters, Value) else list(parameters)
-    return [p.grad for p in parameters if p.grad is not None]
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def _listed(parameters):
+    parameters = [parameters] if isinstance(parameters, Value) else parameters
+    parameters = list(parameters) if isinstance(parameters, Iterable) else [parameters]
+    for p in parameters:
+        if not isinstance(p, Value):
+            raise DTypeError("gradients are clipped of a list of parameters, as module.parameters() gives, got "
+                             f"{type(p).__name__} among them")
+    return parameters
 
 
 def _write(g, new):

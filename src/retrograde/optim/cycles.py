@@ -10,8 +10,8 @@ class CosineAnnealingWarmRestarts(Schedule):
     """Down to `eta_min` along half a cosine in `T_0` steps, then anew from the top, each time `T_mult` times as long."""
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
-        if T_0 <= 0 or not isinstance(T_0, int) or T_mult < 1 or not isinstance(T_mult, int):
-            raise ArgumentError(f"T_0 and T_mult must be integers of at least 1, got {T_0} and {T_mult}")
+        if not isinstance(T_0, int) or T_0 <= 0 or not isinstance(T_mult, int) or T_mult < 1:
+            raise ArgumentError(f"T_0 and T_mult must be integers of at least 1, got {T_0!r} and {T_mult!r}")
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
         super().__init__(optimizer, last_epoch)
 

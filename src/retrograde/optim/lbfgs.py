@@ -5,7 +5,7 @@ import numpy as np
 from ..core import writes
 from ..core.mode import changed, current, enable_grad
 from ..core.value import Value
-from ..errors import ArgumentError, TraceError
+from ..errors import ArgumentError, DTypeError, GraphError, TraceError
 from ..tensor.tensor import Tensor
 from .line_search import Point, strong_wolfe
 from .optimizer import Optimizer
@@ -49,7 +49,10 @@ class LBFGS(Optimizer):
             raise ArgumentError(f"line_search_fn must be None or 'strong_wolfe', got {options['line_search_fn']!r}")
 
     def step(self, closure=None):
-        """Up to `max_iter` iterations; the loss that `closure` gave first. It must compute the gradients anew at each call."""
+        """Up to `max_iter` iterations; the loss that `closure` gave first. It must compute the gradients anew at each call.
+
+        Raises a GraphError if the closure leaves no gradients.
+        """
         if closure is None:
             raise ArgumentError("LBFGS asks for the loss many times in a step: pass a closure that computes it and the gradients")
         mode = current()
@@ -68,7 +71,8 @@ class LBFGS(Optimizer):
             asked += 1
             state["func_evals"] += 1
             with enable_grad():
-                return closure()
+                loss = closure()
+            return self._checked(loss)
 
         first = ask()
         loss, gradient = float(first), self._gradient()
@@ -95,6 +99,15 @@ class LBFGS(Optimizer):
             if asked >= group["max_eval"] or min(moved, abs(loss - before)) <= group["tolerance_change"]:
                 break
         return first
+
+    def _checked(self, loss):
+        """`loss`, if the closure that gave it has left gradients."""
+        if getattr(loss, "size", 1 if isinstance(loss, (int, float)) else 0) != 1:
+            raise DTypeError(f"the closure of LBFGS must return the loss, a single number, got {loss!r}")
+        if all([p.grad is None for p in self.param_groups[0]["params"]]):
+            raise GraphError("the closure of LBFGS has left no gradient on any parameter; it must call loss.backward() before it "
+                             "returns the loss")
+        return loss
 
     def _searched(self, ask, start, length, direction, tolerance):
         """(the length of a good step, which is made, the loss and the gradient there)."""

@@ -2,6 +2,7 @@
 
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .schedule import (
+    ChainedScheduler,
     ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,
@@ -14,8 +15,10 @@ from .schedule import (
     SequentialLR,
     StepLR,
 )
+from .schedule import Schedule as LRScheduler
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LambdaLR", "LinearLR",
-    "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from copy import deepcopy
 from functools import partial
+from numbers import Real
 
 import numpy as np
 
@@ -15,6 +16,15 @@ from ..tensor.tensor import Tensor
 from .compiled import CompiledSteps
 from .traced import check_gradient, trace_step
 from .update import Packs, update_flat
+
+#: Options that are numbers wherever there are such.
+_AT_LEAST_ZERO = frozenset(["lr", "eps", "weight_decay", "momentum", "lr_decay", "initial_accumulator_value", "alpha",
+                            "momentum_decay"])
+
+
+def is_number(value):
+    """Whether an option is a number, or a tensor that holds one."""
+    return isinstance(value, Real) or isinstance(value, Value) and value.size == 1
 
 
 def prepared(group, p, g, shrunk=None):
@@ -53,6 +63,8 @@ class Optimizer:
 
     def add_param_group(self, group):
         """Add parameters, with options of their own: a dictionary with "params"."""
+        if not isinstance(group, dict) or "params" not in group:
+            raise DTypeError(f'a group of parameters must be a dictionary with "params", got {group!r}')
         members = group["params"]
         members = [members] if isinstance(members, Value) else list(members)
         known = {id(p) for other in self.param_groups for p in other["params"]}
@@ -80,9 +92,9 @@ class Optimizer:
 
     def _check(self, options):
         """Raise an ArgumentError if an option has a value that is not allowed."""
-        for name in ("lr", "eps", "weight_decay", "momentum"):
-            if options.get(name, 0) < 0:
-                raise ArgumentError(f"{name} must be at least 0, got {options[name]}")
+        for name in _AT_LEAST_ZERO & options.keys():
+            if not is_number(options[name]) or not options[name] >= 0:  # not below 0, and not NaN
+                raise ArgumentError(f"{name} must be a number of at least 0, got {options[name]!r}")
 
     def zero_grad(self, set_to_none=True):
         """Forget the gradients of all parameters, or set them to zeros."""

@@ -5,14 +5,18 @@ Each is a formula of the number of steps, so that a schedule can be resumed or l
 
 from bisect import bisect_right
 from math import cos, inf, pi, prod
+from numbers import Integral, Real
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DTypeError
 
 
 class Schedule:
     """Base: `factor(t)` gives what the first learning rate is multiplied by after `t` steps."""
 
     def __init__(self, optimizer, last_epoch=-1):
+        _check_optimizer(optimizer)
+        if not isinstance(last_epoch, Integral):
+            raise ArgumentError(f"last_epoch must be an integer, got {last_epoch!r}")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
@@ -50,6 +54,11 @@ class Schedule:
         self._set()
 
 
+def _check_optimizer(optimizer):
+    if not hasattr(optimizer, "param_groups"):
+        raise DTypeError(f"a schedule takes the optimizer whose learning rate it sets, got {type(optimizer).__name__}")
+
+
 class LambdaLR(Schedule):
     """The factor is any function of the number of steps; or one function for each group.
 
@@ -61,6 +70,7 @@ class LambdaLR(Schedule):
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        _check_optimizer(optimizer)
         count = len(optimizer.param_groups)
         self._factors = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
         if len(self._factors) != count:
@@ -170,6 +180,30 @@ class SequentialLR(Schedule):
         return self._schedules[which].rate(base, t - start)
 
 
+class ChainedScheduler(Schedule):
+    """Several schedules at once: the learning rate is multiplied by the factors of all.
+
+    >>> optimizer = rg.optim.SGD([rg.nn.Parameter(rg.ones(1))], lr=1.0)
+    >>> lr = rg.optim.lr_scheduler
+    >>> schedule = lr.ChainedScheduler([lr.ConstantLR(optimizer, 0.5, 10), lr.ExponentialLR(optimizer, 0.9)])
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.45]
+    """
+
+    def __init__(self, schedulers, optimizer=None):
+        self._schedules = list(schedulers)
+        if not self._schedules or not all([isinstance(s, Schedule) for s in self._schedules]):
+            raise ArgumentError(f"ChainedScheduler needs a list of schedules, got {schedulers!r}")
+        optimizer = self._schedules[0].optimizer if optimizer is None else optimizer
+        if any([s.optimizer is not optimizer for s in self._schedules]):
+            raise ArgumentError("ChainedScheduler needs schedules of one optimizer, got those of several")
+        super().__init__(optimizer)
+
+    def rate(self, base, t):
+        return base * prod([s.rate(base, t) / base for s in self._schedules]) if base else base
+
+
 class ReduceLROnPlateau:
     """Times `factor` when the number given to `step` has not improved for more than `patience` steps.
 
@@ -182,8 +216,9 @@ class ReduceLROnPlateau:
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
             raise ArgumentError(f'mode must be "min" or "max" and threshold_mode "rel" or "abs", got {mode!r} and '
                                 f"{threshold_mode!r}")
-        if factor >= 1:
-            raise ArgumentError(f"factor must be below 1, got {factor}")
+        _check_optimizer(optimizer)
+        if not isinstance(factor, Real) or not factor < 1:  # not NaN either
+            raise ArgumentError(f"factor must be a number below 1, got {factor!r}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
         self.min_lr, self.eps = min_lr, eps

@@ -8,6 +8,7 @@ from ..backend import move
 from ..core.mode import current
 from ..dtypes import as_dtype, complex64, complex128, default_float, native, promoted
 from ..errors import DTypeError
+from ..shapes import sizes as sizes_of
 from .tensor import Tensor
 
 #: The types of Python's floats and complex numbers as elements.
@@ -92,7 +93,7 @@ def empty(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
 def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
     """`fill_value` everywhere in a tensor of `shape`."""
     value = tensor(fill_value, dtype).data
-    return _placed(np.full(shape, value, value.dtype), device, requires_grad)
+    return _placed(np.full(sizes_of(shape), value, value.dtype), device, requires_grad)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype=None, device=None, requires_grad=False):
@@ -144,7 +145,7 @@ def full_like(x, /, fill_value, dtype=None, device=None, requires_grad=False):
 
 
 def _shape(shape):
-    return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    return sizes_of(shape[0] if len(shape) == 1 else shape)
 
 
 def _placed(array, device, requires_grad):

@@ -12,6 +12,8 @@ OF_TENSORS = {
     **{name: f"rg.{name}(x)" for name in ("isnan", "isinf", "isfinite", "where")},
     "type": "x.astype(dtype)", "clamp": "x.clip(low, high)", "numel": "x.size", "nelement": "x.size", "dim": "x.ndim", "t": "x.T",
     "chunk": "rg.split(x, n)", "cat": "rg.concat([x, y])", "is_cuda": "x.device", "new_zeros": "rg.zeros(shape, dtype=x.dtype)",
+    "clamp_": "x[...] = x.clip(low, high)", "normal_": "rg.nn.init.normal_(x)", "uniform_": "rg.nn.init.uniform_(x)",
+    "type_as": "x.astype(y.dtype)", "cuda": 'x.to("cuda")', "is_floating_point": "rg.isdtype(x.dtype, 'real floating')",
     "new_ones": "rg.ones(shape, dtype=x.dtype)", "amax": "x.max(axis=...)", "amin": "x.min(axis=...)",
 }
 #: Names of the package.
@@ -20,7 +22,8 @@ OF_PACKAGE = {
     "eq": "rg.equal", "ne": "rg.not_equal", "lt": "rg.less", "le": "rg.less_equal", "gt": "rg.greater", "ge": "rg.greater_equal",
     "mm": "rg.matmul", "bmm": "rg.matmul", "dot": "rg.vecdot", "numel": "x.size", "is_tensor": "isinstance(x, rg.Tensor)",
     "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
-    "long": "rg.int64", "int": "rg.int32",
+    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data,",
+    "autograd": "rg.grad, or loss.backward() and x.grad,", "lerp": "x + (y - x) * weight",
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import writes
 from ..core.dispatch import explained, plain, recorded
-from ..core.mode import changed, current, is_recording
+from ..core.mode import changed, current, is_recording, is_tracing
 from ..core.value import Value
 from ..errors import DTypeError, InplaceError, ShapeError
 from ..ops.movements import broadcast_to
@@ -31,7 +31,7 @@ def assigning(function):
         if not np.can_cast(result.dtype, x.dtype, "same_kind"):
             raise DTypeError(f"{name} in place must keep the dtype {x.dtype}, and the result has {result.dtype}")
         result = result if result.dtype == x.dtype else result.astype(x.dtype)
-        if _is_tracing():
+        if is_tracing():
             return _trace_write(x, result)
         _keep_old(x, result.record)
         _write(x, ..., result.data)
@@ -59,7 +59,7 @@ def set_item(x, index, value):
             set_item(x, index, value)
         return
     _check_writable(x)
-    if _is_tracing():
+    if is_tracing():
         _trace_write(x, _whole(x, value) if _is_whole(index) else set_at(x, value, index))
         return
     index, written = plain(index), plain(value)
@@ -69,14 +69,9 @@ def set_item(x, index, value):
         _rebase(x, recorded(set_at.op, (x.data, np.asarray(written), index), parents, x.data))
 
 
-def _is_tracing():
-    mode = current()
-    return mode is not None and mode.tracer is not None
-
-
 def _has_memory(x):
     """Whether ops are recorded, but writing to `x` must not wait, since others may see its memory."""
-    return _is_tracing() and not current().tracer.defers_writes(x)
+    return is_tracing() and not current().tracer.defers_writes(x)
 
 
 def _is_whole(index):

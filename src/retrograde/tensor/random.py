@@ -20,6 +20,7 @@ from ..ops.random import (
     random_uniform,
     words_per_number,
 )
+from ..shapes import sizes
 from .creation import _shape, asarray
 from .tensor import Tensor
 
@@ -72,7 +73,7 @@ def shape_of_draw(size, *parameters):
     shape = np.broadcast_shapes(*[np.shape(plain(p)) for p in parameters])
     if size is None:
         return shape
-    size = _size(size)
+    size = sizes(size)
     lead = (1,) * (len(size) - len(shape))
     if len(shape) > len(size) or any(n not in (1, m) for n, m in zip((*lead, *shape), size, strict=True)):
         raise ShapeError(f"the parameters, of shape {shape} together, must fit the size of the draw, got {size}")
@@ -104,7 +105,7 @@ def randint(low: Any, high: Any = None, size=None, generator=None, dtype=None, d
         low, high, size = 0, low, high
     if not low < high:
         raise ArgumentError(f"randint needs low < high, got {low} and {high}")
-    shape = _size(() if size is None else size)
+    shape = sizes(() if size is None else size)
     state = (generator or default_generator).take(2 * prod(shape))
     numbers = random_integers(state, shape, low, high)
     return _placed(numbers if dtype is None else astype(numbers, dtype), device, False)
@@ -132,10 +133,6 @@ def _floats(op, shape, generator, dtype):
     # Normal numbers are made in pairs.
     words = 2 * words_per_number(dtype) * -(-prod(shape) // 2)
     return op((generator or default_generator).take(words), shape, dtype)
-
-
-def _size(size):
-    return tuple(size) if isinstance(size, (tuple, list)) else (size,)
 
 
 def _placed(numbers, device, requires_grad):

@@ -7,7 +7,7 @@ import numpy as np
 from ..backend import device_of
 from ..core.gradient import backward
 from ..core.value import Value
-from ..errors import ArgumentError, DTypeError, GraphError
+from ..errors import ArgumentError, DTypeError, GraphError, ShapeError, TraceError
 from ..ops import (
     activation,
     arithmetic,
@@ -97,7 +97,14 @@ class Tensor(Value):
     # Numbers out of it.
     def item(self, *index):
         """The only element, or the one at `index`, as a Python number."""
-        return self.data.item(*index)
+        return self.data.item(*index) if index else self._number()
+
+    def _number(self):
+        try:
+            return self.data.item()
+        except ValueError:
+            raise ShapeError(f"only a tensor of one element is a number, got shape {self.shape}; sum it, or choose one, as in "
+                             "x[0]") from None
 
     def tolist(self):
         """The elements as nested lists of Python numbers."""
@@ -112,19 +119,28 @@ class Tensor(Value):
         return np.asarray(self.data)
 
     def __float__(self):
-        return float(self.data.item())
+        return float(self._number())
 
     def __int__(self):
-        return int(self.data.item())
+        return int(self._number())
 
     def __complex__(self):
-        return complex(self.data.item())
+        return complex(self._number())
 
     def __bool__(self):
-        return bool(self.data)
+        try:
+            return bool(self.data)
+        except ValueError:
+            raise ShapeError(f"only a tensor of one element is true or false, got shape {self.shape}; use x.any() or "
+                             "x.all()") from None
 
     def __index__(self):
-        return self.data.__index__()
+        try:
+            return self.data.__index__()
+        except TraceError:
+            raise
+        except TypeError:
+            raise DTypeError(f"only an integer tensor of one element is an index, got {self.dtype} of shape {self.shape}") from None
 
     def __len__(self):
         if not self.shape:
@@ -178,10 +194,17 @@ class Tensor(Value):
             raise GraphError("only leaves can be pickled; use x.detach()")
         return _unpickled, (type(self), self.data, self.requires_grad)
 
-    def to(self, target):
-        """This tensor with another dtype, or on another device, such as "cuda:0"."""
-        is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
-        return conversions.copy_to_device(self, target) if is_device else conversions.astype(self, target)
+    def to(self, *targets, device=None, dtype=None):
+        """This tensor with another dtype, or on another device, such as "cuda:0", or both.
+
+        >>> rg.ones(1).to("cpu", rg.float64).dtype
+        dtype('float64')
+        """
+        found = self
+        for target in (*targets, device, dtype):
+            if target is not None:
+                found = _brought(found, target)
+        return found
 
     def to_device(self, device, /, *, stream=None):
         """This tensor in the memory of `device`; there is no `stream` to choose."""
@@ -295,6 +318,12 @@ class Tensor(Value):
 arrays.kind = Tensor
 for _name, _instead in OF_TENSORS.items():
     setattr(Tensor, _name, Absent(_name, _instead))
+
+
+def _brought(x, target):
+    """`x` on a device, or with a dtype."""
+    is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
+    return conversions.copy_to_device(x, target) if is_device else conversions.astype(x, target)
 
 
 def _unpacked(sizes):

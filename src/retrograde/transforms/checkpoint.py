@@ -1,6 +1,5 @@
 """Checkpointing: what a part of the forward pass would keep is computed again in the backward pass."""
 
-from functools import wraps
 from typing import Any
 
 from .. import tree
@@ -12,6 +11,7 @@ from ..dtypes import is_float
 from ..ops.conversions import after
 from ..ops.movements import reshape, shrink
 from ..ops.random import Draws
+from .plain import check_function, wrapping
 
 
 def checkpoint(function, *args, **kwargs):
@@ -25,7 +25,8 @@ def checkpoint(function, *args, **kwargs):
     >>> rg.checkpoint(lambda x: rg.sin(x) ** 2, x).sum().backward()
     """
     if not args and not kwargs:
-        return wraps(function)(lambda *args, **kwargs: _run(function, args, kwargs))
+        return wrapping(function)(lambda *args, **kwargs: _run(function, args, kwargs))
+    check_function(function)
     return _run(function, args, kwargs)
 
 

@@ -1,6 +1,5 @@
 """Forward derivatives: how results change as arguments move. Made of two reverse passes, so that every op has them."""
 
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..errors import ArgumentError, ShapeError
 from ..ops.joins import stack
 from ..ops.movements import moveaxis, reshape
 from .grad import vjp
-from .plain import pushed
+from .plain import pushed, wrapping
 
 
 def jvp(function, primals, tangents, has_aux=False) -> Any:
@@ -71,7 +70,7 @@ def jacfwd(function, argnums=0, *, argnum=None):
     """
     argnums = argnums if argnum is None else argnum
 
-    @wraps(function)
+    @wrapping(function)
     def jacobian_of(*args, **kwargs):
         numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
         chosen = [args[number] for number in numbers]

@@ -1,6 +1,6 @@
 """Derivatives of plain functions: arrays in, arrays out, of any order."""
 
-from functools import partial, wraps
+from functools import partial
 from itertools import compress
 from math import prod
 from numbers import Number
@@ -13,13 +13,13 @@ from ..core.gradient import walked
 from ..core.graph import span_of
 from ..core.mode import current, enable_grad, is_recording, recording
 from ..core.value import Value, leaf
-from ..errors import ArgumentError, GraphError, ShapeError
+from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops.arithmetic import positive
 from ..ops.joins import stack
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .plain import is_tensor, plain, tensor
+from .plain import check_function, is_tensor, plain, tensor, wrapping
 
 #: Jacobians of more rows are computed by a loop in compiled code; fewer rows are written out, which runs faster.
 _UNROLLED = 8
@@ -40,7 +40,7 @@ def grad(function, argnums=0, has_aux=False, *, argnum=None):
     """
     both = value_and_grad(function, argnums, has_aux, argnum=argnum)
 
-    @wraps(function)
+    @wrapping(function)
     def gradient_of(*args, **kwargs):
         value, gradients = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
@@ -52,7 +52,7 @@ def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
     """Like `grad`, but returns (value, gradient), at the cost of the gradient alone."""
     argnums = argnums if argnum is None else argnum
 
-    @wraps(function)
+    @wrapping(function)
     def both(*args, **kwargs):
         return recording(_value_and_gradient, partial(function, **kwargs) if kwargs else function, _Inputs(args, argnums), has_aux)
 
@@ -61,11 +61,20 @@ def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
 
 def _value_and_gradient(function, inputs, has_aux):
     result = function(*inputs.args)
-    output, aux = result if has_aux else (result, None)
+    output, aux = parted(result, has_aux)
     _check_number(output)
     gradients = inputs.gradients([output], [None])
     value = inputs.handed_out(output)
     return ((value, tree.map(inputs.handed_out, aux)) if has_aux else value), gradients
+
+
+def parted(result, has_aux):
+    """What a function returned as (result, what it returned beside that)."""
+    if not has_aux:
+        return result, None
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise ArgumentError(f"with has_aux=True the function must return (result, anything), got {type(result).__name__}")
+    return result
 
 
 def _check_number(output):
@@ -87,9 +96,10 @@ def vjp(function, *primals, has_aux=False) -> Any:
     >>> pullback(1.0)
     (array(4.), array(3.))
     """
+    check_function(function)
     inputs = _Inputs(primals, tuple(range(len(primals))))
     result = recording(function, *inputs.args)
-    output, aux = result if has_aux else (result, None)
+    output, aux = parted(result, has_aux)
     outputs, build = tree.flatten(output)
     span = inputs.span(outputs)
 
@@ -116,7 +126,7 @@ def jacobian(function, argnums=0, *, argnum=None):
     """
     argnums = argnums if argnum is None else argnum
 
-    @wraps(function)
+    @wrapping(function)
     def jacobian_of(*args, **kwargs):
         inputs = _Inputs(args, argnums)
         with enable_grad():
@@ -269,6 +279,8 @@ def _seeded(output, seed):
 
 
 def _checked(number, count):
+    if not hasattr(number, "__index__"):
+        raise DTypeError(f"argnums must be an integer or a tuple of integers, got {number!r}")
     if not -count <= number < count:
         raise ArgumentError(f"argnums must be positions of arguments, got {number} for {count} arguments")
     return number

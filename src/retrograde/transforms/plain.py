@@ -1,8 +1,23 @@
-"""Plain: transforms hand out arrays where arrays came in. While a function is traced, values stand for both."""
+"""Plain: transforms take functions, and hand out arrays where arrays came in. While a function is traced, values stand for both."""
+
+from functools import wraps
 
 from ..core.mode import current
 from ..core.value import Value
+from ..errors import DTypeError
 from ..tensor.creation import asarray
+
+
+def check_function(function):
+    """Raise a DTypeError unless `function` can be called."""
+    if not callable(function):
+        raise DTypeError(f"a transform takes a function, got {type(function).__name__}; write grad(f)(x), not grad(f(x))")
+
+
+def wrapping(function):
+    """`functools.wraps(function)`, for functions only."""
+    check_function(function)
+    return wraps(function)
 
 
 def is_tensor(x):

@@ -1,7 +1,6 @@
 """vmap: a function of one example, called once for all of them."""
 
 from contextlib import contextmanager
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
-from .plain import is_tensor, plain
+from .plain import is_tensor, plain, wrapping
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -37,7 +36,7 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
            [ 0.,  2.]])
     """
 
-    @wraps(function)
+    @wrapping(function)
     def of_all(*args, **kwargs):
         axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(args)
         if len(axes) != len(args):

@@ -1,15 +1,22 @@
-"""Parametrizations: weights that are computed from other parameters each time that they are read."""
+"""Parametrizations: weights that are computed from other parameters each time that they are read.
 
+To set such a weight is to set the parameters that it is computed from.
+"""
+
+from functools import cache
 from math import prod
+from typing import Any
 
 from ...core.edits import edited
 from ...core.mode import no_grad
-from ...errors import ArgumentError
+from ...errors import ArgumentError, DTypeError, ShapeError
 from ...ops.arithmetic import sqrt
 from ...ops.comparisons import maximum
 from ...ops.contractions import matmul
 from ...ops.movements import moveaxis, reshape
 from ...ops.reductions import sum as summed
+from ...shapes import one_axis
+from ...tensor.creation import asarray
 from ...tensor.random import randn
 from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..module import Module
@@ -19,8 +26,8 @@ from ..parameter import Parameter
 def weight_norm(module, name="weight", dim=0):
     r"""Let a weight be a direction times a length, $w = g\, v / \lVert v \rVert$ (Salimans and Kingma, 2016); returns `module`.
 
-    The lengths are those along all axes but `dim`; None takes one length for the whole weight. Both are parameters, which
-    `state_dict` calls `parametrizations.weight.original0` and `original1`.
+    The lengths are those along all axes but `dim`, which counts from the end if it is negative; None takes one length for the
+    whole weight. Both are parameters, which `state_dict` calls `parametrizations.weight.original0` and `original1`.
 
     >>> layer = rg.nn.utils.parametrizations.weight_norm(rg.nn.Linear(3, 2))
     >>> layer.parametrizations.weight.original0.shape
@@ -48,10 +55,11 @@ class _WeightNorm(Module):
 
     def __init__(self, weight, dim):
         super().__init__()
-        self._axes = tuple([i for i in range(weight.ndim) if dim is not None and i != dim % max(weight.ndim, 1)])
+        left = None if dim is None else one_axis(dim, weight.ndim)
+        self._axes = () if left is None else tuple([i for i in range(weight.ndim) if i != left])
         with no_grad():
             self.original0 = Parameter(self._lengths(weight))
-        self.original1 = Parameter(weight.detach())
+        self.original1, self.shape = Parameter(weight.detach()), weight.shape
 
     def _lengths(self, weight):
         return sqrt(summed(weight * weight, axis=self._axes, keepdims=True)) if self._axes else sqrt(summed(weight * weight))
@@ -60,17 +68,25 @@ class _WeightNorm(Module):
         direction = self.original1
         return direction * (self.original0 / self._lengths(direction))
 
+    def assign(self, weight):
+        """Let the weight be `weight` from here on."""
+        self.original0[...], self.original1[...] = self._lengths(weight), weight
+
 
 class _Originals(Module):
     """A weight that a module, named "0", makes of the parameter `original`."""
 
     def __init__(self, weight, made):
         super().__init__()
-        self.original = Parameter(weight.detach())
+        self.original, self.shape = Parameter(weight.detach()), weight.shape
         self.add_module("0", made)
 
     def forward(self):
         return vars(self)["0"](self.original)
+
+    def assign(self, weight):
+        """Let the weight be made of `weight` from here on."""
+        self.original[...] = weight
 
 
 class _SpectralNorm(Module):
@@ -80,7 +96,7 @@ class _SpectralNorm(Module):
         super().__init__()
         self._steps, self._dim, self._eps = steps, dim, eps
         if weight.ndim > 1:
-            rows = weight.shape[dim]
+            rows = weight.shape[one_axis(dim, weight.ndim)]
             for name, size in (("_u", rows), ("_v", prod(weight.shape) // rows)):
                 self.register_buffer(name, self._unit(randn(size).astype(weight.dtype)))
             self._follow(self._matrix(weight.detach()), 15)
@@ -112,16 +128,67 @@ class _SpectralNorm(Module):
 
 def _parametrized(module, name, make):
     """`module`, whose attribute `name` is from here on what the module that `make(weight)` returns gives."""
+    if not isinstance(module, Module):
+        raise DTypeError(f"what is parametrized is a weight of a Module, got {module!r}")
     weight = vars(module).get(name)
     if not isinstance(weight, Parameter):
         raise ArgumentError(f"{type(module).__name__} has no parameter {name!r} that could be parametrized")
     made = make(weight)
-    kind, title = type(module), type(module).__name__
     if "parametrizations" not in vars(module):
-        module.parametrizations, title = Module(), f"Parametrized{title}"
+        module.parametrizations = Module()
     module.parametrizations.add_module(name, made)
     delattr(module, name)
-    # A class of its own: properties stand on classes, and other modules of this kind keep their weights.
-    module.__class__ = type(title, (kind,), {name: property(lambda self: vars(self.parametrizations)[name]())})
+    module.__class__ = parametrized_kind(type(module), parametrized_names(module))
     edited()
     return module
+
+
+def parametrized_names(module):
+    """The names of the weights of `module` that are parametrized."""
+    made = vars(module).get("parametrizations")
+    return () if made is None else tuple([name for name, _ in made.own(Module)])
+
+
+def parametrized_kind(kind, names):
+    """The class of a module of the class `kind`, which may be of this sort already, with the weights `names` parametrized."""
+    plain = getattr(kind, "_kind", kind)
+    return _parametrized_kind(plain, names) if names else plain
+
+
+@cache
+def _parametrized_kind(kind, names):
+    """The class `kind` with the weights `names` as properties, which stand on classes: others of that kind keep their weights."""
+    return type(f"Parametrized{kind.__name__}", (_Parametrized, kind), {"_kind": kind, **{name: _weight(name) for name in names}})
+
+
+def _weight(name):
+    """The property of a parametrized weight."""
+
+    def read(module):
+        return vars(module.parametrizations)[name]()
+
+    def write(module, value):
+        made, value = vars(module.parametrizations)[name], asarray(value).detach()
+        if value.shape != made.shape:
+            raise ShapeError(f"{name} is parametrized and keeps its shape, {made.shape}, got {value.shape}")
+        with no_grad():
+            made.assign(value)
+
+    return property(read, write)
+
+
+class _Parametrized:
+    """What the classes of parametrized modules add: how copies and pickles of one are made, since no file holds such a class."""
+
+    #: The class of the module before it was parametrized.
+    _kind: Any
+
+    def __reduce_ex__(self, protocol):
+        _, arguments, *state = super().__reduce_ex__(max(protocol, 2))
+        return _made, (self._kind, parametrized_names(self), *arguments[1:]), *state
+
+
+def _made(kind, names, *arguments):
+    """A parametrized module without its state."""
+    kind = _parametrized_kind(kind, names)
+    return kind.__new__(kind, *arguments)
