@@ -131,7 +131,7 @@ class Tensor(Value):
         try:
             return bool(self.data)
         except ValueError:
-            raise ShapeError(f"only a tensor of one element is true or false, got shape {self.shape}; use x.any() or "
+            raise ShapeError(f"the truth of a tensor of shape {self.shape} is ambiguous, it needs one element; use x.any() or "
                              "x.all()") from None
 
     def __index__(self):
