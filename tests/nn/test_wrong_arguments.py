@@ -34,7 +34,7 @@ WRONG = {
     "no groups": (lambda: nn.Conv1d(2, 2, 1, groups=0), ArgumentError, "Conv1d needs groups to be an integer of at least 1, got 0"),
     "no channels": (lambda: nn.Conv1d(None, 2, 1), ArgumentError, "Conv1d needs in_channels to be an integer of at least 1, got None"),
     "a word as a probability": (lambda: nn.Dropout("a"), ArgumentError, "must lie between 0 and 1, got 'a'"),
-    "several truths": (lambda: bool(rg.ones(2, 3)), ShapeError, r"true or false, got shape \(2, 3\); use x.any\(\) or x.all\(\)"),
+    "several truths": (lambda: bool(rg.ones(2, 3)), ShapeError, r"of shape \(2, 3\) is ambiguous.* use x.any\(\) or x.all\(\)"),
     "several numbers": (lambda: float(rg.ones(3)), ShapeError, r"only a tensor of one element is a number, got shape \(3,\)"),
     "a float as an index": (lambda: [1, 2][rg.ones(())], DTypeError, r"only an integer tensor .* got float32 of shape \(\)"),
     "NaN as a learning rate": (lambda: optim.SGD(parameters(), lr=float("nan")), ArgumentError, "lr must be a number of at least 0, got nan"),
