@@ -55,3 +55,37 @@ def test_functions_that_are_called_again_or_use_other_things_are_not_warned_abou
             again = rg.jit(lambda x: x * 3)
             assert [again(X).tolist() for _ in range(2)] == [[3.0] * 3] * 2
             assert made(i)(X).numpy().tolist() == scaled(float(i))(X).tolist() == [i] * 3
+
+
+LEAVES = {
+    "grad at a tensor from outside": lambda w, points, array: rg.grad(lambda z: (z * z * w).sum())(points),
+    "grad at an array from outside": lambda w, points, array: rg.grad(lambda z: (z * z * w).sum())(array),
+    "grad at a new tensor": lambda w, points, array: rg.grad(lambda z: (z * z * w).sum())(rg.ones(3)),
+    "a new leaf": lambda w, points, array: rg.tensor(array, requires_grad=True) * w,
+    "a detached leaf": lambda w, points, array: points.detach().requires_grad_() * w,
+}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_leaves_that_a_step_makes_itself_do_not_trace_it_anew(name):
+    points, array = rg.tensor([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])
+
+    def trained(compile):
+        w = rg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        optimizer = rg.optim.SGD([w], lr=0.01)
+
+        @compile
+        def step():
+            optimizer.zero_grad()
+            loss = (LEAVES[name](w, points, array) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        for _ in range(4):
+            step()
+        return w.detach().numpy(), step
+
+    (got, step), (wanted, _) = trained(rg.jit), trained(lambda f: f)
+    assert step.traces == 1
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)

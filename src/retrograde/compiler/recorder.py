@@ -50,6 +50,9 @@ class Recorder:
     def made(self, value):
         """Take note of a value with data that was created while recording."""
 
+    def own(self, value):
+        """Take note of a value that was created while recording, whatever memory it shows."""
+
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""
         return True

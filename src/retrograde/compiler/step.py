@@ -29,7 +29,7 @@ class Step:
         self._replay = replay
         self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
         self._numbers, self._watched = trace.numbers, trace.watched
-        gradients = [g for g in trace.gradients.values() if not g.value.is_traced]
+        gradients = trace.outer_gradients()
         self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
         self._cleared = [g.value for g in gradients if g.now is None]
         made = [g for g in gradients if g.now is not None and g.now is not g.start]

@@ -84,7 +84,7 @@ class Trace(Recorder):
     def __init__(self):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
-        self._made = {}
+        self._made, self._own = {}, {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
         self.plain = {}
         #: Lists that note the nodes which are made.
@@ -153,6 +153,15 @@ class Trace(Recorder):
     def made(self, value):
         """Let `value`, which was created in the trace, be the trace's own: what is written to it is gone after the call."""
         self._made[id(value)] = value
+        self.own(value)
+
+    def own(self, value):
+        """Let `value` be known as an object that the trace has made, whatever memory it shows: nobody outside has it."""
+        self._own[id(value)] = value
+
+    def outer_gradients(self):
+        """The gradients of tensors from outside."""
+        return [g for g in self.gradients.values() if not g.value.is_traced and id(g.value) not in self._own]
 
     def _set_aside(self, value):
         """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""

@@ -215,7 +215,10 @@ class Value:
 
     def detach(self):
         """The same data outside the graph. Memory is shared."""
-        return self.linked(None)
+        found, mode = self.linked(None), current()
+        if mode is not None and mode.tracer is not None:
+            mode.tracer.own(found)
+        return found
 
     def linked(self, record):
         """A value of the same data with another history. Memory is shared."""

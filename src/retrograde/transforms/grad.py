@@ -12,7 +12,7 @@ from .. import tree
 from ..core.gradient import walked
 from ..core.graph import span_of
 from ..core.mode import current, enable_grad, is_recording, recording
-from ..core.value import Value, leaf
+from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops.arithmetic import positive
 from ..ops.joins import stack
@@ -190,7 +190,7 @@ class _Inputs:
         if x.__class__ is not np.ndarray:
             is_python_number, x = not hasattr(x, "dtype"), np.asarray(x)
             x = x.astype(np.float64) if is_python_number and x.dtype.kind in "iu" else x
-        return leaf(Tensor(x))
+        return Tensor(x).detach().requires_grad_()
 
     def gradients(self, outputs, seeds, span=None):
         """The gradients in the arguments of `outputs`; notes whether an outer derivative may flow through them.
