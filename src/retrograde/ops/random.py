@@ -169,6 +169,9 @@ class Generator:
     def __repr__(self):
         return f"Generator(seed={self.initial_seed()})"
 
+    def __reduce__(self):
+        return _restored, (type(self), self.get_state())
+
     def manual_seed(self, seed):
         """Start the stream of `seed`, an integer, at its beginning; returns the generator."""
         self.set_state((int(seed) & 0xFFFFFFFFFFFFFFFF, 0))
@@ -206,6 +209,12 @@ class Generator:
             start = self.state.data.copy()
             self.state.data[1] += np.uint64(blocks)
         return start if tracer is None else arrays.kind(start)
+
+
+def _restored(kind, state):
+    made = kind()
+    made.set_state(state)
+    return made
 
 
 def _advanced_in_trace(tracer, state, blocks):

@@ -1,5 +1,6 @@
 """jit: a function, traced once per spec of its arguments, as machine code."""
 
+import sys
 import warnings
 import weakref
 from functools import partial, update_wrapper
@@ -93,6 +94,12 @@ class Compiled:
         bound.__dict__.update(self.__dict__)
         bound._function, bound._memory = self._function.__get__(instance, owner), self._memory_of(instance)
         return bound
+
+    def __reduce__(self):
+        """A copy compiles anew. A function of a module is found there by its name."""
+        name = getattr(self._function, "__qualname__", "")
+        is_found = getattr(sys.modules.get(self.__module__), name, None) is self
+        return name if is_found else (Compiled, (self._function, self._statics))
 
     def _memory_of(self, instance):
         """What is compiled for an object, kept as long as the object lives."""
