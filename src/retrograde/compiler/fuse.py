@@ -105,8 +105,9 @@ class Schedule:
         """From which stage on a node can be read at other places: what is not to be computed there must be in memory."""
         if node in self._unmoved:
             return stages[node] + 1
-        is_inside = kind == "elementwise"
-        return max([self._available(a, moved) for a in node.inputs] if is_inside else [], default=stages[node])
+        if kind != "elementwise":
+            return stages[node]
+        return max([self._available(a, moved) for a in node.inputs], default=0)
 
     def _read_by_kernel(self, node, kind):
         """The nodes whose memory a kernel that reads through views reads."""

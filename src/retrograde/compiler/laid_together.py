@@ -62,43 +62,36 @@ def _sum_made(node, inner, made):
             stack.extend(term.args[::-1])
         else:
             terms.append(made[term])
-    laid = [term for term in terms if _is_laid(term) and PIECES["scatter_add"](term) is not None]
-    found = _joined(laid, node) if len(laid) > 1 else None
-    if found is None:
-        return None if node.inputs == terms else _added([], terms)
-    parts, left = found
-    return _added(parts, [term for term in terms if term not in laid or term in left])
-
-
-def _added(parts, terms):
-    """The sum of all, from the left."""
-    total, *rest = [*terms, *parts]
+    found = [(term, PIECES["scatter_add"](term)) for term in terms if _is_laid(term)]
+    laid = [(term, pieces[0][0]) for term, pieces in found if pieces is not None]
+    parts, joined = _joined(laid, node.shape) if len(laid) > 1 else ([], set())
+    if not parts and node.inputs == terms:
+        return None
+    total, *rest = [*[term for term in terms if term not in joined], *parts]
     for term in rest:
         total = called("add", total, term)
     return total
 
 
-def _joined(terms, node):
-    """(Arrays whose sum some of `terms` are, those that are left); None if none can be joined."""
-    found = tiled(terms, node.shape)
+def _joined(laid, shape):
+    """Arrays whose sum some terms are, and these terms. `laid` has (term, its piece) of those in zeros; one may be there twice."""
+    found = tiled([piece for _, piece in laid], shape)
     if found is not None:
         name, parts, axis = found
-        return [called(name, tuple(parts), axis=axis)], set()
+        return [called(name, tuple(parts), axis=axis)], {term for term, _ in laid}
     groups = {}
-    for term in terms:
-        (piece,), _ = PIECES["scatter_add"](term)
-        groups.setdefault(_line(piece, node.shape), []).append((term, piece))
+    for term, piece in laid:
+        groups.setdefault(_line(piece, shape), []).append((term, piece))
     groups = {line: members for line, members in groups.items() if line is not None and len(members) >= _LEAST_LINES}
-    joined = {term for members in groups.values() for term, _ in members}
-    parts = [_stacked(line, [piece for _, piece in members], node.shape) for line, members in groups.items()]
-    return (parts, set(terms) - joined) if parts else None
+    parts = [_stacked(line, [piece for _, piece in members], shape) for line, members in groups.items()]
+    return parts, {term for members in groups.values() for term, _ in members}
 
 
 def _line(piece, shape):
     """The axes along which a line, or a single number, has its place, where it is whole along all others; None of another piece."""
     fixed = tuple([axis for axis, _ in piece.fixed])
     others = [i for i in range(len(shape)) if i not in fixed]
-    is_whole = [(a is None or a[1:] == (0, 1)) for a in piece.axes] == [True] * len(others)
+    is_whole = all([a is None or a[1:] == (0, 1) for a in piece.axes])
     is_plain = is_whole and piece.source.shape == tuple([shape[i] for i in others])
     is_placed = len(fixed) == 1 or fixed == tuple(range(len(fixed)))
     return fixed if fixed and is_plain and is_placed else None

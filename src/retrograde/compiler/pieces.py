@@ -31,14 +31,10 @@ def are_tiles(node, pieces):
     return node.op.name in ("concatenate", "stack") and len(pieces) > 1 and len({piece.source.shape for piece in pieces}) == 1
 
 
-def tiled(terms, shape):
-    """("concatenate" or "stack", arrays in order, axis) for what the sum of `terms` is, nodes that each lay an array into zeros
-    of `shape`; None where these arrays do not fill it, side by side along one axis.
+def tiled(pieces, shape):
+    """("concatenate" or "stack", arrays in order, axis) for the sum of `pieces`, each of them in zeros of `shape`; None where they
+    do not fill it, side by side along one axis.
     """
-    found = [_added(term) for term in terms]
-    if any([pieces is None for pieces in found]):
-        return None
-    pieces = [piece for (piece,), _ in found]
     moved = {(i, axis[0]) for piece in pieces for i, axis in enumerate(piece.axes) if axis is not None}
     if any([axis is None or axis[2] != 1 for piece in pieces for axis in piece.axes]):
         return None

@@ -133,14 +133,14 @@ class _Search:
     def _run_at(self, i):
         other, best, looked_at = self._next[i], None, 0
         while other is not None and other - i <= _LONGEST and looked_at < _MOST_PERIODS:
-            run, is_close = None, self._may_repeat(i, other - i)
-            if is_close:
-                run, looked_at = self._repeated(i, other - i), looked_at + 1
+            period, other = other - i, self._next[other]
+            if not self._may_repeat(i, period):
+                continue
+            run, looked_at = self._repeated(i, period), looked_at + 1
             if run is not None and (best is None or run.stop > best.stop):
                 best = run
             if run is not None and run.stop > i + 8 * run.period:
                 break
-            other = self._next[other]
         return best
 
     def _may_repeat(self, start, period):
