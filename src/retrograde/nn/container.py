@@ -69,10 +69,15 @@ def _filled(sizes, total):
 
 
 class _Numbered(Module):
-    """Modules in order, called "0", "1" and so on."""
+    """What is kept in order, of one kind, called "0", "1" and so on."""
+
+    _kind: Any = Module
 
     def _listed(self):
-        return [module for _, module in self.own(Module)]
+        return [member for _, member in self.own(self._kind)]
+
+    def _put(self, index, member):
+        self.add_module(str(index), member)
 
     def __len__(self):
         return len(self._listed())
@@ -88,28 +93,28 @@ class _Numbered(Module):
         return (modules,)
 
     def __setitem__(self, index, module):
-        self.add_module(str(one_axis(index, len(self))), module)
+        self._put(one_axis(index, len(self)), module)
 
     def __delitem__(self, index):
         modules = self._listed()
         del modules[index]
-        for name, _ in self.own(Module):
+        for name, _ in self.own(self._kind):
             delattr(self, name)
         self.extend(modules)
 
     def append(self, module):
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
+        """Add one at the end."""
+        self._put(len(self), module)
         return self
 
     def extend(self, modules):
-        """Add several modules at the end."""
+        """Add several at the end."""
         for module in modules:
             self.append(module)
         return self
 
     def pop(self, index=-1):
-        """Take the module at `index` out and return it."""
+        """Take out what is at `index`, and return it."""
         module = self[index]
         del self[index]
         return module
@@ -122,11 +127,11 @@ class _Numbered(Module):
         return kind(*self._constructed([*self, *modules]))
 
     def insert(self, index, module):
-        """Add a module before place `index`."""
+        """Add one before place `index`."""
         modules = self._listed()
         modules.insert(index, module)
         for i, one in enumerate(modules):
-            setattr(self, str(i), one)
+            self._put(i, one)
 
 
 class Sequential(_Numbered):
@@ -164,7 +169,7 @@ class ModuleList(_Numbered):
         self.extend(modules)
 
 
-class ParameterList(Module):
+class ParameterList(_Numbered):
     """A list of parameters, which a model may keep as an attribute. Tensors and arrays become parameters.
 
     >>> rg.nn.ParameterList([rg.ones(2), rg.zeros(1)])[0]
@@ -172,40 +177,20 @@ class ParameterList(Module):
     tensor([1., 1.], requires_grad=True)
     """
 
+    _kind = Parameter
+
     def __init__(self, values=()):
         super().__init__()
         self.extend(values)
 
-    def _listed(self):
-        return [parameter for _, parameter in self.own(Parameter)]
-
-    def __len__(self):
-        return len(self._listed())
-
-    def __iter__(self):
-        return iter(self._listed())
-
-    def __getitem__(self, index):
-        found = self._listed()
-        if isinstance(index, slice):
-            return ParameterList(found[index])
-        return found[one_axis(index, len(found))]
-
-    def __setitem__(self, index, parameter):
-        setattr(self, str(one_axis(index, len(self))), _parameter(parameter))
-
-    def append(self, parameter):
-        """Add a parameter at the end."""
-        self.register_parameter(str(len(self)), _parameter(parameter))
-        return self
+    def _put(self, index, member):
+        setattr(self, str(index), _parameter(member))
 
     def extend(self, parameters):
-        """Add several parameters at the end."""
+        """Add several at the end."""
         if isinstance(parameters, Value):
             raise DTypeError("the parameters must be a list of tensors, got one tensor")
-        for parameter in parameters:
-            self.append(parameter)
-        return self
+        return super().extend(parameters)
 
     def extra_repr(self):
         return ", ".join(f"({name}): {_facts(parameter)}" for name, parameter in self.own(Parameter))
