@@ -1,5 +1,6 @@
 """Boxes: the loops of a kernel before code is written, with neighbouring loops merged and the vector loop chosen."""
 
+from collections import Counter
 from math import prod
 from typing import NamedTuple
 
@@ -8,6 +9,11 @@ from ..kinds import CHEAP_OPS, CHECKS
 
 #: A function takes about as long as this many cheap ops.
 _FUNCTION = 12
+#: A vector has about so many elements. To move as many numbers that lie apart takes so many times as long for each of them, the
+#: second if caches do not hold them.
+_LANES, _APART, _FAR_APART = 8, 2, 8
+#: So many numbers are in the second cache when they are needed again, and the lines that so many numbers span in the first.
+_NEAR, _SPAN = 65536, 8192
 #: Rows of at most this many elements are folded into one that stays in cache.
 _WIDEST = 8192
 
@@ -91,14 +97,31 @@ class Box(NamedTuple):
         return self._in_loops(lengths, without(self.is_reduced), without, either)
 
     def vector_loop(self):
-        """The loop to run in vectors: the one along which most addresses move by one element; the last of equals."""
-        moves = [e.steps for e in self.entries if isinstance(e, Load)] + [s.steps for s in self.stores if s.combine is None]
+        """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""
+        moved = Counter([e.steps for e in self.entries if isinstance(e, Load)])
+        moved.update([s.steps for s in self.stores if s.combine is None])
+        computed = Counter()
+        for e in self.entries:
+            if isinstance(e, Apply):
+                computed[e.steps] += _FUNCTION if _is_function(e) else 1
         best, choice = None, None
         for i, length in enumerate(self.lengths):
-            score = (sum(s[i] == 1 for s in moves) - sum(s[i] not in (0, 1) for s in moves), min(length, 8), i)
-            if best is None or score >= best:
-                best, choice = score, i
+            together, once = 1 / min(length, _LANES), 1 / length
+            cost = sum([n * (together if s[i] == 1 else self._apart(s, i) if s[i] else once) for s, n in moved.items()])
+            cost += sum([n * (together if s and s[i] else once) for s, n in computed.items()])
+            if best is None or cost <= best:
+                best, choice = cost, i
         return choice
+
+    def _apart(self, steps, vector):
+        """What it takes to move one number that does not lie beside the next: much where each is on a line of memory of its own
+        that caches do not hold until the next round asks for its neighbour.
+        """
+        if prod([n for n, step in zip(self.lengths, steps, strict=True) if step]) <= _NEAR:
+            return _APART
+        inner = [i for i in self.order(vector) if i != vector][-1]
+        is_kept = abs(steps[inner]) <= 1 and abs(steps[vector]) * self.lengths[vector] <= _SPAN
+        return _APART if is_kept else _FAR_APART
 
     def keeps_rows(self, vector):
         """Whether whole rows are folded into one: memory is then read in its order, and the sums of all columns are kept."""
