@@ -1,6 +1,7 @@
 """The loop of a kernel that runs in vectors, by what it costs to reach memory and to compute along each of them."""
 
 import numpy as np
+
 import retrograde as rg
 from retrograde.compiler.codegen.box import Box, Store
 from retrograde.compiler.expression import Load
