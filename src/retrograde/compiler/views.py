@@ -4,7 +4,7 @@ import numpy as np
 
 #: Movement ops that can be an index map; all others are computed into memory.
 MOVEMENTS = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis",
-                       "shrink", "getitem"])
+                       "shrink", "getitem", "unfold"])
 
 
 def index_map(op, shape, rest):

@@ -4,79 +4,12 @@ Arrays are (batch, channels, height, width), kernels (channels out, channels in 
 """
 
 from ..errors import ShapeError
-from ._convolving import Geometry, backward_to_input, backward_to_weight, check_output, forward, has_one_dtype, pair
+from ._convolving import Geometry, backward_to_input, backward_to_weight, check_output, forward, has_one_dtype
+from ._convolving_as_products import as_product, as_product_to_input, as_product_to_weight
 from ._families import contraction
 from ._samples import call
-from .contractions import matmul
-from .movements import expand_dims, permute_dims, reshape, squeeze, transpose
+from .movements import expand_dims, squeeze
 from .reductions import sum
-from .selections import getitem
-
-
-def _is_bare(x, other, padding, groups):
-    """Whether a convolution has no border and one group, of numbers that the compiler multiplies matrices of."""
-    is_bare = padding == "valid" if isinstance(padding, str) else pair(padding, "padding", 0) == (0, 0)
-    has_dtypes = x.dtype == other.dtype and x.dtype.kind == "f" and x.dtype.itemsize > 2
-    return is_bare and has_dtypes and groups == 1 and x.size > 0
-
-
-def _is_pointwise(x, other, kernel, padding, groups):
-    """Whether each output pixel is made of one input pixel, by the same weights."""
-    return tuple(kernel[2:]) == (1, 1) and _is_bare(x, other, "valid" if padding == "same" else padding, groups)
-
-
-def _is_whole(x, other, image, kernel, padding, groups):
-    """Whether the kernel is as large as the image, so that there is one output pixel."""
-    return tuple(image[2:]) == tuple(kernel[2:]) and other.size > 0 and _is_bare(x, other, padding, groups)
-
-
-def _flat(x):
-    return reshape(x, (x.shape[0], -1))
-
-
-def _met(x, stride):
-    """The pixels that a kernel of one tap meets: (batch, channels, pixels), and their height and width."""
-    rows, columns = pair(stride, "stride", 1)
-    if (rows, columns) != (1, 1):
-        x = getitem(x, (slice(None), slice(None), slice(None, None, rows), slice(None, None, columns)))
-    return reshape(x, (*x.shape[:2], -1)), tuple(x.shape[2:])
-
-
-def _product(x, weight, bias, stride, padding, _, groups):
-    """`conv2d` of a kernel of one tap, or as large as the image, as a matrix product."""
-    if _is_whole(x, weight, x.shape, weight.shape, padding, groups):
-        z = matmul(_flat(x), transpose(_flat(weight)))
-        return reshape(z if bias is None else z + bias, (*z.shape, 1, 1))
-    if not _is_pointwise(x, weight, weight.shape, padding, groups):
-        return NotImplemented
-    pixels, size = _met(x, stride)
-    z = matmul(reshape(weight, weight.shape[:2]), pixels)
-    return reshape(z if bias is None else z + reshape(bias, (-1, 1)), (*z.shape[:2], *size))
-
-
-def _product_to_input(x, weight, shape, stride, padding, _, groups):
-    """`conv2d_input` of such a kernel as a matrix product; with a stride there are pixels between."""
-    if _is_whole(x, weight, shape, weight.shape, padding, groups):
-        return reshape(matmul(_flat(x), _flat(weight)), tuple(shape))
-    if not _is_pointwise(x, weight, weight.shape, padding, groups) or pair(stride, "stride", 1) != (1, 1):
-        return NotImplemented
-    return reshape(matmul(transpose(reshape(weight, weight.shape[:2])), _met(x, 1)[0]), tuple(shape))
-
-
-def _product_to_weight(x, y, shape, stride, padding, _, groups):
-    """`conv2d_weight` of a kernel of one tap: a matrix product for each image, or one of all, whichever moves fewer numbers. Of
-    one as large as the image: one product.
-    """
-    if _is_whole(x, y, x.shape, shape, padding, groups):
-        return reshape(matmul(transpose(_flat(y)), _flat(x)), tuple(shape))
-    if not _is_pointwise(x, y, shape, padding, groups):
-        return NotImplemented
-    (x, _), (y, _) = _met(x, stride), _met(y, 1)
-    outputs, inputs, pixels = y.shape[1], x.shape[1], x.shape[2]
-    if outputs * inputs <= pixels * (outputs + inputs):
-        return reshape(sum(matmul(y, transpose(x)), 0), tuple(shape))
-    x, y = (reshape(permute_dims(a, (1, 0, 2)), (a.shape[1], -1)) for a in (x, y))
-    return reshape(matmul(y, transpose(x)), tuple(shape))
 
 
 def _result_shape(x, weight, bias, *sizes):
@@ -100,7 +33,7 @@ def _weight_shape(x, y, shape, *sizes):
     call((2, 2, 5, 4), (3, 2, 3, 2)), call((1, 2, 5, 5), (2, 2, 3, 3), (2,), padding=1, stride=2),
     call((2, 4, 4, 5), (4, 2, 2, 2), (4,), groups=2, dilation=(1, 2)), call((1, 1, 4, 4), (1, 1, 2, 3), padding="same"),
     call((0, 1, 3, 3), (2, 1, 2, 2)), call((2, 3, 4, 3), (2, 3, 1, 1), (2,), stride=(1, 2)),
-    call((3, 2, 3, 2), (4, 2, 3, 2), (4,), stride=2)), expansion=_product)
+    call((3, 2, 3, 2), (4, 2, 3, 2), (4,), stride=2)), expansion=as_product)
 def conv2d(x, weight, /, bias=None, stride=1, padding=0, dilation=1, groups=1):
     r"""Sliding sums of products of the images `x` with each kernel of `weight`, plus `bias` per output channel.
 
@@ -129,7 +62,7 @@ conv2d.defvjp(
                       call((2, 3, 3, 3), (3, 2, 3, 2), shape=(2, 2, 5, 4)),
                       call((1, 2, 3, 3), (2, 1, 3, 3), shape=(1, 2, 6, 6), stride=2, padding=1, groups=2),
                       call((2, 3, 2, 3), (3, 2, 1, 1), shape=(2, 2, 2, 3)),
-                      call((3, 4, 1, 1), (4, 2, 3, 2), shape=(3, 2, 3, 2))), expansion=_product_to_input)
+                      call((3, 4, 1, 1), (4, 2, 3, 2), shape=(3, 2, 3, 2))), expansion=as_product_to_input)
 def conv2d_input(x, weight, /, shape, stride=1, padding=0, dilation=1, groups=1):
     r"""The transpose of `conv2d` in its first operand: what an output `x` adds to an input of `shape`.
 
@@ -152,7 +85,7 @@ conv2d_input.defvjp(
                       call((2, 2, 3, 3), (2, 3, 2, 2), shape=(3, 2, 1, 1), stride=2),
                       call((3, 4, 1, 2), (3, 5, 1, 2), shape=(5, 4, 1, 1)),
                       call((3, 2, 3, 2), (3, 4, 1, 1), shape=(4, 2, 3, 2))),
-             expansion=_product_to_weight)
+             expansion=as_product_to_weight)
 def conv2d_weight(x, y, /, shape, stride=1, padding=0, dilation=1, groups=1):
     r"""The transpose of `conv2d` in its second operand: sums over positions of input `x` times output `y`, per tap.
 

@@ -1,33 +1,55 @@
 """Patches: the windows of an axis or of images laid side by side, and put back."""
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
 from ..shapes import one_axis
-from ._families import composite
+from ._families import composite, movement
 from ._samples import call
-from .gathering import take
-from .movements import moveaxis, pad, reshape, shrink
+from .arithmetic import add
+from .movements import moveaxis, pad, permute_dims, reshape, shrink
 from .selections import getitem, scatter_add
 
+#: Gradients of windows of at most so many elements are sums of shifted arrays; those of longer ones are added element by element.
+_MOST_SHIFTED = 16
 
-@composite(samples=(call((5,), size=2), call((2, 7), axis=-1, size=3, step=2), call((5, 2), axis=0, size=5), call((0, 4), 1, 2)))
-def unfold(x, /, axis=-1, size=1, step=1):
+
+@movement(samples=(call((5,), size=2), call((2, 7), axis=-1, size=3, step=2), call((5, 2), axis=0, size=5), call((0, 4), 1, 2),
+                   call((7,), size=3, dilation=2), call((20,), size=17)))
+def unfold(x, /, axis=-1, size=1, step=1, dilation=1):
     r"""The windows of `size` elements of `x` along `axis`, one every `step`: their places take its place, a last axis runs in them.
+    Elements of a window are `dilation` apart.
 
-    $z_{w k} = x_{w s + k}$: each element receives the sum of the cotangents of its windows.
+    $z_{w k} = x_{w s + k d}$: each element receives the sum of the cotangents of its windows.
 
     >>> rg.unfold(rg.tensor([1.0, 2.0, 3.0, 4.0]), 0, 2, 2).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    axis = one_axis(axis, x.ndim)
-    length = x.shape[axis]
-    if not 1 <= size <= length or step < 1:
-        raise ArgumentError(f"unfold needs 1 <= size <= {length}, the length of axis {axis}, and step >= 1, got {size} and {step}")
-    starts = np.arange(0, length - size + 1, step)
-    return moveaxis(take(x, starts[:, None] + np.arange(size), axis), axis + 1, -1)
+    axis = one_axis(axis, np.ndim(x))
+    length, span = x.shape[axis], dilation * (size - 1) + 1
+    if size < 1 or step < 1 or dilation < 1 or span > length:
+        raise ArgumentError(f"unfold needs a window of 1 to {length} elements, the length of axis {axis}, and step and dilation of "
+                            f"at least 1, got size {size}, step {step} and dilation {dilation}")
+    windows = np.lib.stride_tricks.sliding_window_view(x, span, axis)
+    return windows[(slice(None),) * axis + (slice(None, None, step), ..., slice(None, None, dilation))]
+
+
+def _folded(g, shape, axis, size, step, dilation):
+    """Windows added up where they were in an array of `shape`."""
+    axis = one_axis(axis, len(shape))
+    count = g.shape[axis]
+    if step == 1 and size <= _MOST_SHIFTED:
+        before, around = [k * dilation for k in range(size)], ((0, 0),) * (len(shape) - axis - 1)
+        return reduce(add, [
+            pad(getitem(g, (..., k)), ((0, 0),) * axis + ((at, shape[axis] - count - at), *around)) for k, at in enumerate(before)])
+    places = np.arange(count)[:, None] * step + np.arange(size) * dilation
+    return scatter_add(moveaxis(g, -1, axis + 1), tuple(shape), (*[slice(None)] * axis, places))
+
+
+unfold.defvjp(lambda g, x_shape, axis, size, step, dilation: _folded(g, x_shape, axis, size, step, dilation))
 
 
 @composite(samples=(
@@ -40,10 +62,13 @@ def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
     """
     if x.ndim < 3:
         raise ShapeError(f"image_to_columns needs images (..., channels, height, width), got shape {tuple(x.shape)}")
-    _, window, places = _geometry(x.shape[-2:], kernel_size, dilation, padding, stride)
-    image = pad(x, ((0, 0),) * (x.ndim - 2) + tuple((p, p) for p in _pair(padding)))
-    patches = getitem(image, (..., *window))
-    return reshape(patches, (*x.shape[:-3], x.shape[-3] * patches.shape[-4] * patches.shape[-3], places))
+    *_, places = _geometry(x.shape[-2:], kernel_size, dilation, padding, stride)
+    (rows, columns), lead = _pair(kernel_size), tuple(range(x.ndim - 2))
+    patches = pad(x, ((0, 0),) * (x.ndim - 2) + tuple((p, p) for p in _pair(padding)))
+    for axis, size, step, apart in zip((-2, -2), (rows, columns), _pair(stride), _pair(dilation), strict=True):
+        patches = unfold(patches, axis, size, step, apart)
+    patches = permute_dims(patches, (*lead, x.ndim, x.ndim + 1, x.ndim - 2, x.ndim - 1))
+    return reshape(patches, (*x.shape[:-3], x.shape[-3] * rows * columns, places))
 
 
 @composite(samples=(

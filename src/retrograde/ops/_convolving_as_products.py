@@ -1,0 +1,123 @@
+"""Convolutions as products of matrices, which the compiler makes of them where patches are the image itself or pay for themselves.
+
+Each function takes the arguments of the op that it stands for, and leaves others to the op's own kernel (NotImplemented).
+"""
+
+from dataclasses import replace
+from math import prod
+
+from ._convolving import Geometry, pair
+from .contractions import matmul
+from .movements import flip, pad, permute_dims, reshape, transpose
+from .patches import unfold
+from .reductions import sum
+from .selections import getitem
+
+#: Images of at most so many pixels of 128 channels or more, and proportionally fewer of fewer channels, are convolved as products
+#: of matrices, and for the gradient of weights those of at most the second; but not if patches have more numbers than the third.
+_FEW, _FEW_FOR_WEIGHTS, _MOST_NUMBERS = 16, 64, 2**24
+
+
+def _is_bare(x, other, padding, groups):
+    """Whether a convolution has no border and one group, of numbers that the compiler multiplies matrices of."""
+    is_bare = padding == "valid" if isinstance(padding, str) else pair(padding, "padding", 0) == (0, 0)
+    has_dtypes = x.dtype == other.dtype and x.dtype.kind == "f" and x.dtype.itemsize > 2
+    return is_bare and has_dtypes and groups == 1 and x.size > 0
+
+
+def _is_pointwise(x, other, kernel, padding, groups):
+    """Whether each output pixel is made of one input pixel, by the same weights."""
+    return tuple(kernel[2:]) == (1, 1) and _is_bare(x, other, "valid" if padding == "same" else padding, groups)
+
+
+def _is_whole(x, other, image, kernel, padding, groups):
+    """Whether the kernel is as large as the image, so that there is one output pixel."""
+    return tuple(image[2:]) == tuple(kernel[2:]) and other.size > 0 and _is_bare(x, other, padding, groups)
+
+
+def _flat(x):
+    return reshape(x, (x.shape[0], -1))
+
+
+def _met(x, stride):
+    """The pixels that a kernel of one tap meets: (batch, channels, pixels), and their height and width."""
+    rows, columns = pair(stride, "stride", 1)
+    if (rows, columns) != (1, 1):
+        x = getitem(x, (slice(None), slice(None), slice(None, None, rows), slice(None, None, columns)))
+    return reshape(x, (*x.shape[:2], -1)), tuple(x.shape[2:])
+
+
+def _has_few_pixels(geometry, x, pixels, channels, most):
+    """Whether images are so small, and channels so many, that a matrix product pays for a matrix of all patches."""
+    is_small = 0 < geometry.depth * geometry.batch * prod(geometry.result) <= _MOST_NUMBERS
+    is_plain = geometry.groups == 1 and x.dtype.kind == "f" and x.dtype.itemsize > 2
+    return is_small and is_plain and prod(pixels) <= min(most, most * channels // 128)
+
+
+def _columns(x, geometry):
+    """The patches of images that a kernel meets, as (channels · kernel, batch · output pixels)."""
+    patches = pad(x, ((0, 0), (0, 0), *geometry.padding))
+    for axis, size, step, apart in zip((2, 3), geometry.kernel, geometry.stride, geometry.dilation, strict=True):
+        patches = unfold(patches, axis, size, step, apart)
+    return reshape(permute_dims(patches, (1, 4, 5, 0, 2, 3)), (geometry.depth, -1))
+
+
+def _channels_first(y):
+    """(batch, channels, ...) as (channels, batch · pixels)."""
+    return reshape(permute_dims(y, (1, 0, *range(2, y.ndim))), (y.shape[1], -1))
+
+
+def as_product(x, weight, bias, stride, padding, dilation, groups):
+    """`conv2d` as a matrix product, where the kernel has one tap or is as large as the image, or images are small."""
+    if _is_whole(x, weight, x.shape, weight.shape, padding, groups):
+        z = matmul(_flat(x), transpose(_flat(weight)))
+        return reshape(z if bias is None else z + bias, (*z.shape, 1, 1))
+    if _is_pointwise(x, weight, weight.shape, padding, groups):
+        pixels, size = _met(x, stride)
+        z = matmul(reshape(weight, weight.shape[:2]), pixels)
+        return reshape(z if bias is None else z + reshape(bias, (-1, 1)), (*z.shape[:2], *size))
+    geometry = Geometry.of(x.shape, weight.shape, stride, padding, dilation, groups)
+    if not _has_few_pixels(geometry, x, geometry.result, geometry.outputs, _FEW):
+        return NotImplemented
+    z = reshape(matmul(_flat(weight), _columns(x, geometry)), (geometry.outputs, geometry.batch, *geometry.result))
+    z = permute_dims(z, (1, 0, 2, 3))
+    return z if bias is None else z + reshape(bias, (-1, 1, 1))
+
+
+def as_product_to_input(x, weight, shape, stride, padding, dilation, groups):
+    """`conv2d_input` as a matrix product; with a stride there are pixels between."""
+    if _is_whole(x, weight, shape, weight.shape, padding, groups):
+        return reshape(matmul(_flat(x), _flat(weight)), tuple(shape))
+    if pair(stride, "stride", 1) != (1, 1):
+        return NotImplemented
+    if _is_pointwise(x, weight, weight.shape, padding, groups):
+        return reshape(matmul(transpose(reshape(weight, weight.shape[:2])), _met(x, 1)[0]), tuple(shape))
+    geometry = Geometry.of(shape, weight.shape, 1, padding, dilation, groups)
+    if not _has_few_pixels(geometry, x, geometry.image, geometry.channels, _FEW):
+        return NotImplemented
+    # With stride 1 it is the convolution of `x`, in a border that makes up for the kernel, with the kernel the other way round.
+    turned = permute_dims(flip(weight, (2, 3)), (1, 0, 2, 3))
+    spans = [d * (k - 1) for k, d in zip(geometry.kernel, geometry.dilation, strict=True)]
+    border = tuple([(span - before, span - after) for span, (before, after) in zip(spans, geometry.padding, strict=True)])
+    if min(map(min, border)) < 0:
+        return NotImplemented
+    turn = replace(geometry, channels=geometry.outputs, image=geometry.result, outputs=geometry.channels, padding=border)
+    z = matmul(_flat(turned), _columns(x, turn))
+    return permute_dims(reshape(z, (geometry.channels, geometry.batch, *geometry.image)), (1, 0, 2, 3))
+
+
+def as_product_to_weight(x, y, shape, stride, padding, dilation, groups):
+    """`conv2d_weight` as a matrix product: of a kernel of one tap one for each image, or one of all, whichever moves fewer numbers."""
+    if _is_whole(x, y, x.shape, shape, padding, groups):
+        return reshape(matmul(transpose(_flat(y)), _flat(x)), tuple(shape))
+    if _is_pointwise(x, y, shape, padding, groups):
+        (x, _), (y, _) = _met(x, stride), _met(y, 1)
+        outputs, inputs, pixels = y.shape[1], x.shape[1], x.shape[2]
+        if outputs * inputs <= pixels * (outputs + inputs):
+            return reshape(sum(matmul(y, transpose(x)), 0), tuple(shape))
+        x, y = (_channels_first(a) for a in (x, y))
+        return reshape(matmul(y, transpose(x)), tuple(shape))
+    geometry = Geometry.of(x.shape, shape, stride, padding, dilation, groups)
+    if not _has_few_pixels(geometry, x, geometry.result, geometry.outputs, _FEW_FOR_WEIGHTS):
+        return NotImplemented
+    return reshape(matmul(_channels_first(y), transpose(_columns(x, geometry))), tuple(shape))
