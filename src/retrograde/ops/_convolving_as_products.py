@@ -107,7 +107,7 @@ def as_product_to_input(x, weight, shape, stride, padding, dilation, groups):
 
 
 def as_product_to_weight(x, y, shape, stride, padding, dilation, groups):
-    """`conv2d_weight` as a matrix product: of a kernel of one tap one for each image, or one of all, whichever moves fewer numbers."""
+    """`conv2d_weight` as a matrix product: of a kernel of one tap one for each image, or one of all if that moves less."""
     if _is_whole(x, y, x.shape, shape, padding, groups):
         return reshape(matmul(transpose(_flat(y)), _flat(x)), tuple(shape))
     if _is_pointwise(x, y, shape, padding, groups):
