@@ -44,6 +44,10 @@ JOINS = {
     "folded": lambda x: rg.stack([rg.tanh(x), rg.sin(x)]).sum(axis=0) + rg.concatenate([x, rg.exp(x)]).sum(),
     "a product of it": lambda x: rg.concatenate([rg.tanh(x), rg.sin(x)], axis=0) @ np.ones((12, 2)),
     "with constants": lambda x: rg.concatenate([np.ones((5, 12)), rg.sin(x)], axis=1),
+    "rows of rows": lambda x: rg.concatenate([rg.concatenate([x[:2], x[3:]]), x[1:4], x[:1]]) * 2,
+    "rows and columns": lambda x: rg.concatenate([rg.concatenate([x[:2, 3:], x[:2, :1]], axis=1), x[1:4, 2:]]) * 2,
+    "rows turned and not": lambda x: rg.sum(rg.concatenate([x[:2], x[:2, ::-1], rg.flip(x)]) * np.arange(12.0), axis=1),
+    "rows of numbers": lambda x: rg.concatenate([x[:2], np.arange(24).reshape(2, 12), rg.ones(1, 12)]) + x[0],
     "both": lambda x: rg.concatenate([-rg.sin(x[:, 6:]), rg.cos(x[:, :6])], axis=1) * x,
 }
 

@@ -12,6 +12,7 @@ from ..core.symbol import Symbol
 from ..dtypes import name_of
 from ..shapes import row_major
 from .kinds import AFTER
+from .pieces import FILLED
 from .places import Places
 
 
@@ -200,6 +201,8 @@ class Expression:
             guards.append(inside if bounds else None)
             parts.append((piece.source, inner, inside))
         dtype = name_of(node.dtype)
+        if node.op.name in FILLED:
+            guards[-1] = None  # what is in no other piece is in the last
 
         def make(numbers):
             result = self._append(Constant(fill, dtype))

@@ -11,6 +11,8 @@ from .views import index_map
 MOST_IN_LOOPS = 4
 #: A result of more pieces is copied together by NumPy.
 _MOST = 4096
+#: Ops whose pieces leave nothing between them.
+FILLED = frozenset(["concatenate", "stack"])
 
 
 class Piece(NamedTuple):
@@ -28,7 +30,7 @@ class Piece(NamedTuple):
 
 def are_tiles(node, pieces):
     """Whether several arrays of one shape fill a node, so that they can be written where they stand in it."""
-    return node.op.name in ("concatenate", "stack") and len(pieces) > 1 and len({piece.source.shape for piece in pieces}) == 1
+    return node.op.name in FILLED and len(pieces) > 1 and len({piece.source.shape for piece in pieces}) == 1
 
 
 def tiled(pieces, shape):

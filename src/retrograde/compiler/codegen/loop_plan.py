@@ -108,6 +108,30 @@ class LoopPlan:
         readers.update(store.value for store in self.box.stores)
         return frozenset(n for n, count in readers.items() if count == 1) - {store.value for store in self.box.stores}
 
+    @cached_property
+    def addresses(self):
+        """Selections between numbers in memory that are the same along the vector loop: one address is chosen and one number read.
+        By the number of the selection, how its place moves along that loop; and the entries that are nothing but such places.
+        """
+        entries, moves, places = self.box.entries, {}, set()
+        for number, e in enumerate(entries if not self.runs else ()):
+            if isinstance(e, Select) and not (self.vector is not None and depends_of(entries[e.guard])[self.vector]):
+                found = {self._move_of_place(n, e.dtype, moves) for n in (e.inside, e.outside)}
+                if len(found) == 1 and None not in found:
+                    moves[number] = found.pop()
+                    places.update((e.inside, e.outside))
+        return {number: move for number, move in moves.items() if number not in places}, places
+
+    def _move_of_place(self, number, dtype, known):
+        """How an entry that is nothing but a place in memory moves along the vector loop, 0 or 1; None for others."""
+        entry = self.box.entries[number]
+        if number not in self.read_once or dtype_of_entry(entry) != dtype:
+            return None
+        if number in known or not isinstance(entry, Load) or entry.chosen:
+            return known.get(number)
+        move = 0 if self.vector is None else entry.steps[self.vector]
+        return move if move in (0, 1) else None
+
     @property
     def items(self):
         """What the body consists of, in order: numbers of entries, and runs."""

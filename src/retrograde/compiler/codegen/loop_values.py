@@ -28,6 +28,10 @@ class Values:
             return self._load(number, entry)
         if isinstance(entry, Inside):
             return self._inside(entry)
+        if number in self.plan.addresses[0]:
+            is_one = self.lanes == 1 or self.plan.addresses[0][number] == 0
+            where = self._place_of(number)
+            return self.k.load(where, entry.dtype, 1) if is_one else self._side_by_side(where, self.mask, entry.dtype)
         if isinstance(entry, Select):
             inside, outside = (self.k.convert(self._typed(self.values[n], entry.dtype), entry.dtype)
                                for n in (entry.inside, entry.outside))
@@ -62,8 +66,18 @@ class Values:
         if self.lanes == 1 or step == 0:
             return self.k.load(where if entry.guard is None else self._safe(where, self.values[entry.guard], entry), entry.dtype, 1)
         if step == 1:
-            return self.k.load_masked(where, mask, entry.dtype) if mask else self.k.load(where, entry.dtype)
+            return self._side_by_side(where, mask, entry.dtype)
         return self._gathered(entry, [self._ahead(where, lane * step, entry) for lane in range(self.lanes)], mask)
+
+    def _side_by_side(self, where, mask, dtype):
+        return self.k.load_masked(where, mask, dtype) if mask else self.k.load(where, dtype)
+
+    def _place_of(self, number):
+        """Where the number is that a selection by address reads."""
+        entry = self.box.entries[number]
+        if isinstance(entry, Load):
+            return self._address(("start", number), entry)
+        return self.ir.select(self.values[entry.guard], self._place_of(entry.inside), self._place_of(entry.outside))
 
     def _ahead(self, where, count, entry):
         return self.k.offset(where, _INDEX(count), entry.dtype)
@@ -86,7 +100,7 @@ class Values:
             if self.lanes == 1 or step == 0:
                 return self.k.load(at if entry.guard is None else self._safe(at, self.values[entry.guard], entry), entry.dtype, 1)
             if step == 1:
-                return self.k.load_masked(at, mask, entry.dtype) if mask else self.k.load(at, entry.dtype)
+                return self._side_by_side(at, mask, entry.dtype)
             return self._gathered(entry, [self._ahead(at, lane * step, entry) for lane in range(self.lanes)], mask)
         places = []
         for lane in range(self.lanes):

@@ -94,7 +94,7 @@ class _Writer(Values, Rounds, Folds):
         """The values of all entries inside `level` loops and no more."""
         for item in self.plan.items:
             if isinstance(item, int):
-                if self.plan.levels[item] == level and item not in self.values:
+                if self.plan.levels[item] == level and item not in self.values and item not in self.plan.addresses[1]:
                     self._recall(item)
                     self.values[item] = self._value(item, self.box.entries[item])
                 if level == len(self.loops):
