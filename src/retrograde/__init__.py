@@ -32,6 +32,7 @@ from .dtypes import (
     uint64,
 )
 from .dtypes import bool_ as bool
+from .ops._multiplying import multiply_large_by
 from .ops.activation import (
     elu,
     gelu,
@@ -284,6 +285,9 @@ _LATE = {
     "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }
+
+
+multiply_large_by(lambda x, y: importlib.import_module("retrograde.compiler.ways").product(x, y))
 
 
 def __getattr__(name) -> Any:

@@ -118,12 +118,7 @@ class NativeProgram(Program):
 
     def _shared_run(self, table, *steps):
         """Run steps with the workers of this process. They are not held through library calls, which may run programs too."""
-        while True:
-            pool = threads.pool()
-            with pool.lock:
-                if pool.is_open:  # else another thread has just set the number of threads
-                    self._pointers[0] = pool.address
-                    return self._run(table, *steps)
+        threads.run_shared(self._pointers, table, *steps)
 
     def _fail(self):
         self._flag_word[0] = 0

@@ -5,8 +5,9 @@ from functools import partial
 from ..core.symbol import Symbol
 from . import threads
 from .codegen.matmul import choose, choose_panels, write
-from .codegen.target import host
+from .codegen.target import ITEM_BYTES, host
 from .launches import Launch
+from .passes import Product
 from .table import Scratch
 from .units import unit_of
 
@@ -20,7 +21,13 @@ _FLOP_SECONDS, _BYTE_SECONDS = 1.5e-11, 2e-10
 
 def product_launch(step, product, home, lasts):
     """The launch of a whole product; `home(buffer)` is where a buffer lives."""
-    return _launch(step, product, choose(host(), product.problem), product.b, home, lasts)
+    return _launch(step, product, choose(host(), product.problem), product.b, home, home(step.roots[0]), lasts)
+
+
+def array_launch(problem):
+    """The launch of a product of no program, whose buffers are "a", "b", "c", in some order, and scratch memory."""
+    product = Product(problem, ("a", 0), ("b", 0))
+    return _launch(None, product, choose(host(), problem), product.b, lambda buffer: buffer, "c", True)
 
 
 def packs_matrix(problem):
@@ -37,17 +44,17 @@ def packed_launches(step, product, home, outer, matrix):
     packing, (plan,) = choose_panels(host(), product.problem, (product.problem.m,))
     panels = Scratch(packing.panel_bytes)
     before = _packed(outer, packing, lambda buffer: buffer, (matrix, product.b[1]), panels)
-    return before, _launch(step, product, plan, (panels, 0), home, False)
+    return before, _launch(step, product, plan, (panels, 0), home, home(step.roots[0]), False)
 
 
-def _launch(step, product, plan, matrix, home, lasts):
+def _launch(step, product, plan, matrix, home, result, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
-    problem, node = product.problem, step.roots[0]
+    problem = product.problem
     chunks = threads.get_num_threads() if problem.flops > _SHARED_FLOPS else 1
-    unit, item = part_unit(plan.entry), node.dtype.itemsize
+    unit, item = part_unit(plan.entry), ITEM_BYTES[problem.dtype]
     (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
     words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, part_unit))
-    slots = (home(a), home(b), home(node), Scratch(chunks * plan.workspace_bytes))
+    slots = (home(a), home(b), result, Scratch(chunks * plan.workspace_bytes))
     return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * _FLOP_SECONDS)
 
 

@@ -81,6 +81,17 @@ def runner():
     return _state["runner"]
 
 
+def run_shared(pointers, *call):
+    """Run steps with the workers of this process. `pointers` is the table of pointers, and `call` what `runner` is called with."""
+    while True:
+        workers = pool()
+        with workers.lock:
+            if workers.is_open:  # else another thread has just set the number of threads
+                pointers[0] = workers.address
+                runner()(*call)
+                return
+
+
 def _can_share():
     return sys.platform == "linux" and _MACHINE in _CALLS
 

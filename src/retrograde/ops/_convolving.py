@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
+from ._multiplying import product
 
 # Bytes of the columns that are made at a time: they should stay in cache, and be enough for a fast matrix product.
 _WORKSPACE = 3 << 20
@@ -112,7 +113,7 @@ def forward(x, weight, bias, geometry):
     result = np.empty((geometry.batch, geometry.outputs, height, width), dtype)
     columns = _Columns(geometry, x.dtype)
     for block in geometry.blocks(x.itemsize):
-        sums = np.matmul(rows, columns.of(x[block]))
+        sums = product(rows, columns.of(x[block]))
         sums = sums.reshape(geometry.outputs, -1, height, geometry.row)[..., :width].transpose(1, 0, 2, 3)
         if bias is None:
             result[block] = sums
@@ -128,7 +129,7 @@ def backward_to_weight(x, y, geometry):
     columns, rows = _Columns(geometry, x.dtype), _Rows(geometry, x.dtype)
     total = np.zeros((geometry.groups, geometry.outputs // geometry.groups, geometry.depth), x.dtype)
     for block in geometry.blocks(x.itemsize):
-        total += np.matmul(rows.of(y[block]), columns.of(x[block]).swapaxes(1, 2))
+        total += product(rows.of(y[block]), columns.of(x[block]).swapaxes(1, 2))
     shape = (geometry.outputs, geometry.channels // geometry.groups, *geometry.kernel)
     return total.reshape(shape).astype(dtype, copy=False)
 
@@ -141,7 +142,7 @@ def backward_to_input(y, weight, geometry):
     rows, columns = _Rows(geometry, y.dtype), _Columns(geometry, y.dtype)
     result = np.empty((geometry.batch, geometry.channels, *geometry.image), dtype)
     for block in geometry.blocks(y.itemsize):
-        result[block] = columns.gathered(np.matmul(taps, rows.of(y[block])))
+        result[block] = columns.gathered(product(taps, rows.of(y[block])))
     return result
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..dtypes import bfloat16, without_promotion
 from ..errors import ShapeError
 from ._families import composite, contraction
+from ._multiplying import product
 from ._paths import kept_labels, pairwise_path
 from ._products import matrix_plan
 from ._samples import call
@@ -41,7 +42,7 @@ def matmul(x, y, /):
 
     $Z = X Y \;\Rightarrow\; \bar X = \bar Z\, Y^\top,\; \bar Y = X^\top \bar Z$
     """
-    return np.matmul(x, y)
+    return product(x, y)
 
 
 def _left_rule(g, x_shape, y):

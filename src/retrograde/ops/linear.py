@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ._families import contraction
+from ._multiplying import product
 from ._samples import call
 from .contractions import matmul
 from .movements import transpose
@@ -36,10 +37,10 @@ def linear(x, weight, /, bias=None):
     tensor([11.5])
     """
     shape = _result_shape(x, weight)
-    product = np.matmul(_rows(x), weight.T)
+    z = product(_rows(x), weight.T)
     if bias is not None:
-        product = np.add(product, bias, out=product if product.dtype == np.result_type(product, bias) else None)
-    return product.reshape(shape)
+        z = np.add(z, bias, out=z if z.dtype == np.result_type(z, bias) else None)
+    return z.reshape(shape)
 
 
 def _rows(x):

@@ -1,12 +1,13 @@
 """What the generated code needs to know about the machine it runs on."""
 
+import json
 import platform
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-import llvmlite.binding as llvm
-
+from ..units import library, name_for
 from . import ir
 from .vecmath.elements import vector_type
 
@@ -56,9 +57,15 @@ class InVectors:
 
 @cache
 def host():
-    """The processor that this process runs on."""
-    features = llvm.get_host_cpu_features()
-    return describe(llvm.get_host_cpu_name(), platform.machine().lower(), features, cache_sizes())
+    """The machine of this process. What LLVM says of it is kept on disk, since loading LLVM takes longer than what is found there."""
+    store, name = library().store, name_for(("target", Target._fields))
+    known = store.get(name)
+    if known is None:
+        llvm = import_module("llvmlite.binding")
+        found = describe(llvm.get_host_cpu_name(), platform.machine().lower(), llvm.get_host_cpu_features(), cache_sizes())
+        store.put(name, json.dumps(found).encode())
+        return found
+    return Target(*json.loads(known))
 
 
 def describe(name, machine, features, caches):
