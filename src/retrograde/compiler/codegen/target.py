@@ -57,8 +57,8 @@ class InVectors:
 
 @cache
 def host():
-    """The machine of this process. What LLVM says of it is kept on disk, since loading LLVM takes longer than what is found there."""
-    store, name = library().store, name_for(("target", Target._fields))
+    """The processor that this process runs on. What LLVM says of it is kept on disk, since loading LLVM takes long."""
+    store, name = library().store, name_for("target")
     known = store.get(name)
     if known is None:
         llvm = import_module("llvmlite.binding")
