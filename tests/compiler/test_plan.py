@@ -13,11 +13,11 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 def test_what_lives_at_the_same_time_does_not_overlap_and_what_does_not_shares_memory():
     rng = np.random.default_rng(0)
     for _ in range(50):
-        arena, wanted = Arena(), []
+        wanted = []
         for name in range(40):
             first = int(rng.integers(0, 30))
             wanted.append((name, int(rng.integers(0, 5000)), first, first + int(rng.integers(0, 8))))
-            arena.place(*wanted[-1])
+        arena = Arena(wanted)
         for name, size, first, last in wanted:
             assert arena.places[name] % 64 == 0
             assert arena.places[name] + size <= arena.size

@@ -63,11 +63,9 @@ class Nest:
         products = [passes.product(step) for step in self.steps if step.kind == "matmul"]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
         last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in _rows_read(passes, step)}
-        arena = Arena()
-        for number, step in enumerate(self.steps):
-            for node in step.roots:
-                if node in local:
-                    arena.place(node, self.block_bytes(node), number, last.get(id(node), number))
+        arena = Arena([
+            (node, self.block_bytes(node), number, last.get(id(node), number))
+            for number, step in enumerate(self.steps) for node in step.roots if node in local])
         self.local, self.frame = arena.places, arena.size
 
 

@@ -1,6 +1,9 @@
 """Planning: where every stored result lies in memory, and for how long."""
 
+from bisect import bisect
+from heapq import heappop, heappush
 from itertools import groupby
+from math import inf
 
 from ..core.symbol import Symbol
 from .kinds import is_checked, scattered
@@ -9,25 +12,40 @@ _ALIGNMENT = 64
 
 
 class Arena:
-    """One block of memory cut by lifetimes: a buffer takes the lowest gap that is free while it lives."""
+    """One block of memory cut by lifetimes: a buffer takes the lowest gap that holds it and is free while it lives.
 
-    def __init__(self):
-        self.size = 0
-        self.places = {}
-        self._taken = []
+    requests  (buffer, its bytes, the first and the last step that touches it), in any order
+    size      bytes of the block, and `places` where each buffer begins
+    """
 
-    def place(self, node, size, first, last):
-        """Reserve `size` bytes for `node` from step `first` to step `last`."""
-        size = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
-        busy = sorted((at, end) for at, end, since, until in self._taken if since <= last and first <= until)
-        start = 0
-        for at, end in busy:
-            if start + size <= at:
-                break
-            start = max(start, end)
-        self._taken.append((start, start + size, first, last))
-        self.places[node] = start
-        self.size = max(self.size, start + size)
+    def __init__(self, requests):
+        self.size, self.places = 0, {}
+        self._gaps = [(0, inf)]  # from one end to the other
+        taken = []
+        for number, (buffer, size, first, last) in enumerate(sorted(requests, key=lambda request: request[2])):
+            while taken and taken[0][0] < first:
+                _, _, start, end = heappop(taken)
+                self._free(start, end)
+            start = self._take(-(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT)
+            end = start + -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
+            heappush(taken, (last, number, start, end))
+            self.places[buffer], self.size = start, max(self.size, end)
+
+    def _take(self, size):
+        """Where the lowest gap of `size` bytes begins, which are taken from it."""
+        place = next(i for i, (start, end) in enumerate(self._gaps) if end - start >= size)
+        start, end = self._gaps[place]
+        self._gaps[place : place + 1] = [(start + size, end)] if end - start > size else []
+        return start
+
+    def _free(self, start, end):
+        """Make a gap of what was taken, one with the gaps beside it."""
+        place = bisect(self._gaps, (start, end))
+        after = place + 1 if self._gaps[place][0] == end else place
+        before = place - 1 if place and self._gaps[place - 1][1] == start else place
+        start = self._gaps[before][0] if before < place else start
+        end = self._gaps[place][1] if after > place else end
+        self._gaps[before:after] = [(start, end)]
 
 
 def numbered(schedule):

@@ -39,12 +39,12 @@ class Plan:
         nodes = {o for o in self.results if isinstance(o, Symbol) and o.op is not None and o not in self.homes}
         fresh = [o for o in nodes if o.size * o.dtype.itemsize > SMALL]
         kept = [*nodes, *[n for n in (*self.held, *[n for _, n in self.updates]) if isinstance(n, Symbol)]]
-        arena, given_out = Arena(), set(fresh)
-        for node, (first, last) in lifetimes(self.schedule, kept).items():
-            if node.shape is not None and node not in self.homes and node not in given_out and node not in without:
-                arena.place(node, node.size * node.dtype.itemsize, first, last)
-        for buffer, number in scratch:
-            arena.place(buffer, buffer.nbytes, number, number)
+        elsewhere = {*fresh, *without, *self.homes}
+        requests = [
+            (node, node.size * node.dtype.itemsize, *steps) for node, steps in lifetimes(self.schedule, kept).items()
+            if node.shape is not None and node not in elsewhere
+        ]
+        arena = Arena([*requests, *[(buffer, buffer.nbytes, number, number) for buffer, number in scratch]])
         return Layout(self.results, self.updates, self.held, self.homes, fresh, arena.places, arena.size)
 
 

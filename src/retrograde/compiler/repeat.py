@@ -140,18 +140,19 @@ class Repeat:
 
     def _reserved(self):
         """Room for what lives within a turn: (scratch outside, offset by the identity of the buffer)."""
-        body, arena = self.body, Arena()
+        body, requests = self.body, []
         kept = [body.condition] if isinstance(body.condition, Symbol) else []
         kept += [source for _, source, _ in body.copies if isinstance(source, Symbol)]
         for node, (first, last) in lifetimes(body.schedule, kept).items():
             if node.shape is not None and id(node) not in body.places:
-                arena.place(node, _nbytes(node), first, last)
+                requests.append((node, _nbytes(node), first, last))
         numbers = {id(step): i for i, step in enumerate(body.schedule.steps)}
         for launch in self.launches:
             for buffer in launch.buffers:
                 if isinstance(buffer, Scratch) and id(buffer) not in body.places:
                     number = numbers[id(launch.step)]
-                    arena.place(buffer, buffer.nbytes, number, number)
+                    requests.append((buffer, buffer.nbytes, number, number))
+        arena = Arena(requests)
         return Scratch(max(arena.size, 1)), {id(buffer): at for buffer, at in arena.places.items()}
 
     def _all_buffers(self):
