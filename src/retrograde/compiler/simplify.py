@@ -108,6 +108,19 @@ def _matmul(op, args, shape, dtype):
     return op, args
 
 
+def _lu_solve(op, args, *_):
+    """Equations of a transposed matrix are solved by the factors of the matrix, which others may need too."""
+    factors, y, is_transposed = args
+    x = factors.args[0] if isinstance(factors, Symbol) and factors.op is not None and factors.op.name == "lu_factor" else None
+    if not isinstance(x, Symbol) or x.op is None or x.op.name not in _REORDERING or not isinstance(x.args[0], Symbol):
+        return op, args
+    source = np.empty(x.args[0].shape, np.bool_)
+    moved, turned = x.op.kernel(source, *x.args[1:]), np.swapaxes(source, -1, -2)
+    if (moved.shape, moved.strides) != (turned.shape, turned.strides):
+        return op, args
+    return op, (called("lu_factor", x.args[0]), y, not is_transposed)
+
+
 def _lies_apart(x):
     """Whether the rows of `x` are those of another array in another order."""
     if not isinstance(x, Symbol) or x.op is None or x.op.name not in _REORDERING or not isinstance(x.args[0], Symbol) or not x.size:
@@ -180,6 +193,6 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "random_mask": _random_mask,
+_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "lu_solve": _lu_solve, "random_mask": _random_mask,
             "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

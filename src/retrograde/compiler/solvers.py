@@ -3,8 +3,13 @@
 import numpy as np
 
 from ..core.dispatch import operands_of
+from .failures import NOT_DEFINITE, SINGULAR
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
+#: Operations for each number of the result and each row of the matrix.
+_COSTS = {"cholesky": 1 / 3, "solve_triangular": 1, "lu_factor": 2 / 3, "lu_solve": 2}
+#: What the kernel of a node leaves where there is no answer. Factors there always are.
+FAILURES = {"cholesky": NOT_DEFINITE, "solve_triangular": SINGULAR, "lu_factor": 0, "lu_solve": SINGULAR}
 
 
 def is_solver(node):
@@ -21,9 +26,4 @@ def memory_of(node, facts):
 
 def flops_of(node):
     """Floating point operations of the kernel of a node."""
-    n = node.args[0].shape[-1]
-    return int(_COSTS[node.op.name] * n * node.size)
-
-
-#: Operations for each number of the result and each row of the matrix.
-_COSTS = {"cholesky": 1 / 3, "solve_triangular": 1}
+    return int(_COSTS[node.op.name] * node.args[0].shape[-1] * node.size)

@@ -1,54 +1,106 @@
 """Linear algebra as launches of generated code."""
 
+from math import prod
+from typing import NamedTuple
+
+from ..core.dispatch import operands_of
 from ..dtypes import name_of
-from .codegen.linalg import CholeskyPlan, TriangularPlan, spec_for, write_cholesky, write_triangular
+from .codegen.linalg import (
+    CholeskyPlan,
+    EliminationPlan,
+    EquationsPlan,
+    LanesPlan,
+    Operand,
+    methods,
+    spec_for,
+    write_cholesky,
+    write_elimination,
+    write_equations,
+    write_lanes,
+)
 from .codegen.target import host
 from .launches import Launch
-from .solvers import flops_of
+from .solvers import FAILURES, flops_of
 from .table import FLAG, Scratch
 from .units import unit_of
 
 #: What one thread takes for one operation; rough.
 _FLOP_SECONDS = 3e-11
+#: Matrices of so many rows are small, if all that belongs to one has no more numbers than this.
+_SMALL, _MOST_NUMBERS = 8, 200
+
+
+class _Matrices(NamedTuple):
+    """An operand or the result of a step: its memory, the first number, its shape and the step of each axis."""
+
+    buffer: object
+    first: int
+    shape: tuple
+    steps: tuple
+
+    @property
+    def place(self):
+        """The first number and the steps along a column and along a row."""
+        return self.first, *self.steps[-2:]
 
 
 def solver(step, layout_in_memory, home, lasts):
     """The launches of a step: `layout_in_memory(node)` is (buffer, first element, steps), `home(node)` the memory of a result."""
     node = step.roots[0]
-    buffers, plan, write = _KINDS[node.op.name](node, spec_for(host(), name_of(node.dtype)), layout_in_memory)
+    read, spec = operands_of(node.op, node.args), spec_for(host(), name_of(node.dtype))
+    shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) :]])
+    found = [_Matrices(buffer, first, x.shape, steps) for x, (buffer, first, steps) in zip(read, map(layout_in_memory, read))]
+    is_column = shapes[-1][1:] == () and len(read) > 1
+    if is_column:
+        found[-1] = found[-1]._replace(shape=(*shapes[-1], 1), steps=(*found[-1].steps, 0))
+    shape = (*node.shape, 1) if is_column else node.shape
+    batch = _batch(shape[:-2], found)
+    plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _KINDS[node.op.name](spec, options, found, batch)
     unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
-    room = Scratch(plan.room * node.dtype.itemsize * plan.chunks)
-    slots, seconds = (*buffers, home(node), FLAG, room), flops_of(node) * _FLOP_SECONDS
-    return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, lasts, seconds)]
+    slots = (*[x.buffer for x in found], home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
+    return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, lasts, flops_of(node) * _FLOP_SECONDS)]
 
 
-def _cholesky(node, spec, layout_in_memory):
-    x, is_upper = node.args
-    buffer, first, steps = layout_in_memory(x)
-    plan = CholeskyPlan(spec, x.shape[-1], (first, *steps[-2:]), bool(is_upper), _batch(node.shape[:-2], (x.shape, steps)))
-    return [buffer], plan, write_cholesky
-
-
-def _triangular(node, spec, layout_in_memory):
-    x, y, is_upper = node.args
-    (x_buffer, x_first, x_steps), (y_buffer, y_first, y_steps) = (layout_in_memory(a) for a in (x, y))
-    shapes = y.shape, node.shape
-    if y.ndim == 1:  # a column
-        y_steps, shapes = (*y_steps, 0), [(*shape, 1) for shape in shapes]
-    batch = _batch(shapes[1][:-2], (x.shape, x_steps), (shapes[0], y_steps))
-    plan = TriangularPlan(
-        spec, x.shape[-1], shapes[1][-1], (x_first, *x_steps[-2:]), (y_first, *y_steps[-2:]), bool(is_upper), batch)
-    return [x_buffer, y_buffer], plan, write_triangular
-
-
-def _batch(lengths, *operands):
+def _batch(lengths, operands):
     """For each leading axis its length, and the step of each operand, which is 0 where it is the same for all."""
     found = []
     for axis, length in enumerate(lengths):
-        places = [axis - len(lengths) + len(shape) - 2 for shape, _ in operands]
-        steps = [0 if at < 0 or shape[at] == 1 else steps[at] for at, (shape, steps) in zip(places, operands, strict=True)]
+        places = [axis - len(lengths) + len(x.shape) - 2 for x in operands]
+        steps = [0 if at < 0 or x.shape[at] == 1 else x.steps[at] for at, x in zip(places, operands, strict=True)]
+        if length == 1:
+            continue
+        if found and all([before == step * length for before, step in zip(found[-1][1:], steps, strict=True)]):
+            length *= found.pop()[0]
         found.append((length, *steps))
-    return tuple([dimension for dimension in found if dimension[0] != 1])
+    return tuple(found)
 
 
-_KINDS = {"cholesky": _cholesky, "solve_triangular": _triangular}
+def _lanes(name, spec, options, operands, shape, batch):
+    """How many small matrices are done at once; None for others."""
+    sizes = [x.shape[-2:] for x in operands] + [shape[-2:]]
+    if len(batch) != 1 or batch[0][0] < spec.lanes // 2 or sizes[0][1] > _SMALL or sum(map(prod, sizes)) > _MOST_NUMBERS:
+        return None
+    count, *steps = batch[0]
+    places = [Operand(*x.shape[-2:], *x.steps[-2:], step, x.first) for x, step in zip(operands, steps, strict=True)]
+    return LanesPlan(spec, getattr(methods, name), options, FAILURES[name], tuple(places), *shape[-2:], count), write_lanes
+
+
+def _cholesky(spec, options, operands, batch):
+    (x,) = operands
+    return CholeskyPlan(spec, x.shape[-1], x.place, *options, batch), write_cholesky
+
+
+def _elimination(spec, _, operands, batch):
+    (x,) = operands
+    return EliminationPlan(spec, x.shape[-1], x.place, batch), write_elimination
+
+
+def _equations(has_factors):
+    def plan(spec, options, operands, batch):
+        x, y = operands
+        return EquationsPlan(spec, has_factors, x.shape[-1], y.shape[-1], x.place, y.place, *options, batch), write_equations
+
+    return plan
+
+
+_KINDS = {"cholesky": _cholesky, "solve_triangular": _equations(False), "lu_factor": _elimination, "lu_solve": _equations(True)}

@@ -5,6 +5,9 @@ import numpy as np
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
 
+#: So many equations are solved at once, as a small matrix of their own; all else is products of matrices.
+_BLOCK = 64
+
 
 def computed(function, *operands):
     """`function` of `operands`, in a dtype that LAPACK has and brought back to theirs; one result or a tuple of them.
@@ -88,3 +91,18 @@ def _products_of_others(s):
     before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
     return before * after
+
+
+def substituted(x, y, upper):
+    """The solution of triangular equations by substitution, some lines at a time."""
+    dtype, count = np.result_type(x, y), x.shape[-1]
+    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
+    z = np.array(np.broadcast_to(y, shape), dtype if dtype.kind in "fc" else np.float64)
+    starts = range(0, count, _BLOCK)
+    for start in reversed(starts) if upper else starts:
+        lines = slice(start, min(start + _BLOCK, count))
+        others = slice(0, start) if upper else slice(lines.stop, count)
+        block = x[..., lines, lines]
+        z[..., lines, :] = np.linalg.solve(np.triu(block) if upper else np.tril(block), z[..., lines, :])
+        z[..., others, :] -= np.matmul(x[..., others, lines], z[..., lines, :])
+    return z

@@ -1,7 +1,11 @@
-"""Linear algebra as generated machine code: triangular equations and factorizations of matrices in the last two axes."""
+"""Linear algebra as generated machine code: factorizations of matrices in the last two axes, and equations solved by them."""
 
+from . import methods
 from .cholesky import CholeskyPlan, write_cholesky
+from .elimination import EliminationPlan, write_elimination
+from .equations import EquationsPlan, write_equations
+from .lanes import LanesPlan, Operand, write_lanes
 from .spec import spec_for
-from .triangular import TriangularPlan, write_triangular
 
-__all__ = ["CholeskyPlan", "TriangularPlan", "spec_for", "write_cholesky", "write_triangular"]
+__all__ = ["CholeskyPlan", "EliminationPlan", "EquationsPlan", "LanesPlan", "Operand", "methods", "spec_for", "write_cholesky",
+           "write_elimination", "write_equations", "write_lanes"]

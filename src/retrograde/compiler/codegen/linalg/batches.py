@@ -22,3 +22,8 @@ def share(entry, step, total):
     """First and end of what a chunk takes of `total`, `step` for each chunk."""
     first = entry.builder.mul(entry.chunk, step)
     return first, emit.minimum(entry.builder, entry.builder.add(first, step), total)
+
+
+def dimensions_of(batch):
+    """What `moved_to` reads of a batch: how many axes it has, and each from the innermost on."""
+    return len(batch), *[word for dimension in reversed(batch) for word in dimension]

@@ -74,3 +74,14 @@ def _copy_numbers(b, spec, source, target, row, columns):
     with emit.loop(b, 0, columns) as column:
         number = emit.load(b, source.at(b, spec.item, row, column.index), spec.item)
         emit.store(b, number, target.at(b, spec.item, row, column.index))
+
+
+def copy_lines(b, spec, source, target, rows, order, *, is_scattered):
+    """Copy the rows of a strip: row `order[i]` to row i, or row i to row `order[i]` where they are scattered."""
+    with emit.loop(b, 0, rows) as row:
+        number = emit.load(b, order.at(b, spec.item, row.index, I64(0)), spec.item)
+        other = b.fptosi(number, I64)
+        at, to = (row.index, other) if is_scattered else (other, row.index)
+        for j in range(VECTORS):
+            found = emit.load(b, source.at(b, spec.item, at, I64(j * spec.lanes)), spec.vector)
+            emit.store(b, found, target.at(b, spec.item, to, I64(j * spec.lanes)))

@@ -11,7 +11,7 @@ from .. import emit, ir
 from ..emit import I32, I64, address
 from ..entry import Entry
 from ..vecmath.elements import suffix_of
-from .batches import moved_to, share
+from .batches import dimensions_of, moved_to, share
 from .blocks import Place, square_at
 from .spec import VECTORS, Spec
 from .tiles import Tiles
@@ -70,9 +70,8 @@ class CholeskyPlan(NamedTuple):
         first, row, column = self.x
         if column != 1:
             row, column = column, row
-        dimensions = [word for dimension in reversed(self.batch) for word in dimension]
         return (self.n, first, row, column, int(self.is_upper), self.count, self.step, self.room, self.spec.pitch(self.n),
-                len(self.batch), *dimensions)
+                *dimensions_of(self.batch))
 
 
 def write_cholesky(module, name, plan):

@@ -1,0 +1,199 @@
+"""LU factorization with partial pivoting: X = P L U, strip of columns after strip of columns.
+
+The rows of a strip above its diagonal block follow by substitution from the strips before it, those below lose their share of
+what is above; then columns are eliminated one after the other (Golub and Van Loan, 2013, section 3.4, the form that looks left).
+The result is n + 2 rows: both factors in one matrix, the number of the row of X in each row, and the sign of that permutation.
+"""
+
+from typing import NamedTuple
+
+from .. import emit, ir
+from ..emit import I32, I64, address
+from ..entry import Entry
+from ..vecmath.elements import suffix_of
+from .batches import dimensions_of, moved_to, share
+from .blocks import Place, copy_lines, give_out, take_in
+from .spec import VECTORS, Spec
+from .tiles import Tiles
+
+#: A chunk does about this many multiply-adds at least.
+_CHUNK_WORK, _MOST_CHUNKS = 200_000, 32
+_SLOTS = 4
+_NAMES = ("n", "x_first", "x_row", "x_column", "count", "step", "room", "pitch")
+
+
+class EliminationPlan(NamedTuple):
+    """The LU factors of matrices of n rows.
+
+    x      the first number and the steps along a column and along a row, in numbers
+    batch  for each axis its length and the step of X, outermost first
+    """
+
+    spec: Spec
+    n: int
+    x: tuple
+    batch: tuple
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "elimination", *self.spec.key
+
+    @property
+    def count(self):
+        """How many matrices there are."""
+        count = 1
+        for size, *_ in self.batch:
+            count *= size
+        return count
+
+    @property
+    def step(self):
+        """How many matrices a chunk takes."""
+        work = self.count * self.n**3 // 3
+        return -(-self.count // max(1, min(_MOST_CHUNKS, self.count, work // _CHUNK_WORK)))
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.count // self.step)
+
+    @property
+    def room(self):
+        """Numbers of memory that a chunk needs: the factors, a strip in the order of X, and the permutation."""
+        return self.n * (self.spec.pitch(self.n) + self.spec.width + 1) + 16
+
+    @property
+    def words(self):
+        """The numbers that the code is handed."""
+        return self.n, *self.x, self.count, self.step, self.room, self.spec.pitch(self.n), *dimensions_of(self.batch)
+
+
+def write_elimination(module, name, plan):
+    """Add the function of a plan to `module`; its slots are X, the result, the flag, the room, and the words."""
+    _Writer(module, name, plan.spec).write()
+
+
+class _Writer:
+    def __init__(self, module, name, spec):
+        self.spec, self.tiles = spec, Tiles(module, name, spec)
+        self.entry = entry = Entry(module, name)
+        self.ir = b = entry.builder
+        self.x, self.out, _, room = (entry.pointer(i) for i in range(_SLOTS))
+        self.number = number = {label: entry.word(_SLOTS + i) for i, label in enumerate(_NAMES)}
+        self.n, self.pitch = number["n"], number["pitch"]
+        self.factors = Place(address(b, room, b.mul(entry.chunk, number["room"]), spec.item), self.pitch, I64(1))
+        strip = address(b, self.factors.base, b.mul(self.n, self.pitch), spec.item)
+        self.strip = Place(strip, I64(spec.width), I64(1))
+        self.order = address(b, strip, b.mul(self.n, I64(spec.width)), spec.item)
+
+    def write(self):
+        """The whole function."""
+        b, number, spec = self.ir, self.number, self.spec
+        size = b.mul(self.n, b.add(self.n, I64(2)))
+        with emit.loop(b, *share(self.entry, number["step"], number["count"])) as matrix:
+            (x,) = moved_to(self.entry, matrix.index, spec.item, (self.x,), _SLOTS + len(_NAMES))
+            source = Place(address(b, x, number["x_first"], spec.item), number["x_row"], number["x_column"])
+            target = Place(address(b, self.out, b.mul(matrix.index, size), spec.item), self.n, I64(1))
+            with emit.loop(b, 0, self.n) as row:
+                emit.store(b, b.sitofp(row.index, spec.item), self._order(row.index))
+            emit.store(b, spec.item(1.0), self._order(self.n))
+            with emit.loop(b, 0, self.n, spec.width) as strip:
+                columns = emit.minimum(b, b.sub(self.n, strip.index), spec.width)
+                self._take_in(source, strip.index, columns)
+                self.tiles.by_width(b, columns, lambda vectors, first=strip.index, c=columns: self._eliminate(first, c, vectors))
+            self._give_out(target)
+        b.ret_void()
+
+    def _order(self, i):
+        """Where the number of the row of X is that is row `i` of the factors; behind all of them, the sign of the permutation."""
+        return address(self.ir, self.order, i, self.spec.item)
+
+    def _take_in(self, source, first, columns):
+        """Write a strip of X with its rows in the order that there is so far."""
+        b, item = self.ir, self.spec.item
+        strip = source._replace(base=source.at(b, item, I64(0), first))
+        take_in(b, self.spec, strip, self.strip, self.n, columns)
+        target = self.factors._replace(base=self.factors.at(b, item, I64(0), first))
+        copy_lines(b, self.spec, self.strip, target, self.n, Place(self.order, I64(1), I64(0)), is_scattered=False)
+
+    def _eliminate(self, first, columns, vectors):
+        """A strip: the rows above its diagonal block, those below, and its columns."""
+        b = self.ir
+        self.tiles.each(b, I64(0), first, lambda i, height: self._tile("unit", i, height, i, first, vectors))
+        self.tiles.each(b, first, self.n, lambda i, height: self._tile("subtract", i, height, first, first, vectors))
+        with emit.loop(b, first, b.add(first, columns)) as column:
+            self._change_rows(column.index, self._pivot_row(column.index), b.add(first, I64(vectors * self.spec.lanes)))
+            self._take_column(column.index, first, vectors)
+
+    def _tile(self, way, i, height, depth, first, vectors):
+        b, item = self.ir, self.spec.item
+        c, before, a = (self.factors.at(b, item, *at) for at in ((i, first), (I64(0), first), (i, I64(0))))
+        self.tiles.call(b, way, height, vectors, [c, before, a, self.order, depth, self.pitch, I64(1), self.pitch])
+
+    def _number_at(self, row, column):
+        return emit.load(self.ir, self.factors.at(self.ir, self.spec.item, row, column), self.spec.item)
+
+    def _pivot_row(self, column):
+        """The row from the diagonal on with the greatest number in a column."""
+        b, item = self.ir, self.spec.item
+        size = lambda row: b.call_external(f"llvm.fabs.{suffix_of(item)}", item, [self._number_at(row, column)])
+        with emit.loop(b, b.add(column, I64(1)), self.n, 1, [size(column), column]) as row:
+            best, place = row.values
+            found = size(row.index)
+            is_greater = b.fcmp_ordered(">", found, best)
+            row.values = [b.select(is_greater, found, best), b.select(is_greater, row.index, place)]
+        return row.results[1]
+
+    def _change_rows(self, one, other, end):
+        """Let two rows, as far as there are factors, change places."""
+        b, spec = self.ir, self.spec
+        with b.if_then(b.icmp_signed("!=", one, other)):
+            with emit.loop(b, 0, end, spec.lanes) as column:
+                places = [self.factors.at(b, spec.item, row, column.index) for row in (one, other)]
+                _exchange(b, places, spec.vector)
+            _exchange(b, [self._order(one), self._order(other)], spec.item)
+            sign = self._order(self.n)
+            emit.store(b, b.fneg(emit.load(b, sign, spec.item)), sign)
+
+    def _take_column(self, column, first, vectors):
+        """Eliminate a column from the rows below its diagonal."""
+        b, spec = self.ir, self.spec
+        pivot, lanes = self._number_at(column, column), spec.lanes
+        is_zero = b.fcmp_ordered("==", pivot, spec.item(0.0))  # then so are all numbers below
+        inverse = b.select(is_zero, spec.item(0.0), b.fdiv(spec.item(1.0), pivot))
+        places = lambda row: [self.factors.at(b, spec.item, row, b.add(first, I64(j * lanes))) for j in range(vectors)]
+        own = emit.splat(b, b.trunc(b.sub(column, first), I32), lanes)
+        beyond = [self._beyond(own, j, emit.load(b, place, spec.vector)) for j, place in enumerate(places(column))]
+        with emit.loop(b, b.add(column, I64(1)), self.n) as row:
+            factor = b.fmul(self._number_at(row.index, column), inverse)
+            share = b.fneg(emit.splat(b, factor, lanes))
+            for value, place in zip(beyond, places(row.index), strict=True):
+                found = emit.load(b, place, spec.vector)
+                emit.store(b, emit.multiply_add(b, share, value, found, spec.is_fused), place)
+            emit.store(b, factor, self.factors.at(b, spec.item, row.index, column))
+
+    def _beyond(self, own, j, vector):
+        """Vector `j` of a row with zeros as far as its own column."""
+        lanes = self.spec.lanes
+        numbers = ir.Constant(ir.VectorType(I32, lanes), list(range(j * lanes, (j + 1) * lanes)))
+        return self.ir.select(self.ir.icmp_signed(">", numbers, own), vector, emit.zeros(self.spec.vector))
+
+    def _give_out(self, target):
+        """Write the factors, the permutation and its sign."""
+        b, spec = self.ir, self.spec
+        with emit.loop(b, 0, self.n, spec.width) as strip:
+            columns = emit.minimum(b, b.sub(self.n, strip.index), spec.width)
+            places = [place._replace(base=place.at(b, spec.item, I64(0), strip.index)) for place in (self.factors, target)]
+            give_out(b, spec, *places, self.n, columns)
+        order, last = (target.at(b, spec.item, b.add(self.n, I64(i)), I64(0)) for i in (0, 1))
+        with emit.loop(b, 0, self.n) as i:
+            emit.store(b, emit.load(b, self._order(i.index), spec.item), address(b, order, i.index, spec.item))
+            emit.store(b, spec.item(0.0), address(b, last, i.index, spec.item))
+        emit.store(b, emit.load(b, self._order(self.n), spec.item), last)
+
+
+def _exchange(b, places, kind):
+    one, other = (emit.load(b, place, kind) for place in places)
+    emit.store(b, one, places[1])
+    emit.store(b, other, places[0])

@@ -1,0 +1,67 @@
+"""LU factors of square matrices, and equations solved by them: the inside of `solve`, `inv`, `det` and `slogdet` in compiled code,
+where the factors of a matrix are found once for all that is asked of it.
+"""
+
+import numpy as np
+
+from . import _linalg
+from ._families import matrix
+from ._samples import call, of, well_conditioned
+
+_SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
+_INSIDE = {"exported": "the inside of solve, inv, det and slogdet", "batching": "it stands in compiled graphs only"}
+
+
+def _factors_shape(x):
+    _linalg.check_square(x)
+    return (*x.shape[:-2], x.shape[-1] + 2, x.shape[-1])
+
+
+@matrix(is_differentiable=False, result_shape=_factors_shape, skips=_INSIDE, samples=(call(_SQUARE), call(_BATCH)))
+def lu_factor(x, /):
+    r"""$X = P L U$ with partial pivoting, as n + 2 rows for matrices of n.
+
+    The first n rows hold $U$, and below its diagonal $L$, whose own diagonal is ones. The next row tells which row of `x` each of
+    them is; the last one starts with the sign of that permutation. There are always factors; those of a singular matrix have a 0
+    on the diagonal.
+    """
+    shape = _factors_shape(x)
+    n, rows = x.shape[-1], np.reshape(x, (-1, *x.shape[-2:]))
+    every, order = np.arange(len(rows)), np.broadcast_to(np.arange(n, dtype=x.dtype)[:, None], (len(rows), n, 1))
+    rows, sign = np.concatenate([rows, order], -1), np.ones(len(rows), x.dtype)
+    for k in range(n):
+        best = k + np.argmax(np.abs(rows[:, k:, k]), 1)
+        rows[every, k], rows[every, best] = rows[every, best], rows[every, k]
+        sign = np.where(best == k, sign, -sign)
+        pivot = rows[:, k, None, k]
+        rows[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)
+        rows[:, k + 1 :, k + 1 : n] -= rows[:, k + 1 :, k, None] * rows[:, k, None, k + 1 : n]
+    last = np.zeros((len(rows), n), x.dtype)
+    last[:, :1] = sign[:, None]
+    return np.concatenate([rows[..., :n], rows[..., None, :, n], last[:, None]], 1).reshape(shape)
+
+
+def _solution_shape(factors, y, *_):
+    return np.broadcast_shapes(factors.shape[:-2], y.shape[:-2]) + tuple(y.shape[-2:])
+
+
+@matrix(is_differentiable=False, result_shape=_solution_shape, skips=_INSIDE, samples=(
+    call(of((5, 3), well_conditioned()), (3, 2)), call(of((2, 4, 2), well_conditioned()), (2, 1), transposed=True)))
+def lu_solve(factors, y, /, transposed=False):
+    r"""The $Z$ with $X Z = Y$, or $X^\top Z = Y$, by the factors of $X$ that `lu_factor` finds; `y` holds matrices."""
+    return _linalg.computed(lambda f, y: _solved(f, y, transposed), factors, y)
+
+
+def _solved(factors, y, transposed):
+    n = factors.shape[-1]
+    x = factors[..., :n, :]
+    lower = np.tril(x, -1) + np.eye(n, dtype=x.dtype)
+    order = np.broadcast_to(factors[..., n, :, None].astype(np.int64), _solution_shape(factors, y))
+    if not transposed:
+        y = np.take_along_axis(np.broadcast_to(y, order.shape), order, -2)
+        return _linalg.substituted(x, _linalg.substituted(lower, y, False), True)
+    across = np.swapaxes(x, -1, -2), np.swapaxes(lower, -1, -2)
+    found = _linalg.substituted(across[1], _linalg.substituted(across[0], y, False), True)
+    result = np.empty_like(found)
+    np.put_along_axis(result, order, found, -2)
+    return result
