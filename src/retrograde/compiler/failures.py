@@ -9,7 +9,7 @@ _ERRORS = {
     OUT_OF_RANGE: (OutOfRangeError, "an index was negative or too great; nothing was written. Call the function without jit to see "
                    "which op and which index"),
     NOT_DEFINITE: (ArgumentError, "cholesky: " + _NO_ANSWER.format("matrix is not positive definite")),
-    SINGULAR: (ArgumentError, _NO_ANSWER.format("singular matrix")),
+    SINGULAR: (ArgumentError, "solve, inv or solve_triangular: " + _NO_ANSWER.format("singular matrix")),
 }
 
 

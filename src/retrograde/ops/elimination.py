@@ -4,12 +4,13 @@ where the factors of a matrix are found once for all that is asked of it.
 
 import numpy as np
 
+from ..errors import ShapeError
 from . import _linalg
 from ._families import matrix
 from ._samples import call, of, well_conditioned
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
-_INSIDE = {"exported": "the inside of solve, inv, det and slogdet", "batching": "it stands in compiled graphs only"}
+_INSIDE = {"exported": "the inside of solve, inv, det and slogdet"}
 
 
 def _factors_shape(x):
@@ -25,10 +26,15 @@ def lu_factor(x, /):
     them is; the last one starts with the sign of that permutation. There are always factors; those of a singular matrix have a 0
     on the diagonal.
     """
-    shape = _factors_shape(x)
-    n, rows = x.shape[-1], np.reshape(x, (-1, *x.shape[-2:]))
-    every, order = np.arange(len(rows)), np.broadcast_to(np.arange(n, dtype=x.dtype)[:, None], (len(rows), n, 1))
-    rows, sign = np.concatenate([rows, order], -1), np.ones(len(rows), x.dtype)
+    _linalg.check_square(x)
+    return _linalg.computed(_eliminated, x)
+
+
+def _eliminated(x):
+    shape, n, dtype = _factors_shape(x), x.shape[-1], x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64)
+    rows = np.reshape(x, (-1, n, n)) if x.size else np.zeros((0, n, n))
+    every, order = np.arange(len(rows)), np.broadcast_to(np.arange(n)[:, None], (len(rows), n, 1))
+    rows, sign = np.concatenate([rows, order], -1).astype(dtype), np.ones(len(rows), dtype)
     for k in range(n):
         best = k + np.argmax(np.abs(rows[:, k:, k]), 1)
         rows[every, k], rows[every, best] = rows[every, best], rows[every, k]
@@ -36,27 +42,38 @@ def lu_factor(x, /):
         pivot = rows[:, k, None, k]
         rows[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)
         rows[:, k + 1 :, k + 1 : n] -= rows[:, k + 1 :, k, None] * rows[:, k, None, k + 1 : n]
-    last = np.zeros((len(rows), n), x.dtype)
-    last[:, :1] = sign[:, None]
-    return np.concatenate([rows[..., :n], rows[..., None, :, n], last[:, None]], 1).reshape(shape)
+    last = np.zeros((len(rows), 1, n), dtype)
+    last[:, 0, :1] = sign[:, None]
+    found = np.concatenate([rows[..., :n], rows[..., None, :, n], last], 1)
+    return found.reshape(shape) if x.size else np.zeros(shape, dtype)
+
+
+class _Factors:
+    """Factors of well-conditioned matrices; the shape is that of the factors."""
+
+    def draw(self, rng, shape, dtype):
+        """The factors of such matrices."""
+        return lu_factor(well_conditioned().draw(rng, (*shape[:-2], shape[-1], shape[-1]), dtype))
 
 
 def _solution_shape(factors, y, *_):
+    if np.ndim(factors) < 2 or np.ndim(y) < 2 or (factors.shape[-2], y.shape[-2]) != (factors.shape[-1] + 2, factors.shape[-1]):
+        raise ShapeError(f"factors of n + 2 rows and matrices of n rows are needed, got shapes {np.shape(factors)} and {np.shape(y)}")
     return np.broadcast_shapes(factors.shape[:-2], y.shape[:-2]) + tuple(y.shape[-2:])
 
 
 @matrix(is_differentiable=False, result_shape=_solution_shape, skips=_INSIDE, samples=(
-    call(of((5, 3), well_conditioned()), (3, 2)), call(of((2, 4, 2), well_conditioned()), (2, 1), transposed=True)))
+    call(of((5, 3), _Factors()), (3, 2)), call(of((2, 4, 2), _Factors()), (2, 1), transposed=True)))
 def lu_solve(factors, y, /, transposed=False):
     r"""The $Z$ with $X Z = Y$, or $X^\top Z = Y$, by the factors of $X$ that `lu_factor` finds; `y` holds matrices."""
     return _linalg.computed(lambda f, y: _solved(f, y, transposed), factors, y)
 
 
 def _solved(factors, y, transposed):
-    n = factors.shape[-1]
+    shape, n = _solution_shape(factors, y), factors.shape[-1]
     x = factors[..., :n, :]
     lower = np.tril(x, -1) + np.eye(n, dtype=x.dtype)
-    order = np.broadcast_to(factors[..., n, :, None].astype(np.int64), _solution_shape(factors, y))
+    order = np.broadcast_to(factors[..., n, :, None].astype(np.int64), shape)
     if not transposed:
         y = np.take_along_axis(np.broadcast_to(y, order.shape), order, -2)
         return _linalg.substituted(x, _linalg.substituted(lower, y, False), True)

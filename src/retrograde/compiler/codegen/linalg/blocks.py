@@ -81,6 +81,8 @@ def copy_lines(b, spec, source, target, rows, order, *, is_scattered):
     with emit.loop(b, 0, rows) as row:
         number = emit.load(b, order.at(b, spec.item, row.index, I64(0)), spec.item)
         other = b.fptosi(number, I64)
+        # Whatever is there, no other memory is touched.
+        other = b.select(b.icmp_unsigned("<", other, rows), other, I64(0))
         at, to = (row.index, other) if is_scattered else (other, row.index)
         for j in range(VECTORS):
             found = emit.load(b, source.at(b, spec.item, at, I64(j * spec.lanes)), spec.vector)
