@@ -46,6 +46,10 @@ class LanesPlan(NamedTuple):
         return "lanes", *self.spec.key, self.method.__name__, self.options, [operand[:4] for operand in self.operands]
 
     @property
+    def _numbers(self):
+        return sum([operand.rows * operand.columns for operand in self.operands]) + self.rows * self.columns
+
+    @property
     def groups(self):
         """How many vectors of matrices there are."""
         return -(-self.count // self.spec.lanes)
@@ -53,8 +57,7 @@ class LanesPlan(NamedTuple):
     @property
     def step(self):
         """How many groups a chunk takes."""
-        numbers = sum([operand.rows * operand.columns for operand in self.operands]) + self.rows * self.columns
-        work = self.count * numbers
+        work = self.count * self._numbers
         return -(-self.groups // max(1, min(_MOST_CHUNKS, self.groups, work // _CHUNK_WORK)))
 
     @property
@@ -64,58 +67,98 @@ class LanesPlan(NamedTuple):
 
     @property
     def room(self):
-        """Numbers of memory that a chunk needs."""
-        return 1
+        """Numbers of memory that a chunk needs: those of all operands and of the result, each in all lanes."""
+        return self._numbers * self.spec.lanes
 
     @property
     def words(self):
         """The numbers that the code is handed."""
         places = [word for operand in self.operands for word in (operand.first, operand.step)]
-        return self.count, self.groups, self.step, *places
+        return self.count, self.groups, self.step, self.room, *places
 
 
 def write_lanes(module, name, plan):
-    """Add the function of a plan to `module`; its slots are the operands, the result, the flag, a room, and the words."""
-    entry = Entry(module, name)
-    b, spec, slots = entry.builder, plan.spec, len(plan.operands) + 3
-    *operands, out, flag, _ = (entry.pointer(i) for i in range(slots))
-    count, groups, step = (entry.word(slots + i) for i in range(3))
-    places = [[entry.word(slots + 3 + 2 * i + j) for j in range(2)] for i in range(len(operands))]
-    with emit.loop(b, *share(entry, step, groups)) as group:
-        first = b.mul(group.index, I64(spec.lanes))
-        # What is left over in the last group does as its last matrix does.
-        lanes = [emit.minimum(b, b.add(first, I64(lane)), b.sub(count, I64(1))) for lane in range(spec.lanes)]
-        arithmetic = Arithmetic(b, spec)
-        matrices = []
-        for operand, pointer, (start, move) in zip(plan.operands, operands, places, strict=True):
-            bases = [address(b, pointer, b.add(start, b.mul(lane, move)), spec.item) for lane in lanes]
-            matrices.append(_loaded(b, spec, operand, bases))
-        found = plan.method(arithmetic, *matrices, *plan.options)
-        size = I64(plan.rows * plan.columns)
-        _stored(b, spec, found, [address(b, out, b.mul(lane, size), spec.item) for lane in lanes])
-        arithmetic.leave(plan.failure, flag)
-    b.ret_void()
+    """Add the function of a plan to `module`; its slots are the operands, the result, the flag, the room, and the words."""
+    _Writer(module, name, plan).write()
 
 
-def _loaded(b, spec, operand, bases):
-    """The rows of a matrix, numbers as vectors over all lanes."""
-    return [[_gathered(b, spec, bases, i * operand.row + j * operand.column) for j in range(operand.columns)]
-            for i in range(operand.rows)]
+class _Writer:
+    def __init__(self, module, name, plan):
+        self.plan, self.spec = plan, plan.spec
+        self.entry = entry = Entry(module, name)
+        self.ir, slots = entry.builder, len(plan.operands) + 3
+        *self.operands, self.out, self.flag, room = (entry.pointer(i) for i in range(slots))
+        self.count, self.groups, self.step, size = (entry.word(slots + i) for i in range(4))
+        self.places = [[entry.word(slots + 4 + 2 * i + j) for j in range(2)] for i in range(len(self.operands))]
+        self.room = self._moved(room, self.ir.mul(entry.chunk, size))
 
+    def write(self):
+        """The whole function."""
+        b, plan = self.ir, self.plan
+        with emit.loop(b, *share(self.entry, self.step, self.groups)) as group:
+            first = b.mul(group.index, I64(self.spec.lanes))
+            # What is left over in the last group does as its last matrix does.
+            numbers = [emit.minimum(b, b.add(first, I64(lane)), b.sub(self.count, I64(1))) for lane in range(self.spec.lanes)]
+            arithmetic, at, matrices = Arithmetic(b, self.spec), 0, []
+            for operand, pointer, (start, move) in zip(plan.operands, self.operands, self.places, strict=True):
+                bases = [self._moved(pointer, b.add(start, b.mul(number, move))) for number in numbers]
+                self._take_in(operand, bases, at)
+                rows = [self._row(at + i * operand.columns, operand.columns) for i in range(operand.rows)]
+                matrices.append([[emit.load(b, place, self.spec.vector) for place in row] for row in rows])
+                at += operand.rows * operand.columns
+            found = plan.method(arithmetic, *matrices, *plan.options)
+            values = [value for row in found for value in row]
+            for value, place in zip(values, self._row(at, len(values)), strict=True):
+                emit.store(b, value, place)
+            self._give_out([self._moved(self.out, b.mul(number, I64(len(values)))) for number in numbers], at, len(values))
+            arithmetic.leave(plan.failure, self.flag)
+        b.ret_void()
 
-def _gathered(b, spec, bases, place):
-    found = ir.Constant(spec.vector, ir.Undefined)
-    for lane, base in enumerate(bases):
-        found = b.insert_element(found, emit.load(b, address(b, base, place, spec.item), spec.item), emit.I32(lane))
-    return found
+    def _moved(self, pointer, numbers):
+        return address(self.ir, pointer, numbers, self.spec.item)
 
+    def _row(self, at, count):
+        """Where vectors of the room are, from number `at` on."""
+        return [self._moved(self.room, (at + i) * self.spec.lanes) for i in range(count)]
 
-def _stored(b, spec, rows, bases):
-    """Write the rows of results one after the other."""
-    for place, vector in enumerate([value for row in rows for value in row]):
+    def _take_in(self, operand, bases, at):
+        """Bring the numbers of an operand together, each from all lanes: in squares of vectors where they follow each other."""
+        b, lanes = self.ir, self.spec.lanes
+        size = operand.rows * operand.columns
+        is_whole = operand.column == 1 and operand.row == operand.columns
+        whole = size - size % lanes if is_whole else 0
+        room = self._moved(self.room, at * lanes)
+        with emit.loop(b, 0, whole, lanes) as place:
+            across = [emit.load(b, self._moved(base, place.index), self.spec.vector) for base in bases]
+            for k, vector in enumerate(emit.transpose(b, across, self.spec.item_bytes)):
+                emit.store(b, vector, self._moved(room, b.mul(b.add(place.index, I64(k)), I64(lanes))))
+        parts = [(whole, size, 1)] if is_whole else [
+            (i * operand.columns, (i + 1) * operand.columns, operand.column) for i in range(operand.rows)]
+        for i, (first, end, step) in enumerate(parts):
+            start = whole if is_whole else i * operand.row
+            with emit.loop(b, first, end) as place:
+                source = b.add(b.mul(b.sub(place.index, I64(first)), I64(step)), I64(start))
+                self._copy(bases, source, room, place.index, is_out=False)
+
+    def _give_out(self, bases, at, size):
+        """Write the numbers of the result to where the matrices of all lanes are."""
+        b, lanes = self.ir, self.spec.lanes
+        whole, room = size - size % lanes, self._moved(self.room, at * lanes)
+        with emit.loop(b, 0, whole, lanes) as place:
+            rows = [emit.load(b, self._moved(room, b.mul(b.add(place.index, I64(k)), I64(lanes))), self.spec.vector)
+                    for k in range(lanes)]
+            for base, vector in zip(bases, emit.transpose(b, rows, self.spec.item_bytes), strict=True):
+                emit.store(b, vector, self._moved(base, place.index))
+        with emit.loop(b, whole, size) as place:
+            self._copy(bases, place.index, room, place.index, is_out=True)
+
+    def _copy(self, bases, place, room, number, *, is_out):
+        """Copy one number of each matrix into the room, or out of it."""
+        b, item, start = self.ir, self.spec.item, self.ir.mul(number, I64(self.spec.lanes))
         for lane, base in enumerate(bases):
-            number = b.extract_element(vector, emit.I32(lane))
-            emit.store(b, number, address(b, base, place, spec.item))
+            there, here = self._moved(base, place), self._moved(room, b.add(start, I64(lane)))
+            source, target = (here, there) if is_out else (there, here)
+            emit.store(b, emit.load(b, source, item), target)
 
 
 class Arithmetic:
