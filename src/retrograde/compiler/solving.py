@@ -7,6 +7,7 @@ from ..core.dispatch import operands_of
 from ..dtypes import name_of
 from .codegen.linalg import (
     CholeskyPlan,
+    DefinitePlan,
     EliminationPlan,
     EquationsPlan,
     LanesPlan,
@@ -14,6 +15,7 @@ from .codegen.linalg import (
     methods,
     spec_for,
     write_cholesky,
+    write_definite,
     write_elimination,
     write_equations,
     write_lanes,
@@ -90,6 +92,11 @@ def _cholesky(spec, options, operands, batch):
     return CholeskyPlan(spec, x.shape[-1], x.place, *options, batch), write_cholesky
 
 
+def _definite(spec, _, operands, batch):
+    factor, slope = operands
+    return DefinitePlan(spec, factor.shape[-1], factor.place, slope.place, batch), write_definite
+
+
 def _elimination(spec, _, operands, batch):
     (x,) = operands
     return EliminationPlan(spec, x.shape[-1], x.place, batch), write_elimination
@@ -103,4 +110,5 @@ def _equations(has_factors):
     return plan
 
 
-_KINDS = {"cholesky": _cholesky, "solve_triangular": _equations(False), "lu_factor": _elimination, "lu_solve": _equations(True)}
+_KINDS = {"cholesky": _cholesky, "cholesky_gradient": _definite, "solve_triangular": _equations(False), "lu_factor": _elimination,
+          "lu_solve": _equations(True)}

@@ -59,6 +59,13 @@ def square_shape(x, *_):
     return tuple(x.shape) if x.dtype in (np.float32, np.float64) else NotImplemented
 
 
+def slope_shape(x, g):
+    """The shape of what a factor and its gradient give; they have the same."""
+    if np.shape(x) != np.shape(g):
+        raise ShapeError(f"a factor and its gradient have the same shape, got {np.shape(x)} and {np.shape(g)}")
+    return square_shape(x) if x.dtype == g.dtype else NotImplemented
+
+
 def check_equations(x, y):
     """Raise a ShapeError unless `x` is made of square matrices and `y` has a line for each of their rows."""
     check_square(x)
@@ -72,6 +79,14 @@ def solution_shape(x, y, *_):
     if x.dtype != y.dtype or x.dtype not in (np.float32, np.float64):
         return NotImplemented
     return np.broadcast_shapes(x.shape[:-2], y.shape[:-2]) + tuple(y.shape[-2:])
+
+
+def lower_half(x):
+    """The lower triangle of `x` with half of its diagonal, of which complex matrices keep the real part."""
+    half = np.tril(x)
+    places = np.arange(x.shape[-1])
+    half[..., places, places] = half[..., places, places].real / 2
+    return half
 
 
 def hermitian(x):

@@ -138,7 +138,7 @@ class _Writer:
         b, item = self.ir, self.spec.item
         c, before, a = (self.factor.at(b, item, *at) for at in ((i, first), (I64(0), first), (I64(0), i)))
         self.tiles.call(b, way, height, vectors, [
-            c, before, a, address(b, self.inverses, i, item), i, I64(1), self.pitch, self.pitch])
+            c, before, a, address(b, self.inverses, i, item), i, I64(1), self.pitch, self.pitch, self.pitch])
 
     def _rows(self, i, height, first, vectors):
         """Some rows of the diagonal block."""

@@ -129,7 +129,7 @@ class _Writer:
     def _tile(self, way, i, height, depth, first, vectors):
         b, item = self.ir, self.spec.item
         c, before, a = (self.factors.at(b, item, *at) for at in ((i, first), (I64(0), first), (i, I64(0))))
-        self.tiles.call(b, way, height, vectors, [c, before, a, self.order, depth, self.pitch, I64(1), self.pitch])
+        self.tiles.call(b, way, height, vectors, [c, before, a, self.order, depth, self.pitch, I64(1), self.pitch, self.pitch])
 
     def _number_at(self, row, column):
         return emit.load(self.ir, self.factors.at(self.ir, self.spec.item, row, column), self.spec.item)

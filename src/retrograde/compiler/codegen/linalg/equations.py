@@ -120,14 +120,8 @@ class _Writer:
 
     def substitute(self, strip, x, columns, way):
         """Solve the rows of a strip from its first one on, in the order in which they follow from each other."""
-        b, item = self.ir, self.spec.item
-
-        def blocks(vectors):
-            self.tiles.each(b, I64(0), self.n, lambda i, height: self.tiles.call(b, way, height, vectors, [
-                address(b, strip.base, b.mul(i, strip.row), item), strip.base, address(b, x.base, b.mul(i, x.row), item),
-                address(b, self.inverses, i, item), i, x.row, x.column, strip.row]))
-
-        self.tiles.by_width(b, columns, blocks)
+        b = self.ir
+        self.tiles.by_width(b, columns, lambda vectors: self.tiles.solve(b, strip, x, self.inverses, self.n, vectors, way))
 
     def invert(self, x):
         """Write the inverses of the diagonal; a zero there is noted."""

@@ -16,6 +16,20 @@ def cholesky(v, x, is_upper):
     return [list(column) for column in zip(*lower, strict=True)] if is_upper else lower
 
 
+def cholesky_gradient(v, factor, slope):
+    """The symmetric part of L⁻ᵀ Φ(Lᵀ G) L⁻¹: see `definite`."""
+    n = len(factor)
+    inner = [[v.constant(0)] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            minus = _without(v, v.constant(0), [(factor[p][i], slope[p][j]) for p in range(i, n)])
+            inner[i][j] = v.times(minus, v.constant(-0.5 if i == j else -1))
+    across = [list(column) for column in zip(*factor, strict=True)]
+    half = substituted(v, across, inner, is_upper=True, has_diagonal=True)
+    found = substituted(v, across, [list(column) for column in zip(*half, strict=True)], is_upper=True, has_diagonal=True)
+    return [[v.mean(found[i][j], found[j][i]) for j in range(n)] for i in range(n)]
+
+
 def solve_triangular(v, x, y, is_upper):
     """Substitution."""
     return substituted(v, x, y, is_upper=is_upper, has_diagonal=True)

@@ -11,8 +11,8 @@ from ..emit import I64, POINTER, address
 from .spec import VECTORS, heights_below
 
 #: C, B, A and the inverses of the diagonal from the first row on; the depth, and the steps in numbers along a row and a column
-#: of A and from row to row of B and C.
-_KIND = ir.FunctionType(ir.VoidType(), [*[POINTER] * 4, *[I64] * 4])
+#: of A and from row to row of B and of C.
+_KIND = ir.FunctionType(ir.VoidType(), [*[POINTER] * 4, *[I64] * 5])
 
 
 class Tiles:
@@ -31,6 +31,20 @@ class Tiles:
         for lower in heights_below(height):
             with b.if_then(b.icmp_signed("!=", b.and_(left, I64(lower)), I64(0))):
                 body(b.add(whole, b.and_(left, I64(-2 * lower))), lower)
+
+    def solve(self, b, strip, matrix, inverses, rows, vectors, way="substitute"):
+        """Solve the equations of a triangular matrix for a strip; both are places that begin with the first of them."""
+        self._over_rows(b, way, strip, strip, matrix, inverses, (I64(0), rows), None, vectors)
+
+    def subtract(self, b, target, factor, before, rows, depth, vectors):
+        """Take the product of so many columns of `factor` and rows of `before` from the rows of `target`; all are places."""
+        self._over_rows(b, "subtract", target, before, factor, target.base, (I64(0), rows), depth, vectors)
+
+    def _over_rows(self, b, way, target, before, matrix, inverses, rows, depth, vectors):
+        item, start = self.spec.item, I64(0)
+        self.each(b, *rows, lambda i, height: self.call(b, way, height, vectors, [
+            target.at(b, item, i, start), before.base, matrix.at(b, item, i, start), address(b, inverses, i, item),
+            i if depth is None else depth, matrix.row, matrix.column, before.row, target.row]))
 
     def call(self, b, way, height, vectors, arguments):
         """Run a tile: it takes away rows only ("subtract"), or substitutes too, with a diagonal ("substitute") or with one of
@@ -65,9 +79,9 @@ class _Tile:
     def __init__(self, function, spec, height, vectors):
         self.builder = b = ir.IRBuilder(function.append_basic_block("entry"))
         self.spec, self.height, self.vectors = spec, height, vectors
-        self.c, self.b, self.a, self.inverses, self.depth, a_row, self.a_column, self.row = function.args
+        self.c, self.b, self.a, self.inverses, self.depth, a_row, self.a_column, self.b_row, c_row = function.args
         self.rows = [address(b, self.a, b.mul(I64(i), a_row), spec.item) for i in range(height)]
-        starts = [address(b, self.c, b.mul(I64(i), self.row), spec.item) for i in range(height)]
+        starts = [address(b, self.c, b.mul(I64(i), c_row), spec.item) for i in range(height)]
         self.places = [[address(b, start, j * spec.lanes, spec.item) for j in range(vectors)] for start in starts]
 
     def loaded(self):
@@ -84,7 +98,7 @@ class _Tile:
         """The rows without their share of those before them."""
         b = self.builder
         with emit.loop(b, 0, self.depth, 1, [value for row in values for value in row]) as p:
-            start = address(b, self.b, b.mul(p.index, self.row), self.spec.item)
+            start = address(b, self.b, b.mul(p.index, self.b_row), self.spec.item)
             before = [emit.load(b, address(b, start, j * self.spec.lanes, self.spec.item), self.spec.vector)
                       for j in range(self.vectors)]
             moved, found = b.mul(p.index, self.a_column), self._grid(p.values)
