@@ -92,6 +92,26 @@ def test_only_the_symmetric_part_is_factorized(rows):
     np.testing.assert_allclose(compiled(linalg.cholesky, x + noise - noise.mT), np.linalg.cholesky(x), rtol=1e-10, atol=1e-12)
 
 
+def gradient_of_factor(x, g):
+    """By products and equations of whole matrices in float64."""
+    factor = np.linalg.cholesky(x.astype("float64"))
+    inner = factor.mT @ np.tril(g)
+    half = np.tril(inner) * (1 - np.eye(x.shape[-1]) / 2)
+    inverse = np.linalg.inv(factor)
+    found = inverse.mT @ half @ inverse
+    return (found + found.mT) / 2
+
+
+@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize(("rows", "batch"), [(n, ()) for n in (1, 2, 5, 8, 15, 16, 17, 31, 33, 48, 101)] + [(3, (29,)), (8, (9,)), (20, (2, 3))])
+def test_gradients_of_factors(rows, batch, dtype):
+    x, g = definite(rows, batch, dtype), np.random.default_rng(7).standard_normal((*batch, rows, rows)).astype(dtype)
+    wanted = gradient_of_factor(x, g)
+    close(compiled(rg.grad(lambda x, g: rg.sum(linalg.cholesky(x) * g)), x, g), wanted, dtype)
+    found = compiled(rg.grad(lambda x, g: rg.sum(linalg.cholesky(x, upper=True) * rg.matrix_transpose(g))), x, g)
+    close(found, wanted, dtype)
+
+
 def test_vectors_on_the_right():
     x, y = drawn(12, (), "float64"), np.arange(12.0)
     close(compiled(linalg.solve, x, y), np.linalg.solve(x, y), "float64")

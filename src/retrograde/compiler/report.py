@@ -13,7 +13,8 @@ _OWN = {"sliding": sliding, "attention": attending, "solver": solvers}
 
 class Kernel(NamedTuple):
     """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows,
-    attention, a solver of linear algebra, a library call, a loop that repeats kernels; or what packs an operand of another kernel or finishes its sums.
+    attention, a solver of linear algebra, a library call, a loop that repeats kernels; or what packs an operand of another kernel
+    or finishes its sums.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops

@@ -9,7 +9,8 @@ _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 #: Operations for each number of the result and each row of the matrix.
 _COSTS = {"cholesky": 1 / 3, "cholesky_gradient": 2 / 3, "solve_triangular": 1, "lu_factor": 2 / 3, "lu_solve": 2}
 #: What the kernel of a node leaves where there is no answer. Factors there always are.
-FAILURES = {"cholesky": NOT_DEFINITE, "cholesky_gradient": SINGULAR, "solve_triangular": SINGULAR, "lu_factor": 0, "lu_solve": SINGULAR}
+FAILURES = {"cholesky": NOT_DEFINITE, "lu_factor": 0,
+            **dict.fromkeys(["cholesky_gradient", "solve_triangular", "lu_solve"], SINGULAR)}
 
 
 def is_solver(node):

@@ -51,7 +51,8 @@ def solver(step, layout_in_memory, home, lasts):
     node = step.roots[0]
     read, spec = operands_of(node.op, node.args), spec_for(host(), name_of(node.dtype))
     shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) :]])
-    found = [_Matrices(buffer, first, x.shape, steps) for x, (buffer, first, steps) in zip(read, map(layout_in_memory, read))]
+    layouts = [layout_in_memory(x) for x in read]
+    found = [_Matrices(buffer, first, x.shape, steps) for x, (buffer, first, steps) in zip(read, layouts, strict=True)]
     is_column = shapes[-1][1:] == () and len(read) > 1
     if is_column:
         found[-1] = found[-1]._replace(shape=(*shapes[-1], 1), steps=(*found[-1].steps, 0))

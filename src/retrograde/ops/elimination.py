@@ -57,9 +57,10 @@ class _Factors:
 
 
 def _solution_shape(factors, y, *_):
-    if np.ndim(factors) < 2 or np.ndim(y) < 2 or (factors.shape[-2], y.shape[-2]) != (factors.shape[-1] + 2, factors.shape[-1]):
-        raise ShapeError(f"factors of n + 2 rows and matrices of n rows are needed, got shapes {np.shape(factors)} and {np.shape(y)}")
-    return np.broadcast_shapes(factors.shape[:-2], y.shape[:-2]) + tuple(y.shape[-2:])
+    of_factors, of_y = np.shape(factors), np.shape(y)
+    if len(of_factors) < 2 or len(of_y) < 2 or (of_factors[-2], of_y[-2]) != (of_factors[-1] + 2, of_factors[-1]):
+        raise ShapeError(f"factors of n + 2 rows and matrices of n rows are needed, got shapes {of_factors} and {of_y}")
+    return np.broadcast_shapes(of_factors[:-2], of_y[:-2]) + of_y[-2:]
 
 
 @matrix(is_differentiable=False, result_shape=_solution_shape, skips=_INSIDE, samples=(

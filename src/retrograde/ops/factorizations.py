@@ -58,8 +58,8 @@ cholesky.defvjp(_cholesky_rule)
 def cholesky_gradient(factor, g, /):
     r"""The gradient of a symmetric (Hermitian) matrix by that of its lower Cholesky factor $L$: see `cholesky`.
 
-    What is above the diagonals does not count. With $H = (ar Z + ar Z^	op) / 2$ and $P = \Phi(L^{-1} H L^{-	op})$,
-    $ar G = L P$ and $ar L = G P^	op - 2 Z H L^{-	op}$, both in the lower triangle.
+    What is above the diagonals does not count. With $H = (\bar Z + \bar Z^\top) / 2$ and $P = \Phi(L^{-1} H L^{-\top})$,
+    $\bar G = L P$ and $\bar L = G P^\top - 2 Z H L^{-\top}$, both in the lower triangle.
     """
     return _linalg.computed(_gradient_of_factor, factor, g)
 

@@ -8,17 +8,13 @@ from typing import NamedTuple
 
 from ...failures import NOT_DEFINITE
 from .. import emit, ir
-from ..emit import I32, I64, address
-from ..entry import Entry
+from ..emit import I32, I64
 from ..vecmath.elements import suffix_of
-from .batches import dimensions_of, moved_to, share
 from .blocks import Place, square_at
+from .kernel import Kernel, count_of, dealt, dimensions_of
 from .spec import VECTORS, Spec
-from .tiles import Tiles
 
-#: A chunk does about this many multiply-adds at least.
-_CHUNK_WORK, _MOST_CHUNKS = 200_000, 32
-_SLOTS = 4
+_BUFFERS = ("x", "out", "flag", "room")
 _NAMES = ("n", "x_first", "x_row", "x_column", "is_upper", "count", "step", "room", "pitch")
 
 
@@ -43,16 +39,12 @@ class CholeskyPlan(NamedTuple):
     @property
     def count(self):
         """How many matrices there are."""
-        count = 1
-        for size, *_ in self.batch:
-            count *= size
-        return count
+        return count_of(self.batch)
 
     @property
     def step(self):
         """How many matrices a chunk takes."""
-        work = self.count * self.n**3 // 6
-        return -(-self.count // max(1, min(_MOST_CHUNKS, self.count, work // _CHUNK_WORK)))
+        return dealt(self.count, self.count * self.n**3 // 6)
 
     @property
     def chunks(self):
@@ -79,28 +71,23 @@ def write_cholesky(module, name, plan):
     _Writer(module, name, plan.spec).write()
 
 
-class _Writer:
+class _Writer(Kernel):
     def __init__(self, module, name, spec):
-        self.spec, self.tiles = spec, Tiles(module, name, spec)
-        self.entry = entry = Entry(module, name)
-        self.ir = b = entry.builder
-        self.x, self.out, self.flag, room = (entry.pointer(i) for i in range(_SLOTS))
-        number = {label: entry.word(_SLOTS + i) for i, label in enumerate(_NAMES)}
-        self.n, self.number, self.pitch = number["n"], number, number["pitch"]
-        self.factor = Place(address(b, room, b.mul(entry.chunk, number["room"]), spec.item), self.pitch, I64(1))
-        self.inverses = address(b, self.factor.base, b.mul(self.n, self.pitch), spec.item)
+        super().__init__(module, name, spec, _BUFFERS, _NAMES)
+        self.n, self.pitch = self.number["n"], self.number["pitch"]
+        factor, self.inverses = self.own_room(self.ir.mul(self.n, self.pitch), self.n)
+        self.factor = Place(factor, self.pitch, I64(1))
 
     def write(self):
         """The whole function."""
-        b, number, item = self.ir, self.number, self.spec.item
-        with emit.loop(b, *share(self.entry, number["step"], number["count"])) as matrix:
-            (x,) = moved_to(self.entry, matrix.index, item, (self.x,), _SLOTS + len(_NAMES))
-            source = Place(address(b, x, number["x_first"], item), number["x_row"], number["x_column"])
-            with emit.loop(b, 0, self.n, self.spec.width) as strip:
-                columns = emit.minimum(b, b.sub(self.n, strip.index), self.spec.width)
+        b = self.ir
+        with emit.loop(b, *self.share()) as matrix:
+            (source,) = self.operands(matrix.index, "x")
+            with self.each_strip() as strip:
+                columns = self.columns_from(strip.index, self.n)
                 self._take_in(source, strip.index, columns)
                 self.tiles.by_width(b, columns, lambda vectors, first=strip.index, c=columns: self._factorize(first, c, vectors))
-            out = address(b, self.out, b.mul(matrix.index, b.mul(self.n, self.n)), item)
+            out = self.moved(self.buffer["out"], b.mul(matrix.index, b.mul(self.n, self.n)))
             self._give_out(Place(out, self.n, I64(1)))
         b.ret_void()
 
@@ -138,7 +125,7 @@ class _Writer:
         b, item = self.ir, self.spec.item
         c, before, a = (self.factor.at(b, item, *at) for at in ((i, first), (I64(0), first), (I64(0), i)))
         self.tiles.call(b, way, height, vectors, [
-            c, before, a, address(b, self.inverses, i, item), i, I64(1), self.pitch, self.pitch, self.pitch])
+            c, before, a, self.moved(self.inverses, i), i, I64(1), self.pitch, self.pitch, self.pitch])
 
     def _rows(self, i, height, first, vectors):
         """Some rows of the diagonal block."""
@@ -148,10 +135,10 @@ class _Writer:
         with emit.loop(b, i, end) as row:
             pivot = emit.load(b, self.factor.at(b, spec.item, row.index, row.index), spec.item)
             with b.if_then(b.fcmp_unordered("<=", pivot, spec.item(0.0)), likely=False):
-                b.store(I64(NOT_DEFINITE), self.flag)
+                b.store(I64(NOT_DEFINITE), self.buffer["flag"])
             root = b.call_external(f"llvm.sqrt.{suffix_of(spec.item)}", spec.item, [pivot])
             inverse = b.fdiv(spec.item(1.0), root)
-            emit.store(b, inverse, address(b, self.inverses, row.index, spec.item))
+            emit.store(b, inverse, self.moved(self.inverses, row.index))
             places = self._places(row.index, first, vectors)
             scale = emit.splat(b, inverse, spec.lanes)
             scaled = [b.fmul(emit.load(b, place, spec.vector), scale) for place in places]
@@ -181,9 +168,8 @@ class _Writer:
         """Copy a triangle: squares of vectors, then the numbers of the columns and the rows that are left."""
         b, spec = self.ir, self.spec
         whole = b.sub(self.n, b.srem(self.n, I64(spec.lanes)))
-        with emit.loop(b, 0, whole, spec.lanes) as row:
-            with emit.loop(b, 0, whole, spec.lanes) as column:
-                self._square(target, row.index, column.index, is_upper)
+        with emit.loop(b, 0, whole, spec.lanes) as row, emit.loop(b, 0, whole, spec.lanes) as column:
+            self._square(target, row.index, column.index, is_upper)
         with emit.loop(b, 0, self.n) as row:
             is_below = b.icmp_signed("<", row.index, whole)
             with emit.loop(b, b.select(is_below, whole, I64(0)), self.n) as column:

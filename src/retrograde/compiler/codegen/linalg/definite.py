@@ -10,16 +10,12 @@ looks at each strip once; it takes a sixth of the work of products and equations
 from typing import NamedTuple
 
 from .. import emit, ir
-from ..emit import I32, I64, address
-from ..entry import Entry
-from .batches import dimensions_of, moved_to, share
+from ..emit import I32, I64
 from .blocks import Place, square_at, take_in
+from .kernel import Kernel, count_of, dealt, dimensions_of
 from .spec import Spec
-from .tiles import Tiles
 
-#: A chunk does about this many multiply-adds at least.
-_CHUNK_WORK, _MOST_CHUNKS = 200_000, 32
-_SLOTS = 5
+_BUFFERS = ("l", "g", "out", "flag", "room")
 _NAMES = ("n", "l_first", "l_row", "l_column", "g_first", "g_row", "g_column", "count", "step", "room", "pitch")
 
 
@@ -44,16 +40,12 @@ class DefinitePlan(NamedTuple):
     @property
     def count(self):
         """How many matrices there are."""
-        count = 1
-        for size, *_ in self.batch:
-            count *= size
-        return count
+        return count_of(self.batch)
 
     @property
     def step(self):
         """How many matrices a chunk takes."""
-        work = self.count * self.n**3 // 3
-        return -(-self.count // max(1, min(_MOST_CHUNKS, self.count, work // _CHUNK_WORK)))
+        return dealt(self.count, self.count * self.n**3 // 3)
 
     @property
     def chunks(self):
@@ -78,44 +70,30 @@ def write_definite(module, name, plan):
     _Writer(module, name, plan.spec).write()
 
 
-class _Writer:
+class _Writer(Kernel):
     def __init__(self, module, name, spec):
-        self.spec, self.tiles = spec, Tiles(module, name, spec)
-        self.entry = entry = Entry(module, name)
-        self.ir = b = entry.builder
-        self.l, self.g, self.out, _, room = (entry.pointer(i) for i in range(_SLOTS))
-        self.number = number = {label: entry.word(_SLOTS + i) for i, label in enumerate(_NAMES)}
-        self.n, self.pitch, width = number["n"], number["pitch"], spec.width
-        base, at = address(b, room, b.mul(entry.chunk, number["room"]), spec.item), I64(0)
-        places = []
-        for size in (b.mul(self.n, self.pitch), b.mul(self.n, self.pitch), b.mul(self.n, I64(width)), *[I64(width * width)] * 3):
-            places.append(address(b, base, at, spec.item))
-            at = b.add(at, size)
-        self.inverses = address(b, base, at, spec.item)
+        super().__init__(module, name, spec, _BUFFERS, _NAMES)
+        b, self.n, self.pitch, width = self.ir, self.number["n"], self.number["pitch"], I64(spec.width)
+        whole, block = b.mul(self.n, self.pitch), I64(spec.width**2)
+        *places, self.inverses = self.own_room(whole, whole, b.mul(self.n, width), block, block, block, width)
         self.factor, self.twice = (Place(place, self.pitch, I64(1)) for place in places[:2])
-        self.strip, self.inverse, self.inner, self.half = (Place(place, I64(width), I64(1)) for place in places[2:])
+        self.strip, self.inverse, self.inner, self.half = (Place(place, width, I64(1)) for place in places[2:])
 
     def write(self):
         """The whole function."""
-        b, number, item = self.ir, self.number, self.spec.item
-        with emit.loop(b, *share(self.entry, number["step"], number["count"])) as matrix:
-            bases = moved_to(self.entry, matrix.index, item, (self.l, self.g), _SLOTS + len(_NAMES))
-            factor, slope = (Place(address(b, base, number[f"{name}_first"], item), number[f"{name}_row"], number[f"{name}_column"])
-                             for base, name in zip(bases, "lg", strict=True))
-            last = b.sub(self.n, I64(1))
-            strips = b.sdiv(b.add(last, I64(self.spec.width)), I64(self.spec.width))
-            with emit.loop(b, 0, strips) as done:
-                first = b.mul(b.sub(b.sub(strips, I64(1)), done.index), I64(self.spec.width))
-                columns = emit.minimum(b, b.sub(self.n, first), self.spec.width)
-                for source, target in ((factor, self._from(self.factor, first, first)), (slope, self.strip)):
-                    take_in(b, self.spec, self._from(source, first, first), target, b.sub(self.n, first), columns)
+        b, width = self.ir, I64(self.spec.width)
+        with emit.loop(b, *self.share()) as matrix:
+            factor, slope = self.operands(matrix.index, "lg")
+            last = b.mul(b.sdiv(b.sub(self.n, I64(1)), width), width)
+            with self.each_strip() as done:
+                first = b.sub(last, done.index)
+                columns = self.columns_from(first, self.n)
+                for source, target in ((factor, self.part(self.factor, first, first)), (slope, self.strip)):
+                    take_in(b, self.spec, self.part(source, first, first), target, b.sub(self.n, first), columns)
                 self.tiles.by_width(b, columns, lambda vectors, first=first, c=columns: self._strip(first, c, vectors))
-            out = address(b, self.out, b.mul(matrix.index, b.mul(self.n, self.n)), item)
+            out = self.moved(self.buffer["out"], b.mul(matrix.index, b.mul(self.n, self.n)))
             self._give_out(Place(out, self.n, I64(1)))
         b.ret_void()
-
-    def _from(self, place, row, column):
-        return place._replace(base=place.at(self.ir, self.spec.item, row, column))
 
     def _less(self, target, before, factor, rows, depth, vectors):
         """Take the product of `factor` and `before` from the rows of `target`."""
@@ -126,12 +104,12 @@ class _Writer:
         b = self.ir
         end = b.add(first, columns)
         below = b.sub(self.n, end)
-        diagonal = self._from(self.factor, first, first)
-        under, lower = self._from(self.strip, columns, I64(0)), self._from(self.factor, end, first)
+        diagonal = self.part(self.factor, first, first)
+        under, lower = self.part(self.strip, columns, I64(0)), self.part(self.factor, end, first)
         self._keep_lower(diagonal, columns, 1.0, vectors)
         self._invert(diagonal, columns, vectors)
-        self._less(under, lower, self._from(self.twice, end, end), below, below, vectors)
-        found = self._from(self.twice, end, first)
+        self._less(under, lower, self.part(self.twice, end, end), below, below, vectors)
+        found = self.part(self.twice, end, first)
         self._fill(found, below, vectors)
         self._less(found, self.inverse, under, below, columns, vectors)
         self._mirror(end, first, columns)
@@ -144,7 +122,7 @@ class _Writer:
         self._fill(self.inverse, columns, vectors)
         with emit.loop(b, 0, columns) as i:
             number = emit.load(b, diagonal.at(b, item, i.index, i.index), item)
-            emit.store(b, b.fdiv(item(1.0), number), address(b, self.inverses, i.index, item))
+            emit.store(b, b.fdiv(item(1.0), number), self.moved(self.inverses, i.index))
             emit.store(b, item(-1.0), self.inverse.at(b, item, i.index, i.index))
         self.tiles.solve(b, self.inverse, diagonal, self.inverses, columns, vectors)
 
@@ -181,7 +159,7 @@ class _Writer:
         self._fill(self.inner, columns, vectors)
         across = Place(self.inverse.base, I64(1), self.inverse.row)
         self._less(self.inner, self.half, across, columns, columns, vectors)
-        target = self._from(self.twice, first, first)
+        target = self.part(self.twice, first, first)
         with emit.loop(b, 0, columns) as row, emit.loop(b, 0, columns) as column:
             x, y = (emit.load(b, self.inner.at(b, item, *at), item)
                     for at in ((row.index, column.index), (column.index, row.index)))

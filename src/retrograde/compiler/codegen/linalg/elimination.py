@@ -8,17 +8,13 @@ The result is n + 2 rows: both factors in one matrix, the number of the row of X
 from typing import NamedTuple
 
 from .. import emit, ir
-from ..emit import I32, I64, address
-from ..entry import Entry
+from ..emit import I32, I64
 from ..vecmath.elements import suffix_of
-from .batches import dimensions_of, moved_to, share
 from .blocks import Place, copy_lines, give_out, take_in
-from .spec import VECTORS, Spec
-from .tiles import Tiles
+from .kernel import Kernel, count_of, dealt, dimensions_of
+from .spec import Spec
 
-#: A chunk does about this many multiply-adds at least.
-_CHUNK_WORK, _MOST_CHUNKS = 200_000, 32
-_SLOTS = 4
+_BUFFERS = ("x", "out", "flag", "room")
 _NAMES = ("n", "x_first", "x_row", "x_column", "count", "step", "room", "pitch")
 
 
@@ -42,16 +38,12 @@ class EliminationPlan(NamedTuple):
     @property
     def count(self):
         """How many matrices there are."""
-        count = 1
-        for size, *_ in self.batch:
-            count *= size
-        return count
+        return count_of(self.batch)
 
     @property
     def step(self):
         """How many matrices a chunk takes."""
-        work = self.count * self.n**3 // 3
-        return -(-self.count // max(1, min(_MOST_CHUNKS, self.count, work // _CHUNK_WORK)))
+        return dealt(self.count, self.count * self.n**3 // 3)
 
     @property
     def chunks(self):
@@ -61,7 +53,7 @@ class EliminationPlan(NamedTuple):
     @property
     def room(self):
         """Numbers of memory that a chunk needs: the factors, a strip in the order of X, and the permutation."""
-        return self.n * (self.spec.pitch(self.n) + self.spec.width + 1) + 16
+        return self.n * (self.spec.pitch(self.n) + self.spec.width + 1) + 1
 
     @property
     def words(self):
@@ -74,48 +66,38 @@ def write_elimination(module, name, plan):
     _Writer(module, name, plan.spec).write()
 
 
-class _Writer:
+class _Writer(Kernel):
     def __init__(self, module, name, spec):
-        self.spec, self.tiles = spec, Tiles(module, name, spec)
-        self.entry = entry = Entry(module, name)
-        self.ir = b = entry.builder
-        self.x, self.out, _, room = (entry.pointer(i) for i in range(_SLOTS))
-        self.number = number = {label: entry.word(_SLOTS + i) for i, label in enumerate(_NAMES)}
-        self.n, self.pitch = number["n"], number["pitch"]
-        self.factors = Place(address(b, room, b.mul(entry.chunk, number["room"]), spec.item), self.pitch, I64(1))
-        strip = address(b, self.factors.base, b.mul(self.n, self.pitch), spec.item)
-        self.strip = Place(strip, I64(spec.width), I64(1))
-        self.order = address(b, strip, b.mul(self.n, I64(spec.width)), spec.item)
+        super().__init__(module, name, spec, _BUFFERS, _NAMES)
+        b, self.n, self.pitch = self.ir, self.number["n"], self.number["pitch"]
+        factors, strip, self.order = self.own_room(b.mul(self.n, self.pitch), b.mul(self.n, I64(spec.width)), b.add(self.n, I64(1)))
+        self.factors, self.strip = Place(factors, self.pitch, I64(1)), Place(strip, I64(spec.width), I64(1))
 
     def write(self):
         """The whole function."""
-        b, number, spec = self.ir, self.number, self.spec
+        b, item = self.ir, self.spec.item
         size = b.mul(self.n, b.add(self.n, I64(2)))
-        with emit.loop(b, *share(self.entry, number["step"], number["count"])) as matrix:
-            (x,) = moved_to(self.entry, matrix.index, spec.item, (self.x,), _SLOTS + len(_NAMES))
-            source = Place(address(b, x, number["x_first"], spec.item), number["x_row"], number["x_column"])
-            target = Place(address(b, self.out, b.mul(matrix.index, size), spec.item), self.n, I64(1))
+        with emit.loop(b, *self.share()) as matrix:
+            (source,) = self.operands(matrix.index, "x")
             with emit.loop(b, 0, self.n) as row:
-                emit.store(b, b.sitofp(row.index, spec.item), self._order(row.index))
-            emit.store(b, spec.item(1.0), self._order(self.n))
-            with emit.loop(b, 0, self.n, spec.width) as strip:
-                columns = emit.minimum(b, b.sub(self.n, strip.index), spec.width)
+                emit.store(b, b.sitofp(row.index, item), self._order(row.index))
+            emit.store(b, item(1.0), self._order(self.n))
+            with self.each_strip() as strip:
+                columns = self.columns_from(strip.index, self.n)
                 self._take_in(source, strip.index, columns)
                 self.tiles.by_width(b, columns, lambda vectors, first=strip.index, c=columns: self._eliminate(first, c, vectors))
-            self._give_out(target)
+            self._give_out(Place(self.moved(self.buffer["out"], b.mul(matrix.index, size)), self.n, I64(1)))
         b.ret_void()
 
     def _order(self, i):
         """Where the number of the row of X is that is row `i` of the factors; behind all of them, the sign of the permutation."""
-        return address(self.ir, self.order, i, self.spec.item)
+        return self.moved(self.order, i)
 
     def _take_in(self, source, first, columns):
         """Write a strip of X with its rows in the order that there is so far."""
-        b, item = self.ir, self.spec.item
-        strip = source._replace(base=source.at(b, item, I64(0), first))
-        take_in(b, self.spec, strip, self.strip, self.n, columns)
-        target = self.factors._replace(base=self.factors.at(b, item, I64(0), first))
-        copy_lines(b, self.spec, self.strip, target, self.n, Place(self.order, I64(1), I64(0)), is_scattered=False)
+        take_in(self.ir, self.spec, self.part(source, I64(0), first), self.strip, self.n, columns)
+        order, target = Place(self.order, I64(1), I64(0)), self.part(self.factors, I64(0), first)
+        copy_lines(self.ir, self.spec, self.strip, target, self.n, order, is_scattered=False)
 
     def _eliminate(self, first, columns, vectors):
         """A strip: the rows above its diagonal block, those below, and its columns."""
@@ -182,14 +164,13 @@ class _Writer:
     def _give_out(self, target):
         """Write the factors, the permutation and its sign."""
         b, spec = self.ir, self.spec
-        with emit.loop(b, 0, self.n, spec.width) as strip:
-            columns = emit.minimum(b, b.sub(self.n, strip.index), spec.width)
-            places = [place._replace(base=place.at(b, spec.item, I64(0), strip.index)) for place in (self.factors, target)]
-            give_out(b, spec, *places, self.n, columns)
+        with self.each_strip() as strip:
+            places = [self.part(place, I64(0), strip.index) for place in (self.factors, target)]
+            give_out(b, spec, *places, self.n, self.columns_from(strip.index, self.n))
         order, last = (target.at(b, spec.item, b.add(self.n, I64(i)), I64(0)) for i in (0, 1))
         with emit.loop(b, 0, self.n) as i:
-            emit.store(b, emit.load(b, self._order(i.index), spec.item), address(b, order, i.index, spec.item))
-            emit.store(b, spec.item(0.0), address(b, last, i.index, spec.item))
+            emit.store(b, emit.load(b, self._order(i.index), spec.item), self.moved(order, i.index))
+            emit.store(b, spec.item(0.0), self.moved(last, i.index))
         emit.store(b, emit.load(b, self._order(self.n), spec.item), last)
 
 

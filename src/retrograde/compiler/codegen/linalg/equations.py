@@ -7,17 +7,13 @@ from typing import NamedTuple
 
 from ...failures import SINGULAR
 from .. import emit
-from ..emit import I64, address
-from ..entry import Entry
-from .batches import dimensions_of, moved_to, share
+from ..emit import I64
 from .blocks import Place, copy_lines, give_out, take_in
+from .kernel import Kernel, count_of, dealt, dimensions_of
 from .spec import Spec
-from .tiles import Tiles
 
-#: A chunk does about this many multiply-adds at least.
-_CHUNK_WORK, _MOST_CHUNKS = 200_000, 32
-_SLOTS = 5
-_NAMES = ("n", "m", "x_first", "x_row", "x_column", "y_first", "y_row", "y_column", "option", "strips", "items", "step", "room",
+_BUFFERS = ("x", "y", "out", "flag", "room")
+_NAMES = ("n", "m", "x_first", "x_row", "x_column", "y_first", "y_row", "y_column", "option", "strips", "count", "step", "room",
           "size")
 
 
@@ -49,33 +45,29 @@ class EquationsPlan(NamedTuple):
         return -(-self.m // self.spec.width)
 
     @property
-    def items(self):
+    def count(self):
         """How many strips there are in all."""
-        count = self.strips
-        for size, *_ in self.batch:
-            count *= size
-        return count
+        return self.strips * count_of(self.batch)
 
     @property
     def step(self):
         """How many strips a chunk takes."""
-        work = self.items * self.n * self.n * self.spec.width // 2
-        return -(-self.items // max(1, min(_MOST_CHUNKS, self.items, work // _CHUNK_WORK)))
+        return dealt(self.count, self.count * self.n * self.n * self.spec.width // 2)
 
     @property
     def chunks(self):
         """How many chunks there are."""
-        return -(-self.items // self.step)
+        return -(-self.count // self.step)
 
     @property
     def room(self):
         """Numbers of memory that a chunk needs: a strip, one in another order, and the inverses of the diagonal."""
-        return (1 + self.has_factors) * self.n * self.spec.width + -(-self.n // 16) * 16
+        return (1 + self.has_factors) * self.n * self.spec.width + self.n
 
     @property
     def words(self):
         """The numbers that the code is handed."""
-        return (self.n, self.m, *self.x, *self.y, int(self.option), self.strips, self.items, self.step, self.room,
+        return (self.n, self.m, *self.x, *self.y, int(self.option), self.strips, self.count, self.step, self.room,
                 self.m * self.n, *dimensions_of(self.batch))
 
 
@@ -84,34 +76,25 @@ def write_equations(module, name, plan):
     (_Factors if plan.has_factors else _Triangle)(module, name, plan.spec).write()
 
 
-class _Writer:
+class _Writer(Kernel):
     def __init__(self, module, name, spec):
-        self.spec, self.tiles = spec, Tiles(module, name, spec)
-        self.entry = entry = Entry(module, name)
-        self.ir = b = entry.builder
-        self.x, self.y, self.out, self.flag, room = (entry.pointer(i) for i in range(_SLOTS))
-        self.number = {label: entry.word(_SLOTS + i) for i, label in enumerate(_NAMES)}
-        self.n, self.option = self.number["n"], b.icmp_signed("!=", self.number["option"], I64(0))
-        base = address(b, room, b.mul(entry.chunk, self.number["room"]), spec.item)
-        self.inverses = address(b, base, 0, spec.item)
-        start = address(b, base, b.and_(b.add(self.n, I64(15)), I64(-16)), spec.item)
-        self.strip = Place(start, I64(spec.width), I64(1))
+        super().__init__(module, name, spec, _BUFFERS, _NAMES)
+        self.n, self.option = self.number["n"], self.ir.icmp_signed("!=", self.number["option"], I64(0))
+        self.inverses, *strips = self.own_room(self.n, *[self.ir.mul(self.n, I64(spec.width))] * 2)
+        self.strip, self.other = (Place(strip, I64(spec.width), I64(1)) for strip in strips)
 
     def write(self):
         """The whole function."""
         b, number = self.ir, self.number
-        with emit.loop(b, *share(self.entry, number["step"], number["items"])) as item:
+        with emit.loop(b, *self.share()) as item:
             matrix = b.sdiv(item.index, number["strips"])
-            x, y = moved_to(self.entry, matrix, self.spec.item, (self.x, self.y), _SLOTS + len(_NAMES))
+            x, y = self.operands(matrix, "xy")
             first = b.mul(b.srem(item.index, number["strips"]), I64(self.spec.width))
-            columns = emit.minimum(b, b.sub(number["m"], first), self.spec.width)
-            start = b.add(number["y_first"], b.mul(first, number["y_column"]))
-            source = Place(address(b, y, start, self.spec.item), number["y_row"], number["y_column"])
-            take_in(b, self.spec, source, self.strip, self.n, columns)
-            found = self.solved(Place(address(b, x, number["x_first"], self.spec.item), number["x_row"], number["x_column"]), columns)
-            place = b.add(b.mul(matrix, number["size"]), first)
-            target = Place(address(b, self.out, place, self.spec.item), number["m"], I64(1))
-            give_out(b, self.spec, found, target, self.n, columns)
+            columns = self.columns_from(first, number["m"])
+            take_in(b, self.spec, self.part(y, I64(0), first), self.strip, self.n, columns)
+            found = self.solved(x, columns)
+            out = self.moved(self.buffer["out"], b.add(b.mul(matrix, number["size"]), first))
+            give_out(b, self.spec, found, Place(out, number["m"], I64(1)), self.n, columns)
         b.ret_void()
 
     def solved(self, x, columns):
@@ -126,21 +109,20 @@ class _Writer:
     def invert(self, x):
         """Write the inverses of the diagonal; a zero there is noted."""
         b, item = self.ir, self.spec.item
-        step = b.add(x.row, x.column)
         with emit.loop(b, 0, self.n) as i:
-            found = emit.load(b, address(b, x.base, b.mul(i.index, step), item), item)
-            emit.store(b, b.fdiv(item(1.0), found), address(b, self.inverses, i.index, item))
+            found = emit.load(b, x.at(b, item, i.index, i.index), item)
+            emit.store(b, b.fdiv(item(1.0), found), self.moved(self.inverses, i.index))
             with b.if_then(b.fcmp_ordered("==", found, item(0.0)), likely=False):
-                b.store(I64(SINGULAR), self.flag)
+                b.store(I64(SINGULAR), self.buffer["flag"])
 
-    def from_end(self, place):
-        """A matrix, or a strip, whose last row and column come first."""
+    def from_end(self, place, *, is_strip=False):
+        """A matrix whose last row and column come first; of a strip, whose columns are not equations, the rows."""
         b = self.ir
-        last, column = b.sub(self.n, I64(1)), b.sub(I64(0), place.column)
-        # A strip turns its rows only: its columns are not equations.
-        if place.row is self.strip.row:
-            return Place(place.at(b, self.spec.item, last, I64(0)), b.sub(I64(0), place.row), place.column)
-        return Place(place.at(b, self.spec.item, last, last), b.sub(I64(0), place.row), column)
+        last = b.sub(self.n, I64(1))
+        row, column = (b.sub(I64(0), step) for step in place[1:])
+        if is_strip:
+            return Place(place.at(b, self.spec.item, last, I64(0)), row, place.column)
+        return Place(place.at(b, self.spec.item, last, last), row, column)
 
     def chosen(self, condition, x, y):
         """One of two places."""
@@ -151,7 +133,7 @@ class _Triangle(_Writer):
     def solved(self, x, columns):
         x = self.chosen(self.option, self.from_end(x), x)
         self.invert(x)
-        self.substitute(self.chosen(self.option, self.from_end(self.strip), self.strip), x, columns, "substitute")
+        self.substitute(self.chosen(self.option, self.from_end(self.strip, is_strip=True), self.strip), x, columns, "substitute")
         return self.strip
 
 
@@ -160,20 +142,18 @@ class _Factors(_Writer):
 
     def solved(self, x, columns):
         b, spec = self.ir, self.spec
-        size = b.mul(self.n, I64(spec.width))
-        other = self.strip._replace(base=address(b, self.strip.base, size, spec.item))
-        order = Place(x.at(b, spec.item, self.n, I64(0)), x.column, I64(0))
+        other, order = self.other, Place(x.at(b, spec.item, self.n, I64(0)), x.column, I64(0))
         across = Place(x.base, x.column, x.row)
         with b.if_else(self.option) as (transposed, plain):
             with transposed:
                 self.invert(across)
                 self.substitute(self.strip, across, columns, "substitute")
-                self.substitute(self.from_end(self.strip), self.from_end(across), columns, "unit")
+                self.substitute(self.from_end(self.strip, is_strip=True), self.from_end(across), columns, "unit")
                 copy_lines(b, spec, self.strip, other, self.n, order, is_scattered=True)
             with plain:
                 copy_lines(b, spec, self.strip, other, self.n, order, is_scattered=False)
                 self.substitute(other, x, columns, "unit")
                 end = self.from_end(x)
                 self.invert(end)
-                self.substitute(self.from_end(other), end, columns, "substitute")
+                self.substitute(self.from_end(other, is_strip=True), end, columns, "substitute")
         return other

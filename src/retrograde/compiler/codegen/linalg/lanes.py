@@ -6,7 +6,6 @@ from .. import emit, ir
 from ..emit import I64, address
 from ..entry import Entry
 from ..vecmath.elements import suffix_of
-from .batches import share
 from .spec import Spec
 
 #: A chunk moves about so many numbers at least.
@@ -14,7 +13,7 @@ _CHUNK_WORK, _MOST_CHUNKS = 50_000, 32
 
 
 class Operand(NamedTuple):
-    """A small matrix of a batch: its sizes, its steps along a column, along a row and from matrix to matrix, and its first number."""
+    """Small matrices: their sizes, the steps along a column, along a row and from matrix to matrix, and the first number."""
 
     rows: int
     columns: int
@@ -95,7 +94,7 @@ class _Writer:
     def write(self):
         """The whole function."""
         b, plan = self.ir, self.plan
-        with emit.loop(b, *share(self.entry, self.step, self.groups)) as group:
+        with emit.loop(b, *self._share()) as group:
             first = b.mul(group.index, I64(self.spec.lanes))
             # What is left over in the last group does as its last matrix does.
             numbers = [emit.minimum(b, b.add(first, I64(lane)), b.sub(self.count, I64(1))) for lane in range(self.spec.lanes)]
@@ -113,6 +112,10 @@ class _Writer:
             self._give_out([self._moved(self.out, b.mul(number, I64(len(values)))) for number in numbers], at, len(values))
             arithmetic.leave(plan.failure, self.flag)
         b.ret_void()
+
+    def _share(self):
+        first = self.ir.mul(self.entry.chunk, self.step)
+        return first, emit.minimum(self.ir, self.ir.add(first, self.step), self.groups)
 
     def _moved(self, pointer, numbers):
         return address(self.ir, pointer, numbers, self.spec.item)
