@@ -1,8 +1,8 @@
 """Tiles: some rows of a strip of columns, held in registers while rows before them are taken away, and then solved.
 
 With rows c of the strip, the rows b before them and a triangular matrix a, a tile computes `c[r] -= Σ a[r, p] b[p]` over all p
-below the depth; it may go on to substitute, `c[r] = (c[r] - Σ a[r, depth + s] c[s]) / a[r, depth + r]` over s < r. This is the inner
-part of a triangular solve, of a Cholesky factorization and of an LU factorization alike (see Golub and Van Loan, Matrix
+below the depth; it may go on to substitute, `c[r] = (c[r] - Σ a[r, depth + s] c[s]) / a[r, depth + r]` over s < r. This is the
+inner part of a triangular solve, of a Cholesky factorization and of an LU factorization alike (see Golub and Van Loan, Matrix
 computations, 2013, sections 3.1 and 4.2). A factor may be read in any direction: a_row and a_column may be negative.
 """
 
