@@ -9,6 +9,9 @@ from retrograde.errors import ArgumentError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
+from retrograde.compiler import solving
+from retrograde.compiler.codegen.linalg.spec import Spec
+
 #: Each case is traced once, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::retrograde.errors.RetraceWarning")
 
@@ -216,6 +219,18 @@ def test_equations_in_a_loop_are_native_steps_of_it():
     for found, wanted in zip(step(start, rg.tensor(xs)), rg.scan(follow, start, rg.tensor(xs)), strict=True):
         np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-10)
     assert kernels_of(step) == ["repeat"]
+
+
+@pytest.mark.parametrize(("dtype", "lanes", "height", "is_fused"), [("float32", 16, 8, True), ("float64", 2, 8, False)])
+@pytest.mark.parametrize(("rows", "batch"), [(5, ()), (33, ()), (70, ()), (3, (35,))])
+def test_kernels_for_other_vectors_give_the_same_values(rows, batch, dtype, lanes, height, is_fused, monkeypatch):
+    monkeypatch.setattr(solving, "spec_for", lambda *_: Spec(dtype, lanes, height, is_fused))
+    x, y, g = definite(rows, batch, dtype), np.ones((*batch, rows, 19), dtype), np.ones((*batch, rows, rows), dtype)
+    z = drawn(rows, batch, dtype)
+    close(compiled(linalg.cholesky, x), np.linalg.cholesky(x.astype("float64")), dtype)
+    close(compiled(linalg.solve, z, y), np.linalg.solve(z.astype("float64"), y), dtype)
+    close(compiled(linalg.inv, z), np.linalg.inv(z.astype("float64")), dtype)
+    close(compiled(rg.grad(lambda x, g: rg.sum(linalg.cholesky(x) * g)), x, g), gradient_of_factor(x, g), dtype)
 
 
 def test_values_are_the_same_for_any_number_of_threads():

@@ -4,6 +4,7 @@ from itertools import groupby
 
 from ..core.symbol import Symbol
 from .kinds import is_checked, scattered
+from .solvers import may_fail
 
 _ALIGNMENT = 64
 
@@ -65,8 +66,10 @@ def risky_steps(schedule):
 def _may_fail(schedule, step, fragile):
     if step.kind == "scatter":
         return not is_checked(scattered(step.roots[0])[1])
+    if step.kind == "solver":
+        return may_fail(step.roots[0])
     if step.kind != "loop":
-        return step.kind in ("call", "solver")
+        return step.kind == "call"
     return not fragile.isdisjoint(schedule.computed_by(step))
 
 

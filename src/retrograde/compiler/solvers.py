@@ -20,6 +20,11 @@ def is_solver(node):
     return node.dtype in _FLOATS and all([x.dtype == node.dtype for x in operands_of(node.op, node.args)])
 
 
+def may_fail(node):
+    """Whether there may be no answer."""
+    return FAILURES[node.op.name] != 0
+
+
 def memory_of(node, facts):
     """The nodes whose memory the kernel of a node reads, through views."""
     return [facts.base(x) for x in node.inputs]

@@ -44,7 +44,7 @@ class CholeskyPlan(NamedTuple):
     @property
     def step(self):
         """How many matrices a chunk takes."""
-        return dealt(self.count, self.count * self.n**3 // 6)
+        return dealt(self.count, self.count * self.n**3 // 6, self.room)
 
     @property
     def chunks(self):

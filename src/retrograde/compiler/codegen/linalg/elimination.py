@@ -43,7 +43,7 @@ class EliminationPlan(NamedTuple):
     @property
     def step(self):
         """How many matrices a chunk takes."""
-        return dealt(self.count, self.count * self.n**3 // 3)
+        return dealt(self.count, self.count * self.n**3 // 3, self.room)
 
     @property
     def chunks(self):

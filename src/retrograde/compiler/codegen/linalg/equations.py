@@ -52,7 +52,7 @@ class EquationsPlan(NamedTuple):
     @property
     def step(self):
         """How many strips a chunk takes."""
-        return dealt(self.count, self.count * self.n * self.n * self.spec.width // 2)
+        return dealt(self.count, self.count * self.n * self.n * self.spec.width // 2, self.room)
 
     @property
     def chunks(self):

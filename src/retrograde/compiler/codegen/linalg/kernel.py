@@ -8,8 +8,9 @@ from ..entry import Entry
 from .blocks import Place
 from .tiles import Tiles
 
-#: A chunk does about this many multiply-adds at least.
-_CHUNK_WORK, _MOST_CHUNKS = 200_000, 32
+#: A chunk does about this many multiply-adds at least. There are at most so many chunks, and no more than a few whose rooms come to
+#: more numbers than the last.
+_CHUNK_WORK, _MOST_CHUNKS, _FEW_CHUNKS, _MOST_ROOM = 200_000, 32, 8, 4_000_000
 
 
 def count_of(batch):
@@ -17,9 +18,10 @@ def count_of(batch):
     return prod([size for size, *_ in batch])
 
 
-def dealt(items, work):
-    """How many of some items a chunk takes, if all together take so many multiply-adds."""
-    return -(-items // max(1, min(_MOST_CHUNKS, items, work // _CHUNK_WORK)))
+def dealt(items, work, room):
+    """How many of some items a chunk takes, if all together take so many multiply-adds, and a chunk a room of so many numbers."""
+    most = min(_MOST_CHUNKS, max(_FEW_CHUNKS, _MOST_ROOM // room))
+    return -(-items // max(1, min(most, items, work // _CHUNK_WORK)))
 
 
 def dimensions_of(batch):
