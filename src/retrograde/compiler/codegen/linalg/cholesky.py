@@ -86,7 +86,7 @@ class _Writer(Kernel):
             with self.each_strip() as strip:
                 columns = self.columns_from(strip.index, self.n)
                 self._take_in(source, strip.index, columns)
-                self.tiles.by_width(b, columns, lambda vectors, first=strip.index, c=columns: self._factorize(first, c, vectors))
+                self._factorize(strip.index, columns)
             out = self.moved(self.buffer["out"], b.mul(matrix.index, b.mul(self.n, self.n)))
             self._give_out(Place(out, self.n, I64(1)))
         b.ret_void()
@@ -115,22 +115,22 @@ class _Writer(Kernel):
         total = self.ir.fadd(x, y)
         return self.ir.fmul(total, emit.splat(self.ir, half, self.spec.lanes) if isinstance(x.type, ir.VectorType) else half)
 
-    def _factorize(self, first, columns, vectors):
+    def _factorize(self, first, columns):
         """A strip: rows above its diagonal block, and those in it."""
         b = self.ir
-        self.tiles.each(b, I64(0), first, lambda i, height: self._tile("substitute", i, height, first, vectors))
-        self.tiles.each(b, first, b.add(first, columns), lambda i, height: self._rows(i, height, first, vectors))
+        self.tiles.each(b, I64(0), first, lambda i, height: self._tile("substitute", i, height, first))
+        self.tiles.each(b, first, b.add(first, columns), lambda i, height: self._rows(i, height, first))
 
-    def _tile(self, way, i, height, first, vectors):
+    def _tile(self, way, i, height, first):
         b, item = self.ir, self.spec.item
         c, before, a = (self.factor.at(b, item, *at) for at in ((i, first), (I64(0), first), (I64(0), i)))
-        self.tiles.call(b, way, height, vectors, [
+        self.tiles.call(b, way, height, [
             c, before, a, self.moved(self.inverses, i), i, I64(1), self.pitch, self.pitch, self.pitch])
 
-    def _rows(self, i, height, first, vectors):
+    def _rows(self, i, height, first):
         """Some rows of the diagonal block."""
         b, spec = self.ir, self.spec
-        self._tile("subtract", i, height, first, vectors)
+        self._tile("subtract", i, height, first)
         end = b.add(i, I64(height))
         with emit.loop(b, i, end) as row:
             pivot = emit.load(b, self.factor.at(b, spec.item, row.index, row.index), spec.item)
@@ -139,7 +139,7 @@ class _Writer(Kernel):
             root = b.call_external(f"llvm.sqrt.{suffix_of(spec.item)}", spec.item, [pivot])
             inverse = b.fdiv(spec.item(1.0), root)
             emit.store(b, inverse, self.moved(self.inverses, row.index))
-            places = self._places(row.index, first, vectors)
+            places = self._places(row.index, first)
             scale = emit.splat(b, inverse, spec.lanes)
             scaled = [b.fmul(emit.load(b, place, spec.vector), scale) for place in places]
             for value, place in zip(scaled, places, strict=True):
@@ -147,13 +147,13 @@ class _Writer(Kernel):
             with emit.loop(b, b.add(row.index, I64(1)), end) as later:
                 number = emit.load(b, self.factor.at(b, spec.item, row.index, later.index), spec.item)
                 share = b.fneg(emit.splat(b, number, spec.lanes))
-                for value, place in zip(scaled, self._places(later.index, first, vectors), strict=True):
+                for value, place in zip(scaled, self._places(later.index, first), strict=True):
                     found = emit.load(b, place, spec.vector)
                     emit.store(b, emit.multiply_add(b, share, value, found, spec.is_fused), place)
 
-    def _places(self, row, first, vectors):
+    def _places(self, row, first):
         b, spec = self.ir, self.spec
-        return [self.factor.at(b, spec.item, row, b.add(first, I64(j * spec.lanes))) for j in range(vectors)]
+        return [self.factor.at(b, spec.item, row, b.add(first, I64(j * spec.lanes))) for j in range(VECTORS)]
 
     def _give_out(self, target):
         """Write the factor that is asked for, with zeros on the other side."""

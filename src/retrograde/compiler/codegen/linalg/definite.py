@@ -13,7 +13,7 @@ from .. import emit, ir
 from ..emit import I32, I64
 from .blocks import Place, square_at, take_in
 from .kernel import Kernel, count_of, dealt, dimensions_of
-from .spec import Spec
+from .spec import VECTORS, Spec
 
 _BUFFERS = ("l", "g", "out", "flag", "room")
 _NAMES = ("n", "l_first", "l_row", "l_column", "g_first", "g_row", "g_column", "count", "step", "room", "pitch")
@@ -90,47 +90,43 @@ class _Writer(Kernel):
                 columns = self.columns_from(first, self.n)
                 for source, target in ((factor, self.part(self.factor, first, first)), (slope, self.strip)):
                     take_in(b, self.spec, self.part(source, first, first), target, b.sub(self.n, first), columns)
-                self.tiles.by_width(b, columns, lambda vectors, first=first, c=columns: self._strip(first, c, vectors))
+                self._strip(first, columns)
             out = self.moved(self.buffer["out"], b.mul(matrix.index, b.mul(self.n, self.n)))
             self._give_out(Place(out, self.n, I64(1)))
         b.ret_void()
 
-    def _less(self, target, before, factor, rows, depth, vectors):
-        """Take the product of `factor` and `before` from the rows of `target`."""
-        self.tiles.subtract(self.ir, target, factor, before, rows, depth, vectors)
-
-    def _strip(self, first, columns, vectors):
+    def _strip(self, first, columns):
         """A strip of T, on and below its diagonal block and mirrored."""
         b = self.ir
         end = b.add(first, columns)
         below = b.sub(self.n, end)
         diagonal = self.part(self.factor, first, first)
         under, lower = self.part(self.strip, columns, I64(0)), self.part(self.factor, end, first)
-        self._keep_lower(diagonal, columns, 1.0, vectors)
-        self._invert(diagonal, columns, vectors)
-        self._less(under, lower, self.part(self.twice, end, end), below, below, vectors)
+        self._keep_lower(diagonal, columns, 1.0)
+        self._invert(diagonal, columns)
+        self.tiles.subtract(b, under, self.part(self.twice, end, end), lower, below, below)
         found = self.part(self.twice, end, first)
-        self._fill(found, below, vectors)
-        self._less(found, self.inverse, under, below, columns, vectors)
+        self._fill(found, below)
+        self.tiles.subtract(b, found, under, self.inverse, below, columns)
         self._mirror(end, first, columns)
-        self._less(self.strip, lower, Place(found.base, I64(1), self.pitch), columns, below, vectors)
-        self._block(first, columns, diagonal, vectors)
+        self.tiles.subtract(b, self.strip, Place(found.base, I64(1), self.pitch), lower, columns, below)
+        self._block(first, columns, diagonal)
 
-    def _invert(self, diagonal, columns, vectors):
+    def _invert(self, diagonal, columns):
         """Minus the inverse of a diagonal block."""
         b, item = self.ir, self.spec.item
-        self._fill(self.inverse, columns, vectors)
+        self._fill(self.inverse, columns)
         with emit.loop(b, 0, columns) as i:
             number = emit.load(b, diagonal.at(b, item, i.index, i.index), item)
             emit.store(b, b.fdiv(item(1.0), number), self.moved(self.inverses, i.index))
             emit.store(b, item(-1.0), self.inverse.at(b, item, i.index, i.index))
-        self.tiles.solve(b, self.inverse, diagonal, self.inverses, columns, vectors)
+        self.tiles.solve(b, self.inverse, diagonal, self.inverses, columns)
 
-    def _fill(self, place, rows, vectors):
+    def _fill(self, place, rows):
         """Write zeros."""
         b, spec = self.ir, self.spec
         with emit.loop(b, 0, rows) as row:
-            for j in range(vectors):
+            for j in range(VECTORS):
                 emit.store(b, emit.zeros(spec.vector), place.at(b, spec.item, row.index, I64(j * spec.lanes)))
 
     def _mirror(self, end, first, columns):
@@ -147,31 +143,31 @@ class _Writer(Kernel):
             number = emit.load(b, self.twice.at(b, spec.item, row.index, column.index), spec.item)
             emit.store(b, number, self.twice.at(b, spec.item, column.index, row.index))
 
-    def _block(self, first, columns, diagonal, vectors):
+    def _block(self, first, columns, diagonal):
         """The diagonal block of T; `inner` is minus Φ(Dᵀ G), `half` minus that by the inverse of D, and `inner` then minus Q."""
         b, item = self.ir, self.spec.item
-        self._keep_lower(self.strip, columns, 1.0, vectors)
-        self._fill(self.inner, columns, vectors)
-        self._less(self.inner, self.strip, Place(diagonal.base, I64(1), self.pitch), columns, columns, vectors)
-        self._keep_lower(self.inner, columns, 0.5, vectors)
-        self._fill(self.half, columns, vectors)
-        self._less(self.half, self.inverse, self.inner, columns, columns, vectors)
-        self._fill(self.inner, columns, vectors)
+        self._keep_lower(self.strip, columns, 1.0)
+        self._fill(self.inner, columns)
+        self.tiles.subtract(b, self.inner, Place(diagonal.base, I64(1), self.pitch), self.strip, columns, columns)
+        self._keep_lower(self.inner, columns, 0.5)
+        self._fill(self.half, columns)
+        self.tiles.subtract(b, self.half, self.inner, self.inverse, columns, columns)
+        self._fill(self.inner, columns)
         across = Place(self.inverse.base, I64(1), self.inverse.row)
-        self._less(self.inner, self.half, across, columns, columns, vectors)
+        self.tiles.subtract(b, self.inner, across, self.half, columns, columns)
         target = self.part(self.twice, first, first)
         with emit.loop(b, 0, columns) as row, emit.loop(b, 0, columns) as column:
             x, y = (emit.load(b, self.inner.at(b, item, *at), item)
                     for at in ((row.index, column.index), (column.index, row.index)))
             emit.store(b, b.fneg(b.fadd(x, y)), target.at(b, item, row.index, column.index))
 
-    def _keep_lower(self, place, columns, share, vectors):
+    def _keep_lower(self, place, columns, share):
         """Keep the lower triangle of a block, and of its diagonal a share."""
         b, spec = self.ir, self.spec
         ones = emit.splat(b, spec.item(1.0), spec.lanes)
         with emit.loop(b, 0, columns) as row:
             own = emit.splat(b, b.trunc(row.index, I32), spec.lanes)
-            for j in range(vectors):
+            for j in range(VECTORS):
                 lanes = ir.Constant(ir.VectorType(I32, spec.lanes), list(range(j * spec.lanes, (j + 1) * spec.lanes)))
                 where = place.at(b, spec.item, row.index, I64(j * spec.lanes))
                 scale = b.select(b.icmp_signed("==", lanes, own), emit.splat(b, spec.item(share), spec.lanes), ones)

@@ -12,7 +12,7 @@ from ..emit import I32, I64
 from ..vecmath.elements import suffix_of
 from .blocks import Place, copy_lines, give_out, take_in
 from .kernel import Kernel, count_of, dealt, dimensions_of
-from .spec import Spec
+from .spec import VECTORS, Spec
 
 _BUFFERS = ("x", "out", "flag", "room")
 _NAMES = ("n", "x_first", "x_row", "x_column", "count", "step", "room", "pitch")
@@ -85,7 +85,7 @@ class _Writer(Kernel):
             with self.each_strip() as strip:
                 columns = self.columns_from(strip.index, self.n)
                 self._take_in(source, strip.index, columns)
-                self.tiles.by_width(b, columns, lambda vectors, first=strip.index, c=columns: self._eliminate(first, c, vectors))
+                self._eliminate(strip.index, columns)
             self._give_out(Place(self.moved(self.buffer["out"], b.mul(matrix.index, size)), self.n, I64(1)))
         b.ret_void()
 
@@ -99,19 +99,19 @@ class _Writer(Kernel):
         order, target = Place(self.order, I64(1), I64(0)), self.part(self.factors, I64(0), first)
         copy_lines(self.ir, self.spec, self.strip, target, self.n, order, is_scattered=False)
 
-    def _eliminate(self, first, columns, vectors):
+    def _eliminate(self, first, columns):
         """A strip: the rows above its diagonal block, those below, and its columns."""
         b = self.ir
-        self.tiles.each(b, I64(0), first, lambda i, height: self._tile("unit", i, height, i, first, vectors))
-        self.tiles.each(b, first, self.n, lambda i, height: self._tile("subtract", i, height, first, first, vectors))
+        self.tiles.each(b, I64(0), first, lambda i, height: self._tile("unit", i, height, i, first))
+        self.tiles.each(b, first, self.n, lambda i, height: self._tile("subtract", i, height, first, first))
         with emit.loop(b, first, b.add(first, columns)) as column:
-            self._change_rows(column.index, self._pivot_row(column.index), b.add(first, I64(vectors * self.spec.lanes)))
-            self._take_column(column.index, first, vectors)
+            self._change_rows(column.index, self._pivot_row(column.index), b.add(first, I64(self.spec.width)))
+            self._take_column(column.index, first)
 
-    def _tile(self, way, i, height, depth, first, vectors):
+    def _tile(self, way, i, height, depth, first):
         b, item = self.ir, self.spec.item
         c, before, a = (self.factors.at(b, item, *at) for at in ((i, first), (I64(0), first), (i, I64(0))))
-        self.tiles.call(b, way, height, vectors, [c, before, a, self.order, depth, self.pitch, I64(1), self.pitch, self.pitch])
+        self.tiles.call(b, way, height, [c, before, a, self.order, depth, self.pitch, I64(1), self.pitch, self.pitch])
 
     def _number_at(self, row, column):
         return emit.load(self.ir, self.factors.at(self.ir, self.spec.item, row, column), self.spec.item)
@@ -138,13 +138,13 @@ class _Writer(Kernel):
             sign = self._order(self.n)
             emit.store(b, b.fneg(emit.load(b, sign, spec.item)), sign)
 
-    def _take_column(self, column, first, vectors):
+    def _take_column(self, column, first):
         """Eliminate a column from the rows below its diagonal."""
         b, spec = self.ir, self.spec
         pivot, lanes = self._number_at(column, column), spec.lanes
         is_zero = b.fcmp_ordered("==", pivot, spec.item(0.0))  # then so are all numbers below
         inverse = b.select(is_zero, spec.item(0.0), b.fdiv(spec.item(1.0), pivot))
-        places = lambda row: [self.factors.at(b, spec.item, row, b.add(first, I64(j * lanes))) for j in range(vectors)]
+        places = lambda row: [self.factors.at(b, spec.item, row, b.add(first, I64(j * lanes))) for j in range(VECTORS)]
         own = emit.splat(b, b.trunc(b.sub(column, first), I32), lanes)
         beyond = [self._beyond(own, j, emit.load(b, place, spec.vector)) for j, place in enumerate(places(column))]
         with emit.loop(b, b.add(column, I64(1)), self.n) as row:

@@ -104,7 +104,7 @@ class _Writer(Kernel):
     def substitute(self, strip, x, columns, way):
         """Solve the rows of a strip from its first one on, in the order in which they follow from each other."""
         b = self.ir
-        self.tiles.by_width(b, columns, lambda vectors: self.tiles.solve(b, strip, x, self.inverses, self.n, vectors, way))
+        self.tiles.by_width(b, columns, lambda vectors: self.tiles.solve(b, strip, x, self.inverses, self.n, way, vectors))
 
     def invert(self, x):
         """Write the inverses of the diagonal; a zero there is noted."""

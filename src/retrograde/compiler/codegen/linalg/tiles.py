@@ -32,21 +32,21 @@ class Tiles:
             with b.if_then(b.icmp_signed("!=", b.and_(left, I64(lower)), I64(0))):
                 body(b.add(whole, b.and_(left, I64(-2 * lower))), lower)
 
-    def solve(self, b, strip, matrix, inverses, rows, vectors, way="substitute"):
+    def solve(self, b, strip, matrix, inverses, rows, way="substitute", vectors=VECTORS):
         """Solve the equations of a triangular matrix for a strip; both are places that begin with the first of them."""
         self._over_rows(b, way, strip, strip, matrix, inverses, (I64(0), rows), None, vectors)
 
-    def subtract(self, b, target, factor, before, rows, depth, vectors):
+    def subtract(self, b, target, factor, before, rows, depth):
         """Take the product of so many columns of `factor` and rows of `before` from the rows of `target`; all are places."""
-        self._over_rows(b, "subtract", target, before, factor, target.base, (I64(0), rows), depth, vectors)
+        self._over_rows(b, "subtract", target, before, factor, target.base, (I64(0), rows), depth, VECTORS)
 
     def _over_rows(self, b, way, target, before, matrix, inverses, rows, depth, vectors):
         item, start = self.spec.item, I64(0)
-        self.each(b, *rows, lambda i, height: self.call(b, way, height, vectors, [
+        self.each(b, *rows, lambda i, height: self.call(b, way, height, [
             target.at(b, item, i, start), before.base, matrix.at(b, item, i, start), address(b, inverses, i, item),
-            i if depth is None else depth, matrix.row, matrix.column, before.row, target.row]))
+            i if depth is None else depth, matrix.row, matrix.column, before.row, target.row], vectors))
 
-    def call(self, b, way, height, vectors, arguments):
+    def call(self, b, way, height, arguments, vectors=VECTORS):
         """Run a tile: it takes away rows only ("subtract"), or substitutes too, with a diagonal ("substitute") or with one of
         ones ("unit").
         """
