@@ -120,6 +120,11 @@ def test_vectors_on_the_right():
     close(compiled(linalg.solve, x, y), np.linalg.solve(x, y), "float64")
     lower = np.tril(x) + 2 * np.eye(12)
     close(compiled(linalg.solve_triangular, lower, y), np.linalg.solve(lower, y), "float64")
+    for rows, batch in ((12, (2,)), (4, (9,))):
+        many = drawn(rows, batch, "float64")
+        close(compiled(linalg.solve, many, y[:rows]), np.linalg.solve(many, y[:rows]), "float64")
+        lower = np.tril(many) + 2 * np.eye(rows)
+        close(compiled(linalg.solve_triangular, lower, y[:rows]), np.linalg.solve(lower, y[:rows]), "float64")
 
 
 def test_parts_of_arrays_are_read_where_they_are():

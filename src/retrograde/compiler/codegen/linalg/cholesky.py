@@ -54,7 +54,7 @@ class CholeskyPlan(NamedTuple):
     @property
     def room(self):
         """Numbers of memory that a chunk needs: the factor, and the inverses of its diagonal."""
-        return self.n * self.spec.pitch(self.n) + -(-self.n // 16) * 16
+        return self.n * (self.spec.pitch(self.n) + 1)
 
     @property
     def words(self):
