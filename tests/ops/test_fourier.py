@@ -43,6 +43,37 @@ def test_second_derivatives_of_transforms(name):
     check_gradients(lambda x: rg.sin(getattr(rg.fft, name)(x)) if name != "rfft" else getattr(rg.fft, name)(x) ** 3, operand(name)[0, :2] / 4, order=2)
 
 
+def matrix_of(size, frequencies, norm):
+    """The transform as a matrix."""
+    division = {"backward": 1, "forward": size, "ortho": np.sqrt(size)}[norm]
+    return np.exp(-2j * np.pi * np.outer(np.arange(frequencies), np.arange(size)) / size) / division
+
+
+@pytest.mark.parametrize("norm", ["backward", "forward", "ortho"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8])
+def test_the_gradient_of_a_real_transform_is_that_of_its_matrix(size, norm):
+    x, g = RNG.standard_normal((2, size, 3)), RNG.standard_normal((2, 2, size // 2 + 1, 3))
+    matrix = matrix_of(size, size // 2 + 1, norm)
+    wanted = np.einsum("kj,bkc->bjc", matrix.real, g[0]) + np.einsum("kj,bkc->bjc", matrix.imag, g[1])
+
+    def loss(x):
+        spectrum = rg.fft.rfft(x, axis=1, norm=norm)
+        return (spectrum.real * g[0] + spectrum.imag * g[1]).sum()
+
+    np.testing.assert_allclose(rg.grad(loss)(rg.tensor(x)).data, wanted, atol=1e-12)
+
+
+def test_the_gradient_of_a_real_transform_transforms_real_numbers_only():
+    pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    loss = lambda x: (rg.fft.rfftn(x, axes=(2, 1)).real ** 3).sum() + (rg.fft.irfft(rg.fft.rfft(x)) ** 3).sum()
+    step = rg.jit(rg.grad(loss))
+    step(rg.tensor(REAL))
+    ops = [op for kernel in step.explain().kernels for op in kernel.ops]
+    # Along the second axis only numbers are complex, once forward and once back.
+    assert ops.count("transform_axes") == 2
+    assert ops.count("real_transform") == ops.count("inverse_real_transform") == 3
+
+
 def test_single_precision_stays_single():
     x = REAL.astype(np.float32)
     assert rg.fft.rfft(rg.tensor(x)).dtype == rg.complex64

@@ -68,6 +68,9 @@ class _Assembler:
     def _attention(self, step):
         return _loaded("attention", "attention")(step, partial(self._layout, step), self._home, self._lasts(step))
 
+    def _solver(self, step):
+        return _loaded("solving", "solver")(step, partial(self._layout, step), self._home, self._lasts(step))
+
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
         body = Body(step, self._home)

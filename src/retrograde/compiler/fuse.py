@@ -8,7 +8,7 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol, ordered
-from . import attending, sliding
+from . import attending, sliding, solvers
 from .kinds import AFTER, CHEAP_OPS, Facts
 from .pieces import MOST_IN_LOOPS
 from .recorder import PICK
@@ -21,7 +21,7 @@ _CHEAP = 3
 _FAR_FEWER = 8
 
 #: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "sliding", "attention", "scatter", "running", "random", "call")
+PASSES = ("matmul", "sliding", "attention", "solver", "scatter", "running", "random", "call")
 #: What is found in memory only, once the pass that makes it is over.
 _APART = frozenset(["reduction", *PASSES])
 #: What shows elements of memory in its own way.
@@ -30,7 +30,7 @@ _SHOWN = ("gather", "reshaped")
 _CALLS = ("call", "scatter", "running", "random")
 #: Those that read memory through views, and which memory that is.
 _READERS = {"matmul": lambda node, facts: [facts.base(a) for a in node.inputs], "sliding": sliding.memory_of,
-            "attention": attending.memory_of}
+            "attention": attending.memory_of, "solver": solvers.memory_of}
 
 
 @dataclass(eq=False)

@@ -10,6 +10,7 @@ from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES, are_tiles
 from .recorder import PICK
 from .sliding import is_shared, is_sliding
+from .solvers import is_solver
 from .views import index_map, is_movement
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
@@ -42,9 +43,9 @@ class Facts:
     def __init__(self):
         self._maps, self._pieces = {}, {}
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
-        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, "random" numbers, the
-        #: "shared" kernel of several results, or "call" for all that has no lowering and runs as a library call. It is asked ten
-        #: times for each node.
+        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, "random" numbers,
+        #: a "solver" of linear algebra, the "shared" kernel of several results, or "call" for all that has no lowering and runs as
+        #: a library call. It is asked ten times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
@@ -118,6 +119,8 @@ def _kind(facts, node):
         return "reduction"
     if op.name == "matmul" and node.dtype.kind == "f" and all(_is_matrix(a, node.dtype) for a in node.args):
         return "matmul"
+    if is_solver(node):
+        return "solver"
     if op.name == "scatter_add" and scattered(node) is not None:
         return "scatter"
     if op.name in RUNNING and _is_running(node):

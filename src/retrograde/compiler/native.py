@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import OutOfRangeError
 from . import threads
+from .failures import failure
 from .program import SMALL, Layout, Program
 from .table import FLAG, STEP_WORDS, Words, address_of
 from .units import library
@@ -121,6 +121,5 @@ class NativeProgram(Program):
         threads.run_shared(self._pointers, table, *steps)
 
     def _fail(self):
-        self._flag_word[0] = 0
-        raise OutOfRangeError("an index was negative or too great; nothing was written. Call the function without jit to see "
-                              "which op and which index")
+        found, self._flag_word[0] = self._flag_word[0], 0
+        raise failure(found)

@@ -7,6 +7,7 @@ from math import inf
 
 from ..core.symbol import Symbol
 from .kinds import is_checked, scattered
+from .solvers import may_fail
 
 _ALIGNMENT = 64
 
@@ -74,7 +75,7 @@ def lifetimes(schedule, kept):
 
 
 def risky_steps(schedule):
-    """The steps of a schedule that may find a position out of range, or call what may raise."""
+    """The steps of a schedule that may find a position out of range or a matrix without an answer, or call what may raise."""
     kind = schedule.facts.kind
     fragile = {n for n in schedule.nodes if is_checked(n) or (kind(n) == "gather" and not is_checked(n.args[1]))}
     return {step for step in schedule.steps if _may_fail(schedule, step, fragile)}
@@ -83,6 +84,8 @@ def risky_steps(schedule):
 def _may_fail(schedule, step, fragile):
     if step.kind == "scatter":
         return not is_checked(scattered(step.roots[0])[1])
+    if step.kind == "solver":
+        return may_fail(step.roots[0])
     if step.kind != "loop":
         return step.kind == "call"
     return not fragile.isdisjoint(schedule.computed_by(step))

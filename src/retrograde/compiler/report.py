@@ -4,16 +4,17 @@ import time
 from typing import NamedTuple
 
 from ..core.symbol import Symbol
-from . import attending, sliding
+from . import attending, sliding, solvers
 from .fuse import reduced_axes
 
 #: The kinds of kernel that know themselves what they read and compute.
-_OWN = {"sliding": sliding, "attention": attending}
+_OWN = {"sliding": sliding, "attention": attending, "solver": solvers}
 
 
 class Kernel(NamedTuple):
     """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows,
-    attention, a library call, a loop that repeats kernels; or what packs an operand of another kernel or finishes its sums.
+    attention, a solver of linear algebra, a library call, a loop that repeats kernels; or what packs an operand of another kernel
+    or finishes its sums.
 
     ops      what is computed in it, in order
     domain   the lengths of its loops

@@ -108,13 +108,31 @@ def _matmul(op, args, shape, dtype):
     return op, args
 
 
+def _lu_solve(op, args, *_):
+    """Equations of a transposed matrix are solved by the factors of the matrix, which others may need too."""
+    factors, y, is_transposed = args
+    x = factors.args[0] if isinstance(factors, Symbol) and factors.op is registry.get("lu_factor") else None
+    if not _is_reordered(x):
+        return op, args
+    source = np.empty(x.args[0].shape, np.bool_)
+    moved, turned = x.op.kernel(source, *x.args[1:]), np.swapaxes(source, -1, -2)
+    if (moved.shape, moved.strides) != (turned.shape, turned.strides):
+        return op, args
+    return op, (called("lu_factor", x.args[0]), y, not is_transposed)
+
+
 def _lies_apart(x):
     """Whether the rows of `x` are those of another array in another order."""
-    if not isinstance(x, Symbol) or x.op is None or x.op.name not in _REORDERING or not isinstance(x.args[0], Symbol) or not x.size:
+    if not _is_reordered(x) or not x.size:
         return False
     moved = x.op.kernel(np.empty(x.args[0].shape, np.bool_), *x.args[1:])
     axes = [(n, step) for n, step in zip(moved.shape[:-1], moved.strides[:-1], strict=True) if n > 1]
     return any([outer != n * step for (_, outer), (n, step) in pairwise(axes)])
+
+
+def _is_reordered(x):
+    """Whether `x` is another array of the graph with its axes in another order."""
+    return isinstance(x, Symbol) and x.op is not None and x.op.name in _REORDERING and isinstance(x.args[0], Symbol)
 
 
 def _is_number(argument, value):
@@ -180,6 +198,6 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "random_mask": _random_mask,
-            "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
-            **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}
+_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "lu_solve": _lu_solve,
+            "random_mask": _random_mask, "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at,
+            "cumsum": _running, "cumprod": _running, **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

@@ -34,6 +34,7 @@ from . import (
     convolutions,
     dropout,
     eigen,
+    elimination,
     embeddings,
     entropies,
     exponential,

@@ -5,6 +5,9 @@ import numpy as np
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
 
+#: So many equations are solved at once, as a small matrix of their own; all else is products of matrices.
+_BLOCK = 64
+
 
 def computed(function, *operands):
     """`function` of `operands`, in a dtype that LAPACK has and brought back to theirs; one result or a tuple of them.
@@ -56,6 +59,13 @@ def square_shape(x, *_):
     return tuple(x.shape) if x.dtype in (np.float32, np.float64) else NotImplemented
 
 
+def slope_shape(x, g):
+    """The shape of what a factor and its gradient give; they have the same."""
+    if np.shape(x) != np.shape(g):
+        raise ShapeError(f"a factor and its gradient have the same shape, got {np.shape(x)} and {np.shape(g)}")
+    return square_shape(x) if x.dtype == g.dtype else NotImplemented
+
+
 def check_equations(x, y):
     """Raise a ShapeError unless `x` is made of square matrices and `y` has a line for each of their rows."""
     check_square(x)
@@ -69,6 +79,14 @@ def solution_shape(x, y, *_):
     if x.dtype != y.dtype or x.dtype not in (np.float32, np.float64):
         return NotImplemented
     return np.broadcast_shapes(x.shape[:-2], y.shape[:-2]) + tuple(y.shape[-2:])
+
+
+def lower_half(x):
+    """The lower triangle of `x` with half of its diagonal, of which complex matrices keep the real part."""
+    half = np.tril(x)
+    places = np.arange(x.shape[-1])
+    half[..., places, places] = half[..., places, places].real / 2
+    return half
 
 
 def hermitian(x):
@@ -88,3 +106,18 @@ def _products_of_others(s):
     before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
     return before * after
+
+
+def substituted(x, y, upper):
+    """The solution of triangular equations by substitution, some lines at a time."""
+    dtype, count = np.result_type(x, y), x.shape[-1]
+    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
+    z = np.array(np.broadcast_to(y, shape), dtype if dtype.kind in "fc" else np.float64)
+    starts = range(0, count, _BLOCK)
+    for start in reversed(starts) if upper else starts:
+        lines = slice(start, min(start + _BLOCK, count))
+        others = slice(0, start) if upper else slice(lines.stop, count)
+        block = x[..., lines, lines]
+        z[..., lines, :] = np.linalg.solve(np.triu(block) if upper else np.tril(block), z[..., lines, :])
+        z[..., others, :] -= np.matmul(x[..., others, lines], z[..., lines, :])
+    return z

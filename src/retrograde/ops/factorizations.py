@@ -27,6 +27,7 @@ from .triangular import solve_triangular
 
 _DEFINITE = of((3, 3), well_conditioned(is_definite=True))
 _DEFINITES = of((2, 2, 2), well_conditioned(is_definite=True))
+_FACTOR, _FACTORS = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
 _PHASE = {"gradients": "its vectors have a free sign, so the derivative is checked through products of them"}
 
 
@@ -46,16 +47,44 @@ def cholesky(x, /, upper=False):
 
 def _cholesky_rule(g, z, upper):
     g = mirrored(g)
-    lower, g = (adjoint(z), adjoint(g)) if upper else (z, g)
-    inner = matmul(adjoint(lower), tril(g))
-    half = tril(inner) * _halved_diagonal(inner)
-    if inner.dtype.kind == "c":
-        half = half - 1j * imag(half) * np.eye(half.shape[-1])
-    back = adjoint(lower)
-    return mirrored(_hermitian(solve_triangular(back, adjoint(solve_triangular(back, half, upper=True)), upper=True)))
+    return mirrored(cholesky_gradient(*((adjoint(z), adjoint(g)) if upper else (z, g))))
 
 
 cholesky.defvjp(_cholesky_rule)
+
+
+@matrix(result_shape=_linalg.slope_shape, skips={"exported": "the inside of the derivative of cholesky"}, samples=(
+    call(_FACTOR, (3, 3)), call(_FACTORS, (2, 2, 2))))
+def cholesky_gradient(factor, g, /):
+    r"""The gradient of a symmetric (Hermitian) matrix by that of its lower Cholesky factor $L$: see `cholesky`.
+
+    What is above the diagonals does not count. With $H = (\bar Z + \bar Z^\top) / 2$ and $P = \Phi(L^{-1} H L^{-\top})$,
+    $\bar G = L P$ and $\bar L = G P^\top - 2 Z H L^{-\top}$, both in the lower triangle.
+    """
+    return _linalg.computed(_gradient_of_factor, factor, g)
+
+
+def _gradient_of_factor(lower, g):
+    back = np.conjugate(np.swapaxes(np.tril(lower), -1, -2))
+    half = _linalg.lower_half(np.matmul(back, np.tril(g)))
+    once = _linalg.substituted(back, half, True)
+    return _linalg.hermitian(_linalg.substituted(back, np.conjugate(np.swapaxes(once, -1, -2)), True))
+
+
+def _cholesky_gradient_rule(h, needs, factor, g, z):
+    h = _hermitian(mirrored(h))
+    factor = tril(factor)
+    right = adjoint(solve_triangular(factor, h))  # H by the inverse of the adjoint factor
+    inner = solve_triangular(factor, right)
+    half = tril(inner) * _halved_diagonal(inner)
+    if half.dtype.kind == "c":
+        half = half - 1j * imag(half) * np.eye(half.shape[-1])
+    of_factor = tril(matmul(tril(g), adjoint(half)) - 2 * matmul(z, right)) if needs[0] else None
+    of_slope = tril(matmul(factor, half)) if needs[1] else None
+    return tuple([None if found is None else mirrored(found) for found in (of_factor, of_slope)])
+
+
+cholesky_gradient.defvjp_all(_cholesky_gradient_rule)
 
 
 def _halved_diagonal(x):

@@ -66,7 +66,8 @@ def _of_kind(g, x):
 def real_transform(x, /, axis=-1, norm="backward"):
     r"""The first half of the Fourier transform of real `x` along `axis`; the other half mirrors it.
 
-    $\bar x$ is the real part of the transform of $\bar z$, filled up with zeros.
+    $\bar x$ is the real part of the transform of $\bar z$, filled up with zeros: the inverse real transform of the conjugate of
+    $w_k \bar z_k$, without division, where $w_k$ is 1 for frequencies that have no mirror image and else 1/2.
     """
     if x.dtype.kind == "c":
         raise ArgumentError(f"a transform of real numbers needs a real array, got {x.dtype}; use fft")
@@ -75,9 +76,9 @@ def real_transform(x, /, axis=-1, norm="backward"):
 
 
 def _real_rule(g, x_shape, axis, norm):
-    axis = one_axis(axis, len(x_shape))
-    filled = resized(g, x_shape[axis], axis)
-    return real(transform_axes(filled, (axis,), norm))
+    size = x_shape[axis]
+    halved = conj(g) * _frequency_weights(size, 0.5, g.dtype, axis, len(x_shape))
+    return inverse_real_transform(halved, size, axis, _opposite(norm))
 
 
 real_transform.defvjp(_real_rule)
@@ -100,12 +101,16 @@ def inverse_real_transform(x, /, size, axis=-1, norm="backward"):
 
 def _inverse_real_rule(g, x, size, axis, norm):
     spectrum = conj(real_transform(g, axis, _opposite(norm)))
-    weights = np.full(size // 2 + 1, 2.0, g.dtype)
+    return _of_kind(spectrum * _frequency_weights(size, 2, g.dtype, axis, len(x.shape)), x)
+
+
+def _frequency_weights(size, weight, dtype, axis, ndim):
+    """1 for the frequencies of `size` real numbers that have no mirror image, `weight` for the others, along `axis`."""
+    weights = np.full(size // 2 + 1, weight, np.empty(0, dtype).real.dtype)
     weights[0] = 1
     if size % 2 == 0:
         weights[-1] = 1
-    found = spectrum * weights.reshape([-1 if a == axis % len(x.shape) else 1 for a in range(len(x.shape))])
-    return _of_kind(found, x)
+    return weights.reshape([-1 if a == axis % ndim else 1 for a in range(ndim)])
 
 
 inverse_real_transform.defvjp(_inverse_real_rule)

@@ -7,17 +7,30 @@ import numpy as np
 from . import _linalg
 from ._families import composite, matrix
 from ._samples import call, of, well_conditioned
-from .arithmetic import mirrored
+from .arithmetic import abs, mirrored, sign
 from .complexes import adjoint, real
 from .contractions import matmul
-from .movements import broadcast_to, expand_dims, transpose, unbroadcast
+from .elimination import lu_factor, lu_solve
+from .exponential import log
+from .movements import broadcast_to, expand_dims, reshape, squeeze, transpose, unbroadcast
+from .products import prod
 from .reductions import sum
+from .selections import getitem
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
 _NONE = of((0, 0))
 
 
-@matrix(result_shape=_linalg.square_shape, samples=(call(_SQUARE), call(_BATCH), call(_NONE)))
+def _has_factors(x, y):
+    """Whether equations are compiled as ones solved by factors."""
+    return x.dtype == y.dtype and x.dtype in (np.float32, np.float64) and x.size > 0 < y.size
+
+
+def _inv_in_ops(x):
+    return lu_solve(lu_factor(x), np.eye(x.shape[-1], dtype=x.dtype)) if _has_factors(x, x) else NotImplemented
+
+
+@matrix(result_shape=_linalg.square_shape, expansion=_inv_in_ops, samples=(call(_SQUARE), call(_BATCH), call(_NONE)))
 def inv(x, /):
     r"""The inverse of square matrices. Raises an ArgumentError for a singular one.
 
@@ -39,7 +52,14 @@ def _inverse_rule(g, z):
 inv.defvjp(_inverse_rule)
 
 
-@matrix(result_shape=_linalg.solution_shape, samples=(
+def _solve_in_ops(x, y):
+    if not _has_factors(x, y):
+        return NotImplemented
+    found = lu_solve(lu_factor(x), expand_dims(y, -1) if y.ndim == 1 else y)
+    return squeeze(found, -1) if y.ndim == 1 else found
+
+
+@matrix(result_shape=_linalg.solution_shape, expansion=_solve_in_ops, samples=(
     call(_SQUARE, (3,)), call(_SQUARE, (3, 2)), call(_BATCH, (2, 1)), call(_SQUARE, (2, 3, 1)), call(_NONE, (0, 2))))
 def solve(x, y, /):
     r"""The $Z$ with $X Z = Y$. A `y` of one axis is a vector; otherwise it holds matrices, and batches are broadcast.
@@ -62,7 +82,21 @@ def _solve_rule(g, needs, x, y_shape, z):
 solve.defvjp_all(_solve_rule)
 
 
-@matrix(samples=(call(_SQUARE), call(_BATCH), call(of((1, 1))), call(_NONE)))
+def _diagonal_of_factors(x):
+    """The diagonal of U, and the sign of the permutation."""
+    n, factors = x.shape[-1], lu_factor(x)
+    flat = reshape(factors, (*x.shape[:-2], (n + 2) * n))
+    return getitem(flat, (..., slice(0, n * n, n + 1))), getitem(factors, (..., n + 1, 0))
+
+
+def _det_in_ops(x):
+    if not _has_factors(x, x):
+        return NotImplemented
+    numbers, turned = _diagonal_of_factors(x)
+    return prod(numbers, -1) * turned
+
+
+@matrix(expansion=_det_in_ops, samples=(call(_SQUARE), call(_BATCH), call(of((1, 1))), call(_NONE)))
 def det(x, /):
     r"""The determinant of square matrices.
 
@@ -111,7 +145,14 @@ def slogdet(x, /):
     return SLogDet(*slogdet_pair(x))
 
 
-@matrix(is_multiple=True, samples=(call(_SQUARE), call(_BATCH)))
+def _slogdet_in_ops(x):
+    if not _has_factors(x, x):
+        return NotImplemented
+    numbers, turned = _diagonal_of_factors(x)
+    return prod(sign(numbers), -1) * turned, sum(log(abs(numbers)), -1)
+
+
+@matrix(is_multiple=True, expansion=_slogdet_in_ops, samples=(call(_SQUARE), call(_BATCH)))
 def slogdet_pair(x, /):
     r"""The two results of `slogdet`.
 

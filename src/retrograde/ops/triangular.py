@@ -1,7 +1,5 @@
 """Equations of triangular matrices, solved by substitution."""
 
-import numpy as np
-
 from . import _linalg
 from ._families import matrix
 from ._samples import call, of, well_conditioned
@@ -10,8 +8,6 @@ from .matrices import tril, triu
 from .movements import expand_dims, transpose, unbroadcast
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
-#: So many equations are solved at once, as a small matrix of their own; all else is products of matrices.
-_BLOCK = 64
 
 
 @matrix(result_shape=_linalg.solution_shape, samples=(
@@ -23,23 +19,8 @@ def solve_triangular(x, y, /, upper=False):
     """
     _linalg.check_equations(x, y)
     if y.ndim == 1:
-        return _linalg.computed(lambda x, y: _substituted(x, y[:, None], upper)[..., 0], x, y)
-    return _linalg.computed(lambda x, y: _substituted(x, y, upper), x, y)
-
-
-def _substituted(x, y, upper):
-    """The solution by substitution, some lines at a time."""
-    dtype, count = np.result_type(x, y), x.shape[-1]
-    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
-    z = np.array(np.broadcast_to(y, shape), dtype if dtype.kind in "fc" else np.float64)
-    starts = range(0, count, _BLOCK)
-    for start in reversed(starts) if upper else starts:
-        lines = slice(start, min(start + _BLOCK, count))
-        others = slice(0, start) if upper else slice(lines.stop, count)
-        block = x[..., lines, lines]
-        z[..., lines, :] = np.linalg.solve(np.triu(block) if upper else np.tril(block), z[..., lines, :])
-        z[..., others, :] -= np.matmul(x[..., others, lines], z[..., lines, :])
-    return z
+        return _linalg.computed(lambda x, y: _linalg.substituted(x, y[:, None], upper)[..., 0], x, y)
+    return _linalg.computed(lambda x, y: _linalg.substituted(x, y, upper), x, y)
 
 
 def _solution_rule(g, needs, x, y_shape, z, upper):

@@ -1,0 +1,115 @@
+"""Linear algebra as launches of generated code."""
+
+from math import prod
+from typing import NamedTuple
+
+from ..core.dispatch import operands_of
+from ..dtypes import name_of
+from .codegen.linalg import (
+    CholeskyPlan,
+    DefinitePlan,
+    EliminationPlan,
+    EquationsPlan,
+    LanesPlan,
+    Operand,
+    methods,
+    spec_for,
+    write_cholesky,
+    write_definite,
+    write_elimination,
+    write_equations,
+    write_lanes,
+)
+from .codegen.target import host
+from .launches import Launch
+from .solvers import FAILURES, flops_of
+from .table import FLAG, Scratch
+from .units import unit_of
+
+#: What one thread takes for one operation; rough.
+_FLOP_SECONDS = 3e-11
+#: Matrices of so many rows are small, if all that belongs to one has no more numbers than this.
+_SMALL, _MOST_NUMBERS = 8, 200
+
+
+class _Matrices(NamedTuple):
+    """An operand or the result of a step: its memory, the first number, its shape and the step of each axis."""
+
+    buffer: object
+    first: int
+    shape: tuple
+    steps: tuple
+
+    @property
+    def place(self):
+        """The first number and the steps along a column and along a row."""
+        return self.first, *self.steps[-2:]
+
+
+def solver(step, layout_in_memory, home, lasts):
+    """The launches of a step: `layout_in_memory(node)` is (buffer, first element, steps), `home(node)` the memory of a result."""
+    node = step.roots[0]
+    read, spec = operands_of(node.op, node.args), spec_for(host(), name_of(node.dtype))
+    shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) :]])
+    layouts = [layout_in_memory(x) for x in read]
+    found = [_Matrices(buffer, first, x.shape, steps) for x, (buffer, first, steps) in zip(read, layouts, strict=True)]
+    is_column = shapes[-1][1:] == () and len(read) > 1
+    if is_column:
+        found[-1] = found[-1]._replace(shape=(*shapes[-1], 1), steps=(*found[-1].steps, 0))
+    shape = (*node.shape, 1) if is_column else node.shape
+    batch = _batch(shape[:-2], found)
+    plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _KINDS[node.op.name](spec, options, found, batch)
+    unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
+    slots = (*[x.buffer for x in found], home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
+    return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, lasts, flops_of(node) * _FLOP_SECONDS)]
+
+
+def _batch(lengths, operands):
+    """For each leading axis its length, and the step of each operand, which is 0 where it is the same for all."""
+    found = []
+    for axis, length in enumerate(lengths):
+        places = [axis - len(lengths) + len(x.shape) - 2 for x in operands]
+        steps = [0 if at < 0 or x.shape[at] == 1 else x.steps[at] for at, x in zip(places, operands, strict=True)]
+        if length == 1:
+            continue
+        if found and all([before == step * length for before, step in zip(found[-1][1:], steps, strict=True)]):
+            length *= found.pop()[0]
+        found.append((length, *steps))
+    return tuple(found)
+
+
+def _lanes(name, spec, options, operands, shape, batch):
+    """How many small matrices are done at once; None for others."""
+    sizes = [x.shape[-2:] for x in operands] + [shape[-2:]]
+    if len(batch) != 1 or batch[0][0] < spec.lanes // 2 or sizes[0][1] > _SMALL or sum(map(prod, sizes)) > _MOST_NUMBERS:
+        return None
+    count, *steps = batch[0]
+    places = [Operand(*x.shape[-2:], *x.steps[-2:], step, x.first) for x, step in zip(operands, steps, strict=True)]
+    return LanesPlan(spec, getattr(methods, name), options, FAILURES[name], tuple(places), *shape[-2:], count), write_lanes
+
+
+def _cholesky(spec, options, operands, batch):
+    (x,) = operands
+    return CholeskyPlan(spec, x.shape[-1], x.place, *options, batch), write_cholesky
+
+
+def _definite(spec, _, operands, batch):
+    factor, slope = operands
+    return DefinitePlan(spec, factor.shape[-1], factor.place, slope.place, batch), write_definite
+
+
+def _elimination(spec, _, operands, batch):
+    (x,) = operands
+    return EliminationPlan(spec, x.shape[-1], x.place, batch), write_elimination
+
+
+def _equations(has_factors):
+    def plan(spec, options, operands, batch):
+        x, y = operands
+        return EquationsPlan(spec, has_factors, x.shape[-1], y.shape[-1], x.place, y.place, *options, batch), write_equations
+
+    return plan
+
+
+_KINDS = {"cholesky": _cholesky, "cholesky_gradient": _definite, "solve_triangular": _equations(False), "lu_factor": _elimination,
+          "lu_solve": _equations(True)}
