@@ -8,11 +8,9 @@ import numpy as np
 
 from ..core.dispatch import operands_of
 from ..dtypes import name_of
-from ..ops.random import mask_threshold
 from . import threads
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
-from .codegen.random import RandomPlan, write_random
 from .codegen.running import RunningPlan, write_running
 from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
@@ -23,6 +21,7 @@ from .library_call import LibraryCall
 from .loop_call import LoopCall
 from .passes import Passes
 from .products import packed_launches, packs_matrix, product_launch, rows_launches
+from .random_plan import plan_of
 from .repeat import Body, Repeat
 from .repetition import Loop
 from .sliding import is_convolution
@@ -148,13 +147,9 @@ class _Assembler:
         return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
     def _random(self, step):
-        node, dtype = step.roots[0], name_of(step.roots[0].dtype)
-        buffer, _, _ = self._layout(step, node.args[0])
-        numbers = (mask_threshold(node.args[2]), node.args[3]) if dtype == "bool" else ()
-        plan = RandomPlan(dtype, host().lanes("float32"), node.size, *numbers)
-        unit = unit_of(plan.key, lambda module, name: write_random(module, name, plan))
-        seconds = node.size * 10 * _ENTRY_SECONDS
-        return [Launch(step, unit, unit.name, (buffer, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
+        node = step.roots[0]
+        state, _, _ = self._layout(step, node.args[0])
+        return [plan_of(node).launch(step, state, self._home(node), self._lasts(step))]
 
     def _matmul(self, step):
         product, body = self._passes.product(step), self._body

@@ -155,18 +155,18 @@ def _running(op, args, _, dtype):
     return op, (called("reshape", x, (-1,)) if axis is None and x.ndim != 1 else x, 0 if axis is None else axis, *args[2:])
 
 
-def _random_mask(op, args, *_):
+def _random(op, args, *_):
     """Where a state is some blocks behind another, these are left out: so each draw needs the first state only."""
-    state, shape, p, skip = args
+    state, *others, skip = args
     is_later = isinstance(state, Symbol) and state.op is not None and state.op.name == "add"
     if not is_later or not isinstance(state.args[0], Symbol) or not _is_place(state.args[1]):
         return op, args
-    return _random_mask(op, (state.args[0], shape, p, skip + int(state.args[1][1])))
+    return _random(op, (state.args[0], *others, skip + int(state.args[1][1])))
 
 
 def _is_place(argument):
     """Whether an argument is a number of blocks, as it is added to a state."""
-    return isinstance(argument, np.ndarray) and (argument.shape, argument.dtype) == ((2,), np.uint64) and argument[0] == 0
+    return isinstance(argument, np.ndarray) and (argument.shape, argument.dtype) == ((2,), np.int64) and argument[0] == 0
 
 
 def _invert(op, args, _, dtype):
@@ -180,6 +180,7 @@ def _size(shape):
     return size
 
 
-_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "random_mask": _random_mask,
+_CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul,
             "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
+            **dict.fromkeys(["random_bits", "random_mask", "random_uniform", "random_normal", "random_integers"], _random),
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

@@ -1,117 +1,80 @@
-"""Random numbers: the words of Philox4x32-10 from a state on, made into truth values or uniform numbers.
+"""Random numbers: the words of Philox4x32-10 from a state on, made into truth values, integers, uniform or normal numbers.
 
-Each lane of a vector computes a block of four words, and four vectors of words are laid together in the order of the stream.
-See ops/_philox.py for the generator.
+Each lane of a vector computes a block of four words; the vectors of numbers that these make are laid together in the order of the
+stream. See ops/_philox.py for the generator and ops/_box_muller.py for normal numbers.
 """
 
-from typing import NamedTuple
-
+from ...ops._box_muller import normal_pair, uniform_of_two
 from . import emit, ir
-from .emit import I64
+from .builder import Builder
+from .emit import I32, I64
 from .entry import Entry
+from .target import host
 from .vecmath.elements import stored_type_of
 
 _MULTIPLIERS, _WEYL, _ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85), 10
-#: A chunk makes at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 16384, 32
-_I32 = ir.IntType(32)
-
-
-class RandomPlan(NamedTuple):
-    """`count` truth values, whether a word reaches `threshold`, or uniform numbers of type float32; `skip` blocks are left out."""
-
-    dtype: str
-    lanes: int
-    count: int
-    threshold: int = 0
-    skip: int = 0
-
-    @property
-    def key(self):
-        """What the code depends on."""
-        return "random", self.dtype, self.lanes
-
-    @property
-    def group(self):
-        """Numbers that are made at once."""
-        return 4 * self.lanes
-
-    @property
-    def _step(self):
-        wanted = max(1, min(_MOST_CHUNKS, self.count // _CHUNK_WORK))
-        return -(-self.count // (wanted * self.group)) * self.group
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.count // self._step)
-
-    @property
-    def words(self):
-        """The numbers that the code is handed."""
-        return self.count, self._step, self.threshold, self.skip
 
 
 def write_random(module, name, plan):
-    """Add the function of random numbers to `module`; its slots are the state, the result, and the words."""
+    """Add the function of random numbers to `module`; its slots are the state, the result, and the words of the plan."""
     _Writer(module, name, plan).write()
 
 
 class _Writer:
+    """Writes the loop over groups of numbers, one block of four words in each lane."""
+
     def __init__(self, module, name, plan):
-        self.plan, self.item = plan, stored_type_of(plan.dtype)
+        self._make, self._width = _KINDS[plan.name, plan.dtype]
+        self.lanes = host().lanes("float32" if self._width == 1 else "float64")
+        self._item = I32 if plan.dtype == "uint32" else stored_type_of(plan.dtype)
         entry = Entry(module, name)
         self.ir = b = entry.builder
-        self.out = entry.pointer(1)
-        self.count, step, threshold, skip = (entry.word(2 + i) for i in range(4))
-        self.first = b.mul(entry.chunk, step)
-        self.last = emit.minimum(b, b.add(self.first, step), self.count)
+        self.k = Builder(b, lanes=self.lanes)
+        self._out = entry.pointer(1)
+        count, step, skip = (entry.word(2 + i) for i in range(3))
+        self.parameter = lambda number: entry.word(5 + number)
+        self._first = b.mul(entry.chunk, step)
+        self._last = emit.minimum(b, b.add(self._first, step), count)
         state = entry.pointer(0)
-        key, self.block = (b.load(emit.address(b, state, i, I64), typ=I64) for i in range(2))
-        self.block = b.add(self.block, skip)
-        halves = b.trunc(key, _I32), b.trunc(b.lshr(key, I64(32)), _I32)
-        self.keys = [[self._splat(b.add(half, _I32(n * weyl % 2**32))) for half, weyl in zip(halves, _WEYL, strict=True)]
-                     for n in range(_ROUNDS)]
-        self.threshold = self._splat(b.trunc(threshold, _I32))
+        key, block = (b.load(emit.address(b, state, i, I64), typ=I64) for i in range(2))
+        self._block = b.add(block, skip)
+        halves = b.trunc(key, I32), b.trunc(b.lshr(key, I64(32)), I32)
+        self._keys = [[self.splat(b.add(half, I32(n * weyl % 2**32))) for half, weyl in zip(halves, _WEYL, strict=True)]
+                      for n in range(_ROUNDS)]
 
     def write(self):
         """The whole function."""
-        b, group = self.ir, self.plan.group
-        rest = b.alloca(ir.VectorType(self.item, group))
-        whole = b.sub(self.last, b.srem(b.sub(self.last, self.first), I64(group)))
-        with emit.loop(b, self.first, whole, group) as place:
-            emit.store(b, self._numbers(place.index), emit.address(b, self.out, place.index, self.item))
-        with b.if_then(b.icmp_signed("<", whole, self.last)):
-            emit.store(b, self._numbers(whole), rest)
-            with emit.loop(b, 0, b.sub(self.last, whole)) as place:
-                number = emit.load(b, emit.address(b, rest, place.index, self.item), self.item)
-                emit.store(b, number, emit.address(b, self.out, b.add(whole, place.index), self.item))
+        b, group = self.ir, 4 // self._width * self.lanes
+        make = self._make(self)
+        rest = b.alloca(ir.VectorType(self._item, group))
+        whole = b.sub(self._last, b.srem(b.sub(self._last, self._first), I64(group)))
+        with emit.loop(b, self._first, whole, group) as place:
+            emit.store(b, self._numbers(make, place.index), emit.address(b, self._out, place.index, self._item))
+        with b.if_then(b.icmp_signed("<", whole, self._last)):
+            emit.store(b, self._numbers(make, whole), rest)
+            with emit.loop(b, 0, b.sub(self._last, whole)) as place:
+                number = emit.load(b, emit.address(b, rest, place.index, self._item), self._item)
+                emit.store(b, number, emit.address(b, self._out, b.add(whole, place.index), self._item))
         b.ret_void()
 
-    def _numbers(self, place):
+    def _numbers(self, make, place):
         """The numbers of a group, from number `place` on."""
-        a, b, c, d = (self._number(word) for word in self._words(place))
-        lanes = self.plan.lanes
-        low, high = (emit.shuffle(self.ir, x, y, range(2 * lanes)) for x, y in ((a, b), (c, d)))
-        return emit.shuffle(self.ir, low, high, [part * lanes + lane for lane in range(lanes) for part in range(4)])
-
-    def _number(self, word):
-        b, lanes = self.ir, self.plan.lanes
-        if self.plan.dtype == "bool":
-            return b.zext(b.icmp_unsigned(">=", word, self.threshold), ir.VectorType(self.item, lanes))
-        kind = ir.VectorType(self.item, lanes)
-        upper = b.lshr(word, self._constant(8))
-        return b.fmul(b.uitofp(upper, kind), ir.Constant(kind, [2.0**-24] * lanes))
+        parts, lanes = make(*self._words(place)), self.lanes
+        count = len(parts)
+        while len(parts) > 1:
+            wide = range(2 * parts[0].type.count)
+            parts = [emit.shuffle(self.ir, x, y, wide) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+        return emit.shuffle(self.ir, parts[0], parts[0], [part * lanes + lane for lane in range(lanes) for part in range(count)])
 
     def _words(self, place):
         """Four vectors of words: each lane is a block."""
-        b, lanes = self.ir, self.plan.lanes
+        b, lanes = self.ir, self.lanes
         wide = ir.VectorType(I64, lanes)
-        start = emit.splat(b, b.add(self.block, b.lshr(place, I64(2))), lanes)
+        start = emit.splat(b, b.add(self._block, b.lshr(place, I64(2 if self._width == 1 else 1))), lanes)
         blocks = b.add(start, ir.Constant(wide, list(range(lanes))))
-        narrow = ir.VectorType(_I32, lanes)
-        even, odd = [b.trunc(blocks, narrow), self._constant(0)], [b.trunc(self._upper(blocks), narrow), self._constant(0)]
-        for keys in self.keys:
+        narrow, zero = ir.VectorType(I32, lanes), self.k.constant(0, "int32")
+        even, odd = [b.trunc(blocks, narrow), zero], [b.trunc(self._upper(blocks), narrow), zero]
+        for keys in self._keys:
             products = [self._product(x, m) for x, m in zip(even, _MULTIPLIERS, strict=True)]
             even = [b.xor(b.xor(upper, x), key) for (upper, _), x, key in zip(products[::-1], odd, keys, strict=True)]
             odd = [lower for _, lower in products[::-1]]
@@ -119,15 +82,64 @@ class _Writer:
 
     def _product(self, x, multiplier):
         """The upper and the lower word of products of 64 bits."""
-        b, wide = self.ir, ir.VectorType(I64, self.plan.lanes)
-        product = b.mul(b.zext(x, wide), ir.Constant(wide, [multiplier] * self.plan.lanes))
+        b = self.ir
+        product = b.mul(self.wide(x), self.k.constant(multiplier, "int64"))
         return b.trunc(self._upper(product), x.type), b.trunc(product, x.type)
 
     def _upper(self, x):
-        return self.ir.lshr(x, ir.Constant(x.type, [32] * self.plan.lanes))
+        return self.k.shift_right_unsigned(x, 32)
 
-    def _constant(self, number):
-        return ir.Constant(ir.VectorType(_I32, self.plan.lanes), [number] * self.plan.lanes)
+    def wide(self, x):
+        """Words as integers of 64 bits."""
+        return self.ir.zext(x, ir.VectorType(I64, self.lanes))
 
-    def _splat(self, number):
-        return emit.splat(self.ir, number, self.plan.lanes)
+    def splat(self, number):
+        """A number in each lane."""
+        return emit.splat(self.ir, number, self.lanes)
+
+
+def _bits(_):
+    return lambda *words: words
+
+
+def _mask(writer):
+    b, threshold = writer.ir, writer.splat(writer.ir.trunc(writer.parameter(0), I32))
+    kind = ir.VectorType(stored_type_of("bool"), writer.lanes)
+    return lambda *words: [b.zext(b.icmp_unsigned(">=", word, threshold), kind) for word in words]
+
+
+def _uniform(writer):
+    k = writer.k
+    return lambda *words: [k.multiply(k.convert(k.shift_right_unsigned(word, 8), "float32"), 2.0**-24) for word in words]
+
+
+def _uniform_of_pairs(writer):
+    return lambda a, b, c, d: [uniform_of_two(writer.k, a, b), uniform_of_two(writer.k, c, d)]
+
+
+def _normal(writer):
+    return lambda a, b, c, d: [*normal_pair(writer.k, a, b), *normal_pair(writer.k, c, d)]
+
+
+def _normal_of_pairs(writer):
+    return lambda *words: [*normal_pair(writer.k, *words)]
+
+
+def _integers(writer):
+    b, k = writer.ir, writer.k
+    low, choices = (writer.splat(writer.parameter(i)) for i in range(2))
+
+    def chosen(upper, lower):
+        carried = k.shift_right_unsigned(b.mul(writer.wide(lower), choices), 32)
+        return b.add(k.shift_right_unsigned(b.add(b.mul(writer.wide(upper), choices), carried), 32), low)
+
+    return lambda first, second, third, fourth: [chosen(first, second), chosen(third, fourth)]
+
+
+#: For each kind that there is code for: what makes numbers from the words of a block, and how many words one takes.
+_KINDS = {
+    ("random_mask", "bool"): (_mask, 1), ("random_bits", "uint32"): (_bits, 1),
+    ("random_uniform", "float32"): (_uniform, 1), ("random_uniform", "float64"): (_uniform_of_pairs, 2),
+    ("random_normal", "float32"): (_normal, 1), ("random_normal", "float64"): (_normal_of_pairs, 2),
+    ("random_integers", "int64"): (_integers, 2),
+}

@@ -1,0 +1,67 @@
+"""Random numbers as launches of kernels, each of which makes numbers of one kind from a state on."""
+
+from importlib import import_module
+from typing import NamedTuple
+
+from ..core.symbol import Symbol
+from ..dtypes import name_of
+from ..ops.random import mask_threshold
+from .launches import Launch
+from .units import unit_of
+
+#: A chunk makes at least this many numbers, and a multiple of `GROUP`, which all vectors divide.
+_CHUNK_WORK, _MOST_CHUNKS, GROUP = 16384, 32, 64
+#: The kinds that there are kernels for: by the name of the op and the dtype, with a rough guess of the seconds for a number.
+_SECONDS = {
+    ("random_mask", "bool"): 3e-10, ("random_bits", "uint32"): 3e-10, ("random_uniform", "float32"): 3e-10,
+    ("random_uniform", "float64"): 6e-10, ("random_normal", "float32"): 1e-9, ("random_normal", "float64"): 2e-9,
+    ("random_integers", "int64"): 1e-9,
+}
+#: More choices than this are not equally likely by one product.
+_MOST_CHOICES = 1 << 32
+
+
+class RandomPlan(NamedTuple):
+    """`count` numbers of the kind that an op makes; `skip` blocks are left out, and `parameters` are what else the code reads."""
+
+    name: str
+    dtype: str
+    count: int
+    skip: int = 0
+    parameters: tuple = ()
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "random", self.name, self.dtype
+
+    @property
+    def _step(self):
+        wanted = max(1, min(_MOST_CHUNKS, self.count // _CHUNK_WORK))
+        return -(-self.count // (wanted * GROUP)) * GROUP
+
+    def launch(self, step, state, result, lasts=False):
+        """The launch that fills `result` from `state` on."""
+        unit = unit_of(self.key, lambda module, name: import_module(f"{__package__}.codegen.random").write_random(module, name, self))
+        words = self.count, self._step, self.skip, *self.parameters
+        seconds = self.count * _SECONDS[self.name, self.dtype]
+        return Launch(step, unit, unit.name, (state, result), words, -(-self.count // self._step), lasts, seconds)
+
+
+def is_random(node):
+    """Whether a node is random numbers that the compiler has a kernel for."""
+    if not node.op.name.startswith("random_") or (node.op.name, name_of(node.dtype)) not in _SECONDS:
+        return False
+    is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= _MOST_CHOICES
+    return is_narrow and isinstance(node.args[0], Symbol)
+
+
+def plan_of(node):
+    """The plan of a node that `is_random`."""
+    name, parameters = node.op.name, ()
+    if name == "random_mask":
+        parameters = (mask_threshold(node.args[2]),)
+    elif name == "random_integers":
+        low, high = node.args[2:4]
+        parameters = int(low), int(high) - int(low)
+    return RandomPlan(name, name_of(node.dtype), node.size, node.args[-1], parameters)
