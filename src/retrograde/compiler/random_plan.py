@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..core.symbol import Symbol
 from ..dtypes import name_of
+from ..ops._streams import MOST_CHOICES
 from ..ops.random import mask_threshold
 from .launches import Launch
 from .units import unit_of
@@ -17,8 +18,6 @@ _SECONDS = {
     ("random_uniform", "float64"): 6e-10, ("random_normal", "float32"): 1e-9, ("random_normal", "float64"): 2e-9,
     ("random_integers", "int64"): 1e-9,
 }
-#: More choices than this are not equally likely by one product.
-_MOST_CHOICES = 1 << 32
 
 
 class RandomPlan(NamedTuple):
@@ -40,19 +39,42 @@ class RandomPlan(NamedTuple):
         wanted = max(1, min(_MOST_CHUNKS, self.count // _CHUNK_WORK))
         return -(-self.count // (wanted * GROUP)) * GROUP
 
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.count // self._step)
+
+    @property
+    def words(self):
+        """What the code reads beside the state and the result."""
+        return self.count, self._step, self.skip, *self.parameters
+
+    @property
+    def seconds(self):
+        """A rough guess of how long one thread takes."""
+        return self.count * _SECONDS[self.name, self.dtype]
+
+    @property
+    def unit(self):
+        """The code."""
+        return unit_of(self.key, lambda module, name: import_module(f"{__package__}.codegen.random").write_random(module, name, self))
+
     def launch(self, step, state, result, lasts=False):
         """The launch that fills `result` from `state` on."""
-        unit = unit_of(self.key, lambda module, name: import_module(f"{__package__}.codegen.random").write_random(module, name, self))
-        words = self.count, self._step, self.skip, *self.parameters
-        seconds = self.count * _SECONDS[self.name, self.dtype]
-        return Launch(step, unit, unit.name, (state, result), words, -(-self.count // self._step), lasts, seconds)
+        unit = self.unit
+        return Launch(step, unit, unit.name, (state, result), self.words, self.chunks, lasts, self.seconds)
+
+
+def has_kernel(name, dtype):
+    """Whether the compiler has a kernel for an op that makes random numbers of a dtype."""
+    return (name, dtype) in _SECONDS
 
 
 def is_random(node):
     """Whether a node is random numbers that the compiler has a kernel for."""
-    if not node.op.name.startswith("random_") or (node.op.name, name_of(node.dtype)) not in _SECONDS:
+    if not node.op.name.startswith("random_") or not has_kernel(node.op.name, name_of(node.dtype)):
         return False
-    is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= _MOST_CHOICES
+    is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= MOST_CHOICES
     return is_narrow and isinstance(node.args[0], Symbol)
 
 

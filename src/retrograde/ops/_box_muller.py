@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 
+from ..dtypes import name_of
+
 # The bits of sqrt(1/2): what is subtracted from the bits of a number to have its exponent where the rest lies around 1.
 _LOWEST = {"float32": 0x3F3504F3, "float64": 0x3FE6A09E667F3BCD}
 _MANTISSA = {"float32": 23, "float64": 52}
@@ -97,7 +99,8 @@ def _square_of_radius(k, chance):
     dtype = k.dtype_of(chance)
     lowest, mantissa = _LOWEST[dtype], _MANTISSA[dtype]
     bits = k.subtract(k.bits(chance), lowest)
-    exponent = k.convert(k.convert(k.shift_right(bits, mantissa), "int32"), dtype)
+    upper = bits if dtype == "float32" else k.convert(k.shift_right(bits, 32), "int32")
+    exponent = k.convert(k.shift_right(upper, mantissa % 32), dtype)
     rest = k.subtract(k.from_bits(k.add(k.bitwise_and(bits, (1 << mantissa) - 1), lowest)), 1.0)
     s = k.divide(rest, k.add(rest, 2.0))
     square, whole = k.multiply(s, s), k.multiply(s, -4.0)
@@ -155,7 +158,7 @@ class OnArrays:
 
     @staticmethod
     def dtype_of(x):
-        return x.dtype.name
+        return name_of(x.dtype)
 
     @staticmethod
     def constant_like(value, x):

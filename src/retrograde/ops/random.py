@@ -15,15 +15,22 @@ from ..core.mode import current
 from ..core.value import Value
 from ..dtypes import as_dtype, float32, float64
 from ..errors import ArgumentError, DTypeError, GraphError
+from ..shapes import sizes
 from ._arrays import arrays
 from ._families import creation
 from ._samples import call
-from ._streams import BITS, NORMAL, UNIFORM, numbers
+from ._streams import BITS, INTEGERS, MASK, MOST_CHOICES, NORMAL, UNIFORM, WIDE_INTEGERS, numbers
 
 _STATE = np.array([5, 7], np.int64)
 
 
-@creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(5,), skip=1)))
+def _draw(dtype, **facts):
+    """The decorator of an op that draws numbers in a `shape`, of a dtype, or of that which `dtype(*arguments)` gives."""
+    known = dtype if callable(dtype) else lambda *_: np.dtype(dtype)
+    return creation(result_shape=lambda _, shape, *__: sizes(shape), result_dtype=known, **facts)
+
+
+@_draw("uint32", samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(5,), skip=1)))
 def random_bits(state, /, shape, skip=0):
     """32 random bits in each element, uint32; by Philox4x32-10, from `state`: (key, block), two integers of 64 bits.
 
@@ -32,11 +39,11 @@ def random_bits(state, /, shape, skip=0):
     return _drawn(BITS, state, shape, skip)
 
 
-@creation(skips={"exported": "the inside of dropout"}, samples=(
+@_draw("bool", skips={"exported": "the inside of dropout"}, samples=(
     call(_STATE, shape=(2, 3), p=0.25), call(_STATE, shape=(3,), p=0.5, skip=2)))
 def random_mask(state, /, shape, p, skip=0):
     """Truth values, each False with probability `p`: whether 32 random bits are at least that part of 2^32."""
-    return _drawn(BITS, state, shape, skip) >= np.uint32(mask_threshold(p))
+    return _drawn(MASK, state, shape, skip, mask_threshold(p))
 
 
 def mask_threshold(p):
@@ -44,13 +51,16 @@ def mask_threshold(p):
     return min(round(p * 2**32), 2**32 - 1)
 
 
-@creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64), call(_STATE, shape=(3,), skip=2)))
+_FLOATS = (call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64), call(_STATE, shape=(3,), skip=2))
+
+
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
 def random_uniform(state, /, shape, dtype=float32, skip=0):
     """Numbers spread evenly over [0, 1): the upper bits of one word each, as many as `dtype` holds; of two for float64."""
     return _drawn(UNIFORM[checked(dtype)], state, shape, skip)
 
 
-@creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64), call(_STATE, shape=(3,), skip=2)))
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
 def random_normal(state, /, shape, dtype=float32, skip=0):
     r"""Normally distributed numbers of mean 0 and variance 1, two at a time by Box and Muller (1958).
 
@@ -59,33 +69,26 @@ def random_normal(state, /, shape, dtype=float32, skip=0):
     return _drawn(NORMAL[checked(dtype)], state, shape, skip)
 
 
-@creation(samples=(call(_STATE, shape=(2, 3), low=-2, high=5), call(_STATE, shape=(3,), low=0, high=2**40)))
+@_draw("int64", samples=(call(_STATE, shape=(2, 3), low=-2, high=5), call(_STATE, shape=(3,), low=0, high=2**40)))
 def random_integers(state, /, shape, low, high, skip=0):
     """Integers from `low` to `high` - 1, int64: the upper part of 64 random bits times the number of choices.
 
     Up to 2^32 choices are equally likely to within one part in 2^32; more are taken modulo their number.
     """
-    choices = high - low
-    words = _drawn(BITS, state, (2 * prod(shape),), skip).astype(np.uint64)
-    upper, lower = words[::2], words[1::2]
-    if choices <= 1 << 32:
-        count = np.uint64(choices)
-        offsets = (upper * count + ((lower * count) >> np.uint64(32))) >> np.uint64(32)
-    else:
-        offsets = ((upper << np.uint64(32)) | lower) % np.uint64(choices)
-    return (offsets.astype(np.int64) + np.int64(low)).reshape(shape)
+    choices = int(high) - int(low)
+    return _drawn(INTEGERS if choices <= MOST_CHOICES else WIDE_INTEGERS, state, shape, skip, int(low), choices)
 
 
-@creation(samples=(call(_STATE, size=5),))
+@creation(result_shape=lambda _, size: (size,), result_dtype=lambda *_: np.dtype(np.int64), samples=(call(_STATE, size=5),))
 def random_permutation(state, /, size):
     """The numbers below `size` in random order, int64: the order in which `size` draws of 64 bits sort."""
     words = random_bits(state, (2 * size,)).astype(np.uint64)
     return np.argsort((words[::2] << np.uint64(32)) | words[1::2], kind="stable").astype(np.int64)
 
 
-def _drawn(kind, state, shape, skip):
-    start = state if skip == 0 else (state[0], int(state[1]) + skip)
-    return numbers(start, prod(shape), kind).reshape(shape)
+def _drawn(kind, state, shape, skip, *parameters):
+    key, block = state
+    return numbers(kind, int(key), int(block) + skip, prod(shape), *parameters).reshape(shape)
 
 
 def checked(dtype):
