@@ -88,3 +88,32 @@ def test_an_inverted_mask_needs_no_call_of_numpy():
     x = np.array([-1.0, 0.0, 3.0])
     np.testing.assert_array_equal(step(rg.tensor(x)).numpy(), [-1, 0, 6])
     assert "library" not in [kernel.kind for kernel in step.explain().kernels]
+
+
+@pytest.mark.parametrize("shape", [(100_003,), (20_000, 3), (300, 257), (3, 20_011), (70, 9, 40, 4), (2, 40_000)])
+def test_draws_take_turns_with_what_reads_them(shape):
+    def f(x):
+        coins = rg.dropout(rg.ones(*shape), 0.3)
+        low = rg.minimum(rg.randn(*shape, dtype=rg.float64), rg.randint(0, 3, shape)).max()
+        return rg.maximum(x, rg.randn_like(x)), rg.maximum(coins, rg.rand(shape[0], *[1] * (len(shape) - 1))), low
+
+    x, step, found, before = rg.zeros(*shape), rg.jit(f), [], rg.get_num_threads()
+    rg.manual_seed(6)
+    expected = [f(x) for _ in range(2)]
+    for threads in (1, 2, 3):
+        rg.set_num_threads(threads)
+        try:
+            rg.manual_seed(6)
+            found.append([step(x) for _ in range(2)])
+        finally:
+            rg.set_num_threads(before)
+    for runs in found:
+        for ours, theirs in zip(rg.tree.leaves(runs), rg.tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_noise_that_is_added_needs_no_memory_of_its_own():
+    step = rg.jit(lambda x: x + 0.5 * rg.randn_like(x))
+    step(rg.zeros(1_000_000))
+    assert step.explain().kernels[0].kind == "rows"
+    assert step.explain().arena_bytes < 1_000_000

@@ -89,6 +89,8 @@ class _Assembler:
         for step in nest.steps:
             if step.kind == "matmul":
                 launches += rows_launches(step, self._passes.product(step), nest, self._home, self._lasts(step), panels)
+            elif step.kind == "random":
+                launches += self._random(step, nest, local)
             else:
                 launches += self._loop(step, Rows(nest.rows, nest.block, nest.frame, local))
         launches = [
@@ -146,10 +148,12 @@ class _Assembler:
         seconds = node.size * 10 * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
-    def _random(self, step):
+    def _random(self, step, nest=None, local=()):
         node = step.roots[0]
-        state, _, _ = self._layout(step, node.args[0])
-        return [plan_of(node).launch(step, state, self._home(node), self._lasts(step))]
+        plan, (state, _, _) = plan_of(node), self._layout(step, node.args[0])
+        if nest is not None:
+            plan = plan.in_blocks(node.size // nest.rows * nest.block, *((nest.frame, *local[id(node)]) if id(node) in local else ()))
+        return [plan.launch(step, state, self._home(node), self._lasts(step))]
 
     def _matmul(self, step):
         product, body = self._passes.product(step), self._body

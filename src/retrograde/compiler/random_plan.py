@@ -10,8 +10,10 @@ from ..ops.random import mask_threshold
 from .launches import Launch
 from .units import unit_of
 
-#: A chunk makes at least this many numbers, and a multiple of `GROUP`, which all vectors divide.
-_CHUNK_WORK, _MOST_CHUNKS, GROUP = 16384, 32, 64
+#: A chunk makes at least this many numbers, and a multiple of those that any vectors make at once.
+_CHUNK_WORK, _MOST_CHUNKS, _GROUP = 16384, 32, 64
+#: Words of one block of the generator.
+WORDS = 4
 #: The kinds that there are kernels for: by the name of the op and the dtype, with a rough guess of the seconds for a number.
 _SECONDS = {
     ("random_mask", "bool"): 3e-10, ("random_bits", "uint32"): 3e-10, ("random_uniform", "float32"): 3e-10,
@@ -21,13 +23,22 @@ _SECONDS = {
 
 
 class RandomPlan(NamedTuple):
-    """`count` numbers of the kind that an op makes; `skip` blocks are left out, and `parameters` are what else the code reads."""
+    """`count` numbers of the kind that an op makes; `skip` blocks of words are left out, and `parameters` are what else the code
+    reads. A chunk has `block` numbers, if that is not to be chosen here; `moves` says how they lie if there is one block in each
+    frame only: the bytes of a frame, those of a block, and its place in its frame.
+    """
 
     name: str
     dtype: str
     count: int
     skip: int = 0
     parameters: tuple = ()
+    block: int = 0
+    moves: tuple = (0, 0, 0)
+
+    def in_blocks(self, block, *moves):
+        """This as a pass of a nest."""
+        return self._replace(block=block, moves=moves or (0, 0, 0))
 
     @property
     def key(self):
@@ -36,8 +47,10 @@ class RandomPlan(NamedTuple):
 
     @property
     def _step(self):
+        if self.block:
+            return self.block
         wanted = max(1, min(_MOST_CHUNKS, self.count // _CHUNK_WORK))
-        return -(-self.count // (wanted * GROUP)) * GROUP
+        return -(-self.count // (wanted * _GROUP)) * _GROUP
 
     @property
     def chunks(self):
@@ -47,7 +60,7 @@ class RandomPlan(NamedTuple):
     @property
     def words(self):
         """What the code reads beside the state and the result."""
-        return self.count, self._step, self.skip, *self.parameters
+        return self.count, self._step, self.skip, *self.moves, *self.parameters
 
     @property
     def seconds(self):

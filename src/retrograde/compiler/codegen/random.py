@@ -33,10 +33,12 @@ class _Writer:
         entry = Entry(module, name)
         self.ir = b = entry.builder
         self.k = Builder(b, "int64", self._lanes)
-        self._out = entry.pointer(1)
-        count, step, skip = (entry.word(2 + i) for i in range(3))
-        self.parameter = lambda number: entry.word(5 + number)
+        count, step, skip, frame, block, place = (entry.word(2 + i) for i in range(6))
+        self.parameter = lambda number: entry.word(8 + number)
         self._first = b.mul(entry.chunk, step)
+        # The block of this chunk begins at its place in its frame; all three numbers are 0 where there are no frames.
+        moved = b.add(b.mul(entry.frame, frame), b.sub(place, b.mul(entry.chunk, block)))
+        self._out = emit.address(b, entry.pointer(1), moved, emit.BYTE)
         self._last = emit.minimum(b, b.add(self._first, step), count)
         state = entry.pointer(0)
         key, block = (b.load(emit.address(b, state, i, I64), typ=I64) for i in range(2))
