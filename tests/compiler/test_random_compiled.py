@@ -40,8 +40,9 @@ def test_a_key_of_64_bits_and_a_block_beyond_32_bits_count():
     for key, block in ((2**63 + 12345, 7), (5, 2**32 - 2), (2**40 + 1, 2**35 + 3)):
         for name in ("random_uniform", "random_normal", "random_bits"):
             state = rg.tensor(np.array([key, block], np.uint64))
-            found = rg.jit(lambda s, op=rg.ops.get(name): op.call(s, (100,)))(state)
-            np.testing.assert_array_equal(found.numpy(), rg.ops.get(name).kernel(state.data, (100,)))
+            op = rg.ops.get(name)
+            found = rg.jit(lambda s, op=op: op.call(s, (100,)))(state)
+            np.testing.assert_array_equal(found.numpy(), op.kernel(state.data, (100,)))
 
 
 def test_each_mask_is_a_native_kernel_that_needs_the_first_state_only():

@@ -152,7 +152,8 @@ class _Assembler:
         node = step.roots[0]
         plan, (state, _, _) = plan_of(node), self._layout(step, node.args[0])
         if nest is not None:
-            plan = plan.in_blocks(node.size // nest.rows * nest.block, *((nest.frame, *local[id(node)]) if id(node) in local else ()))
+            moves = (nest.frame, *local[id(node)]) if id(node) in local else (0, 0, 0)
+            plan = plan._replace(block=node.size // nest.rows * nest.block, moves=moves)
         return [plan.launch(step, state, self._home(node), self._lasts(step))]
 
     def _matmul(self, step):

@@ -10,26 +10,39 @@ from .ways import way
 
 #: Draws that take longer than this are shared with the threads of the pool.
 _SHARED_SECONDS = 3e-4
-#: For each kind of number the address of its kernel, None if there is none.
-_KERNELS = {}
+class Filler:
+    """The kernels that are loaded. One that an earlier process has left on disk is loaded at once; another is compiled when so many
+    numbers of its kind have been drawn that NumPy has taken longer for them than compiling takes.
+    """
+
+    def __init__(self, patience=1 << 24):
+        self._patience, self._addresses, self._drawn = patience, {}, {}
+
+    def __call__(self, kind, key, block, result, parameters):
+        """Fill an array with numbers of a kind from a block on; whether that was done."""
+        name = f"random_{kind.name}", kind.dtype.name
+        plan = RandomPlan(*name, result.size, parameters=parameters)
+        if name not in self._addresses:
+            self._look_for(name, plan)
+        address = self._addresses.get(name)
+        if address is not None:
+            _run(plan, address, np.array([key, block], np.uint64), result)
+        return address is not None
+
+    def _look_for(self, name, plan):
+        if not has_kernel(*name) or way() != "native":
+            self._addresses[name] = None
+            return
+        units, is_first = [threads.unit(), plan.unit], name not in self._drawn
+        self._drawn[name] = self._drawn.get(name, 0) + plan.count
+        if not (is_first and library().load_stored([unit.name for unit in units])):
+            if self._drawn[name] < self._patience:
+                return
+            library().load(units)
+        self._addresses[name] = library().address(plan.unit.name)
 
 
-def fill(kind, key, block, result, parameters):
-    """Fill an array with numbers of a kind from a block on; whether that was done."""
-    name = f"random_{kind.name}", kind.dtype.name
-    plan = RandomPlan(*name, result.size, parameters=parameters)
-    if name not in _KERNELS:
-        _KERNELS[name] = _loaded(plan) if has_kernel(*name) and way() == "native" else None
-    address = _KERNELS[name]
-    if address is not None:
-        _run(plan, address, np.array([key, block], np.uint64), result)
-    return address is not None
-
-
-def _loaded(plan):
-    unit = plan.unit
-    library().load([threads.unit(), unit])
-    return library().address(unit.name)
+fill = Filler()
 
 
 def _run(plan, address, state, result):

@@ -16,9 +16,9 @@ _CHUNK_WORK, _MOST_CHUNKS, _GROUP = 16384, 32, 64
 WORDS = 4
 #: The kinds that there are kernels for: by the name of the op and the dtype, with a rough guess of the seconds for a number.
 _SECONDS = {
-    ("random_mask", "bool"): 3e-10, ("random_bits", "uint32"): 3e-10, ("random_uniform", "float32"): 3e-10,
-    ("random_uniform", "float64"): 6e-10, ("random_normal", "float32"): 1e-9, ("random_normal", "float64"): 2e-9,
-    ("random_integers", "int64"): 1e-9,
+    ("random_mask", "bool"): 7e-10, ("random_bits", "uint32"): 7e-10, ("random_uniform", "float32"): 7e-10,
+    ("random_uniform", "float64"): 1.5e-9, ("random_normal", "float32"): 1.5e-9, ("random_normal", "float64"): 4e-9,
+    ("random_integers", "int64"): 2e-9,
 }
 
 
@@ -35,10 +35,6 @@ class RandomPlan(NamedTuple):
     parameters: tuple = ()
     block: int = 0
     moves: tuple = (0, 0, 0)
-
-    def in_blocks(self, block, *moves):
-        """This as a pass of a nest."""
-        return self._replace(block=block, moves=moves or (0, 0, 0))
 
     @property
     def key(self):
@@ -69,8 +65,11 @@ class RandomPlan(NamedTuple):
 
     @property
     def unit(self):
-        """The code."""
-        return unit_of(self.key, lambda module, name: import_module(f"{__package__}.codegen.random").write_random(module, name, self))
+        """The code. What writes it is loaded if it is not on disk."""
+        return unit_of(self.key, self._write)
+
+    def _write(self, module, name):
+        import_module(f"{__package__}.codegen.random").write_random(module, name, self)
 
     def launch(self, step, state, result, lasts=False):
         """The launch that fills `result` from `state` on."""

@@ -38,7 +38,8 @@ class Native:
     _PATIENCE, _FEWEST = 1 << 20, 1024
 
     def __init__(self):
-        self.fill, self._drawn = None, 0
+        self.fill: Callable | None = None
+        self._drawn = 0
 
     def fills(self, kind, key, block, result, *parameters):
         """Whether an array has been filled with numbers from a block on."""

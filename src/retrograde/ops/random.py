@@ -105,7 +105,7 @@ def words_per_number(dtype):
 
 
 class State(Value):
-    """Where a generator is: its key and the next block, two int64, whose bits count. A compiled step advances it as it does any tensor.
+    """Where a generator is: its key and the next block, two int64, whose bits count. A compiled step advances it as any tensor.
 
     Who draws holds the `lock` from reading to writing, a compiled step as long as it runs, so that nothing is drawn twice.
     """

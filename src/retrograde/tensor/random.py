@@ -138,6 +138,7 @@ def _floats(op, shape, generator, dtype):
 
 
 def _filled(*args):
+    """Loaded when something is drawn, since it takes long."""
     return import_module("retrograde.compiler.drawing").fill(*args)
 
 

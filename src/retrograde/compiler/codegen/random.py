@@ -1,7 +1,7 @@
 """Random numbers: the words of Philox4x32-10 from a state on, made into truth values, integers, uniform or normal numbers.
 
-A lane of 64 bits computes a block of four words, each in the lower half of its own lane: what is above does not matter, since products
-are of lower halves. The first and the third words of all blocks are then one vector, the second and the fourth ones another.
+A lane of 64 bits computes a block of four words, one after the other in its lower half: what is above does not matter, since
+products are of lower halves. The first and the third words of all blocks are then one vector, the second and the fourth another.
 See ops/_philox.py for the generator and ops/_box_muller.py for normal numbers.
 """
 
