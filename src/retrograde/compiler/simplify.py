@@ -21,6 +21,8 @@ _UNITS = {"sum": 0, "prod": 1}
 _REORDERING = frozenset(["transpose", "permute_dims", "moveaxis"])
 #: Products of at most so many rows and at least so many columns gain more from one large product than it costs to copy rows.
 _FEW_ROWS, _MANY_COLUMNS = 64, 64
+#: Powers that are one product or two, which lose no more than a step by rounding: whether the last one is a square.
+_PRODUCTS = {2: True, 3: False, 4: True}
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
 
@@ -74,8 +76,11 @@ def _power(op, args, shape, dtype):
         return op, args
     if _is_number(exponent, 1) and isinstance(base, Symbol):
         return base if base.shape == shape else (registry.get("broadcast_to"), (base, shape))
-    if _is_number(exponent, 2) and base.shape == shape:
-        return registry.get("multiply"), (base, base)
+    if isinstance(base, Symbol) and base.shape == shape:
+        for whole, is_of_square in _PRODUCTS.items():
+            if _is_number(exponent, whole):
+                square = called("multiply", base, base) if whole > 2 else base
+                return registry.get("multiply"), (square, square if is_of_square else base)
     return op, args
 
 
