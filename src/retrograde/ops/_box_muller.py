@@ -51,8 +51,6 @@ _COSINE = {
         -1.1357339345266999e-11,
     ),
 }
-#: Words that a pair of numbers is made of.
-WORDS_OF_A_PAIR = {"float32": 2, "float64": 4}
 
 
 def normal_pair(k, *words):

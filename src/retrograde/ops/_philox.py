@@ -9,7 +9,7 @@ import numpy as np
 _MULTIPLIERS = np.array([[0xD2511F53], [0xCD9E8D57]], np.uint64)
 _WEYL = np.array([[0x9E3779B9], [0xBB67AE85]], np.uint32)
 #: Blocks of four words that are made at a time: the temporaries fit the second-level cache.
-CHUNK = 1 << 14
+CHUNK = 1 << 13
 # Where a product of 64 bits has its upper and its lower word.
 _UPPER, _LOWER = (1, 0) if sys.byteorder == "little" else (0, 1)
 

@@ -79,7 +79,7 @@ def _made(kind, key, number):
     return result
 
 
-_chunk = lru_cache(maxsize=4)(_made)
+_chunk = lru_cache(maxsize=8)(_made)
 
 
 def _mask(words, threshold):
@@ -115,7 +115,7 @@ def _wide_integers(words, low, choices):
 
 
 #: Parts of a chunk for which all that comes up on the way stays in the second cache.
-_PARTS = 4
+_PARTS = 2
 #: More choices than this are not equally likely by one product.
 MOST_CHOICES = 1 << 32
 BITS = Kind("bits", np.dtype(np.uint32), 1, lambda words: words)
