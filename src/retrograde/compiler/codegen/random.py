@@ -56,10 +56,9 @@ class _Writer:
         with emit.loop(b, self._first, self._last, group) as place:
             numbers, is_whole = make(*self._words(place.index)), b.icmp_signed("<", place.index, whole)
             emit.store(b, numbers, b.select(is_whole, emit.address(b, self._out, place.index, self._item), rest))
-        with b.if_then(b.icmp_signed("<", whole, self._last)):
-            with emit.loop(b, 0, b.sub(self._last, whole)) as place:
-                number = emit.load(b, emit.address(b, rest, place.index, self._item), self._item)
-                emit.store(b, number, emit.address(b, self._out, b.add(whole, place.index), self._item))
+        with emit.loop(b, 0, b.sub(self._last, whole)) as place:
+            number = emit.load(b, emit.address(b, rest, place.index, self._item), self._item)
+            emit.store(b, number, emit.address(b, self._out, b.add(whole, place.index), self._item))
         b.ret_void()
 
     def _words(self, place):
