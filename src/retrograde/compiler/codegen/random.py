@@ -71,7 +71,7 @@ class _Writer:
         for keys in self._keys:
             products = [b.mul(k.bitwise_and(x, _LOWER), k.constant(m)) for x, m in zip(even, _MULTIPLIERS, strict=True)]
             upper = [k.shift_right_unsigned(product, 32) for product in products[::-1]]
-            even = [b.xor(b.xor(x, y), key) for x, y, key in zip(upper, odd, keys, strict=True)]
+            even = [b.xor(x, b.xor(y, key)) for x, y, key in zip(upper, odd, keys, strict=True)]
             odd = products[::-1]
         return even[0], odd[0], even[1], odd[1]
 
