@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..dtypes import name_of
 from . import threads
 from .random_plan import RandomPlan, has_kernel
 from .table import STEP_WORDS, address_of
@@ -10,6 +11,8 @@ from .ways import way
 
 #: Draws that take longer than this are shared with the threads of the pool.
 _SHARED_SECONDS = 3e-4
+
+
 class Filler:
     """The kernels that are loaded. One that an earlier process has left on disk is loaded at once; another is compiled when so many
     numbers of its kind have been drawn that NumPy has taken longer for them than compiling takes.
@@ -20,13 +23,13 @@ class Filler:
 
     def __call__(self, kind, key, block, result, parameters):
         """Fill an array with numbers of a kind from a block on; whether that was done."""
-        name = f"random_{kind.name}", kind.dtype.name
+        name = f"random_{kind.name}", name_of(kind.dtype)
         plan = RandomPlan(*name, result.size, parameters=parameters)
         if name not in self._addresses:
             self._look_for(name, plan)
         address = self._addresses.get(name)
         if address is not None:
-            _run(plan, address, np.array([key, block], np.uint64), result)
+            _run(plan, address, key, block, result)
         return address is not None
 
     def _look_for(self, name, plan):
@@ -45,17 +48,24 @@ class Filler:
 fill = Filler()
 
 
-def _run(plan, address, state, result):
-    """Run one step: its function, its slots, its chunks, and that it writes nothing that lasts. Slots 2 and 3 of the table are the
-    state and the result, after the pool and a flag.
+def _run(plan, kernel, key, block, result):
+    """Run one step: its function, its slots, its chunks, and that it writes nothing that lasts. In one array there follow the slots,
+    the table of pointers to the pool, a flag, the state and the result, and then the flag and the state themselves.
     """
-    step, flag = np.array([address, 0, plan.chunks, 0, 2, 3, *plan.words], np.int64), np.zeros(1, np.int64)
-    step[1] = address_of(step) + step.itemsize * STEP_WORDS
-    table = np.array([threads.alone(), *map(address_of, (flag, state, result))], np.int64)
-    arguments = address_of(table), address_of(step), 1
+    words = [kernel, 0, plan.chunks, 0, 2, 3, *plan.words]
+    table = len(words)
+    words += [threads.alone(), 0, 0, address_of(result), 0, _signed(key), _signed(block)]
+    array = np.array(words, np.int64)
+    start = address_of(array)
+    array[1], array[table + 1], array[table + 2] = start + 8 * STEP_WORDS, start + 8 * (table + 4), start + 8 * (table + 5)
+    arguments = start + 8 * table, start, 1
     if plan.chunks == 1 or plan.seconds <= _SHARED_SECONDS:
         threads.runner()(*arguments)
         return
     with threads.held_pool() as pool:
-        table[0] = pool.address
+        array[table] = pool.address
         threads.runner()(*arguments)
+
+
+def _signed(word):
+    return word - (word >> 63 << 64)

@@ -134,12 +134,15 @@ def _floats(op, shape, generator, dtype):
     dtype = as_dtype(dtype or default_float)
     # Normal numbers are made in pairs.
     words = 2 * words_per_number(dtype) * -(-prod(shape) // 2)
-    return op((generator or default_generator).take(words), shape, dtype)
+    state = (generator or default_generator).take(words)
+    # Nothing is traced where the state is an array, and nothing is recorded.
+    return (op.op.kernel if state.__class__ is np.ndarray else op)(state, shape, dtype)
 
 
 def _filled(*args):
-    """Loaded when something is drawn, since it takes long."""
-    return import_module("retrograde.compiler.drawing").fill(*args)
+    """What fills arrays is loaded when it is first asked for: it takes long."""
+    native.fill = found = import_module("retrograde.compiler.drawing").fill
+    return found(*args)
 
 
 native.fill = _filled
