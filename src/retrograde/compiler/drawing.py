@@ -49,7 +49,7 @@ fill = Filler()
 
 
 def _run(plan, kernel, key, block, result):
-    """Run one step: its function, its slots, its chunks, and that it writes nothing that lasts. In one array there follow the slots,
+    """Run one step: its function, its slots, its chunks, and that it writes nothing that lasts. In one array follow the slots,
     the table of pointers to the pool, a flag, the state and the result, and then the flag and the state themselves.
     """
     words = [kernel, 0, plan.chunks, 0, 2, 3, *plan.words]
