@@ -59,11 +59,9 @@ def _run(plan, kernel, key, block, result):
     start = address_of(array)
     array[1], array[table + 1], array[table + 2] = start + 8 * STEP_WORDS, start + 8 * (table + 4), start + 8 * (table + 5)
     arguments = start + 8 * table, start, 1
-    if plan.chunks == 1 or plan.seconds <= _SHARED_SECONDS:
-        threads.runner()(*arguments)
-        return
-    with threads.held_pool() as pool:
-        array[table] = pool.address
+    if plan.chunks > 1 and plan.seconds > _SHARED_SECONDS:
+        threads.run_shared(array[table:], *arguments)
+    else:
         threads.runner()(*arguments)
 
 

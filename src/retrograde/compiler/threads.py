@@ -5,7 +5,6 @@ import os
 import platform
 import sys
 import threading
-from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -110,17 +109,6 @@ def pool():
         if _state["pool"] is None:
             _state["pool"] = Pool(get_num_threads())
         return _state["pool"]
-
-
-@contextmanager
-def held_pool():
-    """The pool of this process, for whoever runs steps on it within this."""
-    while True:
-        found = pool()
-        with found.lock:
-            if found.is_open:  # else another thread has just set the number of threads
-                yield found
-                return
 
 
 def get_num_threads():
