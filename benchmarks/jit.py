@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from .case import Compilation, Curve, FirstCall, Peak, Quick, Timed
-from .workloads import chain, elementwise, gpt, images, nothing, perceptron, pinn, policy, recurrent, rows
+from .workloads import chain, elementwise, gpt, images, langevin, nothing, perceptron, pinn, policy, recurrent, rows
 from .workloads.perceptron import Task
 
 CLASSIFIER = Task((784, 512, 256, 10), "ReLU", 128)
@@ -70,6 +70,8 @@ CASES = [
           goals={"torch": 4, "jax": 2}),
     Timed("l-rows", "layer norm, softmax and cross entropy of 4,096 rows of 4,096 float32 numbers, value and gradient",
           rows.RIVALS, goals={"torch": 6, "jax": 2, "tinygrad": 1}),
+    Timed("m-langevin", "1,000 steps of Langevin's dynamics of 512 particles, noise drawn in each, value and gradient, float32",
+          langevin.RIVALS, goals={"torch": 50, "jax": 4}),
     FirstCall("first-call", "the first call of the step of a-mlp, without and with what an earlier process compiled",
               perceptron.rivals(CLASSIFIER, COMPILERS), goals={"retrograde, cold": 500, "retrograde, warm": 100}),
     Compilation("compile", "the first call of the compiled chain of f-chain, unrolled ever more often",

@@ -45,8 +45,8 @@ def test_philox_gives_the_published_answers(counter, key, expected):
 
 
 def test_word_i_of_a_stream_depends_on_i_alone():
-    long = random_bits((7, 0), (5 * 4 * _philox._CHUNK // 2,))
-    for start, count in ((0, 5), (3, 9), (_philox._CHUNK - 1, 4 * _philox._CHUNK + 9), (_philox._CHUNK, 8)):
+    long = random_bits((7, 0), (5 * 4 * _philox.CHUNK // 2,))
+    for start, count in ((0, 5), (3, 9), (_philox.CHUNK - 1, 4 * _philox.CHUNK + 9), (_philox.CHUNK, 8)):
         np.testing.assert_array_equal(random_bits((7, start), (count,)), long[4 * start : 4 * start + count])
     assert random_bits((7, 1 << 33), (4,)).tolist() != random_bits((7, 0), (4,)).tolist()
     np.testing.assert_array_equal(_philox.philox(words("0 2 0 0")[:, None], words("7 0"))[:, 0], random_bits((7, 1 << 33), (4,)))

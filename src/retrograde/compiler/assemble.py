@@ -8,11 +8,9 @@ import numpy as np
 
 from ..core.dispatch import operands_of
 from ..dtypes import name_of
-from ..ops.random import mask_threshold
 from . import threads
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
-from .codegen.random import RandomPlan, write_random
 from .codegen.running import RunningPlan, write_running
 from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
@@ -23,6 +21,7 @@ from .library_call import LibraryCall
 from .loop_call import LoopCall
 from .passes import Passes
 from .products import packed_launches, packs_matrix, product_launch, rows_launches
+from .random_plan import plan_of
 from .repeat import Body, Repeat
 from .repetition import Loop
 from .sliding import is_convolution
@@ -93,6 +92,8 @@ class _Assembler:
         for step in nest.steps:
             if step.kind == "matmul":
                 launches += rows_launches(step, self._passes.product(step), nest, self._home, self._lasts(step), panels)
+            elif step.kind == "random":
+                launches += self._random(step, nest, local)
             else:
                 launches += self._loop(step, Rows(nest.rows, nest.block, nest.frame, local))
         launches = [
@@ -150,14 +151,13 @@ class _Assembler:
         seconds = node.size * 10 * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
-    def _random(self, step):
-        node, dtype = step.roots[0], name_of(step.roots[0].dtype)
-        buffer, _, _ = self._layout(step, node.args[0])
-        numbers = (mask_threshold(node.args[2]), node.args[3]) if dtype == "bool" else ()
-        plan = RandomPlan(dtype, host().lanes("float32"), node.size, *numbers)
-        unit = unit_of(plan.key, lambda module, name: write_random(module, name, plan))
-        seconds = node.size * 10 * _ENTRY_SECONDS
-        return [Launch(step, unit, unit.name, (buffer, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
+    def _random(self, step, nest=None, local=()):
+        node = step.roots[0]
+        plan, (state, _, _) = plan_of(node), self._layout(step, node.args[0])
+        if nest is not None:
+            moves = (nest.frame, *local[id(node)]) if id(node) in local else (0, 0, 0)
+            plan = plan._replace(block=node.size // nest.rows * nest.block, moves=moves)
+        return [plan.launch(step, state, self._home(node), self._lasts(step))]
 
     def _matmul(self, step):
         product, body = self._passes.product(step), self._body

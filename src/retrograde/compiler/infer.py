@@ -19,12 +19,16 @@ def infer(op, args):
     with np.errstate(all="ignore"):
         shape = NotImplemented if op.result_shape is None else op.result_shape(*args)
         if shape is not NotImplemented:
-            dtype = np.result_type(*[a.dtype for a in (args[0] if op.is_variadic else args) if hasattr(a, "dtype")])
+            dtype = _dtype_of_operands(op, args) if op.result_dtype is None else op.result_dtype(*args)
             return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
         result = op.kernel(*[stand_in(a) for a in args])
     if op.is_multiple:
         return [(np.shape(r), np.asarray(r).dtype) for r in result]
     return np.shape(result), np.asarray(result).dtype
+
+
+def _dtype_of_operands(op, args):
+    return np.result_type(*[a.dtype for a in (args[0] if op.is_variadic else args) if hasattr(a, "dtype")])
 
 
 def stand_in(argument):

@@ -8,6 +8,7 @@ from ..dtypes import name_of
 from .attending import is_attention, is_kernel
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES, are_tiles
+from .random_plan import is_random
 from .recorder import PICK
 from .sliding import is_shared, is_sliding
 from .solvers import is_solver
@@ -134,12 +135,6 @@ def _kind(facts, node):
     if op.name == "reshape" and isinstance(node.args[0], Symbol):
         return "reshaped"
     return "call"
-
-
-def is_random(node):
-    """Whether a node is random numbers that the compiler has a kernel for."""
-    is_uniform = node.op.name == "random_uniform" and node.dtype == np.float32
-    return (is_uniform or node.op.name == "random_mask") and isinstance(node.args[0], Symbol)
 
 
 def _is_gather(node):

@@ -62,6 +62,8 @@ def keep_to_rows(passes, steps, rows, changing):
 
 def _is_reason(step):
     """Whether a step is so large, and goes over what it reads so often, that it had better be a pass of a nest."""
+    if step.kind == "random":
+        return step.roots[0].size >= _LEAST
     return step.kind == "matmul" or (bool(step.reduced) and prod(step.domain) >= _LEAST)
 
 
@@ -87,17 +89,25 @@ class _Rows:
         if step.kind == "matmul":
             problem = self._passes.product(step).problem
             return [problem.m] if _is_tall(problem) else []
-        if step.kind != "loop" or not step.domain or step.domain[0] == 1:
+        domain = step.roots[0].shape if step.kind == "random" else step.domain
+        if step.kind not in ("loop", "random") or not domain or domain[0] == 1:
             return []
-        return list(dict.fromkeys([prod(step.domain[:axes]) for axes in range(len(step.domain), 0, -1)]))
+        return list(dict.fromkeys([prod(domain[:axes]) for axes in range(len(domain), 0, -1)]))
 
     def meets(self, step, rows):
         """What a pass over so many rows meets, as `_Met`; None if it does not go over so many, or sums all of them in parts."""
         if (step, rows) not in self._known:
-            is_product = step.kind == "matmul"
-            self._known[step, rows] = (
-                _met_by_product(self._passes.product(step), rows) if is_product else _met_by_loops(self._passes.box(step), rows))
+            self._known[step, rows] = self._met(step, rows)
         return self._known[step, rows]
+
+    def _met(self, step, rows):
+        if step.kind == "matmul":
+            return _met_by_product(self._passes.product(step), rows)
+        if step.kind == "loop":
+            return _met_by_loops(self._passes.box(step), rows)
+        node = step.roots[0]
+        state = id(self._passes.layout(step, node.args[0])[0])
+        return _Met({state}, {state}, set()) if node.size % rows == 0 else None
 
     def are_apart(self, steps, rows, changing=()):
         """Whether steps meet of one another, and of what is `changing`, only what belongs to the same one of so many rows."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from .expression import Load
 from .plan import Arena
+from .random_plan import WORDS
 
 #: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
 #: meets all of their matrices.
@@ -62,6 +63,8 @@ class Nest:
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
         products = [passes.product(step) for step in self.steps if step.kind == "matmul"]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
+        if any([step.kind == "random" for step in self.steps]):
+            self.block = max(self.block, WORDS)  # so that each block of rows begins with a whole block of words
         last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in _rows_read(passes, step)}
         arena = Arena([
             (node, self.block_bytes(node), number, last.get(id(node), number))
@@ -73,6 +76,8 @@ def _rows_read(passes, step):
     """The buffers of which a pass reads rows."""
     if step.kind == "matmul":
         return [passes.product(step).a[0]]
+    if step.kind == "random":
+        return []
     return [e.buffer for e in passes.box(step).entries if isinstance(e, Load)]
 
 

@@ -21,6 +21,8 @@ _UNITS = {"sum": 0, "prod": 1}
 _REORDERING = frozenset(["transpose", "permute_dims", "moveaxis"])
 #: Products of at most so many rows and at least so many columns gain more from one large product than it costs to copy rows.
 _FEW_ROWS, _MANY_COLUMNS = 64, 64
+#: Powers that are one product or two, which lose no more than a step by rounding: whether the last one is a square.
+_PRODUCTS = {2: True, 3: False, 4: True}
 _SAME = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
 
@@ -74,8 +76,11 @@ def _power(op, args, shape, dtype):
         return op, args
     if _is_number(exponent, 1) and isinstance(base, Symbol):
         return base if base.shape == shape else (registry.get("broadcast_to"), (base, shape))
-    if _is_number(exponent, 2) and base.shape == shape:
-        return registry.get("multiply"), (base, base)
+    if isinstance(base, Symbol) and base.shape == shape:
+        for whole, is_of_square in _PRODUCTS.items():
+            if _is_number(exponent, whole):
+                square = called("multiply", base, base) if whole > 2 else base
+                return registry.get("multiply"), (square, square if is_of_square else base)
     return op, args
 
 
@@ -173,18 +178,18 @@ def _running(op, args, _, dtype):
     return op, (called("reshape", x, (-1,)) if axis is None and x.ndim != 1 else x, 0 if axis is None else axis, *args[2:])
 
 
-def _random_mask(op, args, *_):
+def _random(op, args, *_):
     """Where a state is some blocks behind another, these are left out: so each draw needs the first state only."""
-    state, shape, p, skip = args
+    state, *others, skip = args
     is_later = isinstance(state, Symbol) and state.op is not None and state.op.name == "add"
     if not is_later or not isinstance(state.args[0], Symbol) or not _is_place(state.args[1]):
         return op, args
-    return _random_mask(op, (state.args[0], shape, p, skip + int(state.args[1][1])))
+    return _random(op, (state.args[0], *others, skip + int(state.args[1][1])))
 
 
 def _is_place(argument):
     """Whether an argument is a number of blocks, as it is added to a state."""
-    return isinstance(argument, np.ndarray) and (argument.shape, argument.dtype) == ((2,), np.uint64) and argument[0] == 0
+    return isinstance(argument, np.ndarray) and (argument.shape, argument.dtype) == ((2,), np.int64) and argument[0] == 0
 
 
 def _invert(op, args, _, dtype):
@@ -199,5 +204,6 @@ def _size(shape):
 
 
 _CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "lu_solve": _lu_solve,
-            "random_mask": _random_mask, "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at,
-            "cumsum": _running, "cumprod": _running, **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}
+            "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
+            **dict.fromkeys(["random_bits", "random_mask", "random_uniform", "random_normal", "random_integers"], _random),
+            **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}

@@ -48,7 +48,7 @@ class Op:
     picks             for two operands whose rules read one value at most: its place in (x, y, result)
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
     result_shape      the shape of the result from the arguments, for a kernel that would take long to ask; NotImplemented where it
-                      is asked all the same. The dtype is what NumPy makes of the operands
+                      is asked all the same. The dtype is what NumPy makes of the operands, or what `result_dtype` says
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
     samples           where tests may evaluate it
     skips             checks of the sweep that do not apply, each with its reason
@@ -56,12 +56,12 @@ class Op:
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=(), emit=None, expansion=None, result_shape=None):
+                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None):
         self.name = name or kernel.__name__
         self.kernel: Any = kernel
         self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
         self.samples, self.skips = samples, dict(skips or {})
-        self.emit, self.result_shape = emit, result_shape
+        self.emit, self.result_shape, self.result_dtype = emit, result_shape, result_dtype
         self.expansion = kernel if is_composite else expansion
         self.broadcasts, self.makes_views = broadcasts, makes_views
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite

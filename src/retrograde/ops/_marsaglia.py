@@ -54,4 +54,4 @@ def _from_one_up(state, shape):
 
 
 def _after(state, blocks):
-    return state + np.array([0, blocks], np.uint64)
+    return state + np.array([0, blocks], state.dtype)

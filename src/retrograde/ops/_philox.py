@@ -1,19 +1,15 @@
 """Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
 (2011): word i of a stream is a function of the key and of i alone.
-
-Blocks of four words are made many at a time. The stream is cut into chunks; the last few are kept, so that many small draws
-in a row cost little.
 """
 
 import sys
-from functools import lru_cache
 
 import numpy as np
 
 _MULTIPLIERS = np.array([[0xD2511F53], [0xCD9E8D57]], np.uint64)
 _WEYL = np.array([[0x9E3779B9], [0xBB67AE85]], np.uint32)
-# Blocks of four words in a chunk: its temporaries fit the second-level cache.
-_CHUNK = 1 << 14
+#: Blocks of four words that are made at a time: the temporaries fit the second-level cache.
+CHUNK = 1 << 13
 # Where a product of 64 bits has its upper and its lower word.
 _UPPER, _LOWER = (1, 0) if sys.byteorder == "little" else (0, 1)
 
@@ -34,27 +30,9 @@ def philox(counters, key):
     return np.stack([even[0], odd[0], even[1], odd[1]])
 
 
-def pieces(state, count):
-    """The first `count` words of the stream from `state` (key, block) on, in pieces: their place and the words themselves.
-
-    Each piece but the last has a multiple of four words.
-    """
-    key, block = int(state[0]), int(state[1])
-    position, end = 4 * block, 4 * block + count
-    while position < end:
-        number, offset = divmod(position, 4 * _CHUNK)
-        is_whole = offset == 0 and end - position >= 4 * _CHUNK
-        words = (_made if is_whole else _chunk)(key, number)[offset : offset + end - position]
-        yield position - 4 * block, words
-        position += len(words)
-
-
-def _made(key, number):
-    """Chunk `number` of the stream of `key`."""
-    blocks = np.arange(number * _CHUNK, (number + 1) * _CHUNK, dtype=np.uint64)
-    counters = np.zeros((4, _CHUNK), np.uint32)
+def words_of_chunk(key, number):
+    """The words of chunk `number` of the stream of `key`, in the order of the stream."""
+    blocks = np.arange(number * CHUNK, (number + 1) * CHUNK, dtype=np.uint64)
+    counters = np.zeros((4, CHUNK), np.uint32)
     counters[0], counters[1] = blocks & np.uint64(0xFFFFFFFF), blocks >> np.uint64(32)
     return philox(counters, np.array([key & 0xFFFFFFFF, key >> 32], np.uint32)).T.reshape(-1)
-
-
-_chunk = lru_cache(maxsize=4)(_made)

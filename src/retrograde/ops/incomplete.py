@@ -59,7 +59,7 @@ def _density(a, x, n=0):
 gammainc.defvjp(lambda g, a, x: g * gammainc_slope(a, x, 1), lambda g, a, x: g * _density(a, x))
 gammainc_slope.defvjp(lambda g, a, x, n: g * gammainc_slope(a, x, n + 1), lambda g, a, x, n: g * _density(a, x, n))
 
-_STATE = np.array([5, 7], np.uint64)
+_STATE = np.array([5, 7], np.int64)
 
 
 @sampling(

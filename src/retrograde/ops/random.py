@@ -13,35 +13,37 @@ import numpy as np
 
 from ..core.mode import current
 from ..core.value import Value
-from ..dtypes import as_dtype, bfloat16, float16, float32, float64
+from ..dtypes import as_dtype, float32, float64
 from ..errors import ArgumentError, DTypeError, GraphError
+from ..shapes import sizes
 from ._arrays import arrays
 from ._families import creation
-from ._philox import pieces
 from ._samples import call
+from ._streams import BITS, INTEGERS, MASK, MOST_CHOICES, NORMAL, UNIFORM, WIDE_INTEGERS, numbers
 
-_STATE = np.array([5, 7], np.uint64)
-# Random bits of a uniform number: as many as keep it below 1.
-_BITS = {bfloat16: 8, float16: 11, float32: 24, float64: 53}
-
-
-@creation(samples=(call(_STATE, shape=(2, 3)),))
-def random_bits(state, /, shape):
-    """32 random bits in each element, uint32; by Philox4x32-10, from `state`: (key, block), two uint64."""
-    result = np.empty(prod(shape), np.uint32)
-    for place, words in pieces(state, result.size):
-        result[place : place + len(words)] = words
-    return result.reshape(shape)
+_STATE = np.array([5, 7], np.int64)
 
 
-@creation(skips={"exported": "the inside of dropout"}, samples=(
+def _draw(dtype, **facts):
+    """The decorator of an op that draws numbers in a `shape`, of a dtype, or of that which `dtype(*arguments)` gives."""
+    known = dtype if callable(dtype) else lambda *_: np.dtype(dtype)
+    return creation(result_shape=lambda _, shape, *__: sizes(shape), result_dtype=known, **facts)
+
+
+@_draw("uint32", samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(5,), skip=1)))
+def random_bits(state, /, shape, skip=0):
+    """32 random bits in each element, uint32; by Philox4x32-10, from `state`: (key, block), two integers of 64 bits.
+
+    Here and below, the first `skip` blocks of four words are left out.
+    """
+    return _drawn(BITS, state, shape, skip)
+
+
+@_draw("bool", skips={"exported": "the inside of dropout"}, samples=(
     call(_STATE, shape=(2, 3), p=0.25), call(_STATE, shape=(3,), p=0.5, skip=2)))
 def random_mask(state, /, shape, p, skip=0):
-    """Truth values, each False with probability `p`: whether 32 random bits are at least that part of 2^32.
-
-    The first `skip` blocks of four words are left out.
-    """
-    return random_bits(state + np.array([0, skip], np.uint64), shape) >= np.uint32(mask_threshold(p))
+    """Truth values, each False with probability `p`: whether 32 random bits are at least that part of 2^32."""
+    return _drawn(MASK, state, shape, skip, mask_threshold(p))
 
 
 def mask_threshold(p):
@@ -49,102 +51,61 @@ def mask_threshold(p):
     return min(round(p * 2**32), 2**32 - 1)
 
 
-@creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64)))
-def random_uniform(state, /, shape, dtype=float32):
+_FLOATS = (call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64), call(_STATE, shape=(3,), skip=2))
+
+
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
+def random_uniform(state, /, shape, dtype=float32, skip=0):
     """Numbers spread evenly over [0, 1): the upper bits of one word each, as many as `dtype` holds; of two for float64."""
-    dtype = as_dtype(dtype)
-    result = np.empty(prod(shape), dtype)
-    width = words_per_number(dtype)
-    for place, words in pieces(state, result.size * width):
-        result[place // width : (place + len(words)) // width] = _uniform(words, dtype)
-    return result.reshape(shape)
+    return _drawn(UNIFORM[checked(dtype)], state, shape, skip)
 
 
-def _uniform(words, dtype):
-    if dtype == float64:
-        return _uniform_of_pairs(words)
-    bits = _BITS[dtype]
-    return np.multiply(words >> (32 - bits), 2.0**-bits, dtype=float32, casting="unsafe")
-
-
-def _uniform_of_pairs(words):
-    """27 bits of one word and 26 of the next, after Matsumoto and Nishimura's genrand_res53."""
-    return ((words[::2] >> 5) * 67108864.0 + (words[1::2] >> 6)) * 2.0**-53
-
-
-@creation(samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64)))
-def random_normal(state, /, shape, dtype=float32):
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
+def random_normal(state, /, shape, dtype=float32, skip=0):
     r"""Normally distributed numbers of mean 0 and variance 1, two at a time by Box and Muller (1958).
 
-    From two uniform numbers: $\sqrt{-2 \ln u}\,\cos 2\pi v$ and $\sqrt{-2 \ln u}\,\sin 2\pi v$.
+    From two uniform numbers: $\sqrt{-2 \ln u}\,\cos 2\pi v$ and $\sqrt{-2 \ln u}\,\sin 2\pi v$; the same bits on every machine.
     """
-    dtype = as_dtype(dtype)
-    size, width = prod(shape), words_per_number(dtype)
-    result = np.empty(size + size % 2, dtype)
-    for place, words in pieces(state, result.size * width):
-        result[place // width : (place + len(words)) // width] = _NORMAL[width](words)
-    return result[:size].reshape(shape)
+    return _drawn(NORMAL[checked(dtype)], state, shape, skip)
 
 
-def _normal_of_one(words):
-    # Half a step up: the logarithm of 0 never appears, and that of 1 is 0.
-    radius = words[::2].astype(np.float32)
-    radius *= np.float32(2.0**-32)
-    radius += np.float32(2.0**-33)
-    return _on_circles(radius, words[1::2].astype(np.float32) * np.float32(2 * np.pi * 2.0**-32))
-
-
-def _normal_of_two(words):
-    uniform = _uniform_of_pairs(words)
-    return _on_circles(1 - uniform[::2], uniform[1::2] * (2 * np.pi))
-
-
-_NORMAL = {1: _normal_of_one, 2: _normal_of_two}
-
-
-def _on_circles(chance, angle):
-    np.log(chance, out=chance)
-    chance *= -2
-    radius = np.sqrt(chance, out=chance)
-    pairs = np.empty((len(radius), 2), radius.dtype)
-    np.multiply(radius, np.cos(angle), out=pairs[:, 0])
-    np.multiply(radius, np.sin(angle), out=pairs[:, 1])
-    return pairs.reshape(-1)
-
-
-@creation(samples=(call(_STATE, shape=(2, 3), low=-2, high=5),))
-def random_integers(state, /, shape, low, high):
+@_draw("int64", samples=(call(_STATE, shape=(2, 3), low=-2, high=5), call(_STATE, shape=(3,), low=0, high=2**40)))
+def random_integers(state, /, shape, low, high, skip=0):
     """Integers from `low` to `high` - 1, int64: the upper part of 64 random bits times the number of choices.
 
     Up to 2^32 choices are equally likely to within one part in 2^32; more are taken modulo their number.
     """
-    choices = high - low
-    words = random_bits(state, (2 * prod(shape),)).astype(np.uint64)
-    upper, lower = words[::2], words[1::2]
-    if choices <= 1 << 32:
-        count = np.uint64(choices)
-        offsets = (upper * count + ((lower * count) >> np.uint64(32))) >> np.uint64(32)
-    else:
-        offsets = ((upper << np.uint64(32)) | lower) % np.uint64(choices)
-    return (offsets.astype(np.int64) + np.int64(low)).reshape(shape)
+    choices = int(high) - int(low)
+    return _drawn(INTEGERS if choices <= MOST_CHOICES else WIDE_INTEGERS, state, shape, skip, int(low), choices)
 
 
-@creation(samples=(call(_STATE, size=5),))
+@creation(result_shape=lambda _, size: (size,), result_dtype=lambda *_: np.dtype(np.int64), samples=(call(_STATE, size=5),))
 def random_permutation(state, /, size):
     """The numbers below `size` in random order, int64: the order in which `size` draws of 64 bits sort."""
     words = random_bits(state, (2 * size,)).astype(np.uint64)
     return np.argsort((words[::2] << np.uint64(32)) | words[1::2], kind="stable").astype(np.int64)
 
 
+def _drawn(kind, state, shape, skip, *parameters):
+    key, block = state
+    return numbers(kind, int(key), int(block) + skip, prod(shape), *parameters).reshape(shape)
+
+
+def checked(dtype):
+    """The dtype that is meant; raises for what is no float of ours."""
+    dtype = as_dtype(dtype)
+    if dtype not in UNIFORM:
+        raise DTypeError(f"random floats are of type float16, bfloat16, float32 or float64, got {dtype}")
+    return dtype
+
+
 def words_per_number(dtype):
     """How many words a random float of `dtype` takes; raises for what is no float of ours."""
-    if dtype not in _BITS:
-        raise DTypeError(f"random floats are of type float16, bfloat16, float32 or float64, got {dtype}")
-    return 2 if dtype == float64 else 1
+    return UNIFORM[checked(dtype)].words
 
 
 class State(Value):
-    """Where a generator is: its key and the next block, two uint64. A compiled step advances it as it does any tensor.
+    """Where a generator is: its key and the next block, two int64, whose bits count. A compiled step advances it as any tensor.
 
     Who draws holds the `lock` from reading to writing, a compiled step as long as it runs, so that nothing is drawn twice.
     """
@@ -163,7 +124,7 @@ class Generator:
     """
 
     def __init__(self, seed=0):
-        self.state = State(np.zeros(2, np.uint64))
+        self.state = State(np.zeros(2, np.int64))
         self.manual_seed(seed)
 
     def __repr__(self):
@@ -179,12 +140,12 @@ class Generator:
 
     def initial_seed(self):
         """The seed, modulo 2 to the power 64."""
-        return int(self.state.data[0])
+        return int(self.state.data[0]) & 0xFFFFFFFFFFFFFFFF
 
     def get_state(self):
         """The state as an array that `set_state` takes."""
         with self.state.lock:
-            return self.state.data.copy()
+            return self.state.data.astype(np.uint64)
 
     def set_state(self, state):
         """Go on from `state`, which `get_state` gave."""
@@ -192,7 +153,7 @@ class Generator:
         if words.shape != (2,):
             raise ArgumentError(f"the state of a generator is two integers, got shape {words.shape}")
         with self.state.lock:
-            self.state.data[...] = words
+            self.state.data[...] = words.view(np.int64)
 
     def take(self, count):
         """The state from which `count` words may be drawn; the generator moves past them."""
@@ -207,7 +168,7 @@ class Generator:
             return _advanced_in_trace(tracer, self.state, blocks)
         with self.state.lock:
             start = self.state.data.copy()
-            self.state.data[1] += np.uint64(blocks)
+            self.state.data[1] += blocks
         return start if tracer is None else arrays.kind(start)
 
 
@@ -219,7 +180,7 @@ def _restored(kind, state):
 
 def _advanced_in_trace(tracer, state, blocks):
     start = arrays.kind(tracer.symbol(state))
-    tracer.write(state, start + np.array([0, blocks], np.uint64))
+    tracer.write(state, start + np.array([0, blocks], np.int64))
     return start
 
 

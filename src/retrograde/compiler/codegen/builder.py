@@ -51,6 +51,8 @@ class Builder(Memory):
             raise AttributeError(f"the kernel builder has no operation {name!r}")
         return partial(call_function, self, name)
 
+    dtype_of = staticmethod(dtype_of)
+
     def with_dtype(self, dtype):
         """A builder at the same place for elements of another dtype."""
         return type(self)(self.ir, dtype, self.lanes, inline=self.inline)
@@ -333,6 +335,10 @@ class Builder(Memory):
         if dtype == "bool":
             return self.not_equal(x, 0)
         return getattr(self.ir, conversion_between(source, dtype))(x, target)
+
+    def convert_unsigned(self, x, dtype):
+        """An integer without sign in a float dtype."""
+        return self.ir.uitofp(x, type_of(dtype, lanes_of(x)))
 
     def reduce(self, combine, x):
         """One scalar from all lanes, by halving: `k.reduce(k.add, x)`; the tree is fixed."""

@@ -1,0 +1,101 @@
+"""Random numbers as launches of kernels, each of which makes numbers of one kind from a state on."""
+
+from importlib import import_module
+from typing import NamedTuple
+
+from ..core.symbol import Symbol
+from ..dtypes import name_of
+from ..ops._streams import MOST_CHOICES
+from ..ops.random import mask_threshold
+from .launches import Launch
+from .units import unit_of
+
+#: A chunk makes at least this many numbers, and a multiple of those that any vectors make at once.
+_CHUNK_WORK, _MOST_CHUNKS, _GROUP = 16384, 32, 64
+#: Words of one block of the generator.
+WORDS = 4
+#: The kinds that there are kernels for: by the name of the op and the dtype, with a rough guess of the seconds for a number.
+_SECONDS = {
+    ("random_mask", "bool"): 7e-10, ("random_bits", "uint32"): 7e-10, ("random_uniform", "float32"): 7e-10,
+    ("random_uniform", "float64"): 1.5e-9, ("random_normal", "float32"): 1.5e-9, ("random_normal", "float64"): 4e-9,
+    ("random_integers", "int64"): 2e-9,
+}
+
+
+class RandomPlan(NamedTuple):
+    """`count` numbers of the kind that an op makes; `skip` blocks of words are left out, and `parameters` are what else the code
+    reads. A chunk has `block` numbers, if that is not to be chosen here; `moves` says how they lie if there is one block in each
+    frame only: the bytes of a frame, those of a block, and its place in its frame.
+    """
+
+    name: str
+    dtype: str
+    count: int
+    skip: int = 0
+    parameters: tuple = ()
+    block: int = 0
+    moves: tuple = (0, 0, 0)
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "random", self.name, self.dtype
+
+    @property
+    def _step(self):
+        if self.block:
+            return self.block
+        wanted = max(1, min(_MOST_CHUNKS, self.count // _CHUNK_WORK))
+        return -(-self.count // (wanted * _GROUP)) * _GROUP
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.count // self._step)
+
+    @property
+    def words(self):
+        """What the code reads beside the state and the result."""
+        return self.count, self._step, self.skip, *self.moves, *self.parameters
+
+    @property
+    def seconds(self):
+        """A rough guess of how long one thread takes."""
+        return self.count * _SECONDS[self.name, self.dtype]
+
+    @property
+    def unit(self):
+        """The code. What writes it is loaded if it is not on disk."""
+        return unit_of(self.key, self._write)
+
+    def _write(self, module, name):
+        import_module(f"{__package__}.codegen.random").write_random(module, name, self)
+
+    def launch(self, step, state, result, lasts=False):
+        """The launch that fills `result` from `state` on."""
+        unit = self.unit
+        return Launch(step, unit, unit.name, (state, result), self.words, self.chunks, lasts, self.seconds)
+
+
+def has_kernel(name, dtype):
+    """Whether the compiler has a kernel for an op that makes random numbers of a dtype."""
+    return (name, dtype) in _SECONDS
+
+
+def is_random(node):
+    """Whether a node is random numbers that the compiler has a kernel for."""
+    if not node.op.name.startswith("random_") or not has_kernel(node.op.name, name_of(node.dtype)):
+        return False
+    is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= MOST_CHOICES
+    return is_narrow and isinstance(node.args[0], Symbol)
+
+
+def plan_of(node):
+    """The plan of a node that `is_random`."""
+    name, parameters = node.op.name, ()
+    if name == "random_mask":
+        parameters = (mask_threshold(node.args[2]),)
+    elif name == "random_integers":
+        low, high = node.args[2:4]
+        parameters = int(low), int(high) - int(low)
+    return RandomPlan(name, name_of(node.dtype), node.size, node.args[-1], parameters)
