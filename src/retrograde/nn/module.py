@@ -9,7 +9,7 @@ from ..dtypes import bfloat16, float16, float32, float64, is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
 from ..tensor.tensor import Tensor
 from .hooks import Hooks
-from .parameter import Parameter
+from .parameter import Buffer, Parameter, Uninitialized
 from .state import load
 
 
@@ -56,6 +56,8 @@ class Module:
         if not isinstance(value, Parameter) and value is not None and isinstance(self.__dict__.get(name), Parameter):
             raise DTypeError(f"{name} is a parameter and can only be set to a Parameter or None, got "
                              f"{type(value).__name__}; to change its numbers, write into it within rg.no_grad()")
+        if isinstance(value, Buffer):
+            self._note_buffer(name, value.persistent)
         object.__setattr__(self, name, value)
         edited()
 
@@ -79,9 +81,12 @@ class Module:
             raise DTypeError(f"a buffer must be a tensor or None, got {type(tensor).__name__}")
         if name not in self._buffers:
             self._check_free(name)
-            self._buffers = (*self._buffers, name)
-        self._unsaved = (*(n for n in self._unsaved if n != name), *(() if persistent else (name,)))
+        self._note_buffer(name, persistent)
         setattr(self, name, tensor)
+
+    def _note_buffer(self, name, persistent):
+        self._buffers = (*(n for n in self._buffers if n != name), name)
+        self._unsaved = (*(n for n in self._unsaved if n != name), *(() if persistent else (name,)))
 
     def add_module(self, name, module):
         """Set the attribute `name` to another module, or to None."""
@@ -156,6 +161,16 @@ class Module:
                 raise ArgumentError(f"{type(self).__name__} has no submodule {target!r}")
         return found
 
+    def set_submodule(self, target, module, strict=False):
+        """Put a module in the place of the one at a path such as "encoder.0"; unless `strict`, also where there is none yet."""
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if strict:
+            owner.get_submodule(name)
+        if not isinstance(module, Module):
+            raise DTypeError(f"a submodule must be a Module, got {type(module).__name__}")
+        owner.add_module(name, module)
+
     def get_parameter(self, target):
         """The parameter at a path such as "encoder.0.weight"."""
         return self._at(target, Parameter, "parameter")
@@ -212,7 +227,9 @@ class Module:
     def _bring_to(self, target):
         is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
         for tensor in self._tensors():
-            if is_device or is_float(tensor.dtype):
+            if isinstance(tensor, Uninitialized):
+                tensor.bring_to(**{"device" if is_device else "dtype": target})
+            elif is_device or is_float(tensor.dtype):
                 tensor.data = tensor.detach().to(target).realize().data
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(target)

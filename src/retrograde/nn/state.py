@@ -5,6 +5,7 @@ from typing import NamedTuple
 from ..core.mode import no_grad
 from ..errors import CheckpointError
 from ..tensor.creation import asarray
+from .parameter import Uninitialized
 
 
 class IncompatibleKeys(NamedTuple):
@@ -23,7 +24,8 @@ def load(owner, targets, state, strict):
     unexpected = [name for name in given if name not in targets]
     faults = [
         f"{name} has shape {given[name].shape} and the model needs {target.shape}"
-        for name, target in targets.items() if name in given and given[name].shape != target.shape
+        for name, target in targets.items()
+        if name in given and not isinstance(target, Uninitialized) and given[name].shape != target.shape
     ]
     if strict:
         faults += [f"no tensor for {name}" for name in missing] + [f"no place for {name}" for name in unexpected]
@@ -32,6 +34,8 @@ def load(owner, targets, state, strict):
     with no_grad():
         for name, target in targets.items():
             if name in given:
+                if isinstance(target, Uninitialized):
+                    target.materialize(given[name].shape)
                 target[...] = given[name].to(target.device).astype(target.dtype)
     return IncompatibleKeys(missing, unexpected)
 

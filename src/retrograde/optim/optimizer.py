@@ -86,6 +86,7 @@ class Optimizer:
         """Raise an error unless this optimizer can update `parameter`."""
         if not isinstance(parameter, Tensor):
             raise DTypeError(f"an optimizer updates tensors, got {type(parameter).__name__}")
+        _ = parameter.shape  # of a lazy module that has seen no input it raises the error that says so
         if not parameter.is_leaf:
             raise GraphError("an optimizer updates leaves, and this tensor was made by "
                              f"{parameter.record.name}; use detach() and requires_grad_()")
