@@ -83,6 +83,8 @@ PADDED = np.array([[False, False, False, False, True], [False, False, False, Tru
 SOME = np.array([[True, False, True, True], [True, True, False, True], [False, False, True, True]])
 FLOATS = np.float32([[0.1, -0.5, 0.3, 0.0], [1.0, 0.5, -0.3, -1.0], [0.0, -np.inf, 0.3, 0.1]])
 SIGNS = np.float32([[1, -1, 1, -1], [-1, -1, 1, 1], [1, 1, -1, 1]])
+#: Places in a row of 8, each once.
+PLACES = np.array([[1, 2, 4, 7], [6, 0, 5, 3]])
 VECTORS, SOURCE = ((5, 2, 8),), ((2, 5, 8),)
 
 
@@ -111,14 +113,25 @@ LAYERS = [
     Case("MaxPool1d", 2, inputs=((2, 3, 8),)), Case("MaxPool1d", 3, stride=2, padding=1, ceil_mode=True, inputs=((2, 3, 8),)),
     Case("MaxPool2d", 2, inputs=((2, 3, 6, 6),)), Case("MaxPool2d", 3, stride=2, padding=1, inputs=((2, 3, 7, 6),)),
     Case("MaxPool2d", (2, 3), dilation=2, stride=1, inputs=((2, 3, 7, 6),)), Case("MaxPool3d", 2, inputs=((1, 2, 4, 4, 5),)),
+    Case("MaxPool1d", 3, 2, 1, return_indices=True, inputs=((2, 3, 8),)),
+    Case("MaxPool2d", (3, 2), 2, 1, (1, 2), return_indices=True, ceil_mode=True, inputs=((2, 3, 7, 6),)),
+    Case("MaxPool2d", 2, return_indices=True, inputs=(np.float32([[[1, 1, 2], [1, 1, 2], [np.nan, 0, 2]]]),)),
+    Case("MaxPool3d", 2, 1, 1, return_indices=True, inputs=((1, 2, 4, 3, 5),)),
+    Case("MaxUnpool1d", 2, inputs=((2, 4), PLACES)), Case("MaxUnpool1d", 3, 2, 1, inputs=((1, 2, 4), PLACES[None]), options={"output_size": (1, 2, 8)}),
+    Case("MaxUnpool2d", 2, inputs=((2, 2, 2), PLACES.reshape(2, 2, 2))),
+    Case("MaxUnpool3d", 2, inputs=((1, 2, 2, 1, 2), PLACES.reshape(1, 2, 2, 1, 2))),
     Case("AvgPool1d", 2, inputs=((2, 3, 8),)), Case("AvgPool1d", 3, 2, 1, count_include_pad=False, inputs=((2, 3, 8),)),
     Case("AvgPool2d", 2, inputs=((2, 3, 6, 6),)), Case("AvgPool2d", 3, 2, padding=1, ceil_mode=True, inputs=((2, 3, 7, 6),)),
     Case("AvgPool2d", 2, divisor_override=3, inputs=((2, 3, 6, 6),)), Case("AvgPool3d", 2, inputs=((1, 2, 4, 4, 5),)),
+    Case("AvgPool3d", (2, 3, 2), 1, 1, True, divisor_override=5, inputs=((1, 2, 4, 3, 5),)),
+    Case("LPPool3d", 2, (2, 1, 2), inputs=(("chances", (1, 2, 4, 3, 4)),)),
     Case("LPPool1d", 2, 3, 2, inputs=(("chances", (2, 3, 8)),)), Case("LPPool1d", 3, 2, ceil_mode=True, inputs=(("chances", (3, 7)),)),
     Case("LPPool2d", 2, 2, inputs=(("chances", (2, 3, 6, 6)),)),
     Case("AdaptiveAvgPool1d", 3, inputs=((2, 3, 8),)), Case("AdaptiveAvgPool2d", 1, inputs=((2, 3, 6, 5),)),
     Case("AdaptiveAvgPool2d", (3, 2), inputs=((2, 3, 7, 5),)), Case("AdaptiveAvgPool2d", (None, 2), inputs=((2, 3, 4, 4),)),
     Case("AdaptiveAvgPool3d", 2, inputs=((1, 2, 4, 3, 5),)),
+    Case("AdaptiveMaxPool1d", 3, return_indices=True, inputs=((2, 3, 8),)), Case("AdaptiveMaxPool2d", (3, None), True, inputs=((2, 3, 7, 5),)),
+    Case("AdaptiveMaxPool3d", 2, return_indices=True, inputs=((2, 3, 5, 4),)),
     Case("AdaptiveMaxPool1d", 3, inputs=((2, 3, 8),)), Case("AdaptiveMaxPool2d", (3, 2), inputs=((2, 3, 7, 5),)),
     *[Case(name, 3, phase=phase, steps=2, inputs=(shape,), **options)
       for name, shape in (("BatchNorm1d", (4, 3)), ("BatchNorm1d", (4, 3, 5)), ("BatchNorm2d", (4, 3, 5, 2)), ("BatchNorm3d", (2, 3, 2, 2, 2)))

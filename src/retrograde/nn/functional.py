@@ -19,22 +19,34 @@ from ..ops.loss import kl_div
 from ..ops.loss import l1_loss as _l1_loss
 from ..ops.loss import mse_loss as _mse_loss
 from ..ops.loss import smooth_l1_loss as _smooth_l1_loss
-from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d
 from ..ops.reductions import norm
 from ..ops.windows import (
     adaptive_avg_pool1d,
     adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool3d,
-    max_pool1d,
-    max_pool3d,
 )
 from ..tensor import distributions
 from ..tensor.random import uniform
 from .batches import batched
+from .indexed_pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
 from .likelihoods import ctc_loss, gaussian_nll_loss, poisson_nll_loss
 from .margins import (
     cosine_embedding_loss,
@@ -124,6 +136,12 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """`lp_pool2d` of lines, (batch, channels, length) or without the batch."""
     return (avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode) * _single(kernel_size)) ** (1 / norm_type)
+
+
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """`lp_pool2d` of volumes, (batch, channels, depth, height, width) or without the batch."""
+    count = prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**3
+    return (avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode) * count) ** (1 / norm_type)
 
 
 def _single(size):
