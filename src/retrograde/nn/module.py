@@ -8,7 +8,7 @@ from ..core.edits import edited
 from ..dtypes import bfloat16, float16, float32, float64, is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
 from ..tensor.tensor import Tensor
-from .hooks import Hooks
+from .hooks import Hook, Hooks
 from .parameter import Buffer, Parameter, Uninitialized
 from .state import load
 
@@ -278,21 +278,32 @@ class Module:
         function(self)
         return self
 
-    # Hooks.
-    def register_forward_pre_hook(self, hook):
-        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments. Returns a handle."""
-        return self._own_hooks().add("before", hook)
+    # Hooks. Those that are added with `prepend` are called before all that are there.
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments. Returns a handle.
 
-    def register_forward_hook(self, hook):
-        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output. Returns a handle."""
-        return self._own_hooks().add("after", hook)
+        With `with_kwargs` it is `hook(module, args, kwargs)`, which returns None or (args, kwargs).
+        """
+        return self._own_hooks().add("before", Hook(hook, with_kwargs), prepend)
 
-    def register_full_backward_hook(self, hook):
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output. Returns a handle.
+
+        With `with_kwargs` it is `hook(module, args, kwargs, output)`; with `always_call` it is called, with None for the output,
+        when an error is raised as well.
+        """
+        return self._own_hooks().add("after", Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Call `hook(module, grad_output)` in every backward pass; what it returns replaces `grad_output`. Returns a handle."""
+        return self._own_hooks().add("backward before", Hook(hook), prepend)
+
+    def register_full_backward_hook(self, hook, prepend=False):
         """Call `hook(module, grad_input, grad_output)` in every backward pass; what it returns replaces `grad_input`.
 
         Both are tuples, one gradient per tensor argument and per output, None where there is none. Returns a handle.
         """
-        return self._own_hooks().add("backward", hook)
+        return self._own_hooks().add("backward", Hook(hook), prepend)
 
     def _own_hooks(self):
         if self._hooks is None:
