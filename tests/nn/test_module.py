@@ -243,3 +243,21 @@ def test_set_submodule_follows_a_path():
         model.set_submodule("0", rg.ones(1))
     with pytest.raises(ValueError, match="not empty"):
         model.set_submodule("", nn.ReLU())
+
+
+def test_loading_may_take_over_memory_and_type():
+    model = nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))
+    weight, before = rg.ones(1, 2, dtype=rg.float64), model[0].weight
+    state = {**model.state_dict(), "0.weight": weight, "1.running_mean": rg.ones(1)}
+    model.load_state_dict(state, assign=True)
+    assert model[0].weight is before and before.dtype == rg.float64 and before.requires_grad
+    weight += 1
+    assert before.tolist() == [[2.0, 2.0]] and model[1].running_mean.tolist() == [1.0]
+    with pytest.raises(ValueError, match=r"0\.weight has shape"):
+        model.load_state_dict({**state, "0.weight": rg.ones(3)}, assign=True)
+
+
+def test_a_state_may_be_put_into_a_dictionary_and_hold_the_parameters_themselves():
+    model, found = nn.Linear(2, 1), {"other": 1}
+    assert model.state_dict(destination=found, prefix="layer.", keep_vars=True) is found
+    assert list(found) == ["other", "layer.weight", "layer.bias"] and found["layer.weight"] is model.weight

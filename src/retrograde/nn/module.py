@@ -188,9 +188,16 @@ class Module:
         return found
 
     # Its state.
-    def state_dict(self, prefix=""):
-        """Name and tensor of every parameter and saved buffer. The tensors share memory with the module."""
-        return {prefix + name: value.detach() for name, value in self._saved()}
+    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+        """Name and tensor of every parameter and saved buffer, in a new dictionary or in `destination`.
+
+        The tensors share memory with the module; with `keep_vars` they are those of the module themselves.
+        """
+        found = {prefix + name: value if keep_vars else value.detach() for name, value in self._saved()}
+        if destination is None:
+            return found
+        destination.update(found)
+        return destination
 
     def _saved(self):
         """(name, tensor) of parameters and saved buffers; a shared one under each of its names, as in PyTorch."""
@@ -199,13 +206,14 @@ class Module:
             for name, value in (*module.own(Parameter), *kept):
                 yield _joined(path, name), value
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copy tensors (or arrays) into the parameters and buffers of the same names, keeping dtype and place.
 
-        With `strict`, names must agree. Raises a CheckpointError that names all that does not fit, and then nothing is
-        changed. Returns (missing_keys, unexpected_keys).
+        With `assign` these take over the memory, the dtype and the place of what they are given. With `strict`, names must
+        agree. Raises a CheckpointError that names all that does not fit, and then nothing is changed. Returns (missing_keys,
+        unexpected_keys).
         """
-        return load(type(self).__name__, dict(self._saved()), state_dict, strict)
+        return load(type(self).__name__, dict(self._saved()), state_dict, strict, assign)
 
     def train(self, mode=True):
         """Set `training` on this module and all inside it."""
@@ -253,6 +261,10 @@ class Module:
     def cpu(self):
         """`to("cpu")`."""
         return self.to("cpu")
+
+    def cuda(self, device=0):
+        """`to("cuda:0")`, or to another GPU by its number."""
+        return self.to(device if isinstance(device, str) else f"cuda:{device or 0}")
 
     def _tensors(self):
         return chain(self.parameters(), self.buffers())

@@ -15,8 +15,11 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list
 
 
-def load(owner, targets, state, strict):
-    """Copy the tensors of `state` into `targets` of the same names; `owner` is whose they are, for the error."""
+def load(owner, targets, state, strict, assign=False):
+    """Copy the tensors of `state` into `targets` of the same names; `owner` is whose they are, for the error.
+
+    With `assign` their arrays become those of the targets.
+    """
     given = {name: asarray(value).detach() for name, value in state.items()}
     # A tensor with several names has arrived if one of them has.
     arrived = {id(target) for name, target in targets.items() if name in given}
@@ -36,6 +39,9 @@ def load(owner, targets, state, strict):
             if name in given:
                 if isinstance(target, Uninitialized):
                     target.materialize(given[name].shape)
+                if assign:
+                    target.data = given[name].data
+                    continue
                 target[...] = given[name].to(target.device).astype(target.dtype)
     return IncompatibleKeys(missing, unexpected)
 
