@@ -17,7 +17,7 @@ LAYERS = (
     {"ops"},
     {"compiler"},
     {"tensor"},
-    {"transforms", "fft", "linalg", "random"},
+    {"transforms", "fft", "linalg", "random", "special"},
     {"builtins", "extend"},
     {"misc", "numpy"},
     {"scipy"},

@@ -2,6 +2,7 @@
 
 from .ops.contractions import matmul, outer
 from .ops.eigen import eig, eigvals, matrix_exp
+from .ops.equations import multi_dot, tensorinv, tensorsolve, vander
 from .ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from .ops.inverses import adjugate, det, inv, lstsq, matrix_power, pinv, slogdet, solve
 from .ops.matrices import linalg_diagonal as diagonal
@@ -14,6 +15,7 @@ from .ops.triangular import solve_triangular
 
 __all__ = [
     "adjugate", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul",
-    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "norm", "outer", "pinv", "qr", "slogdet",
-    "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
+    "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vander", "vecdot",
+    "vector_norm",
 ]

@@ -2,6 +2,8 @@
 
 from math import prod
 
+from numpy import triu_indices
+
 from ..ops import activation, classification, convolution, convolutions, embeddings, patches, piecewise, trigonometric
 from ..ops import borders as borders_of
 from ..ops import dropout as dropouts
@@ -12,6 +14,7 @@ from ..ops.attention import scaled_dot_product_attention
 from ..ops.comparisons import clip, where
 from ..ops.contractions import einsum
 from ..ops.embeddings import embedding_bag
+from ..ops.gathering import take
 from ..ops.loss import binary_cross_entropy as _cross_entropy_of_chances
 from ..ops.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
 from ..ops.loss import huber_loss as _huber_loss
@@ -197,6 +200,27 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between the vectors along the axis `dim`; each length counts as at least `eps`."""
     return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(axis=dim)
+
+
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None,
+                         label_smoothing=0.0):
+    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`.
+
+    >>> rg.nn.functional.linear_cross_entropy(rg.ones(2, 3), rg.ones(4, 3), rg.tensor([0, 3]))
+    tensor(1.3862944)
+    """
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(linear(input, linear_weight, linear_bias), target, weight, ignored, reduction, label_smoothing)
+
+
+def pdist(input, p=2.0):
+    """The distances by the `p`-norm of all pairs of rows of a matrix: of the first to all others, of the second, and so on.
+
+    >>> rg.nn.functional.pdist(rg.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).tolist()
+    [5.0, 1.0, 4.242640495300293]
+    """
+    first, second = triu_indices(input.shape[0], 1)
+    return norm(take(input, first, 0) - take(input, second, 0), p, -1)
 
 
 def bilinear(input1, input2, weight, bias=None):
