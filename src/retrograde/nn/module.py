@@ -188,16 +188,14 @@ class Module:
         return found
 
     # Its state.
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, prefix="", keep_vars=False, destination=None):
         """Name and tensor of every parameter and saved buffer, in a new dictionary or in `destination`.
 
         The tensors share memory with the module; with `keep_vars` they are those of the module themselves.
         """
-        found = {prefix + name: value if keep_vars else value.detach() for name, value in self._saved()}
-        if destination is None:
-            return found
-        destination.update(found)
-        return destination
+        found = {} if destination is None else destination
+        found.update({prefix + name: value if keep_vars else value.detach() for name, value in self._saved()})
+        return found
 
     def _saved(self):
         """(name, tensor) of parameters and saved buffers; a shared one under each of its names, as in PyTorch."""
