@@ -151,6 +151,11 @@ LAYERS = [
     Case("Embedding", 7, 4, inputs=(("integers", (2, 5), 7),)), Case("Embedding", 7, 4, padding_idx=-6, inputs=(("integers", (20,), 7),)),
     Case("EmbeddingBag", 7, 4, inputs=(("integers", (2, 5), 7),)), Case("EmbeddingBag", 7, 4, mode="sum", padding_idx=2, inputs=(("integers", (3, 5), 7),)),
     Case("EmbeddingBag", 9, 4, mode="max", inputs=(np.array([[1, 4, 2], [5, 0, 8]]),)),
+    Case("Embedding", 7, 4, max_norm=0.9, norm_type=1.0, inputs=(np.array([[2, 0], [2, 5]]),)),
+    Case("Embedding", 7, 4, padding_idx=3, scale_grad_by_freq=True, inputs=(np.array([[2, 0, 3], [2, 5, 2]]),)),
+    *[Case("EmbeddingBag", 9, 4, inputs=(np.array([1, 4, 2, 5, 0, 8]), np.array([0, 2, 2, 5])), **options)
+      for options in ({}, {"mode": "sum", "padding_idx": 2}, {"padding_idx": 5}, {"mode": "max"}, {"max_norm": 0.8, "scale_grad_by_freq": True})],
+    Case("EmbeddingBag", 9, 4, mode="sum", include_last_offset=True, inputs=(np.array([1, 4, 1, 5]), np.array([0, 3, 4]), (4,))),
     Case("EmbeddingBag", 7, 4, padding_idx=1, inputs=(("integers", (4, 6), 7),)),
     Self("MultiheadAttention", 8, 2, inputs=VECTORS), Self("MultiheadAttention", 8, 2, batch_first=True, inputs=SOURCE, options={"attn_mask": CAUSAL}),
     Self("MultiheadAttention", 8, 4, inputs=VECTORS, options={"need_weights": False, "attn_mask": CAUSAL, "is_causal": True}),

@@ -13,7 +13,6 @@ from ..ops import resampling as resamplings
 from ..ops.attention import scaled_dot_product_attention
 from ..ops.comparisons import clip, where
 from ..ops.contractions import einsum
-from ..ops.embeddings import embedding_bag
 from ..ops.gathering import take
 from ..ops.loss import binary_cross_entropy as _cross_entropy_of_chances
 from ..ops.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
@@ -51,6 +50,7 @@ from .indexed_pooling import (
     max_unpool3d,
 )
 from .likelihoods import ctc_loss, gaussian_nll_loss, poisson_nll_loss
+from .lookups import embedding, embedding_bag
 from .margins import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -76,7 +76,7 @@ hardsigmoid, threshold = map(in_place, (piecewise.hardsigmoid, piecewise.thresho
 gelu, sigmoid, log_sigmoid, tanh = map(spelled, (activation.gelu, activation.sigmoid, activation.log_sigmoid, trigonometric.tanh))
 softsign, tanhshrink, glu = map(spelled, (piecewise.softsign, piecewise.tanhshrink, piecewise.glu))
 hardshrink, softshrink, prelu = map(spelled, (piecewise.hardshrink, piecewise.softshrink, piecewise.prelu))
-linear, embedding, one_hot = map(spelled, (linears.linear, embeddings.embedding, embeddings.one_hot))
+linear, one_hot = map(spelled, (linears.linear, embeddings.one_hot))
 layer_norm, group_norm, rms_norm = map(spelled, (norms.layer_norm, norms.group_norm, norms.rms_norm))
 unfold, fold = map(spelled, (patches.image_to_columns, patches.columns_to_image))
 interpolate = spelled(resamplings.interpolate)
