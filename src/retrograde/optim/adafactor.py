@@ -37,11 +37,12 @@ class Adafactor(Optimizer):
             raise ArgumentError("beta2_decay must be at most 0 and d at least 1, got "
                                 f"{options['beta2_decay']!r} and {options['d']!r}")
 
-    def shapes_of(self, parameter, group):
+    def kept_of(self, parameter, group):
+        return ("row_var", "col_var") if parameter.ndim > 1 else ("variance",)
+
+    def shape_of(self, name, parameter):
         shape = parameter.shape
-        if len(shape) < 2:
-            return {"variance": shape}
-        return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, shape[-1])}
+        return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, *shape[-1:]), "variance": shape}[name]
 
     def rates(self, group, age):
         return age ** group["beta2_decay"], minimum(group["lr"], 1 / sqrt(age)), 1 - group["lr"] * group["weight_decay"]

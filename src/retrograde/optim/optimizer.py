@@ -141,9 +141,13 @@ class Optimizer:
     def kept_in(self, group):
         return self.kept
 
-    def shapes_of(self, parameter, group):
-        """The names of the tensors that are kept of a parameter, with their shapes."""
-        return dict.fromkeys(self.kept_in(group), parameter.shape)
+    def kept_of(self, parameter, group):
+        """The names of the tensors that are kept of a parameter, if not those of all in its group."""
+        return self.kept_in(group)
+
+    def shape_of(self, name, parameter):
+        """The shape of what is kept of a parameter under that name."""
+        return parameter.shape
 
     def age_of(self, group, state):
         """What `rates` must know of the history of a parameter; the number of steps where they are counted."""
@@ -168,9 +172,9 @@ class Optimizer:
         state = self.state.setdefault(parameter, {})
         if self.counts_steps and state.get("step") is None:
             state["step"] = Tensor(np.zeros((), np.float32))
-        for name, shape in self.shapes_of(parameter, group).items():
+        for name in self.kept_of(parameter, group):
             if state.get(name) is None:
-                state[name] = Tensor(np.zeros_like(parameter.data, shape=shape))
+                state[name] = Tensor(np.zeros_like(parameter.data, shape=self.shape_of(name, parameter)))
         return state
 
     def _step(self, group):
@@ -201,7 +205,7 @@ class Optimizer:
             self._packs.update(updates[age], members, states)
 
     def _arrays(self, parameter, group):
-        return [self.state[parameter][name].data for name in self.shapes_of(parameter, group)]
+        return [self.state[parameter][name].data for name in self.kept_of(parameter, group)]
 
     # Saving and loading.
     def state_dict(self):
@@ -225,7 +229,8 @@ class Optimizer:
         state = {}
         for number, (parameter, group) in zip(saved, members, strict=True):
             if number in state_dict["state"]:
-                shapes = {**self.shapes_of(parameter, group), **dict.fromkeys(self.numbers)}
+                shapes = {name: self.shape_of(name, parameter) for name in self.kept_of(parameter, group)}
+                shapes |= dict.fromkeys(self.numbers)
                 state[parameter] = {k: _taken(k, v, parameter, shapes) for k, v in state_dict["state"][number].items()}
         self.state, self.param_groups, self._packs, self._compiled = state, merged, Packs(), CompiledSteps()
 
