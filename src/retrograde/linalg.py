@@ -2,15 +2,15 @@
 
 from .ops.contractions import matmul, outer
 from .ops.eigen import eig, eigvals, matrix_exp
-from .ops.equations import multi_dot, tensorinv, tensorsolve, vander
 from .ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
-from .ops.inverses import adjugate, det, inv, lstsq, matrix_power, pinv, slogdet, solve
+from .ops.inverses import adjugate, det, inv, lstsq, matrix_power, pinv, slogdet, solve, tensorinv, tensorsolve
 from .ops.matrices import linalg_diagonal as diagonal
 from .ops.matrices import linalg_trace as trace
+from .ops.matrices import vander
 from .ops.movements import matrix_transpose
 from .ops.norms import cond, matrix_norm, matrix_rank, vector_norm
 from .ops.norms import linalg_norm as norm
-from .ops.tensors import cross, tensordot, vecdot
+from .ops.tensors import cross, multi_dot, tensordot, vecdot
 from .ops.triangular import solve_triangular
 
 __all__ = [
