@@ -25,7 +25,6 @@ class RNNBase(Module):
     batch_first    whether sequences are (batch, time, features), rather than (time, batch, features)
     dropout        the probability with which outputs of all layers but the last are dropped in training
     bidirectional  whether a second half of each layer walks from the end to the beginning
-
     proj_size      of an LSTM: the size to which each output is brought by `weight_hr_l0` and so on, if it is not 0
 
     `module(input, hx=None)` gives (output, state): the outputs of the last layer at all times, and the last state of each
