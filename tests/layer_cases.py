@@ -83,6 +83,8 @@ PADDED = np.array([[False, False, False, False, True], [False, False, False, Tru
 SOME = np.array([[True, False, True, True], [True, True, False, True], [False, False, True, True]])
 FLOATS = np.float32([[0.1, -0.5, 0.3, 0.0], [1.0, 0.5, -0.3, -1.0], [0.0, -np.inf, 0.3, 0.1]])
 SIGNS = np.float32([[1, -1, 1, -1], [-1, -1, 1, 1], [1, 1, -1, 1]])
+#: Places in a row of 8, each once.
+PLACES = np.array([[1, 2, 4, 7], [6, 0, 5, 3]])
 VECTORS, SOURCE = ((5, 2, 8),), ((2, 5, 8),)
 
 
@@ -111,14 +113,25 @@ LAYERS = [
     Case("MaxPool1d", 2, inputs=((2, 3, 8),)), Case("MaxPool1d", 3, stride=2, padding=1, ceil_mode=True, inputs=((2, 3, 8),)),
     Case("MaxPool2d", 2, inputs=((2, 3, 6, 6),)), Case("MaxPool2d", 3, stride=2, padding=1, inputs=((2, 3, 7, 6),)),
     Case("MaxPool2d", (2, 3), dilation=2, stride=1, inputs=((2, 3, 7, 6),)), Case("MaxPool3d", 2, inputs=((1, 2, 4, 4, 5),)),
+    Case("MaxPool1d", 3, 2, 1, return_indices=True, inputs=((2, 3, 8),)),
+    Case("MaxPool2d", (3, 2), 2, 1, (1, 2), return_indices=True, ceil_mode=True, inputs=((2, 3, 7, 6),)),
+    Case("MaxPool2d", 2, return_indices=True, inputs=(np.float32([[[1, 1, 2], [1, 1, 2], [np.nan, 0, 2]]]),)),
+    Case("MaxPool3d", 2, 1, 1, return_indices=True, inputs=((1, 2, 4, 3, 5),)),
+    Case("MaxUnpool1d", 2, inputs=((2, 4), PLACES)), Case("MaxUnpool1d", 3, 2, 1, inputs=((1, 2, 4), PLACES[None]), options={"output_size": (1, 2, 8)}),
+    Case("MaxUnpool2d", 2, inputs=((2, 2, 2), PLACES.reshape(2, 2, 2))),
+    Case("MaxUnpool3d", 2, inputs=((1, 2, 2, 1, 2), PLACES.reshape(1, 2, 2, 1, 2))),
     Case("AvgPool1d", 2, inputs=((2, 3, 8),)), Case("AvgPool1d", 3, 2, 1, count_include_pad=False, inputs=((2, 3, 8),)),
     Case("AvgPool2d", 2, inputs=((2, 3, 6, 6),)), Case("AvgPool2d", 3, 2, padding=1, ceil_mode=True, inputs=((2, 3, 7, 6),)),
     Case("AvgPool2d", 2, divisor_override=3, inputs=((2, 3, 6, 6),)), Case("AvgPool3d", 2, inputs=((1, 2, 4, 4, 5),)),
+    Case("AvgPool3d", (2, 3, 2), 1, 1, True, divisor_override=5, inputs=((1, 2, 4, 3, 5),)),
+    Case("LPPool3d", 2, (2, 1, 2), inputs=(("chances", (1, 2, 4, 3, 4)),)),
     Case("LPPool1d", 2, 3, 2, inputs=(("chances", (2, 3, 8)),)), Case("LPPool1d", 3, 2, ceil_mode=True, inputs=(("chances", (3, 7)),)),
     Case("LPPool2d", 2, 2, inputs=(("chances", (2, 3, 6, 6)),)),
     Case("AdaptiveAvgPool1d", 3, inputs=((2, 3, 8),)), Case("AdaptiveAvgPool2d", 1, inputs=((2, 3, 6, 5),)),
     Case("AdaptiveAvgPool2d", (3, 2), inputs=((2, 3, 7, 5),)), Case("AdaptiveAvgPool2d", (None, 2), inputs=((2, 3, 4, 4),)),
     Case("AdaptiveAvgPool3d", 2, inputs=((1, 2, 4, 3, 5),)),
+    Case("AdaptiveMaxPool1d", 3, return_indices=True, inputs=((2, 3, 8),)), Case("AdaptiveMaxPool2d", (3, None), True, inputs=((2, 3, 7, 5),)),
+    Case("AdaptiveMaxPool3d", 2, return_indices=True, inputs=((2, 3, 5, 4),)),
     Case("AdaptiveMaxPool1d", 3, inputs=((2, 3, 8),)), Case("AdaptiveMaxPool2d", (3, 2), inputs=((2, 3, 7, 5),)),
     *[Case(name, 3, phase=phase, steps=2, inputs=(shape,), **options)
       for name, shape in (("BatchNorm1d", (4, 3)), ("BatchNorm1d", (4, 3, 5)), ("BatchNorm2d", (4, 3, 5, 2)), ("BatchNorm3d", (2, 3, 2, 2, 2)))
@@ -138,6 +151,11 @@ LAYERS = [
     Case("Embedding", 7, 4, inputs=(("integers", (2, 5), 7),)), Case("Embedding", 7, 4, padding_idx=-6, inputs=(("integers", (20,), 7),)),
     Case("EmbeddingBag", 7, 4, inputs=(("integers", (2, 5), 7),)), Case("EmbeddingBag", 7, 4, mode="sum", padding_idx=2, inputs=(("integers", (3, 5), 7),)),
     Case("EmbeddingBag", 9, 4, mode="max", inputs=(np.array([[1, 4, 2], [5, 0, 8]]),)),
+    Case("Embedding", 7, 4, max_norm=0.9, norm_type=1.0, inputs=(np.array([[2, 0], [2, 5]]),)),
+    Case("Embedding", 7, 4, padding_idx=3, scale_grad_by_freq=True, inputs=(np.array([[2, 0, 3], [2, 5, 2]]),)),
+    *[Case("EmbeddingBag", 9, 4, inputs=(np.array([1, 4, 2, 5, 0, 8]), np.array([0, 2, 2, 5])), **options)
+      for options in ({}, {"mode": "sum", "padding_idx": 2}, {"padding_idx": 5}, {"mode": "max"}, {"max_norm": 0.8, "scale_grad_by_freq": True})],
+    Case("EmbeddingBag", 9, 4, mode="sum", include_last_offset=True, inputs=(np.array([1, 4, 1, 5]), np.array([0, 3, 4]), (4,))),
     Case("EmbeddingBag", 7, 4, padding_idx=1, inputs=(("integers", (4, 6), 7),)),
     Self("MultiheadAttention", 8, 2, inputs=VECTORS), Self("MultiheadAttention", 8, 2, batch_first=True, inputs=SOURCE, options={"attn_mask": CAUSAL}),
     Self("MultiheadAttention", 8, 4, inputs=VECTORS, options={"need_weights": False, "attn_mask": CAUSAL, "is_causal": True}),
@@ -157,6 +175,9 @@ LAYERS = [
     Case("TransformerDecoderLayer", 8, 2, 16, 0.0, batch_first=True, inputs=((2, 5, 8), (2, 3, 8)), options={"tgt_mask": CAUSAL}),
     Case("Transformer", 8, 2, 1, 2, 16, 0.0, batch_first=True, inputs=((2, 5, 8), (2, 4, 8)),
          options={"tgt_mask": CAUSAL[:4, :4], "src_key_padding_mask": PADDED}),
+    Case("AdaptiveLogSoftmaxWithLoss", 8, 20, [4, 10], 2.0, inputs=((6, 8), np.array([3, 19, 0, 9, 4, 10]))),
+    Case("AdaptiveLogSoftmaxWithLoss", 8, 20, [4, 10, 12], 1.5, True, inputs=((4, 8), np.array([1, 11, 15, 5]))),
+    Case("AdaptiveLogSoftmaxWithLoss", 8, 9, [2], inputs=((8,), np.array(5))),
     Case("PReLU", inputs=((2, 3),)), Case("PReLU", 3, inputs=((2, 3, 4),)),
     *[Case(name, inputs=((3, 4),)) for name in ("ReLU6", "Hardsigmoid", "Softsign", "Tanhshrink", "Hardtanh", "Softshrink", "Hardshrink", "CELU",
                                                 "GLU", "GELU", "SiLU", "Mish")],
@@ -206,6 +227,8 @@ FUNCTIONS = [
     Case("fold", (4, 5), 2, inputs=((1, 8, 12),)), Case("fold", (4, 5), (2, 3), padding=1, stride=2, inputs=((2, 12, 9),)),
     Case("normalize", inputs=((3, 4),)), Case("cosine_similarity", inputs=((3, 4), (3, 4))), Case("softmin", dim=1),
     Case("multilabel_soft_margin_loss", inputs=((3, 4), (SIGNS > 0).astype(np.float32), np.float32([0.5, 1.0, 2.0, 1.5]))),
+    Case("pdist", inputs=((5, 3),)), Case("pdist", 1.0, inputs=((4, 3),)),
+    Case("linear_cross_entropy", inputs=((4, 3), (5, 3), ("integers", (4,), 5)), label_smoothing=0.1, ignore_index=2),
     Case("bilinear", inputs=((5, 3), (5, 4), (2, 3, 4), (2,))),
     Case("lp_pool2d", 3.0, 2, inputs=(("chances", (1, 4, 4)),)), Case("glu", dim=0, inputs=((4, 3),)),
     Case("affine_grid", (2, 1, 3, 4), inputs=((2, 2, 3),), align_corners=False),

@@ -17,7 +17,7 @@ LAYERS = (
     {"ops"},
     {"compiler"},
     {"tensor"},
-    {"transforms", "fft", "linalg", "random"},
+    {"transforms", "fft", "linalg", "random", "special"},
     {"builtins", "extend"},
     {"misc", "numpy"},
     {"scipy"},
@@ -26,7 +26,7 @@ LAYERS = (
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: A package of the top layers is imported by none of its neighbours, but for these.
-NEIGHBOURS = {("optim", "nn"), ("cli", "data"), ("cli", "io"), ("cli", "viz"), ("testing", "testing")}
+NEIGHBOURS = {("nn", "optim"), ("cli", "data"), ("cli", "io"), ("cli", "viz"), ("testing", "testing")}
 
 
 def package_of(path):

@@ -243,7 +243,7 @@ __version__ = "0.1.0"
 newaxis = None
 
 if TYPE_CHECKING:  # The names that are loaded late, for those who read code rather than run it.
-    from . import data, debug, extend, io, misc, nn, numpy, optim, scipy, test_util, testing, text, viz
+    from . import data, debug, extend, io, misc, nn, numpy, optim, scipy, special, test_util, testing, text, viz
     from .compiler.threads import get_num_threads, set_num_threads
     from .extend import primitive
     from .io.weights import load, save
@@ -281,7 +281,7 @@ _LATE = {
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
-        "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "test_util", "testing", "text", "viz")},
+        "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "special", "test_util", "testing", "text", "viz")},
     "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }

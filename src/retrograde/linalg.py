@@ -3,17 +3,19 @@
 from .ops.contractions import matmul, outer
 from .ops.eigen import eig, eigvals, matrix_exp
 from .ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
-from .ops.inverses import adjugate, det, inv, lstsq, matrix_power, pinv, slogdet, solve
+from .ops.inverses import adjugate, det, inv, lstsq, matrix_power, pinv, slogdet, solve, tensorinv, tensorsolve
 from .ops.matrices import linalg_diagonal as diagonal
 from .ops.matrices import linalg_trace as trace
+from .ops.matrices import vander
 from .ops.movements import matrix_transpose
 from .ops.norms import cond, matrix_norm, matrix_rank, vector_norm
 from .ops.norms import linalg_norm as norm
-from .ops.tensors import cross, tensordot, vecdot
+from .ops.tensors import cross, multi_dot, tensordot, vecdot
 from .ops.triangular import solve_triangular
 
 __all__ = [
     "adjugate", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul",
-    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "norm", "outer", "pinv", "qr", "slogdet",
-    "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
+    "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vander", "vecdot",
+    "vector_norm",
 ]

@@ -114,3 +114,23 @@ def test_lists_of_modules_are_added_and_popped():
     assert isinstance(layers + layers, nn.ModuleList) and len(layers + layers) == 4
     with pytest.raises(OutOfRangeError):
         layers.pop(5)
+
+
+def test_a_dictionary_of_parameters_has_the_methods_of_a_dictionary():
+    parameters = nn.ParameterDict({"a": rg.ones(1)})
+    assert parameters.get("b") is None and parameters.get("a") is parameters["a"]
+    assert parameters.setdefault("b", rg.zeros(2)).shape == (2,) and parameters.setdefault("a", rg.zeros(2)).shape == (1,)
+    joined = parameters | {"c": rg.ones(3)}
+    assert joined.keys() == ["a", "b", "c"] and parameters.keys() == ["a", "b"] and joined["a"] is parameters["a"]
+    parameters |= joined
+    assert parameters.popitem()[0] == "c" and parameters.copy().keys() == ["a", "b"]
+    assert list(parameters.fromkeys(["x", "y"], rg.ones(2)).state_dict()) == ["x", "y"]
+    parameters.clear()
+    assert len(parameters) == 0 and not list(parameters.parameters())
+
+
+def test_a_sequence_can_be_repeated_and_shares_its_modules():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    assert len(model * 2) == len(2 * model) == 4 and (model * 2)[2] is model[0]
+    with pytest.raises(ValueError, match="at least 1 times, got 0"):
+        model * 0

@@ -31,8 +31,8 @@ def test_a_row_that_is_not_there_is_an_error_in_jit_too(index):
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: nn.Embedding(5, 3, max_norm=1.0), "max_norm"), (lambda: nn.EmbeddingBag(5, 3, include_last_offset=True), "offsets"),
-    (lambda: nn.EmbeddingBag(5, 3)(rg.tensor([1, 2]), rg.tensor([0])), "equal length"),
+    (lambda: nn.EmbeddingBag(5, 3)(rg.tensor([1, 2])), r"\(bags, length\) without offsets, got shape \(2,\)"),
+    (lambda: nn.EmbeddingBag(5, 3)(rg.tensor([[1, 2]]), rg.tensor([0])), r"\(positions,\) with offsets"),
     (lambda: nn.EmbeddingBag(5, 3, mode="product")(rg.tensor([[1, 2]])), "mode"),
     (lambda: nn.Embedding(5, 3, _weight=rg.ones(4, 3)), "shape"), (lambda: nn.Embedding.from_pretrained(rg.ones(3)), "two axes"),
 ])
@@ -50,3 +50,21 @@ def test_positions_must_be_integers():
 
 def test_one_hot_finds_the_number_of_classes():
     assert functional.one_hot(rg.tensor([1, 0])).tolist() == [[0, 1], [1, 0]]
+
+
+def test_rows_that_are_longer_are_shortened_in_eager_and_compiled_calls():
+    numbers = np.float32([[3, 4], [0.3, 0.4], [6, 8]])
+    for compiled in (False, True):
+        layer = nn.Embedding(3, 2, max_norm=1.0, _weight=rg.tensor(numbers))
+        positions = rg.tensor([0, 1, 0])
+        found = (rg.jit(lambda i, layer=layer: layer(i)) if compiled else layer)(positions)
+        np.testing.assert_allclose(found.detach(), [[0.6, 0.8], [0.3, 0.4], [0.6, 0.8]], rtol=1e-5)
+        np.testing.assert_allclose(layer.weight.detach(), [[0.6, 0.8], [0.3, 0.4], [6, 8]], rtol=1e-5)
+
+
+def test_bags_may_be_empty_and_end_where_the_last_offset_says():
+    weight = np.arange(12, dtype=np.float32).reshape(6, 2)
+    layer = nn.EmbeddingBag(6, 2, mode="sum", include_last_offset=True, _weight=rg.tensor(weight))
+    for function in (layer, rg.jit(lambda i, o: layer(i, o))):
+        found = function(rg.tensor([1, 5, 2, 0]), rg.tensor([0, 2, 2, 4]))
+        np.testing.assert_array_equal(found.detach(), [weight[1] + weight[5], [0, 0], weight[2] + weight[0]])

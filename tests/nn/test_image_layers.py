@@ -39,7 +39,7 @@ def test_channel_dropout_takes_one_example_too():
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: nn.Conv2d(3, 4, 3, padding_mode="mirror"), "padding_mode"), (lambda: nn.Conv2d(3, 4, (3, 3, 3)), "one number or 2"),
     (lambda: nn.Conv1d(3, 4, 3, groups=0), "groups"), (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), "zeros"),
-    (lambda: nn.ConvTranspose1d(3, 4, 3, padding="same"), "numbers"), (lambda: nn.MaxPool1d(2, return_indices=True), "return_indices"),
+    (lambda: nn.ConvTranspose1d(3, 4, 3, padding="same"), "numbers"),
     (lambda: nn.Conv2d(1, 1, 3, stride=2, padding="same", padding_mode="reflect")(rg.ones(1, 1, 5, 5)), "stride 1"),
     (lambda: nn.ConvTranspose2d(1, 1, 3, stride=2)(rg.ones(1, 1, 3, 3), output_size=(9, 9)), "output_size"),
     (lambda: nn.PixelShuffle(2)(rg.ones(1, 3, 2, 2)), "channels"), (lambda: nn.PixelUnshuffle(2)(rg.ones(1, 3, 3, 2)), "divides"),
@@ -52,3 +52,22 @@ def test_channel_dropout_takes_one_example_too():
 def test_what_does_not_fit_is_said(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_an_element_that_is_the_greatest_of_several_windows_is_put_back_once():
+    x = rg.tensor([[1.0, 5.0, 2.0, 0.0]], requires_grad=True)
+    values, indices = nn.MaxPool1d(2, 1, return_indices=True)(x)
+    assert indices.tolist() == [[1, 1, 2]]
+    found = nn.MaxUnpool1d(2, 1)(values, indices)
+    assert found.tolist() == [[0.0, 5.0, 2.0, 0.0]]
+    (found * rg.tensor([1.0, 10.0, 100.0, 1000.0])).sum().backward()
+    assert x.grad.tolist() == [[0.0, 20.0, 100.0, 0.0]]
+
+
+def test_unpooling_names_sizes_that_do_not_fit():
+    values, indices = functional.max_pool2d(rg.ones(1, 1, 4, 4), 2, return_indices=True)
+    assert nn.MaxUnpool2d(2)(values, indices, (1, 1, 5, 5)).shape == (1, 1, 5, 5)
+    with pytest.raises(ValueError, match=r"less than the stride, \(2, 2\), away from \(4, 4\), got \(6, 4\)"):
+        nn.MaxUnpool2d(2)(values, indices, (6, 4))
+    with pytest.raises(ValueError, match="an index for each element"):
+        nn.MaxUnpool2d(2)(values, indices[..., :1])

@@ -198,3 +198,66 @@ def test_device_and_dtype_may_be_given_by_name_and_together():
     for targets, named in (((), {"device": "cpu", "dtype": rg.float64}), (("cpu", "float64"), {}), (("cpu",), {"dtype": "float64"})):
         model, x = nn.Linear(1, 1).to(*targets, **named), rg.ones(1).to(*targets, **named)
         assert model.weight.dtype == x.dtype == rg.float64 and model(x).dtype == rg.float64
+
+
+def test_a_buffer_registers_when_it_is_set():
+    module = nn.Module()
+    module.mean, module.passing = nn.Buffer(rg.ones(2)), nn.Buffer(rg.ones(3), persistent=False)
+    assert [name for name, _ in module.named_buffers()] == ["mean", "passing"]
+    assert list(module.state_dict()) == ["mean"]
+    module.load_state_dict({"mean": rg.zeros(2)})
+    assert module.mean.tolist() == [0.0, 0.0]
+    module.mean = nn.Buffer(rg.ones(1), persistent=False)
+    assert not module.state_dict() and len(list(module.buffers())) == 2
+    again = copy.deepcopy(module)
+    assert [name for name, _ in again.named_buffers()] == ["passing", "mean"] and not again.state_dict()
+
+
+def test_a_buffer_is_state_of_a_compiled_step():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.count = nn.Buffer(rg.zeros(1))
+
+        def forward(self, x):
+            self.count += 1
+            return x * self.count
+
+    counter = Counter()
+    step = rg.jit(lambda x: counter(x))
+    assert [step(rg.ones(1)).item() for _ in range(3)] == [1.0, 2.0, 3.0]
+    assert counter.count.item() == 3.0
+
+
+def test_set_submodule_follows_a_path():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.ReLU()))
+    model.set_submodule("1.0", nn.Tanh())
+    assert repr(model[1][0]) == "Tanh()"
+    model.set_submodule("1.extra", nn.Sigmoid())
+    assert list(model[1](rg.zeros(1)).tolist()) == [0.5]
+    with pytest.raises(ValueError, match="no submodule 'other'"):
+        model.set_submodule("1.other", nn.ReLU(), strict=True)
+    with pytest.raises(ValueError, match="no submodule '2'"):
+        model.set_submodule("2.0", nn.ReLU())
+    with pytest.raises(TypeError, match="must be a Module"):
+        model.set_submodule("0", rg.ones(1))
+    with pytest.raises(ValueError, match="not empty"):
+        model.set_submodule("", nn.ReLU())
+
+
+def test_loading_may_take_over_memory_and_type():
+    model = nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))
+    weight, before = rg.ones(1, 2, dtype=rg.float64), model[0].weight
+    state = {**model.state_dict(), "0.weight": weight, "1.running_mean": rg.ones(1)}
+    model.load_state_dict(state, assign=True)
+    assert model[0].weight is before and before.dtype == rg.float64 and before.requires_grad
+    weight += 1
+    assert before.tolist() == [[2.0, 2.0]] and model[1].running_mean.tolist() == [1.0]
+    with pytest.raises(ValueError, match=r"0\.weight has shape"):
+        model.load_state_dict({**state, "0.weight": rg.ones(3)}, assign=True)
+
+
+def test_a_state_may_be_put_into_a_dictionary_and_hold_the_parameters_themselves():
+    model, found = nn.Linear(2, 1), {"other": 1}
+    assert model.state_dict(destination=found, prefix="layer.", keep_vars=True) is found
+    assert list(found) == ["other", "layer.weight", "layer.bias"] and found["layer.weight"] is model.weight

@@ -104,3 +104,12 @@ def test_windows_of_volumes_and_lines():
     np.testing.assert_allclose(rg.avg_pool3d(x, 2), blocks.mean((2, 4, 6)))
     np.testing.assert_allclose(rg.adaptive_avg_pool3d(x, 2), blocks.mean((2, 4, 6)))
     check_gradients(lambda x: rg.adaptive_max_pool2d(x, (3, 2)), x[0])
+
+
+def test_scatter_with_places_met_twice_has_its_gradient_in_compiled_code():
+    x, y, places = rg.randn(2, 4), rg.randn(2, 3), rg.tensor([[0, 0, 2], [3, 1, 3]])
+    gradients = rg.grad(lambda x, y, places: (rg.scatter(x, y, places, 1) * rg.arange(8).reshape(2, 4)).sum(), argnums=(0, 1))
+    for function in (gradients, rg.jit(gradients)):
+        of_x, of_y = function(x, y, places)
+        assert of_x.tolist() == [[0, 1, 0, 3], [4, 0, 6, 0]]
+        assert of_y.tolist() == [[0, 0, 2], [0, 5, 7]]

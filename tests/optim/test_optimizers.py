@@ -32,6 +32,11 @@ CASES = [
     ("NAdam", {"lr": 0.002}),
     ("NAdam", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1, "momentum_decay": 0.1, "maximize": True}),
     ("NAdam", {"lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True, "eps": 1e-4}),
+    ("Adam", {"lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("ASGD", {"lr": 0.01}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 10, "weight_decay": 0.1, "maximize": True}),
+    ("Adafactor", {"lr": 0.01}),
+    ("Adafactor", {"lr": 0.5, "beta2_decay": -0.5, "eps": (1e-3, 1e-2), "d": 1.5, "weight_decay": 0.1, "maximize": True}),
     ("RAdam", {"lr": 0.001}),
     ("RAdam", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1}),
     ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
@@ -49,11 +54,12 @@ def sgd(p, gradients, lr, momentum=0, dampening=0, weight_decay=0, nesterov=Fals
     return p
 
 
-def adam(p, gradients, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, maximize=False, decoupled=False):
+def adam(p, gradients, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, maximize=False,
+         decoupled_weight_decay=False):
     m = v = largest = 0.0
     for t, g in enumerate(gradients, 1):
         d = -g if maximize else g
-        if decoupled:
+        if decoupled_weight_decay:
             p = p * (1 - lr * weight_decay)
         else:
             d = d + weight_decay * p
@@ -143,9 +149,52 @@ def rprop(p, gradients, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), maximiz
     return p
 
 
-FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": lambda p, g, **o: adam(p, g, **{"weight_decay": 0.01, **o}, decoupled=True),
+def asgd(p, gradients, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, maximize=False, gives_mean=False):
+    mean = 0.0
+    for t, g in enumerate(gradients, 1):
+        d = (-g if maximize else g) + weight_decay * p
+        eta, mu = lr / (1 + lambd * lr * (t - 1)) ** alpha, 1 / max(1, t - 1 - t0)
+        p = p * (1 - lambd * eta) - eta * d
+        mean = mean + mu * (p - mean)
+    return mean if gives_mean else p
+
+
+def adafactor(p, gradients, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, maximize=False):
+    rows = columns = total = 0.0
+    least = np.finfo(p.dtype).eps if eps[0] is None else eps[0]
+    length = lambda x: np.sqrt((x * x).sum() / max(x.size, 1))
+    for t, g in enumerate(gradients, 1):
+        g, share = -g if maximize else g, t**beta2_decay
+        size = max(eps[1], length(p)) * min(lr, t**-0.5)
+        p = p * (1 - lr * weight_decay)
+        if p.ndim > 1 and p.size:
+            rows = rows + share * ((g * g).mean(-1) - rows)
+            columns = columns + share * ((g * g).mean(-2) - columns)
+            spread = np.outer(rows, columns) / max(rows.mean(), least)
+        else:
+            total = total + share * (g * g - total)
+            spread = total
+        step = g / np.sqrt(np.maximum(spread, least**2))
+        p = p - size * step / max(1, length(step) / d)
+    return p
+
+
+def muon(p, gradients, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, adjust_lr_fn=None):
+    buffer = np.zeros_like(p)
+    scale = np.sqrt(max(1, p.shape[0] / p.shape[1])) if adjust_lr_fn is None else 0.2 * np.sqrt(max(p.shape))
+    for g in gradients:
+        buffer = momentum * buffer + (1 - momentum) * g
+        u, s, v = np.linalg.svd((1 - momentum) * g + momentum * buffer if nesterov else buffer, full_matrices=False)
+        s = s / max(np.sqrt((s * s).sum()), 1e-7)
+        for _ in range(5):
+            s = 3.4445 * s - 4.775 * s**3 + 2.0315 * s**5
+        p = p * (1 - lr * weight_decay) - lr * scale * (u * s) @ v
+    return p
+
+
+FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": lambda p, g, **o: adam(p, g, **{"weight_decay": 0.01, **o}, decoupled_weight_decay=True),
             "Adagrad": adagrad, "RMSprop": rmsprop, "Adadelta": adadelta, "Adamax": adamax, "NAdam": nadam,
-            "RAdam": radam, "Rprop": rprop}
+            "RAdam": radam, "Rprop": rprop, "ASGD": asgd, "Adafactor": adafactor}
 
 
 def runs(dtype, steps=50):
@@ -176,11 +225,14 @@ def test_fifty_steps_follow_the_formula(name, options):
 def test_fifty_steps_in_float32_agree_with_torch(name, options):
     torch = pytest.importorskip("torch", reason="the oracle comes with the extra `oracle`")
     starts, gradients = runs(np.float32)
+    if name == "Adafactor":  # theirs divides by the size of a parameter
+        starts, gradients = starts[:-1], [row[:-1] for row in gradients]
     ours = [nn.Parameter(p.copy()) for p in starts]
     theirs = [torch.nn.Parameter(torch.tensor(p)) for p in starts]
     stepped(getattr(optim, name)(ours, **options), ours, gradients)
     stepped(getattr(torch.optim, name)(theirs, **options), theirs, gradients, torch.tensor)
-    tolerance = 5e-6 if name == "NAdam" else 1e-6  # theirs keeps the product of its factors in float32
+    # Theirs keeps the product of NAdam's factors in float32; the norms of Adafactor are sums of many numbers.
+    tolerance = {"NAdam": 5e-6, "Adafactor": 2e-5}.get(name, 1e-6)
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=tolerance, atol=tolerance)
 
@@ -327,4 +379,92 @@ def test_half_precision_parameters_are_updated():
 ])
 def test_mistakes_are_told(make, error, told):
     with pytest.raises(error, match=told):
+        make(nn.Parameter(rg.ones(2)))
+
+
+@pytest.mark.parametrize("options", [{}, {"lr": 0.1, "nesterov": False}, {"lr": 0.1, "momentum": 0.8, "adjust_lr_fn": "match_rms_adamw"}],
+                         ids=str)
+@pytest.mark.parametrize("shape", [(6, 6), (5, 9), (8, 3)])
+def test_steps_of_muon_are_polynomials_of_the_singular_values(shape, options):
+    rng = np.random.default_rng(0)
+    start, gradients = rng.standard_normal(shape), [rng.standard_normal(shape) for _ in range(8)]
+    p = nn.Parameter(start.copy())
+    stepped(optim.Muon([p], **options), [p], [[g] for g in gradients])
+    np.testing.assert_allclose(p.detach(), muon(start, gradients, **options), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{}, {"lr": 0.1, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}], ids=str)
+def test_steps_of_muon_are_those_of_torch_within_the_precision_of_bfloat16(options):
+    torch = pytest.importorskip("torch", reason="the oracle comes with the extra `oracle`")
+    rng = np.random.default_rng(0)
+    start, gradients = np.float32(rng.standard_normal((8, 5))), [np.float32(rng.standard_normal((8, 5))) for _ in range(3)]
+    ours, theirs = nn.Parameter(start.copy()), torch.nn.Parameter(torch.tensor(start))
+    stepped(optim.Muon([ours], **options), [ours], [[g] for g in gradients])
+    stepped(torch.optim.Muon([theirs], **options), [theirs], [[g] for g in gradients], torch.tensor)
+    moved = theirs.detach().numpy() - start
+    np.testing.assert_allclose(ours.detach().numpy() - start, moved, atol=0.03 * np.abs(moved).max())
+
+
+def test_the_mean_of_asgd_is_in_its_state():
+    starts, gradients = runs(np.float64, steps=20)
+    parameters, options = [nn.Parameter(p.copy()) for p in starts], {"lr": 0.1, "lambd": 0.1, "t0": 4}
+    optimizer = optim.ASGD(parameters, **options)
+    stepped(optimizer, parameters, gradients)
+    for i, parameter in enumerate(parameters):
+        expected = asgd(starts[i], [row[i] for row in gradients], gives_mean=True, **options)
+        np.testing.assert_allclose(optimizer.state[parameter]["ax"], expected, rtol=1e-10, atol=1e-12)
+    assert list(optimizer.state_dict()["state"][0]) == ["step", "ax", "eta", "mu"]
+
+
+def test_adafactor_keeps_rows_and_columns_alone_and_takes_them_up_again():
+    p, q = nn.Parameter(rg.ones(2, 3, 4)), nn.Parameter(rg.ones(4))
+    optimizer = optim.Adafactor([p, q])
+    p.grad, q.grad = rg.ones(2, 3, 4), rg.ones(4)
+    optimizer.step()
+    state = optimizer.state_dict()
+    shapes = [{name: tensor.shape for name, tensor in entries.items()} for entries in state["state"].values()]
+    assert shapes == [{"step": (), "row_var": (2, 3, 1), "col_var": (2, 1, 4)}, {"step": (), "variance": (4,)}]
+    again = optim.Adafactor([p, q], lr=5.0)
+    again.load_state_dict(state)
+    assert again.state[p]["row_var"].tolist() == optimizer.state[p]["row_var"].tolist() and again.param_groups[0]["lr"] == 1e-2
+    state["state"][0]["row_var"] = rg.ones(2, 3, 4)
+    with pytest.raises(rg.errors.CheckpointError, match="row_var has shape"):
+        again.load_state_dict(state)
+
+
+def test_arguments_that_choose_an_implementation_in_torch_change_nothing():
+    p = nn.Parameter(rg.ones(2))
+    optimizer = optim.Adam([{"params": [p], "foreach": True}], foreach=None, fused=True, capturable=False, differentiable=False)
+    assert not optimizer.param_groups[0].keys() & {"foreach", "fused", "capturable", "differentiable"}
+    state = optimizer.state_dict()
+    state["param_groups"][0].update(foreach=None, fused=True, lr=0.5)
+    optimizer.load_state_dict(state)
+    assert "fused" not in optimizer.param_groups[0] and optimizer.param_groups[0]["lr"] == 0.5
+    assert nn.utils.clip_grad_norm_([p], 1.0, foreach=True).item() == 0
+    with pytest.raises(ValueError, match="differentiable must be False"):
+        optim.SGD([p], differentiable=True)
+    with pytest.raises(TypeError, match="SGD has no argument nesterow"):
+        optim.SGD([p], nesterow=True)
+    with pytest.raises(TypeError, match="foreach must be None or a bool, got 3"):
+        optim.ASGD([p], foreach=3)
+
+
+def test_a_saved_state_without_an_option_that_is_new_takes_it_from_the_optimizer():
+    p = nn.Parameter(rg.ones(2))
+    optimizer = optim.AdamW([p], weight_decay=0.5)
+    state = optimizer.state_dict()
+    del state["param_groups"][0]["decoupled_weight_decay"]
+    optimizer.load_state_dict(state)
+    assert optimizer.param_groups[0]["decoupled_weight_decay"] is True and optimizer.param_groups[0]["weight_decay"] == 0.5
+
+
+@pytest.mark.parametrize(("make", "told"), [
+    (lambda p: optim.Adafactor([p], eps=1e-3), "eps must be two numbers"),
+    (lambda p: optim.Adafactor([p], beta2_decay=0.5), "beta2_decay must be at most 0"),
+    (lambda p: optim.Muon([p]), r"Muon updates matrices, got a parameter of shape \(2,\)"),
+    (lambda p: optim.Muon([nn.Parameter(rg.ones(2, 2))], adjust_lr_fn="none"), "original, match_rms_adamw"),
+    (lambda p: optim.ASGD([p], lambd=-1), "lambd must be"),
+])
+def test_wrong_options_of_the_newer_optimizers_are_told(make, told):
+    with pytest.raises(ValueError, match=told):
         make(nn.Parameter(rg.ones(2)))

@@ -22,12 +22,15 @@ CASES = [
     ("Adamax", {"lr": 0.01}),
     ("NAdam", {"lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True}),
     ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("Adam", {"lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True, "fused": True}),
+    ("ASGD", {"lr": 0.05, "lambd": 0.1, "t0": 3, "weight_decay": 0.1}),
+    ("Adafactor", {"lr": 0.05, "weight_decay": 0.1, "maximize": True}),
 ]
 
 
-def trainer(name, options, compiles):
+def trainer(name, options, compiles, bias=True):
     rng = np.random.default_rng(1)
-    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    model = nn.Sequential(nn.Linear(5, 7, bias), nn.Tanh(), nn.Linear(7, 3, bias))
     for p in model.parameters():
         p.data[...] = rng.standard_normal(p.shape) * 0.4
     optimizer = getattr(optim, name)(model.parameters(), **{"lr": 1e-3, **options})
@@ -63,6 +66,14 @@ def test_compiled_steps_are_the_eager_ones(name, options):
     for x, y in batches(12):
         assert compiled(x, y).item() == pytest.approx(step(x, y).item(), rel=1e-5)
     assert_alike(model, other)
+
+
+def test_compiled_steps_of_muon_are_the_eager_ones():
+    options = {"lr": 0.05, "weight_decay": 0.3}
+    (model, _, step), (other, _, compiled) = (trainer("Muon", options, compiles, bias=False) for compiles in (False, True))
+    for x, y in batches(8):
+        assert compiled(x, y).item() == pytest.approx(step(x, y).item(), rel=1e-5)
+    assert_alike(model, other, rtol=2e-4)
 
 
 def test_a_schedule_changes_the_rate_without_tracing_anew():

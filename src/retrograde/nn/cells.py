@@ -22,12 +22,16 @@ def rnn_step(carry, projected, weight, bias, nonlinearity=tanh):
     return (nonlinearity(projected + recurrent(h, weight, bias)),)
 
 
-def lstm_step(carry, projected, weight, bias):
-    r"""A step of long short-term memory (Hochreiter and Schmidhuber, 1997): $c' = f c + i g$, $h' = o \tanh c'$."""
+def lstm_step(carry, projected, weight, bias, projection=None):
+    r"""A step of long short-term memory (Hochreiter and Schmidhuber, 1997): $c' = f c + i g$, $h' = o \tanh c'$.
+
+    With a `projection`, (size of $h$, size of $c$), $h'$ is brought to a smaller size by it (Sak, Senior and Beaufays, 2014).
+    """
     h, c = carry
     i, f, g, o = parts(projected + recurrent(h, weight, bias), 4)
     c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-    return sigmoid(o) * tanh(c), c
+    h = sigmoid(o) * tanh(c)
+    return h if projection is None else matmul(h, transpose(projection)), c
 
 
 def gru_step(carry, projected, weight, bias):

@@ -4,7 +4,7 @@ from math import prod
 from typing import Any
 
 from ..core.value import Value
-from ..errors import DTypeError, OutOfRangeError, ShapeError
+from ..errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from ..ops.movements import reshape
 from ..shapes import one_axis
 from .module import Module
@@ -160,6 +160,13 @@ class Sequential(_Numbered):
             x = module(x)
         return x
 
+    def __mul__(self, count):
+        if not isinstance(count, int) or count < 1:
+            raise ArgumentError(f"Sequential is repeated an integer of at least 1 times, got {count!r}")
+        return Sequential(*[module for _ in range(count) for module in self])
+
+    __rmul__ = __mul__
+
 
 class ModuleList(_Numbered):
     """A list of modules, which a model may keep as an attribute and call as it likes."""
@@ -238,6 +245,11 @@ class _Named(Module):
         del self[name]
         return entry
 
+    def clear(self):
+        """Take all entries out."""
+        for name in self.keys():
+            del self[name]
+
     def __len__(self):
         return len(self.items())
 
@@ -276,6 +288,38 @@ class ParameterDict(_Named):
             setattr(self, name, _parameter(parameter))
         else:
             self.register_parameter(name, _parameter(parameter))
+
+    def get(self, name, default=None):
+        """The parameter called `name`, or `default`."""
+        return dict(self.items()).get(name, default)
+
+    def setdefault(self, name, default=None):
+        """The parameter called `name`; if there is none, `default` becomes it."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def popitem(self):
+        """Take the last entry out, and return its name and the parameter."""
+        name = self.keys()[-1]
+        return name, self.pop(name)
+
+    def copy(self):
+        """Another dictionary of the same parameters."""
+        return ParameterDict(self.items())
+
+    def fromkeys(self, keys, default=None):
+        """A new dictionary that has `default` under each of the names `keys`."""
+        return ParameterDict([(name, default) for name in keys])
+
+    def __ior__(self, entries):
+        self.update(entries)
+        return self
+
+    def __or__(self, entries):
+        made = self.copy()
+        made.update(entries)
+        return made
 
     def extra_repr(self):
         return ", ".join(f"({name}): {_facts(parameter)}" for name, parameter in self.items())

@@ -1,7 +1,7 @@
 """Embeddings: a learned row for each of a number of things."""
 
 from ..core.mode import no_grad
-from ..errors import ArgumentError, OutOfRangeError, ShapeError
+from ..errors import OutOfRangeError, ShapeError
 from ..tensor.creation import asarray, empty
 from . import functional, init
 from .module import Module
@@ -11,8 +11,8 @@ from .parameter import Parameter
 class Embedding(Module):
     """A table of `num_embeddings` learned rows of `embedding_dim` numbers, looked up by integers of any shape.
 
-    The row `padding_idx` starts at zero and is not learned. Rows start normally distributed, as in PyTorch. `max_norm` is
-    refused: it would change weights during the forward pass.
+    The row `padding_idx` starts at zero and is not learned. Rows start normally distributed, as in PyTorch. Those longer than
+    `max_norm` are shortened when they are looked up; `scale_grad_by_freq` divides their gradient by how often they are.
 
     >>> rg.nn.Embedding(10, 3)(rg.tensor([[1, 2], [4, 5]])).shape
     (2, 2, 3)
@@ -21,9 +21,6 @@ class Embedding(Module):
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
                  sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
         super().__init__()
-        if max_norm is not None or scale_grad_by_freq:
-            raise ArgumentError(f"{type(self).__name__} takes no max_norm and no scale_grad_by_freq here; leave them out, and "
-                                "rescale the rows of weight after a step instead")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise OutOfRangeError(f"padding_idx must be a row of {num_embeddings}, got {padding_idx}")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -53,7 +50,7 @@ class Embedding(Module):
                 self.weight[self.padding_idx] = 0
 
     def forward(self, input):
-        return functional.embedding(input, self.weight, self.padding_idx)
+        return functional.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
 
     def extra_repr(self):
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
@@ -61,7 +58,10 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Embedding):
-    """The mean, sum or greatest of rows of an `Embedding`, for bags of equal length: positions are (bags, length).
+    """The mean, sum or greatest of rows of an `Embedding`, for each bag of positions: a line of (bags, length).
+
+    Bags of unequal length are one line of positions and `offsets`, where each begins, and with `include_last_offset` where the
+    last one ends.
 
     >>> rg.nn.EmbeddingBag(10, 3, mode="sum")(rg.tensor([[1, 2], [4, 5]])).shape
     (2, 3)
@@ -71,16 +71,11 @@ class EmbeddingBag(Embedding):
                  sparse=False, _weight=None, include_last_offset=False, padding_idx=None, _freeze=False, device=None, dtype=None):
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight,
                          _freeze, device, dtype)
-        if include_last_offset:
-            raise ArgumentError("EmbeddingBag takes bags of equal length here, without offsets; leave include_last_offset False")
-        self.mode = mode
+        self.mode, self.include_last_offset = mode, include_last_offset
 
     def forward(self, input, offsets=None, per_sample_weights=None):
-        if offsets is not None:
-            raise ArgumentError("EmbeddingBag takes bags of equal length here; pass (bags, length) without offsets, padded with "
-                                "padding_idx")
-        return functional.embedding_bag(input, self.weight, mode=self.mode, per_sample_weights=per_sample_weights,
-                                        padding_idx=self.padding_idx)
+        return functional.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+                                        self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     def extra_repr(self):
         return f"{super().extra_repr()}, mode={self.mode!r}"

@@ -2,6 +2,8 @@
 
 from math import prod
 
+from numpy import triu_indices
+
 from ..ops import activation, classification, convolution, convolutions, embeddings, patches, piecewise, trigonometric
 from ..ops import borders as borders_of
 from ..ops import dropout as dropouts
@@ -11,7 +13,7 @@ from ..ops import resampling as resamplings
 from ..ops.attention import scaled_dot_product_attention
 from ..ops.comparisons import clip, where
 from ..ops.contractions import einsum
-from ..ops.embeddings import embedding_bag
+from ..ops.gathering import take
 from ..ops.loss import binary_cross_entropy as _cross_entropy_of_chances
 from ..ops.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
 from ..ops.loss import huber_loss as _huber_loss
@@ -19,23 +21,36 @@ from ..ops.loss import kl_div
 from ..ops.loss import l1_loss as _l1_loss
 from ..ops.loss import mse_loss as _mse_loss
 from ..ops.loss import smooth_l1_loss as _smooth_l1_loss
-from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d
 from ..ops.reductions import norm
 from ..ops.windows import (
     adaptive_avg_pool1d,
     adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool3d,
-    max_pool1d,
-    max_pool3d,
 )
 from ..tensor import distributions
 from ..tensor.random import uniform
 from .batches import batched
+from .indexed_pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
 from .likelihoods import ctc_loss, gaussian_nll_loss, poisson_nll_loss
+from .lookups import embedding, embedding_bag
 from .margins import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -61,7 +76,7 @@ hardsigmoid, threshold = map(in_place, (piecewise.hardsigmoid, piecewise.thresho
 gelu, sigmoid, log_sigmoid, tanh = map(spelled, (activation.gelu, activation.sigmoid, activation.log_sigmoid, trigonometric.tanh))
 softsign, tanhshrink, glu = map(spelled, (piecewise.softsign, piecewise.tanhshrink, piecewise.glu))
 hardshrink, softshrink, prelu = map(spelled, (piecewise.hardshrink, piecewise.softshrink, piecewise.prelu))
-linear, embedding, one_hot = map(spelled, (linears.linear, embeddings.embedding, embeddings.one_hot))
+linear, one_hot = map(spelled, (linears.linear, embeddings.one_hot))
 layer_norm, group_norm, rms_norm = map(spelled, (norms.layer_norm, norms.group_norm, norms.rms_norm))
 unfold, fold = map(spelled, (patches.image_to_columns, patches.columns_to_image))
 interpolate = spelled(resamplings.interpolate)
@@ -126,6 +141,12 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return (avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode) * _single(kernel_size)) ** (1 / norm_type)
 
 
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """`lp_pool2d` of volumes, (batch, channels, depth, height, width) or without the batch."""
+    count = prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**3
+    return (avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode) * count) ** (1 / norm_type)
+
+
 def _single(size):
     return size[0] if isinstance(size, (tuple, list)) else size
 
@@ -179,6 +200,27 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between the vectors along the axis `dim`; each length counts as at least `eps`."""
     return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(axis=dim)
+
+
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None,
+                         label_smoothing=0.0):
+    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`.
+
+    >>> rg.nn.functional.linear_cross_entropy(rg.ones(2, 3), rg.ones(4, 3), rg.tensor([0, 3]))
+    tensor(1.3862944)
+    """
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(linear(input, linear_weight, linear_bias), target, weight, ignored, reduction, label_smoothing)
+
+
+def pdist(input, p=2.0):
+    """The distances by the `p`-norm of all pairs of rows of a matrix: of the first to all others, of the second, and so on.
+
+    >>> rg.nn.functional.pdist(rg.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).tolist()
+    [5.0, 1.0, 4.242640495300293]
+    """
+    first, second = triu_indices(input.shape[0], 1)
+    return norm(take(input, first, 0) - take(input, second, 0), p, -1)
 
 
 def bilinear(input1, input2, weight, bias=None):

@@ -8,8 +8,8 @@ from ..core.edits import edited
 from ..dtypes import bfloat16, float16, float32, float64, is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError
 from ..tensor.tensor import Tensor
-from .hooks import Hooks
-from .parameter import Parameter
+from .hooks import Hook, Hooks
+from .parameter import Buffer, Parameter, Uninitialized
 from .state import load
 
 
@@ -56,6 +56,8 @@ class Module:
         if not isinstance(value, Parameter) and value is not None and isinstance(self.__dict__.get(name), Parameter):
             raise DTypeError(f"{name} is a parameter and can only be set to a Parameter or None, got "
                              f"{type(value).__name__}; to change its numbers, write into it within rg.no_grad()")
+        if isinstance(value, Buffer):
+            self._note_buffer(name, value.persistent)
         object.__setattr__(self, name, value)
         edited()
 
@@ -79,9 +81,12 @@ class Module:
             raise DTypeError(f"a buffer must be a tensor or None, got {type(tensor).__name__}")
         if name not in self._buffers:
             self._check_free(name)
-            self._buffers = (*self._buffers, name)
-        self._unsaved = (*(n for n in self._unsaved if n != name), *(() if persistent else (name,)))
+        self._note_buffer(name, persistent)
         setattr(self, name, tensor)
+
+    def _note_buffer(self, name, persistent):
+        self._buffers = (*(n for n in self._buffers if n != name), name)
+        self._unsaved = (*(n for n in self._unsaved if n != name), *(() if persistent else (name,)))
 
     def add_module(self, name, module):
         """Set the attribute `name` to another module, or to None."""
@@ -156,6 +161,16 @@ class Module:
                 raise ArgumentError(f"{type(self).__name__} has no submodule {target!r}")
         return found
 
+    def set_submodule(self, target, module, strict=False):
+        """Put a module in the place of the one at a path such as "encoder.0"; unless `strict`, also where there is none yet."""
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if strict:
+            owner.get_submodule(name)
+        if not isinstance(module, Module):
+            raise DTypeError(f"a submodule must be a Module, got {type(module).__name__}")
+        owner.add_module(name, module)
+
     def get_parameter(self, target):
         """The parameter at a path such as "encoder.0.weight"."""
         return self._at(target, Parameter, "parameter")
@@ -173,9 +188,14 @@ class Module:
         return found
 
     # Its state.
-    def state_dict(self, prefix=""):
-        """Name and tensor of every parameter and saved buffer. The tensors share memory with the module."""
-        return {prefix + name: value.detach() for name, value in self._saved()}
+    def state_dict(self, prefix="", keep_vars=False, destination=None):
+        """Name and tensor of every parameter and saved buffer, in a new dictionary or in `destination`.
+
+        The tensors share memory with the module; with `keep_vars` they are those of the module themselves.
+        """
+        found = {} if destination is None else destination
+        found.update({prefix + name: value if keep_vars else value.detach() for name, value in self._saved()})
+        return found
 
     def _saved(self):
         """(name, tensor) of parameters and saved buffers; a shared one under each of its names, as in PyTorch."""
@@ -184,13 +204,14 @@ class Module:
             for name, value in (*module.own(Parameter), *kept):
                 yield _joined(path, name), value
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copy tensors (or arrays) into the parameters and buffers of the same names, keeping dtype and place.
 
-        With `strict`, names must agree. Raises a CheckpointError that names all that does not fit, and then nothing is
-        changed. Returns (missing_keys, unexpected_keys).
+        With `assign` these take over the memory, the dtype and the place of what they are given. With `strict`, names must
+        agree. Raises a CheckpointError that names all that does not fit, and then nothing is changed. Returns (missing_keys,
+        unexpected_keys).
         """
-        return load(type(self).__name__, dict(self._saved()), state_dict, strict)
+        return load(type(self).__name__, dict(self._saved()), state_dict, strict, assign)
 
     def train(self, mode=True):
         """Set `training` on this module and all inside it."""
@@ -212,7 +233,9 @@ class Module:
     def _bring_to(self, target):
         is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
         for tensor in self._tensors():
-            if is_device or is_float(tensor.dtype):
+            if isinstance(tensor, Uninitialized):
+                tensor.bring_to(**{"device" if is_device else "dtype": target})
+            elif is_device or is_float(tensor.dtype):
                 tensor.data = tensor.detach().to(target).realize().data
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(target)
@@ -236,6 +259,10 @@ class Module:
     def cpu(self):
         """`to("cpu")`."""
         return self.to("cpu")
+
+    def cuda(self, device=0):
+        """`to("cuda:0")`, or to another GPU by its number."""
+        return self.to(device if isinstance(device, str) else f"cuda:{device or 0}")
 
     def _tensors(self):
         return chain(self.parameters(), self.buffers())
@@ -261,21 +288,32 @@ class Module:
         function(self)
         return self
 
-    # Hooks.
-    def register_forward_pre_hook(self, hook):
-        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments. Returns a handle."""
-        return self._own_hooks().add("before", hook)
+    # Hooks. Those that are added with `prepend` are called before all that are there.
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments. Returns a handle.
 
-    def register_forward_hook(self, hook):
-        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output. Returns a handle."""
-        return self._own_hooks().add("after", hook)
+        With `with_kwargs` it is `hook(module, args, kwargs)`, which returns None or (args, kwargs).
+        """
+        return self._own_hooks().add("before", Hook(hook, with_kwargs), prepend)
 
-    def register_full_backward_hook(self, hook):
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output. Returns a handle.
+
+        With `with_kwargs` it is `hook(module, args, kwargs, output)`; with `always_call` it is called, with None for the output,
+        when an error is raised as well.
+        """
+        return self._own_hooks().add("after", Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Call `hook(module, grad_output)` in every backward pass; what it returns replaces `grad_output`. Returns a handle."""
+        return self._own_hooks().add("backward before", Hook(hook), prepend)
+
+    def register_full_backward_hook(self, hook, prepend=False):
         """Call `hook(module, grad_input, grad_output)` in every backward pass; what it returns replaces `grad_input`.
 
         Both are tuples, one gradient per tensor argument and per output, None where there is none. Returns a handle.
         """
-        return self._own_hooks().add("backward", hook)
+        return self._own_hooks().add("backward", Hook(hook), prepend)
 
     def _own_hooks(self):
         if self._hooks is None:

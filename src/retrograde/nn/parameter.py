@@ -1,10 +1,13 @@
-"""Parameter, a tensor that a module learns."""
+"""Parameter, a tensor that a module learns, Buffer, one that it keeps, and both while they have no shape yet."""
 
-from ..core.mode import is_tracing, no_grad
+from typing import Any
+
+from ..core.edits import edited
+from ..core.mode import changed, is_tracing, no_grad
 from ..core.symbol import Symbol
-from ..core.value import Value
-from ..errors import DTypeError, ShapeError
-from ..tensor.creation import asarray
+from ..core.value import Leaf, Value
+from ..errors import ArgumentError, DTypeError, ShapeError
+from ..tensor.creation import asarray, empty
 from ..tensor.tensor import Tensor
 
 
@@ -62,3 +65,85 @@ class Parameter(Tensor):
 
     def __repr__(self):
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Buffer(Tensor):
+    """A tensor that belongs to the state of a module when it becomes one of its attributes, but is not learned.
+
+    One that is not `persistent` is left out of `state_dict`.
+
+    >>> class Scale(rg.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = rg.nn.Buffer(rg.ones(1))
+    >>> [name for name, _ in Scale().named_buffers()]
+    ['factor']
+    """
+
+    __slots__ = ()
+    persistent = True
+
+    def __init__(self, data, *, persistent=True):
+        super().__init__(asarray(data).realize().data)
+        if not persistent:
+            self.persistent = False
+
+
+def _nothing(_):
+    raise ArgumentError("this parameter of a lazy module has no shape yet; call the model on an example, or load its state, before "
+                        "it is read, saved or given to an optimizer")
+
+
+class Uninitialized(Tensor):
+    """What a parameter and a buffer of a lazy module are before their shape is known; `materialize` gives them one.
+
+    To read one raises an ArgumentError that says what to do.
+    """
+
+    __slots__ = ()
+    data: Any = property(_nothing)
+    _becomes: Any = Tensor
+
+    def __init__(self, requires_grad=False, device=None, dtype=None):
+        self.record = Leaf(self) if requires_grad else None
+        vars(self)["options"] = {"device": device, "dtype": dtype}
+
+    def bring_to(self, **target):
+        """Become one of another device or dtype when there are numbers."""
+        vars(self)["options"].update(target)
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Become a parameter, or a tensor, of `shape` from here on; its numbers are yet to be written."""
+        options = vars(self).pop("options")
+        given: Any = {"device": device or options["device"], "dtype": dtype or options["dtype"]}
+        with changed(tracer=None):
+            made = empty(*shape, **given)
+        self.__class__ = self._becomes
+        self.data = made.data
+        edited()
+
+    def __deepcopy__(self, memo):
+        made = memo[id(self)] = type(self)(self.record is not None, **vars(self)["options"])
+        return made
+
+    def __reduce__(self):
+        return type(self), (self.record is not None, *vars(self)["options"].values())
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(Uninitialized, Parameter):
+    """A parameter without a shape."""
+
+    __slots__ = ()
+    _becomes = Parameter
+
+    def __init__(self, requires_grad=True, device=None, dtype=None):
+        super().__init__(requires_grad, device, dtype)
+
+
+class UninitializedBuffer(Uninitialized):
+    """A buffer without a shape."""
+
+    __slots__ = ()

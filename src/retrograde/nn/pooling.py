@@ -1,6 +1,5 @@
 """Pooling: the windows of lines, images and volumes, (batch, channels, ...), made one number each."""
 
-from ..errors import ArgumentError
 from . import functional
 from .module import Module
 
@@ -17,6 +16,8 @@ class _Pool(Module):
 class MaxPool1d(_Pool):
     """The greatest number of each window; windows lie `stride` apart, by default their own size.
 
+    With `return_indices` the places of these as well, which `MaxUnpool1d` takes.
+
     >>> rg.nn.MaxPool1d(2)(rg.tensor([[1.0, 4.0, 2.0, 3.0]]))
     tensor([[4., 3.]])
     """
@@ -25,12 +26,10 @@ class MaxPool1d(_Pool):
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__(kernel_size, stride, padding, ceil_mode)
-        if return_indices:
-            raise ArgumentError(f"{type(self).__name__} has no return_indices here; leave it False")
-        self.dilation = dilation
+        self.dilation, self.return_indices = dilation, return_indices
 
     def forward(self, x):
-        return self._function(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+        return self._function(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
 
     def extra_repr(self):
         return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
@@ -51,6 +50,40 @@ class MaxPool3d(MaxPool1d):
     """`MaxPool1d` of volumes; sizes are one number or (depth, height, width)."""
 
     _function = staticmethod(functional.max_pool3d)
+
+
+class MaxUnpool1d(_Pool):
+    """Zeros, but for the elements of the input at the places that `MaxPool1d` with `return_indices` has given.
+
+    `output_size`, which `forward` may be given, chooses among the sizes that the stride leaves open.
+
+    >>> z, indices = rg.nn.MaxPool1d(2, return_indices=True)(rg.tensor([[1.0, 4.0, 2.0, 3.0]]))
+    >>> rg.nn.MaxUnpool1d(2)(z, indices)
+    tensor([[0., 4., 0., 3.]])
+    """
+
+    _function = staticmethod(functional.max_unpool1d)
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__(kernel_size, stride, padding, False)
+
+    def forward(self, input, indices, output_size=None):
+        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool2d(MaxUnpool1d):
+    """`MaxUnpool1d` of images, for the indices of `MaxPool2d`."""
+
+    _function = staticmethod(functional.max_unpool2d)
+
+
+class MaxUnpool3d(MaxUnpool1d):
+    """`MaxUnpool1d` of volumes, for the indices of `MaxPool3d`."""
+
+    _function = staticmethod(functional.max_unpool3d)
 
 
 class AvgPool1d(_Pool):
@@ -74,20 +107,21 @@ class AvgPool1d(_Pool):
 class AvgPool2d(AvgPool1d):
     """`AvgPool1d` of images; `divisor_override` replaces the number of elements of a window."""
 
+    _function = staticmethod(functional.avg_pool2d)
+
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
         self.divisor_override = divisor_override
 
     def forward(self, x):
-        return functional.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                                     self.divisor_override)
+        return self._function(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                              self.divisor_override)
 
 
-class AvgPool3d(AvgPool1d):
-    """`AvgPool1d` of volumes."""
+class AvgPool3d(AvgPool2d):
+    """`AvgPool1d` of volumes; `divisor_override` replaces the number of elements of a window."""
 
-    def forward(self, x):
-        return functional.avg_pool3d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+    _function = staticmethod(functional.avg_pool3d)
 
 
 class LPPool1d(_Pool):
@@ -110,6 +144,12 @@ class LPPool2d(LPPool1d):
     """The root of the sum of the powers `norm_type` of each window of images."""
 
     _function = staticmethod(functional.lp_pool2d)
+
+
+class LPPool3d(LPPool1d):
+    """The root of the sum of the powers `norm_type` of each window of volumes."""
+
+    _function = staticmethod(functional.lp_pool3d)
 
 
 class AdaptiveAvgPool1d(Module):
@@ -151,8 +191,10 @@ class AdaptiveMaxPool1d(AdaptiveAvgPool1d):
 
     def __init__(self, output_size, return_indices=False):
         super().__init__(output_size)
-        if return_indices:
-            raise ArgumentError(f"{type(self).__name__} has no return_indices here; leave it False")
+        self.return_indices = return_indices
+
+    def forward(self, x):
+        return self._function(x, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(AdaptiveMaxPool1d):

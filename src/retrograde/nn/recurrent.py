@@ -3,8 +3,11 @@
 from functools import partial
 
 from ..errors import ArgumentError, DTypeError, ShapeError
+from ..ops.comparisons import where
+from ..ops.gathering import take
 from ..ops.joins import concatenate, stack
 from ..ops.movements import expand_dims, squeeze, transpose
+from ..ops.selections import getitem
 from ..tensor.creation import empty, zeros
 from ..tensor.tensor import Tensor
 from ..transforms.scan import scan
@@ -12,6 +15,7 @@ from . import functional
 from .cells import NONLINEARITIES, checked_nonlinearity, draw_all, gru_step, lstm_step, rnn_step
 from .module import Module
 from .parameter import Parameter
+from .utils.rnn import PackedSequence, places, unpacked
 
 
 class RNNBase(Module):
@@ -21,21 +25,24 @@ class RNNBase(Module):
     batch_first    whether sequences are (batch, time, features), rather than (time, batch, features)
     dropout        the probability with which outputs of all layers but the last are dropped in training
     bidirectional  whether a second half of each layer walks from the end to the beginning
+    proj_size      of an LSTM: the size to which each output is brought by `weight_hr_l0` and so on, if it is not 0
 
     `module(input, hx=None)` gives (output, state): the outputs of the last layer at all times, and the last state of each
-    layer. Input without a batch axis gives output without one.
+    layer. Input without a batch axis gives output without one; a `PackedSequence` gives one, and the state at the end of each
+    sequence.
     """
 
-    _gates, _states = 1, 1
+    _gates, _states, _projects = 1, 1, False
 
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
                  proj_size=0, device=None, dtype=None):
         super().__init__()
-        _check_sizes(hidden_size, num_layers, dropout, proj_size)
+        _check_sizes(self, hidden_size, num_layers, dropout, proj_size)
         self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
-        self.batch_first, self.dropout, self.bidirectional, self.proj_size = batch_first, float(dropout), bidirectional, 0
+        self.batch_first, self.dropout, self.bidirectional = batch_first, float(dropout), bidirectional
+        self.proj_size = proj_size
         for layer in range(num_layers):
-            width = input_size if layer == 0 else hidden_size * self._directions
+            width = input_size if layer == 0 else self._output_size * self._directions
             for suffix in self._suffixes(layer):
                 self._add_parameters(suffix, width, device, dtype)
         self.reset_parameters()
@@ -44,15 +51,26 @@ class RNNBase(Module):
     def _directions(self):
         return 2 if self.bidirectional else 1
 
+    @property
+    def _output_size(self):
+        return self.proj_size or self.hidden_size
+
     def _suffixes(self, layer):
         return [f"l{layer}", f"l{layer}_reverse"][: self._directions]
 
     def _add_parameters(self, suffix, width, device, dtype):
-        rows = self._gates * self.hidden_size
-        shapes = {"weight_ih": (rows, width), "weight_hh": (rows, self.hidden_size), "bias_ih": (rows,), "bias_hh": (rows,)}
+        rows, size = self._gates * self.hidden_size, self._output_size
+        shapes = {"weight_ih": (rows, width), "weight_hh": (rows, size)}
+        shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if self.bias else {}
+        shapes |= {"weight_hr": (size, self.hidden_size)} if self.proj_size else {}
         for name, shape in shapes.items():
-            if self.bias or name.startswith("weight"):
-                setattr(self, f"{name}_{suffix}", Parameter(empty(*shape, dtype=dtype, device=device)))
+            setattr(self, f"{name}_{suffix}", Parameter(empty(*shape, dtype=dtype, device=device)))
+
+    @property
+    def all_weights(self):
+        """The parameters of each direction of each layer, as lists."""
+        suffixes = [suffix for layer in range(self.num_layers) for suffix in self._suffixes(layer)]
+        return [[p for name, p in self.own(Parameter) if name.endswith(f"_{suffix}")] for suffix in suffixes]
 
     def reset_parameters(self):
         """Draw new weights, evenly spread between plus and minus one over the root of `hidden_size`."""
@@ -61,68 +79,102 @@ class RNNBase(Module):
     def flatten_parameters(self):
         """Nothing: parameters need not lie side by side here."""
 
-    def _step(self):
+    def _step(self, suffix):
         """The function of one step: (carry, projected input, weight, bias) to the next carry, output first."""
         raise NotImplementedError("a recurrent network needs a method _step")
 
     def forward(self, input, hx=None):
+        if isinstance(input, PackedSequence):
+            return self._of_packed(input, hx)
         x, is_batched = self._in_time(input)
-        states = self._start(hx, x, is_batched)
-        ends = []
-        for layer in range(self.num_layers):
-            if layer:
-                x = functional.dropout(x, self.dropout, self.training)
-            outputs = []
-            for suffix in self._suffixes(layer):
-                end, ys = self._walk(suffix, x, tuple([state[len(ends)] for state in states]))
-                ends.append(end)
-                outputs.append(ys)
-            x = outputs[0] if len(outputs) == 1 else concatenate(outputs, axis=-1)
-        lasts = [stack(list(column)) for column in zip(*ends, strict=True)]
+        x, lasts = self._layers(x, self._start(hx, x, is_batched))
         if not is_batched:
             x, lasts = squeeze(x, 1), [squeeze(last, 1) for last in lasts]
         elif self.batch_first:
             x = transpose(x, 0, 1)
         return x, tuple(lasts) if self._states > 1 else lasts[0]
 
+    def _of_packed(self, packed, hx):
+        """What becomes of packed sequences: they are filled up, and what is carried stands still beyond the end of each."""
+        self._check_width(packed.data, 2)
+        x, is_inside = unpacked(packed)
+        states = self._start(hx, x, True)
+        if packed.sorted_indices is not None and hx is not None:
+            states = [take(state, packed.sorted_indices, 1) for state in states]
+        x, lasts = self._layers(x, states, None if is_inside.all() else is_inside[..., None])
+        if packed.unsorted_indices is not None:
+            lasts = [take(last, packed.unsorted_indices, 1) for last in lasts]
+        found = packed._replace(data=getitem(x, places(packed.batch_sizes)))
+        return found, tuple(lasts) if self._states > 1 else lasts[0]
+
+    def _layers(self, x, states, is_inside=None):
+        """(the outputs of the last layer, the last states of all), with time as the first axis."""
+        ends = []
+        for layer in range(self.num_layers):
+            if layer:
+                x = functional.dropout(x, self.dropout, self.training)
+            outputs = []
+            for suffix in self._suffixes(layer):
+                end, ys = self._walk(suffix, x, tuple([state[len(ends)] for state in states]), is_inside)
+                ends.append(end)
+                outputs.append(ys)
+            x = outputs[0] if len(outputs) == 1 else concatenate(outputs, axis=-1)
+        return x, [stack(list(column)) for column in zip(*ends, strict=True)]
+
     def _in_time(self, input):
         """The input as (time, batch, features), and whether it had a batch axis."""
         if not isinstance(input, Tensor):
-            raise DTypeError(f"{type(self).__name__} needs a tensor, got {type(input).__name__}; packed sequences are not "
-                             "supported: pad them, and mask what is computed of the padding")
-        if input.ndim not in (2, 3) or input.shape[-1] != self.input_size:
-            axes = "batch, time" if self.batch_first else "time, batch"
-            raise ShapeError(f"{type(self).__name__} needs input of shape ({axes}, {self.input_size}) or "
-                             f"(time, {self.input_size}), got {input.shape}")
+            raise DTypeError(f"{type(self).__name__} needs a tensor or a PackedSequence, got {type(input).__name__}; make one of "
+                             "sequences with rg.nn.utils.rnn.pack_sequence")
+        self._check_width(input, 2, 3)
         if input.ndim == 2:
             return expand_dims(input, 1), False
         return transpose(input, 0, 1) if self.batch_first else input, True
 
+    def _check_width(self, input, *axes):
+        if input.ndim not in axes or input.shape[-1] != self.input_size:
+            order = "batch, time" if self.batch_first else "time, batch"
+            raise ShapeError(f"{type(self).__name__} needs input of shape ({order}, {self.input_size}) or "
+                             f"(time, {self.input_size}), got {input.shape}")
+
     def _start(self, hx, x, is_batched):
-        """The states that the layers start with, each (layers and directions, batch, hidden)."""
-        shape = self.num_layers * self._directions, x.shape[1], self.hidden_size
+        """The states that the layers start with, each (layers and directions, batch, size)."""
+        lead = self.num_layers * self._directions, x.shape[1]
+        shapes = [(*lead, size) for size in (self._output_size, self.hidden_size)[: self._states]]
         if hx is None:
-            return (zeros(*shape, dtype=x.dtype),) * self._states
+            return tuple([zeros(*shape, dtype=x.dtype) for shape in shapes])
         states = tuple(hx) if self._states > 1 else (hx,)
-        wanted = shape if is_batched else (shape[0], shape[2])
-        if len(states) != self._states or any([state.shape != wanted for state in states]):
-            raise ShapeError(f"{type(self).__name__} needs {'(h, c), each' if self._states > 1 else 'a state'} of shape {wanted}, "
-                             f"got {', '.join(str(state.shape) for state in states)}")
+        wanted = shapes if is_batched else [(shape[0], shape[2]) for shape in shapes]
+        if len(states) != self._states or any([s.shape != shape for s, shape in zip(states, wanted, strict=True)]):
+            told = "(h, c)" if self._states > 1 else "a state"
+            raise ShapeError(f"{type(self).__name__} needs {told} of shape {_listed(wanted)}, got "
+                             f"{_listed([s.shape for s in states])}")
         return states if is_batched else tuple([expand_dims(state, 1) for state in states])
 
-    def _walk(self, suffix, x, carry):
-        """One direction of one layer: (the last carry, the outputs). What the inputs add is one product for all times."""
+    def _walk(self, suffix, x, carry, is_inside):
+        """One direction of one layer: (the last carry, the outputs). What the inputs add is one product for all times.
+
+        Where `is_inside`, (time, batch, 1), is False, what is carried stays what it is.
+        """
         weight, bias = getattr(self, f"weight_hh_{suffix}"), None
         projected = functional.linear(x, getattr(self, f"weight_ih_{suffix}"), self._input_bias(suffix))
         if self.bias and not self._adds_biases:
             bias = getattr(self, f"bias_hh_{suffix}")
-        step = self._step()
+        step, is_reverse = self._step(suffix), suffix.endswith("_reverse")
 
         def body(carry, row):
             carry = step(carry, row, weight, bias)
             return carry, carry[0]
 
-        return scan(body, carry, projected, reverse=suffix.endswith("_reverse"))
+        def masked(carry, rows):
+            row, goes_on = rows
+            after = step(carry, row, weight, bias)
+            after = tuple([where(goes_on, new, old) for new, old in zip(after, carry, strict=True)])
+            return after, after[0]
+
+        if is_inside is None:
+            return scan(body, carry, projected, reverse=is_reverse)
+        return scan(masked, carry, (projected, is_inside), reverse=is_reverse)
 
     #: Whether both biases are added in the same place.
     _adds_biases = True
@@ -134,7 +186,7 @@ class RNNBase(Module):
         return bias + getattr(self, f"bias_hh_{suffix}") if self._adds_biases else bias
 
     def extra_repr(self):
-        shown = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        shown = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
         more = [f"{name}={getattr(self, name)}" for name, usual in shown.items() if getattr(self, name) != usual]
         return ", ".join([str(self.input_size), str(self.hidden_size), *more])
 
@@ -152,7 +204,7 @@ class RNN(RNNBase):
         self.nonlinearity = checked_nonlinearity(nonlinearity)
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
 
-    def _step(self):
+    def _step(self, suffix):
         return partial(rnn_step, nonlinearity=NONLINEARITIES[self.nonlinearity])
 
 
@@ -164,10 +216,10 @@ class LSTM(RNNBase):
     ((2, 7, 10), (2, 2, 5), (2, 2, 5))
     """
 
-    _gates, _states = 4, 2
+    _gates, _states, _projects = 4, 2, True
 
-    def _step(self):
-        return lstm_step
+    def _step(self, suffix):
+        return partial(lstm_step, projection=getattr(self, f"weight_hr_{suffix}")) if self.proj_size else lstm_step
 
 
 class GRU(RNNBase):
@@ -181,14 +233,20 @@ class GRU(RNNBase):
     _gates = 3
     _adds_biases = False
 
-    def _step(self):
+    def _step(self, suffix):
         return gru_step
 
 
-def _check_sizes(hidden_size, num_layers, dropout, proj_size):
+def _check_sizes(owner, hidden_size, num_layers, dropout, proj_size):
     if hidden_size < 1 or num_layers < 1:
         raise ArgumentError(f"hidden_size and num_layers must be at least 1, got {hidden_size} and {num_layers}")
     if not 0 <= dropout <= 1:
         raise ArgumentError(f"dropout, the probability of dropping, must lie between 0 and 1, got {dropout}")
-    if proj_size:
-        raise ArgumentError(f"projections are not supported: proj_size must be 0, got {proj_size}; put a Linear behind the network")
+    if proj_size and not owner._projects:  # noqa: SLF001 - of our own kind
+        raise ArgumentError(f"only an LSTM has projections: proj_size of {type(owner).__name__} must be 0, got {proj_size}")
+    if not 0 <= proj_size < hidden_size:
+        raise ArgumentError(f"proj_size must be at least 0 and less than hidden_size, {hidden_size}, got {proj_size}")
+
+
+def _listed(shapes):
+    return " and ".join(map(str, shapes))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from ..core.mode import no_grad
 from ..errors import CheckpointError
 from ..tensor.creation import asarray
+from .parameter import Uninitialized
 
 
 class IncompatibleKeys(NamedTuple):
@@ -14,8 +15,11 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list
 
 
-def load(owner, targets, state, strict):
-    """Copy the tensors of `state` into `targets` of the same names; `owner` is whose they are, for the error."""
+def load(owner, targets, state, strict, assign=False):
+    """Copy the tensors of `state` into `targets` of the same names; `owner` is whose they are, for the error.
+
+    With `assign` their arrays become those of the targets.
+    """
     given = {name: asarray(value).detach() for name, value in state.items()}
     # A tensor with several names has arrived if one of them has.
     arrived = {id(target) for name, target in targets.items() if name in given}
@@ -23,7 +27,8 @@ def load(owner, targets, state, strict):
     unexpected = [name for name in given if name not in targets]
     faults = [
         f"{name} has shape {given[name].shape} and the model needs {target.shape}"
-        for name, target in targets.items() if name in given and given[name].shape != target.shape
+        for name, target in targets.items()
+        if name in given and not isinstance(target, Uninitialized) and given[name].shape != target.shape
     ]
     if strict:
         faults += [f"no tensor for {name}" for name in missing] + [f"no place for {name}" for name in unexpected]
@@ -32,6 +37,11 @@ def load(owner, targets, state, strict):
     with no_grad():
         for name, target in targets.items():
             if name in given:
+                if isinstance(target, Uninitialized):
+                    target.materialize(given[name].shape)
+                if assign:
+                    target.data = given[name].data
+                    continue
                 target[...] = given[name].to(target.device).astype(target.dtype)
     return IncompatibleKeys(missing, unexpected)
 

@@ -1,15 +1,14 @@
-"""Embeddings: rows of a table, chosen by numbers, and bags of them folded into one."""
+"""Embeddings: rows of a table, chosen by numbers."""
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError
 from ..shapes import one_axis
 from ._families import indexing
 from ._samples import call
-from .comparisons import equal, not_equal, where
+from .comparisons import equal, where
 from .gathering import checked_positions, take
 from .movements import expand_dims
-from .reductions import max, sum
 from .selections import scatter_add
 
 _ROWS = np.array([[2, 0, 2], [1, 1, 3]])
@@ -47,30 +46,6 @@ def _embedding_rule(g, input, weight_shape, padding_idx):
 
 
 embedding.defvjp(None, _embedding_rule)
-
-
-def embedding_bag(input, /, weight, mode="mean", per_sample_weights=None, padding_idx=None):
-    """The mean, sum or greatest of the rows of `weight` at each line of positions in `input`, (bags, length).
-
-    `per_sample_weights` multiplies rows before a sum; rows that are `padding_idx` do not count.
-
-    >>> rg.nn.functional.embedding_bag(rg.tensor([[0, 1]]), rg.tensor([[1.0], [3.0]]))
-    tensor([[2.]])
-    """
-    if mode not in ("sum", "mean", "max") or per_sample_weights is not None and mode != "sum":
-        raise ArgumentError('mode must be "sum", "mean" or "max", and "sum" with per_sample_weights, got ' + repr(mode))
-    if input.ndim != 2:
-        raise ShapeError(f"embedding_bag needs bags of equal length, (bags, length), got shape {tuple(input.shape)}")
-    rows = embedding(input, weight, padding_idx)
-    rows = rows if per_sample_weights is None else rows * expand_dims(per_sample_weights, -1)
-    if padding_idx is None:
-        return max(rows, 1) if mode == "max" else sum(rows, 1) if mode == "sum" else rows.mean(axis=1)
-    counts = expand_dims(not_equal(input, one_axis(padding_idx, weight.shape[0])), -1)
-    number = sum(counts, 1)
-    if mode == "max":
-        return where(number == 0, 0, max(where(counts, rows, -np.inf), 1))
-    total = sum(where(counts, rows, 0), 1)
-    return total if mode == "sum" else total / where(number == 0, 1, number).astype(total.dtype)
 
 
 def one_hot(input, /, num_classes=-1):

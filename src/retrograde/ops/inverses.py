@@ -1,9 +1,11 @@
 """Inverses, linear equations and determinants of square matrices in the last two axes."""
 
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import ShapeError
 from . import _linalg
 from ._families import composite, matrix
 from ._samples import call, of, well_conditioned
@@ -12,7 +14,7 @@ from .complexes import adjoint, real
 from .contractions import matmul
 from .elimination import lu_factor, lu_solve
 from .exponential import log
-from .movements import broadcast_to, expand_dims, reshape, squeeze, transpose, unbroadcast
+from .movements import broadcast_to, expand_dims, moveaxis, reshape, squeeze, transpose, unbroadcast
 from .products import prod
 from .reductions import sum
 from .selections import getitem
@@ -227,3 +229,30 @@ def lstsq(x, y, /, rtol=None):
     """
     _linalg.check_matrix(x)
     return matmul(pinv(x, rtol), y)
+
+
+def tensorsolve(A, B, /, dims=None):
+    """The X with `tensordot(A, X, X.ndim) == B`; the axes `dims` of `A` are moved to its end first.
+
+    >>> rg.linalg.tensorsolve(2 * rg.eye(4).reshape(4, 2, 2), rg.ones(4)).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+    if dims is not None:
+        A = moveaxis(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    shape, size = A.shape[B.ndim :], prod(B.shape)
+    if prod(shape) != size or prod(A.shape[: B.ndim]) != size:
+        raise ShapeError(f"tensorsolve needs A of {size} x {size} elements, the axes of the solution after {B.ndim} axes for B, "
+                         f"got shapes {A.shape} and {B.shape}")
+    return reshape(solve(reshape(A, (size, size)), reshape(B, -1)), shape)
+
+
+def tensorinv(A, /, ind=2):
+    """The X with `tensordot(X, A, ind)` the identity: the inverse of `A` with its first `ind` axes as rows.
+
+    >>> rg.linalg.tensorinv(2 * rg.eye(4).reshape(4, 2, 2), ind=1).shape
+    (2, 2, 4)
+    """
+    rows, columns = A.shape[:ind], A.shape[ind:]
+    if ind < 1 or prod(rows) != prod(columns):
+        raise ShapeError(f"tensorinv needs as many elements before axis {ind} as after it, got shape {A.shape}")
+    return reshape(inv(reshape(A, (prod(rows), prod(columns)))), (*columns, *rows))

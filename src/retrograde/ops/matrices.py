@@ -1,12 +1,12 @@
-"""Parts of matrices: diagonals and triangles."""
+"""Parts of matrices: diagonals and triangles; and the matrix of powers."""
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
 from .comparisons import where
-from .movements import moveaxis
+from .movements import expand_dims, moveaxis
 from .reductions import sum
 from .selections import getitem, scatter_add
 
@@ -83,3 +83,15 @@ def linalg_diagonal(x, /, offset=0):
 def linalg_trace(x, /, offset=0, dtype=None):
     """The sum of a diagonal of each matrix in the last two axes of `x`."""
     return sum(linalg_diagonal(x, offset), -1, False, dtype)
+
+
+def vander(x, /, N=None):
+    """The powers 0 to `N` - 1 of each element of `x`, along a new last axis; as many as the elements by default.
+
+    >>> rg.linalg.vander(rg.tensor([2.0, 3.0]), 3).tolist()
+    [[1.0, 2.0, 4.0], [1.0, 3.0, 9.0]]
+    """
+    count = x.shape[-1] if N is None else N
+    if count < 1:
+        raise ArgumentError(f"vander needs N of at least 1, got {N}")
+    return expand_dims(x, -1) ** np.arange(count, dtype=x.dtype)

@@ -108,10 +108,9 @@ put.defvjp(lambda g, positions: put(g, np.zeros((), g.dtype), positions),
 def _written(g, y_shape, index):
     taken = getitem(g, index)
     if not _is_basic(_usable(index)):
-        places = np.zeros(g.shape, int)
         numbers = np.arange(taken.size).reshape(taken.shape)
-        places[_usable(index)] = numbers
-        taken = taken * (places[_usable(index)] == numbers)
+        last = getitem(set_at(np.zeros(g.shape, int), numbers, index), index)
+        taken = taken * (last == numbers)
     return unbroadcast(taken, y_shape)
 
 

@@ -1,6 +1,7 @@
 """Products of whole arrays, made of matrix products: over chosen axes, of every pair of elements, of vectors."""
 
 import operator
+from string import ascii_letters
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from ..shapes import axis_tuple, one_axis
 from ._families import composite
 from ._samples import call
 from .complexes import conj
-from .contractions import matmul
+from .contractions import einsum, matmul
 from .joins import stack
 from .movements import moveaxis, permute_dims, reshape
 from .reductions import sum
@@ -93,3 +94,20 @@ def cross(x, y, /, axis=-1):
         raise ShapeError(f"cross needs 3 elements along axis {axis}, got {x.shape} and {y.shape}")
     a, b = ([moveaxis(v, axis, 0)[i] for i in range(3)] for v in (x, y))
     return stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], axis)
+
+
+def multi_dot(arrays):
+    """The product of two matrices or more, in the order of pairs that costs least. The first and the last may be vectors.
+
+    >>> rg.linalg.multi_dot([rg.ones(2, 3), rg.ones(3, 4), rg.ones(4)]).tolist()
+    [12.0, 12.0]
+    """
+    arrays = list(arrays)
+    axes = [x.ndim for x in arrays]
+    if not 2 <= len(axes) < len(ascii_letters) or any([n != 2 for n in axes[1:-1]]) or {axes[0], axes[-1]} - {1, 2}:
+        shapes = [tuple(x.shape) for x in arrays]
+        raise ShapeError(f"multi_dot needs two matrices or more, or vectors at the ends, got shapes {shapes}")
+    names = [ascii_letters[i : i + 2] for i in range(len(arrays))]
+    names[0], names[-1] = names[0][-arrays[0].ndim :], names[-1][: arrays[-1].ndim]
+    result = names[0][:-1] + names[-1][1:]
+    return einsum(f"{','.join(names)}->{result}", *arrays)

@@ -52,10 +52,18 @@ def max_pool3d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=
     return _along_depth(max_pool1d, flat, size[0], step[0], border[0], spread[0], ceil_mode)
 
 
-@composite(samples=(call((1, 4, 3, 4), 2), call((1, 4, 3, 4), kernel_size=(2, 3, 2), stride=1, padding=1, count_include_pad=False)))
-def avg_pool3d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    """The mean of each box of the last three axes: each element receives its part of every box's cotangent."""
+@composite(samples=(call((1, 4, 3, 4), 2), call((1, 4, 3, 4), kernel_size=(2, 3, 2), stride=1, padding=1, count_include_pad=False),
+                    call((1, 4, 3, 4), 2, divisor_override=3)))
+def avg_pool3d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """The mean of each box of the last three axes: each element receives its part of every box's cotangent.
+
+    `divisor_override` replaces the number of elements of a box.
+    """
     size, step, border = triple(kernel_size), triple(kernel_size if stride is None else stride), triple(padding)
+    if divisor_override is not None:
+        sums = avg_pool2d(x, size[1:], step[1:], border[1:], ceil_mode, True, 1)
+        found = avg_pool2d(moveaxis(sums, -3, -1), (1, size[0]), (1, step[0]), (0, border[0]), ceil_mode, True, divisor_override)
+        return moveaxis(found, -1, -3)
     flat = avg_pool2d(x, size[1:], step[1:], border[1:], ceil_mode, count_include_pad)
     return _along_depth(avg_pool1d, flat, size[0], step[0], border[0], ceil_mode, count_include_pad)
 

@@ -1,11 +1,14 @@
-"""Optimizers, learning-rate schedules and gradient clipping, with PyTorch's names, arguments and state."""
+"""Optimizers, learning-rate schedules and averages of weights, with PyTorch's names, arguments and state."""
 
-from . import lr_scheduler
+from ..nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from . import lr_scheduler, swa_utils
+from .adafactor import Adafactor
 from .adam import Adam, AdamW
 from .adaptive import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
-from .clip import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from .asgd import ASGD
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .lbfgs import LBFGS
+from .muon import Muon
 from .optimizer import Optimizer
 from .rprop import Rprop
 from .schedule import (

@@ -11,7 +11,8 @@ class Adam(Optimizer):
 
     $m \leftarrow \beta_1 m + (1 - \beta_1) g,\; v \leftarrow \beta_2 v + (1 - \beta_2) g^2,\;
     p \leftarrow p - \eta\, \hat m / (\sqrt{\hat v} + \epsilon)$ with $\hat m = m / (1 - \beta_1^t)$ and
-    $\hat v = v / (1 - \beta_2^t)$ after $t$ steps. `weight_decay` adds $\lambda p$ to $g$; `amsgrad` takes the greatest $v$ so far.
+    $\hat v = v / (1 - \beta_2^t)$ after $t$ steps. `weight_decay` adds $\lambda p$ to $g$, unless it is decoupled, as in
+    `AdamW`; `amsgrad` takes the greatest $v$ so far.
 
     >>> p = rg.nn.Parameter(rg.ones(2))
     >>> optimizer = rg.optim.Adam([p], lr=0.1)
@@ -22,11 +23,11 @@ class Adam(Optimizer):
     """
 
     counts_steps = True
-    _decouples_decay = False
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, maximize=False):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, maximize=False,
+                 decoupled_weight_decay=False, **implementation):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-                                  "maximize": maximize})
+                                  "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay}, **implementation)
 
     def _check(self, options):
         super()._check(options)
@@ -45,7 +46,7 @@ class Adam(Optimizer):
 
     def update(self, group, rates, p, g, mean, square, greatest=None):
         (beta1, beta2), (rate, epsilon, shrunk) = group["betas"], rates
-        p, g = prepared(group, p, g, shrunk if self._decouples_decay else None)
+        p, g = prepared(group, p, g, shrunk if group["decoupled_weight_decay"] else None)
         mean = mean + (g - mean) * (1 - beta1)
         square = square * beta2 + g * g * (1 - beta2)
         if greatest is None:
@@ -57,7 +58,7 @@ class Adam(Optimizer):
 class AdamW(Adam):
     r"""`Adam` with decoupled weight decay: $p \leftarrow p - \eta \lambda p$ beside the step (Loshchilov and Hutter, 2019)."""
 
-    _decouples_decay = True
-
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False):
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *,
+                 maximize=False, **implementation):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True,
+                         **implementation)

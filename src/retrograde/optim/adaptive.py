@@ -22,9 +22,10 @@ class Adagrad(Optimizer):
     counts_steps = True
     kept = ("sum",)
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, *, maximize=False):
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, *,
+                 maximize=False, **implementation):
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-                                  "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
+                                  "initial_accumulator_value": initial_accumulator_value, "maximize": maximize}, **implementation)
 
     def state_of(self, parameter, group):
         is_new = self.state.get(parameter, {}).get("sum") is None
@@ -51,9 +52,10 @@ class RMSprop(Optimizer):
 
     counts_steps = True
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, *, maximize=False):
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, *,
+                 maximize=False, **implementation):
         super().__init__(params, {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum,
-                                  "centered": centered, "maximize": maximize})
+                                  "centered": centered, "maximize": maximize}, **implementation)
 
     def kept_in(self, group):
         return "square_avg", *["momentum_buffer"] * (group["momentum"] > 0), *["grad_avg"] * group["centered"]
@@ -81,8 +83,9 @@ class Adadelta(Optimizer):
     counts_steps = True
     kept = ("square_avg", "acc_delta")
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, *, maximize=False):
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, *, maximize=False, **implementation):
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize},
+                         **implementation)
 
     def _check(self, options):
         super()._check(options)
@@ -102,8 +105,8 @@ class Adamax(Adam):
     $u \leftarrow \max(\beta_2 u, |g| + \epsilon),\; p \leftarrow p - \eta / (1 - \beta_1^t)\; m / u$
     """
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, *, maximize=False):
-        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, *, maximize=False, **implementation):
+        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize, **implementation)
 
     def kept_in(self, group):
         return "exp_avg", "exp_inf"
@@ -129,10 +132,10 @@ class NAdam(Adam):
     numbers = ("step", "mu_product")
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
-                 decoupled_weight_decay=False, *, maximize=False):
+                 decoupled_weight_decay=False, *, maximize=False, **implementation):
         Optimizer.__init__(self, params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize}, **implementation)
 
     def kept_in(self, group):
         return "exp_avg", "exp_avg_sq"
@@ -176,10 +179,9 @@ class RAdam(Adam):
     """
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
-                 maximize=False):
-        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
-        for group in (self.defaults, *self.param_groups):
-            group.setdefault("decoupled_weight_decay", decoupled_weight_decay)
+                 maximize=False, **implementation):
+        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize, decoupled_weight_decay=decoupled_weight_decay,
+                         **implementation)
 
     def kept_in(self, group):
         return "exp_avg", "exp_avg_sq"

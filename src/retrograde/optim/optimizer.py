@@ -15,11 +15,13 @@ from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .compiled import CompiledSteps
 from .traced import check_gradient, trace_step
-from .update import Packs, update_flat
+from .update import Packs, update_flat, update_whole
 
+#: Arguments that choose between implementations in PyTorch. Every optimizer takes them; there is one implementation here.
+_IMPLEMENTATIONS = frozenset(["foreach", "fused", "capturable", "differentiable"])
 #: Options that are numbers wherever there are such.
 _AT_LEAST_ZERO = frozenset(["lr", "eps", "weight_decay", "momentum", "lr_decay", "initial_accumulator_value", "alpha",
-                            "momentum_decay"])
+                            "momentum_decay", "lambd"])
 
 
 def is_number(value):
@@ -44,12 +46,16 @@ class Optimizer:
     the tensors it keeps for each parameter (`kept`) and gives the update as a formula (`update`), which serves eager steps
     and those inside `jit`. Steps write the memory of parameters and record nothing; a graph that still needs the old numbers
     refuses to be walked.
+
+    All optimizers take PyTorch's arguments `foreach`, `fused` and `capturable`, None or a bool, which change nothing here, and
+    `differentiable`, which must be False, since steps record nothing.
     """
 
     #: Options that a group may have beside those in `defaults`.
     always = ("lr", "initial_lr")
 
-    def __init__(self, params, defaults):
+    def __init__(self, params, defaults, **implementation):
+        _check_implementation(self, implementation)
         self.defaults = defaults
         self.param_groups, self.state = [], {}
         self._packs, self._compiled = Packs(), CompiledSteps()
@@ -74,6 +80,7 @@ class Optimizer:
                 raise ArgumentError("a parameter was given twice to the optimizer; list each once, as "
                                     "module.parameters() does")
             known.add(id(parameter))
+        group = {name: value for name, value in group.items() if name not in _IMPLEMENTATIONS}
         unknown = group.keys() - self.defaults.keys() - {"params", *self.always}
         if unknown:
             raise ArgumentError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}; it has "
@@ -86,6 +93,7 @@ class Optimizer:
         """Raise an error unless this optimizer can update `parameter`."""
         if not isinstance(parameter, Tensor):
             raise DTypeError(f"an optimizer updates tensors, got {type(parameter).__name__}")
+        _ = parameter.shape  # of a lazy module that has seen no input it raises the error that says so
         if not parameter.is_leaf:
             raise GraphError("an optimizer updates leaves, and this tensor was made by "
                              f"{parameter.record.name}; use detach() and requires_grad_()")
@@ -127,8 +135,19 @@ class Optimizer:
     #: Whether the state counts the steps, as PyTorch has it: in a number called "step".
     counts_steps = False
 
+    #: Whether the formula of an element reads that element alone, so that arrays may be cut up and put together.
+    is_elementwise = True
+
     def kept_in(self, group):
         return self.kept
+
+    def kept_of(self, parameter, group):
+        """The names of the tensors that are kept of a parameter, if not those of all in its group."""
+        return self.kept_in(group)
+
+    def shape_of(self, name, parameter):
+        """The shape of what is kept of a parameter under that name."""
+        return parameter.shape
 
     def age_of(self, group, state):
         """What `rates` must know of the history of a parameter; the number of steps where they are counted."""
@@ -153,14 +172,14 @@ class Optimizer:
         state = self.state.setdefault(parameter, {})
         if self.counts_steps and state.get("step") is None:
             state["step"] = Tensor(np.zeros((), np.float32))
-        for name in self.kept_in(group):
+        for name in self.kept_of(parameter, group):
             if state.get(name) is None:
-                state[name] = Tensor(np.zeros_like(parameter.data))
+                state[name] = Tensor(np.zeros_like(parameter.data, shape=self.shape_of(name, parameter)))
         return state
 
     def _step(self, group):
         """Update one group: large parameters in runs that stay in cache, small ones packed together."""
-        kept, small, updates = self.kept_in(group), {}, {}
+        small, updates = {}, {}
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
@@ -175,14 +194,18 @@ class Optimizer:
                 age = self.aged(group, int(state["step"].data), state)
             if age not in updates:
                 updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
-            if self._packs.takes(parameter, gradient):
+            if self.is_elementwise and self._packs.takes(parameter, gradient):
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:
-                update_flat(updates[age], [parameter.data, gradient.data, *[state[name].data for name in kept]])
+                update = update_flat if self.is_elementwise else update_whole
+                update(updates[age], [parameter.data, gradient.data, *self._arrays(parameter, group)])
             writes.stamp(parameter.algebra, parameter.data)
         for (_, age), members in small.items():
-            states = [[self.state[p][name] for name in kept] for p in members]
+            states = [[self.state[p][name] for name in self.kept_in(group)] for p in members]
             self._packs.update(updates[age], members, states)
+
+    def _arrays(self, parameter, group):
+        return [self.state[parameter][name].data for name in self.kept_of(parameter, group)]
 
     # Saving and loading.
     def state_dict(self):
@@ -201,16 +224,15 @@ class Optimizer:
         if sizes != expected:
             raise CheckpointError(f"the saved optimizer has groups of {sizes} parameters, and this one of {expected}")
         saved = [n for group in groups for n in group["params"]]
-        own = [p for group in self.param_groups for p in group["params"]]
+        merged = [{**own, **_options(new), "params": own["params"]} for own, new in zip(self.param_groups, groups, strict=True)]
+        members = [(parameter, group) for group in merged for parameter in group["params"]]
         state = {}
-        for number, parameter in zip(saved, own, strict=True):
+        for number, (parameter, group) in zip(saved, members, strict=True):
             if number in state_dict["state"]:
-                state[parameter] = {k: _taken(k, v, parameter, self.numbers) for k, v in state_dict["state"][number].items()}
-        self.state, self._packs, self._compiled = state, Packs(), CompiledSteps()
-        self.param_groups = [
-            {**deepcopy({k: v for k, v in new.items() if k != "params"}), "params": old["params"]}
-            for new, old in zip(groups, self.param_groups, strict=True)
-        ]
+                shapes = {name: self.shape_of(name, parameter) for name in self.kept_of(parameter, group)}
+                shapes |= dict.fromkeys(self.numbers)
+                state[parameter] = {k: _taken(k, v, parameter, shapes) for k, v in state_dict["state"][number].items()}
+        self.state, self.param_groups, self._packs, self._compiled = state, merged, Packs(), CompiledSteps()
 
     def __repr__(self):
         lines = []
@@ -219,13 +241,31 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
-def _taken(name, value, parameter, numbers):
-    """A copy of one saved entry, in the dtype and place of the parameter if it has its shape."""
+def _check_implementation(owner, given):
+    """Raise an error unless all `given` are arguments that choose between implementations, with values that there are."""
+    unknown = given.keys() - _IMPLEMENTATIONS
+    if unknown:
+        raise DTypeError(f"{type(owner).__name__} has no argument {', '.join(sorted(unknown))}")
+    if given.get("differentiable"):
+        raise ArgumentError("differentiable must be False: steps record nothing; to differentiate through one, write it in ops")
+    for name, value in given.items():
+        if not isinstance(value, (bool, type(None))):
+            raise DTypeError(f"{name} must be None or a bool, got {value!r}")
+
+
+def _options(group):
+    """A copy of the options of a saved group."""
+    return {name: deepcopy(value) for name, value in group.items() if name != "params" and name not in _IMPLEMENTATIONS}
+
+
+def _taken(name, value, parameter, shapes):
+    """A copy of one saved entry, in the dtype and place of the parameter unless it is a single number, whose shape is None."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     tensor = asarray(value, copy=True).detach()
-    if name in numbers:
+    shape = shapes.get(name, parameter.shape)
+    if shape is None:
         return tensor
-    if tensor.shape != parameter.shape:
+    if tensor.shape != shape:
         raise CheckpointError(f"the saved {name} has shape {tensor.shape} and its parameter {parameter.shape}")
     return tensor.to(parameter.device).astype(parameter.dtype)

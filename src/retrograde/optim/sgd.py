@@ -19,9 +19,10 @@ class SGD(Optimizer):
     [0.0]
     """
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False):
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *,
+                 maximize=False, **implementation):
         super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-                                  "nesterov": nesterov, "maximize": maximize})
+                                  "nesterov": nesterov, "maximize": maximize}, **implementation)
 
     def _check(self, options):
         super()._check(options)

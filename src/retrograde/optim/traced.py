@@ -45,7 +45,7 @@ def _trace_update(optimizer, group, parameter, gradient, tracer):
         state["step"] += 1
         age = optimizer.aged(group, state["step"].astype("float64"), state)
     rates = [r.astype(parameter.dtype) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
-    kept = [state[name] for name in optimizer.kept_in(group)]
+    kept = [state[name] for name in optimizer.kept_of(parameter, group)]
     made = optimizer.update(group, rates, parameter, gradient, *kept)
     for target, value in zip((parameter, *kept), made, strict=True):
         target[...] = value

@@ -12,12 +12,17 @@ def update_flat(update, arrays):
     """Replace `arrays`, which have one shape, by what `update` makes of them, in runs; the second, the gradient, stays."""
     written = (arrays[0], *arrays[2:])
     if not all([a.flags.c_contiguous for a in written]):
-        _replace(written, update(*arrays))
+        update_whole(update, arrays)
         return
     flat = [a.reshape(-1) for a in arrays]
     for i in range(0, flat[0].size, _RUN):
         run = [a[i : i + _RUN] for a in flat]
         _replace((run[0], *run[2:]), update(*run))
+
+
+def update_whole(update, arrays):
+    """Replace `arrays`, of any shapes, by what `update` makes of them; the second, the gradient, stays."""
+    _replace((arrays[0], *arrays[2:]), update(*arrays))
 
 
 def _replace(arrays, made):

@@ -57,12 +57,13 @@ class Module(nn.Module):
             parameter.requires_grad = requires_grad
         return super().requires_grad_(requires_grad)
 
-    def state_dict(self, prefix=""):
+    def state_dict(self, prefix="", keep_vars=False, destination=None):
         """Name and value of every parameter and buffer: tensors, and strings or lists where they are text."""
-        found = {prefix + name: parameter.detach().data for name, parameter in self._named_texts()}
-        return {**found, **super().state_dict(prefix)}
+        found = {} if destination is None else destination
+        found.update({prefix + name: parameter.detach().data for name, parameter in self._named_texts()})
+        return super().state_dict(prefix, keep_vars, found)
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict, strict=True, assign=False):
         """Take over text and tensors of the same names; nothing is changed if something does not fit."""
         own = dict(self._named_texts())
         given = {name: value for name, value in state_dict.items() if name in own}
@@ -71,7 +72,7 @@ class Module(nn.Module):
         faults += [f"no text for {name}" for name in own if strict and name not in given]
         if faults:
             raise CheckpointError(f"these do not fit {type(self).__name__}: {'; '.join(faults)}")
-        found = super().load_state_dict({k: v for k, v in state_dict.items() if k not in own}, strict)
+        found = super().load_state_dict({k: v for k, v in state_dict.items() if k not in own}, strict, assign)
         written([(own[name], value.data if isinstance(value, texts.kind) else value) for name, value in given.items()])
         return found
 

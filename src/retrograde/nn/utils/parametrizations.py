@@ -3,24 +3,24 @@
 To set such a weight is to set the parameters that it is computed from.
 """
 
-from functools import cache
 from math import prod
-from typing import Any
 
-from ...core.edits import edited
 from ...core.mode import no_grad
-from ...errors import ArgumentError, DTypeError, ShapeError
+from ...errors import ArgumentError
 from ...ops.arithmetic import sqrt
 from ...ops.comparisons import maximum
 from ...ops.contractions import matmul
 from ...ops.movements import moveaxis, reshape
 from ...ops.reductions import sum as summed
 from ...shapes import one_axis
-from ...tensor.creation import asarray
 from ...tensor.random import randn
 from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..module import Module
 from ..parameter import Parameter
+from .orthogonal import orthogonal
+from .parametrized import parametrized
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def weight_norm(module, name="weight", dim=0):
@@ -33,7 +33,7 @@ def weight_norm(module, name="weight", dim=0):
     >>> layer.parametrizations.weight.original0.shape
     (2, 1)
     """
-    return _parametrized(module, name, lambda weight: _WeightNorm(weight, dim))
+    return parametrized(module, name, lambda weight: _WeightNorm(weight, dim))
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
@@ -47,7 +47,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
         raise ArgumentError(f"spectral_norm needs n_power_iterations of at least 1, got {n_power_iterations}")
     if dim is None:
         dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
-    return _parametrized(module, name, lambda weight: _Originals(weight, _SpectralNorm(weight, n_power_iterations, dim, eps)))
+    return parametrized(module, name, lambda weight: _Originals(weight, _SpectralNorm(weight, n_power_iterations, dim, eps)))
 
 
 class _WeightNorm(Module):
@@ -124,71 +124,3 @@ class _SpectralNorm(Module):
         # Copies: a later reading must not change what the derivative of this one reads.
         left, right = self._u.clone(), self._v.clone()
         return weight / matmul(left, matmul(matrix, right))
-
-
-def _parametrized(module, name, make):
-    """`module`, whose attribute `name` is from here on what the module that `make(weight)` returns gives."""
-    if not isinstance(module, Module):
-        raise DTypeError(f"what is parametrized is a weight of a Module, got {module!r}")
-    weight = vars(module).get(name)
-    if not isinstance(weight, Parameter):
-        raise ArgumentError(f"{type(module).__name__} has no parameter {name!r} that could be parametrized")
-    made = make(weight)
-    if "parametrizations" not in vars(module):
-        module.parametrizations = Module()
-    module.parametrizations.add_module(name, made)
-    delattr(module, name)
-    module.__class__ = parametrized_kind(type(module), parametrized_names(module))
-    edited()
-    return module
-
-
-def parametrized_names(module):
-    """The names of the weights of `module` that are parametrized."""
-    made = vars(module).get("parametrizations")
-    return () if made is None else tuple([name for name, _ in made.own(Module)])
-
-
-def parametrized_kind(kind, names):
-    """The class of a module of the class `kind`, which may be of this sort already, with the weights `names` parametrized."""
-    plain = getattr(kind, "_kind", kind)
-    return _parametrized_kind(plain, names) if names else plain
-
-
-@cache
-def _parametrized_kind(kind, names):
-    """The class `kind` with the weights `names` as properties, which stand on classes: others of that kind keep their weights."""
-    return type(f"Parametrized{kind.__name__}", (_Parametrized, kind), {"_kind": kind, **{name: _weight(name) for name in names}})
-
-
-def _weight(name):
-    """The property of a parametrized weight."""
-
-    def read(module):
-        return vars(module.parametrizations)[name]()
-
-    def write(module, value):
-        made, value = vars(module.parametrizations)[name], asarray(value).detach()
-        if value.shape != made.shape:
-            raise ShapeError(f"{name} is parametrized and keeps its shape, {made.shape}, got {value.shape}")
-        with no_grad():
-            made.assign(value)
-
-    return property(read, write)
-
-
-class _Parametrized:
-    """What the classes of parametrized modules add: how copies and pickles of one are made, since no file holds such a class."""
-
-    #: The class of the module before it was parametrized.
-    _kind: Any
-
-    def __reduce_ex__(self, protocol):
-        _, arguments, *state = super().__reduce_ex__(max(protocol, 2))
-        return _made, (self._kind, parametrized_names(self), *arguments[1:]), *state
-
-
-def _made(kind, names, *arguments):
-    """A parametrized module without its state."""
-    kind = _parametrized_kind(kind, names)
-    return kind.__new__(kind, *arguments)

@@ -1,25 +1,25 @@
-"""Clipping gradients, in place, between `backward` and `step`."""
+"""Clipping gradients, in place, between `backward` and `step`. `foreach` chooses an implementation in PyTorch, and nothing here."""
 
 from collections.abc import Iterable
 from math import isfinite
 
 import numpy as np
 
-from ..core.mode import no_grad
-from ..core.value import Value
-from ..errors import AnomalyError, DTypeError
-from ..ops.comparisons import clip, minimum
-from ..ops.joins import stack
-from ..ops.reductions import norm
-from ..tensor.tensor import Tensor
+from ...core.mode import no_grad
+from ...core.value import Value
+from ...errors import AnomalyError, DTypeError
+from ...ops.comparisons import clip, minimum
+from ...ops.joins import stack
+from ...ops.reductions import norm
+from ...tensor.tensor import Tensor
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):  # noqa: ARG001 - PyTorch's
     """Scale all gradients together so that their norm, taken as one vector, is at most `max_norm`; returns the old norm.
 
     >>> p = rg.nn.Parameter(rg.ones(2))
     >>> (3 * p[0] + 4 * p[1]).backward()
-    >>> rg.optim.clip_grad_norm_([p], 1.0), p.grad.norm() < 1
+    >>> rg.nn.utils.clip_grad_norm_([p], 1.0), p.grad.norm() < 1
     (tensor(5.), tensor(True))
     """
     parameters = _listed(parameters)
@@ -28,7 +28,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total
 
 
-def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False):
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):  # noqa: ARG001 - PyTorch's
     """The norm of all `tensors`, taken as one vector.
 
     >>> rg.nn.utils.get_total_norm([rg.tensor([3.0]), rg.tensor([4.0])])
@@ -42,7 +42,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False):
     return total
 
 
-def clip_grads_with_norm_(parameters, max_norm, total_norm):
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):  # noqa: ARG001 - PyTorch's
     """Scale all gradients together, whose norm is `total_norm`, so that it becomes `max_norm` at most."""
     with no_grad():
         scale = minimum(max_norm / (total_norm + 1e-6), 1.0)
@@ -50,7 +50,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm):
             _write(g, g * scale.astype(g.dtype))
 
 
-def clip_grad_value_(parameters, clip_value):
+def clip_grad_value_(parameters, clip_value, foreach=None):  # noqa: ARG001 - PyTorch's
     """Bring every element of every gradient between -`clip_value` and `clip_value`."""
     with no_grad():
         for g in _gradients(parameters):
