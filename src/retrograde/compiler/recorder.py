@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import explained, operands_of, recorded
+from ..core.dispatch import explained, operands_of, recorded, without_lists
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
 from ..core.value import Projection, Value
@@ -80,9 +80,8 @@ class Recorder:
         operands = operands_of(op, args)
         if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
-        if op.algebra.has_shapes:
-            args = _without_lists(op, args)
-            operands = operands_of(op, args)
+        args = without_lists(op, args)
+        operands = operands_of(op, args)
         symbolic = self.symbolics(op, args)
         if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)
@@ -139,19 +138,6 @@ class Recorder:
         if argument.__class__ in (tuple, list):
             return argument.__class__([self.detached(a) for a in argument])
         return argument
-
-
-def _without_lists(op, args):
-    """`args` of `op` with arrays in place of operands that are lists of numbers, as NumPy's functions take them."""
-    if op.is_variadic:
-        members = args[0]
-        if _NESTED.isdisjoint([m.__class__ for m in members]):
-            return args
-        return (tuple([np.asarray(m) if m.__class__ in _NESTED else m for m in members]), *args[1:])
-    for i in op.operands:
-        if args[i].__class__ in _NESTED:
-            args = (*args[:i], np.asarray(args[i]), *args[i + 1 :])
-    return args
 
 
 def _has_values(argument):

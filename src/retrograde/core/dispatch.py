@@ -56,12 +56,13 @@ def apply(op, args):
     """Run `op` on `args`, all its arguments in order, and record it if an operand needs a gradient."""
     if op.is_composite and not op.has_rule:
         return composed(op, args)
+    may_have_lists = op.is_variadic
     if op.is_variadic:
         if not isinstance(args[0], Iterable):
             raise DTypeError(f"{op.name} takes a list of arrays, got {_described(args[0])} of type {type(args[0]).__name__}")
         args = (tuple(args[0]), *args[1:])
     elif not NESTED.isdisjoint([a.__class__ for a in operands_of(op, args)]):
-        args = stacked(op, args)
+        args, may_have_lists = stacked(op, args), True
     mode = current()
     if mode is not None and mode.tracer is not None:
         return mode.tracer.apply(op, args)
@@ -83,6 +84,8 @@ def apply(op, args):
         anomaly.check_forward(op, operands, data)
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
     records = op.is_differentiable and (mode is None or mode.records) and any(parents)
+    if records and may_have_lists:
+        arrays = without_lists(op, arrays)
     if op.is_multiple:
         return several(op, arrays, parents if records else None, data)
     algebra = op.algebra
@@ -103,6 +106,18 @@ def stacked(op, args):
     for i in op.operands:
         if args[i].__class__ in NESTED and _has_values(args[i]):
             args = (*args[:i], op.algebra.stacked(args[i]), *args[i + 1 :])
+    return args
+
+
+def without_lists(op, args):
+    """`args` of `op` with data in place of operands that are lists of numbers, as rules and traces need them."""
+    if not op.algebra.has_shapes:
+        return args
+    if op.is_variadic:
+        return (tuple([op.algebra.wrap(a) if a.__class__ in NESTED else a for a in args[0]]), *args[1:])
+    for i in op.operands:
+        if args[i].__class__ in NESTED:
+            args = (*args[:i], op.algebra.wrap(args[i]), *args[i + 1 :])
     return args
 
 
