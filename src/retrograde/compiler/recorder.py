@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import explained, operands_of, recorded, without_lists
+from ..core.dispatch import operands_of, recorded, without_lists
+from ..core.explain import explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
 from ..core.value import Projection, Value

@@ -8,8 +8,9 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import ArgumentError, DTypeError, OutOfRangeError, RetrogradeError, ShapeError
+from ..errors import DTypeError
 from . import anomaly
+from .explain import NESTED, described, explained
 from .mode import current
 from .value import Projection, Record, Value
 
@@ -59,7 +60,7 @@ def apply(op, args):
     may_have_lists = op.is_variadic
     if op.is_variadic:
         if not isinstance(args[0], Iterable):
-            raise DTypeError(f"{op.name} takes a list of arrays, got {_described(args[0])} of type {type(args[0]).__name__}")
+            raise DTypeError(f"{op.name} takes a list of arrays, got {described(args[0])} of type {type(args[0]).__name__}")
         args = (tuple(args[0]), *args[1:])
     elif not NESTED.isdisjoint([a.__class__ for a in operands_of(op, args)]):
         args, may_have_lists = stacked(op, args), True
@@ -141,9 +142,6 @@ def composed(op, args):
         raise explained(op, error, args) from None
 
 
-NESTED = frozenset([tuple, list])
-
-
 def plain(argument):
     """An argument without its graph: the data of a value, of each value in a sequence, or the argument itself."""
     if isinstance(argument, Value):
@@ -220,54 +218,3 @@ def remember_view(view, source, op, args):
     elif len(base.views) >= 16 and (len(base.views) & (len(base.views) - 1)) == 0:
         base.views[:] = [ref for ref in base.views if ref() is not None]
     base.views.append(weakref.ref(view))
-
-
-_CONVERSIONS = ((IndexError, OutOfRangeError), (TypeError, DTypeError), (ValueError, ShapeError),
-                ((OverflowError, ZeroDivisionError), ArgumentError))
-
-
-def explained(op, error, args):
-    """`error` as an error of ours that names the op and what it was called with; of composites the outermost."""
-    bare = getattr(error, "bare", str(error))
-    if getattr(error, "names_op", False) and not (op.is_composite and hasattr(error, "bare")):
-        return error
-    described = ", ".join(_described(a) for a in args)
-    text = f"{op.name}({described}): {bare}"
-    if isinstance(error, RetrogradeError):
-        found: Any = type(error)(text)
-    elif (what := unlike_an_array(error, args)) is not None:
-        found, bare = DTypeError(f"{op.name}({described}): {what}"), what
-    else:
-        found = next((ours(text) for theirs, ours in _CONVERSIONS if isinstance(error, theirs)), error)
-    found.names_op, found.bare = True, bare
-    return found
-
-
-def unlike_an_array(error, args):
-    """What is wrong if `error` is that one of `args` was used as an array and is none; None for all other errors."""
-    if not isinstance(error, AttributeError) or error.name is None or not any([_is_same(error.obj, a) for a in args]):
-        return None
-    if error.name not in _OF_ARRAYS or hasattr(error.obj, "__array_function__"):
-        return None
-    return (f"an array or a tensor is needed, got {_described(error.obj)} of type {type(error.obj).__name__}; make one with "
-            "rg.tensor(...)")
-
-
-def _is_same(x, argument):
-    """Whether `x` is `argument`, or the copy of a list that a kernel is handed."""
-    return x is argument or (x.__class__ in NESTED and x.__class__ is argument.__class__ and len(x) == len(argument))
-
-
-#: What code that is handed an array reads of it.
-_OF_ARRAYS = frozenset(["shape", "ndim", "dtype", "size", "reshape", "astype", "sum", "T", "data", "device", "copy", "mean", "max"])
-
-
-def _described(argument):
-    if isinstance(argument, Value):
-        return argument.algebra.describe(argument.data)
-    if hasattr(argument, "shape") and hasattr(argument, "dtype"):
-        return f"{argument.dtype}{list(argument.shape)}"
-    if argument.__class__ in NESTED and any(isinstance(a, Value) for a in argument):
-        return f"[{', '.join(map(_described, argument))}]"
-    text = repr(argument)
-    return text if len(text) <= 60 else text[:57] + "..."
