@@ -78,10 +78,9 @@ class RNNCellBase(Module):
         if input.ndim not in (1, 2) or input.shape[-1] != self.input_size:
             raise ShapeError(f"{type(self).__name__} needs input of shape (batch, {self.input_size}) or ({self.input_size},), got "
                              f"{input.shape}")
-        if hx is None:
-            hx = (zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype),) * self._states
-        carry = self._step(tuple(hx) if self._states > 1 else (hx,) if not isinstance(hx, tuple) else hx,
-                           functional.linear(input, self.weight_ih, self.bias_ih))
+        shape = (*input.shape[:-1], self.hidden_size)
+        states = (zeros(*shape, dtype=input.dtype),) * self._states if hx is None else started(self, hx, shape)
+        carry = self._step(states, functional.linear(input, self.weight_ih, self.bias_ih))
         return carry if self._states > 1 else carry[0]
 
     def extra_repr(self):
@@ -128,6 +127,17 @@ class GRUCell(RNNCellBase):
 
     def _step(self, carry, projected):
         return gru_step(carry, projected, self.weight_hh, self.bias_hh)
+
+
+def started(module, hx, shape):
+    """The states `hx` that a recurrent `module` is to start with, as a tuple, each of `shape`; raises for others."""
+    count = module._states  # noqa: SLF001 - of our own kind
+    states = tuple(hx) if isinstance(hx, (tuple, list)) or count > 1 else (hx,)
+    if len(states) != count or any([getattr(state, "shape", None) != shape for state in states]):
+        wanted = f"(h, c), each of shape {shape}" if count > 1 else f"one state of shape {shape}"
+        found = [str(getattr(state, "shape", state)) for state in states]
+        raise ShapeError(f"{type(module).__name__} needs {wanted}, to start with, got {' and '.join(found)}")
+    return states
 
 
 def checked_nonlinearity(name):

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.joins import concatenate, stack
 from ..ops.movements import expand_dims, squeeze, transpose
@@ -9,7 +10,7 @@ from ..tensor.creation import empty, zeros
 from ..tensor.tensor import Tensor
 from ..transforms.scan import scan
 from . import functional
-from .cells import NONLINEARITIES, checked_nonlinearity, draw_all, gru_step, lstm_step, rnn_step
+from .cells import NONLINEARITIES, checked_nonlinearity, draw_all, gru_step, lstm_step, rnn_step, started
 from .module import Module
 from .parameter import Parameter
 
@@ -90,6 +91,8 @@ class RNNBase(Module):
         if not isinstance(input, Tensor):
             raise DTypeError(f"{type(self).__name__} needs a tensor, got {type(input).__name__}; packed sequences are not "
                              "supported: pad them, and mask what is computed of the padding")
+        if not is_float(input.dtype):
+            raise DTypeError(f"{type(self).__name__} needs floats, got {input.dtype}; convert them, as in x.astype(rg.float32)")
         if input.ndim not in (2, 3) or input.shape[-1] != self.input_size:
             axes = "batch, time" if self.batch_first else "time, batch"
             raise ShapeError(f"{type(self).__name__} needs input of shape ({axes}, {self.input_size}) or "
@@ -103,11 +106,7 @@ class RNNBase(Module):
         shape = self.num_layers * self._directions, x.shape[1], self.hidden_size
         if hx is None:
             return (zeros(*shape, dtype=x.dtype),) * self._states
-        states = tuple(hx) if self._states > 1 else (hx,)
-        wanted = shape if is_batched else (shape[0], shape[2])
-        if len(states) != self._states or any([state.shape != wanted for state in states]):
-            raise ShapeError(f"{type(self).__name__} needs {'(h, c), each' if self._states > 1 else 'a state'} of shape {wanted}, "
-                             f"got {', '.join(str(state.shape) for state in states)}")
+        states = started(self, hx, shape if is_batched else (shape[0], shape[2]))
         return states if is_batched else tuple([expand_dims(state, 1) for state in states])
 
     def _walk(self, suffix, x, carry):

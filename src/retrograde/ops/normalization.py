@@ -176,13 +176,19 @@ def _rms_norm_in_ops(x, normalized_shape, weight, eps):
     return astype(_affine(wide * _root_factor(wide, axis, eps), weight, None), x.dtype)
 
 
+def _rms_shape(x, normalized_shape, weight, _):
+    check_floats(x)
+    _last_axes(x, normalized_shape, weight)
+    return tuple(x.shape)
+
+
 def _rms_terms(x, normalized_shape, weight, eps):
     check_floats(x)
     axis = _last_axes(x, normalized_shape, weight)
     return _widened(x), axis, float(np.finfo(np.float32 if x.dtype.itemsize < 4 else x.dtype).eps) if eps is None else eps
 
 
-@composite(is_composite=False, expansion=_rms_norm_in_ops, result_shape=lambda x, *_: tuple(x.shape), optional=("weight",),
+@composite(is_composite=False, expansion=_rms_norm_in_ops, result_shape=_rms_shape, optional=("weight",),
            samples=(call((2, 5), 5), call((2, 5), [5], (5,)), call((2, 2, 3), [2, 3], (2, 3), eps=0.1)))
 def rms_norm(x, /, normalized_shape, weight=None, eps=None):
     r"""`x` divided by the root of its mean square over the last axes, of shape `normalized_shape`, times `weight`.
