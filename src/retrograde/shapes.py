@@ -93,8 +93,8 @@ def mismatch(shapes):
         for second in shapes[place + 1 :]:
             pairs = zip(reversed(first), reversed(second), strict=False)
             if odd := [(n, m) for n, m in pairs if n != m and 1 not in (n, m)]:
-                return (f"shapes {tuple(first)} and {tuple(second)} do not broadcast: counted from the last, axes must be equal or 1, "
-                        f"got {odd[0][0]} and {odd[0][1]}")
+                return (f"shapes {tuple(first)} and {tuple(second)} do not broadcast: counted from the last, axes must be equal or "
+                        f"1, got {odd[0][0]} and {odd[0][1]}")
     return None
 
 

@@ -6,7 +6,6 @@ Plain data in, plain data out; a Value in, a Value out, recorded if an operand n
 import inspect
 import weakref
 from collections.abc import Iterable
-from typing import Any
 
 from ..errors import DTypeError
 from . import anomaly

@@ -95,8 +95,8 @@ class MultiheadAttention(Module):
         batch, time = (0, 1) if self.batch_first else (1, 0)
         if query.ndim == 3 and query.shape[batch] != key.shape[batch] or key.shape[:-1] != value.shape[:-1]:
             order = "batch, length" if self.batch_first else "length, batch"
-            raise ShapeError(f"MultiheadAttention needs query, key and value, ({order}, features), of one batch, and as many values as "
-                             f"keys, got shapes {told}; batch_first={self.batch_first}")
+            raise ShapeError(f"MultiheadAttention needs query, key and value, ({order}, features), of one batch, and as many values "
+                             f"as keys, got shapes {told}; batch_first={self.batch_first}")
         examples, length, keys = (query.shape[batch], query.shape[time], key.shape[time]) if query.ndim == 3 else (
             1, query.shape[0], key.shape[0])
         shapes = [(length, keys), (examples * self.num_heads, length, keys)]
@@ -163,8 +163,8 @@ def _check_mask(name, mask, shapes):
     if mask is None:
         return
     if mask.dtype.kind not in "bf":
-        raise DTypeError(f"{name} must be of booleans (True where none may look) or floats (to be added), got {mask.dtype}; convert "
-                         f"it, as in {name}.astype(bool)")
+        raise DTypeError(f"{name} must be of booleans (True where none may look) or floats (to be added), got {mask.dtype}; "
+                         f"convert it, as in {name}.astype(bool)")
     if tuple(mask.shape) not in shapes:
         raise ShapeError(f"{name} must have the shape {' or '.join(map(str, shapes))}, got {tuple(mask.shape)}")
 

@@ -134,9 +134,9 @@ def started(module, hx, shape):
     count = module._states  # noqa: SLF001 - of our own kind
     states = tuple(hx) if isinstance(hx, (tuple, list)) or count > 1 else (hx,)
     if len(states) != count or any([getattr(state, "shape", None) != shape for state in states]):
-        wanted = f"(h, c), each of shape {shape}" if count > 1 else f"one state of shape {shape}"
+        wanted = f"(h, c), each of shape {shape}" if count > 1 else f"a state of shape {shape}"
         found = [str(getattr(state, "shape", state)) for state in states]
-        raise ShapeError(f"{type(module).__name__} needs {wanted}, to start with, got {' and '.join(found)}")
+        raise ShapeError(f"{type(module).__name__} needs {wanted}, got {' and '.join(found)}")
     return states
 
 

@@ -3,8 +3,8 @@
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ..core.explain import unlike_an_array
 from ..core.edits import edited
+from ..core.explain import unlike_an_array
 from ..dtypes import bfloat16, float16, float32, float64, is_float
 from ..errors import ArgumentError, DTypeError, MissingRuleError, RetrogradeError
 from ..tensor.tensor import Tensor

@@ -46,8 +46,8 @@ class _RunningNorm(Module):
             raise ShapeError(f"{type(self).__name__} needs an input of {wanted} axes, got shape {tuple(x.shape)}")
         axis = 0 if x.ndim < self.axes[-1] and self.is_of_one else 1
         if x.shape[axis] != self.num_features and (self.affine or self.track_running_stats):
-            raise ShapeError(f"{type(self).__name__} needs an input of num_features={self.num_features} channels in axis {axis}, got "
-                             f"{x.shape[axis]} in shape {tuple(x.shape)}")
+            raise ShapeError(f"{type(self).__name__} needs an input of num_features={self.num_features} channels in axis {axis}, "
+                             f"got {x.shape[axis]} in shape {tuple(x.shape)}")
 
     def _rate(self):
         """How far the running statistics go towards those of this batch; with momentum None they are means of all batches."""

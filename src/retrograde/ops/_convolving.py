@@ -39,10 +39,10 @@ class Geometry:
         stride, dilation = pair(stride, "stride", 1), pair(dilation, "dilation", 1)
         outputs, depth, *kernel = weight_shape
         if groups < 1 or outputs % groups:
-            raise ShapeError(f"groups must divide the number of output channels, weight.shape[0], got groups={groups} for {outputs}")
+            raise ShapeError(f"groups must divide the number of output channels, weight.shape[0], got {groups} for {outputs}")
         if x_shape[1] != depth * groups:
-            raise ShapeError(f"the input needs {depth * groups} channels (groups={groups} times weight.shape[1]={depth}) in axis 1, "
-                             f"got {x_shape[1]}")
+            raise ShapeError(f"the input needs {depth * groups} channels (groups={groups} times weight.shape[1]={depth}) in axis "
+                             f"1, got {x_shape[1]}")
         border = _border(padding, kernel, stride, dilation)
         made = cls(x_shape[0], x_shape[1], tuple(x_shape[2:]), outputs, tuple(kernel), stride, border, dilation, groups)
         if min(made.result) < 1:

@@ -62,10 +62,14 @@ def is_plain(query, key, value, attn_mask):
 
 def result_shape(query, key, value, attn_mask, *_):
     """The shape of what attention gives; a ShapeError if operands do not fit each other."""
-    scores = query.shape[-2], key.shape[-2]
-    if attn_mask is not None and np.broadcast_shapes(*_fitting(scores, attn_mask.shape[-2:])) != scores:
-        raise ShapeError(f"attn_mask must broadcast to (..., L, S), here (..., {scores[0]}, {scores[1]}), got {tuple(attn_mask.shape)}")
+    check_mask(attn_mask, query.shape[-2], key.shape[-2])
     return *batch_of(query, key, value, attn_mask), query.shape[-2], value.shape[-1]
+
+
+def check_mask(attn_mask, queries, keys):
+    """Raise a ShapeError unless the last axes of a mask fit as many queries and keys."""
+    if attn_mask is not None and any([n not in (1, m) for n, m in zip(attn_mask.shape[::-1], (keys, queries), strict=False)]):
+        raise ShapeError(f"attn_mask must broadcast to (..., L, S), here (..., {queries}, {keys}), got {tuple(attn_mask.shape)}")
 
 
 def batch_of(*operands):

@@ -170,7 +170,7 @@ def _soft_loss(input, target, weight, reduction, label_smoothing):
         hint = f"; class numbers must be integers, not {target.dtype}: write target.astype(rg.int64)" if is_of_classes else ""
         raise ShapeError(f"class probabilities must have the shape of the logits, {input.shape}, got {target.shape}{hint}")
     if weight is not None and tuple(weight.shape) != (input.shape[axis],):
-        raise ShapeError(f"weight must have one number for each of the {input.shape[axis]} classes, got shape {tuple(weight.shape)}")
+        raise ShapeError(f"weight must have one number for each of the {input.shape[axis]} classes, got {tuple(weight.shape)}")
     weighted = _smoothed(target, label_smoothing, axis) * _per_class(weight, input)
     # A class without probability adds nothing, even if its logit rules it out.
     terms = where(weighted == 0, 0, weighted * where(weighted == 0, 0, log_softmax(input, axis)))

@@ -65,8 +65,8 @@ def _border(padding, depth, stride, dilation):
 def _check_transposed(x, weight, bias, groups, ndim):
     check_axes(x.shape, weight.shape, ndim)
     if x.shape[1] != weight.shape[0] or groups < 1 or x.shape[1] % groups:
-        raise ShapeError(f"the input needs {weight.shape[0]} channels (weight.shape[0]) in axis 1, a multiple of groups={groups}, got "
-                         f"{x.shape[1]}")
+        raise ShapeError(f"the input needs {weight.shape[0]} channels (weight.shape[0]) in axis 1, a multiple of groups={groups}, "
+                         f"got {x.shape[1]}")
     check_bias(bias, weight.shape[1] * groups)
 
 

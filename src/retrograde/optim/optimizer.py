@@ -97,7 +97,7 @@ class Optimizer:
         if pairs:
             found["param_names"] = [name for name, _ in pairs]
         if self.param_groups and ("param_names" in found) != ("param_names" in self.param_groups[0]):
-            raise ArgumentError("all groups of parameters must have names, or none; use named_parameters() for all, or parameters()")
+            raise ArgumentError("all groups must have names, or none; use named_parameters() for all of them, or parameters()")
         return found
 
     def _check_parameter(self, parameter):

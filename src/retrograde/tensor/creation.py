@@ -68,7 +68,8 @@ def _uneven(data):
     """What is found beside each other in nested lists where lengths differ."""
     lengths = [np.shape(part) if not isinstance(part, list) else (len(part),) for part in data]
     if len(set(lengths)) > 1:
-        return " and ".join(["a number" if not n else f"length {n[0]}" if len(n) == 1 else f"shape {n}" for n in dict.fromkeys(lengths)])
+        words = ["a number" if not n else f"length {n[0]}" if len(n) == 1 else f"shape {n}" for n in dict.fromkeys(lengths)]
+        return " and ".join(words)
     return next((found for part in data if isinstance(part, list) and (found := _uneven(part))), None)
 
 

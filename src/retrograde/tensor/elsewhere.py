@@ -23,7 +23,8 @@ OF_PACKAGE = {
     "mm": "rg.matmul", "bmm": "rg.matmul", "dot": "rg.vecdot", "numel": "x.size", "is_tensor": "isinstance(x, rg.Tensor)",
     "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
     "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data,",
-    "multinomial": "rg.random.categorical, of logarithms of chances,", "autograd": "rg.grad, or loss.backward() and x.grad,", "lerp": "x + (y - x) * weight",
+    "multinomial": "rg.random.categorical, of logarithms of chances,",
+    "autograd": "rg.grad, or loss.backward() and x.grad,", "lerp": "x + (y - x) * weight",
 }
 
 
