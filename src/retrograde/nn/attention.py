@@ -95,8 +95,8 @@ class MultiheadAttention(Module):
         batch, time = (0, 1) if self.batch_first else (1, 0)
         if query.ndim == 3 and query.shape[batch] != key.shape[batch] or key.shape[:-1] != value.shape[:-1]:
             order = "batch, length" if self.batch_first else "length, batch"
-            raise ShapeError(f"MultiheadAttention needs query, key and value, ({order}, features), of one batch, and as many values "
-                             f"as keys, got shapes {told}; batch_first={self.batch_first}")
+            raise ShapeError(f"MultiheadAttention needs query, key and value, ({order}, features), of one batch, and as many "
+                             f"values as keys, got shapes {told}; batch_first={self.batch_first}")
         examples, length, keys = (query.shape[batch], query.shape[time], key.shape[time]) if query.ndim == 3 else (
             1, query.shape[0], key.shape[0])
         shapes = [(length, keys), (examples * self.num_heads, length, keys)]

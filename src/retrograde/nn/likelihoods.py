@@ -85,8 +85,8 @@ def _check_sequences(log_probs, targets, *lengths):
         raise ShapeError(f"log_probs must be (frames, examples, classes), or (frames, classes), got shape {tuple(log_probs.shape)}")
     count = log_probs.shape[1]
     if any([tuple(n.shape) != (count,) for n in lengths]) or targets.ndim == 2 and targets.shape[0] != count:
-        raise ShapeError(f"targets and both lengths must be of the {count} examples that log_probs, (frames, examples, classes), has; "
-                         f"got shapes {tuple(targets.shape)}, {tuple(lengths[0].shape)} and {tuple(lengths[1].shape)}")
+        raise ShapeError(f"targets and both lengths must be of the {count} examples that log_probs, (frames, examples, classes), "
+                         f"has, got shapes {tuple(targets.shape)}, {tuple(lengths[0].shape)} and {tuple(lengths[1].shape)}")
     if wrong := [x.dtype for x in (targets, *lengths) if x.dtype.kind not in "iu"]:
         raise DTypeError(f"targets and lengths must be integers, got {wrong[0]}; convert them, as in targets.astype(rg.int64)")
 
