@@ -266,7 +266,7 @@ def test_groups_have_options_of_their_own():
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "LBFGS"])
 def test_named_parameters_are_kept_with_their_names(name):
     model = nn.Linear(2, 1)
-    optimizer = getattr(optim, name)(model.named_parameters(), lr=0.1)
+    optimizer = getattr(optim, name)(model.named_parameters(), lr=0.01)
 
     def closure():
         optimizer.zero_grad()
