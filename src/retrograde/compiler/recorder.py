@@ -55,7 +55,7 @@ class Recorder:
         """Take note of a value that was created while recording, whatever memory it shows."""
 
     def noted_leaf(self, value):
-        """Take note that `requires_grad` of `value` is about to be set; the record that it had as a leaf at first, if it had one."""
+        """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
 
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""
