@@ -162,6 +162,7 @@ class Trace(Recorder):
     def own(self, value):
         """Let `value` be known as an object that the trace has made, whatever memory it shows: nobody outside has it."""
         self._own[id(value)] = value
+        self.leaves.pop(id(value), None)
 
     def noted_leaf(self, value):
         if value.is_traced or id(value) in self._own:
