@@ -39,7 +39,7 @@ OF_PACKAGE = {
     "eq": "rg.equal", "ne": "rg.not_equal", "lt": "rg.less", "le": "rg.less_equal", "gt": "rg.greater", "ge": "rg.greater_equal",
     "mm": "rg.matmul", "bmm": "rg.matmul", "dot": "rg.vecdot", "numel": "x.size", "is_tensor": "isinstance(x, rg.Tensor)",
     "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
-    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data,",
+    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data.batches for a DataLoader,",
     "multinomial": "rg.random.categorical, of logarithms of chances,",
     "autograd": "rg.grad, or y.backward(inputs=[x], create_graph=True) and x.grad, and rg.Function,",
     **{name: f"np.{name}" for name in _OF_NUMPY}, **{name: f"rg.linalg.{ours}" for name, ours in _OF_LINALG.items()},
@@ -48,10 +48,10 @@ OF_PACKAGE = {
     **dict.fromkeys(("cuda", "device"), 'the name of a device, such as "cpu" or "cuda:0",'),
     **dict.fromkeys(("amp", "autocast", "half"), "x.astype(rg.bfloat16), or rg.float16,"),
     "compile": "rg.jit", "unique": "rg.unique_values", "unsqueeze": "rg.expand_dims", "movedim": "rg.moveaxis",
-    "mv": "rg.matmul", "index_select": "rg.take", "masked_select": "x[mask]", "repeat_interleave": "rg.repeat", "range": "rg.arange", "Size": "tuple",
-    "unbind": "rg.unstack",
-    "addmm": "x + a @ b", "is_grad_enabled": "rg.is_recording", "distributions": "rg.random",
-    "promote_types": "rg.result_type", "clone": "x.clone", "detach": "x.detach", "Module": "rg.nn.Module", "lerp": "x + (y - x) * weight",
+    "mv": "rg.matmul", "index_select": "rg.take", "masked_select": "x[mask]", "repeat_interleave": "rg.repeat",
+    "range": "rg.arange", "Size": "tuple", "unbind": "rg.unstack", "addmm": "x + a @ b", "is_grad_enabled": "rg.is_recording",
+    "distributions": "rg.random", "promote_types": "rg.result_type", "clone": "x.clone", "detach": "x.detach",
+    "Module": "rg.nn.Module", "lerp": "x + (y - x) * weight",
 }
 
 
