@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from retrograde.errors import ArgumentError, CheckpointError, DTypeError, OutOfRangeError, ShapeError
 from retrograde.nn import functional
 
 
@@ -33,6 +33,15 @@ WRONG = {
     "numbers beside rows": (lambda: rg.tensor([1, [2]]), ShapeError, "rows of equal length, got a number and length 1"),
     "half a place": (lambda: rg.roll(rg.ones(3), 1.5), DTypeError, r"roll\(.*shift must be an integer, .*got 1.5"),
     "too many of the greatest": (lambda: rg.topk(rg.ones(3), 4), ArgumentError, r"^topk\(float32\[3\], 4\): k must lie between 0 and"),
+    "a list in place of a state": (lambda: nn.Linear(1, 1).load_state_dict([1]), DTypeError, "a state is a dictionary of tensors by name, .*got list"),
+    "names of a wrapped model": (
+        lambda: nn.Linear(1, 1).load_state_dict({"module.weight": rg.ones(1, 1), "module.bias": rg.ones(1)}), CheckpointError,
+        r"begin with 'module\.', take that away"),
+    "one-hot rows of integers": (
+        lambda: functional.cross_entropy(normal(2, 3), functional.one_hot(numbers(2), 3)), ShapeError, "one-hot rows, must be floats"),
+    "arrays of unequal shapes": (lambda: rg.stack([rg.ones(2), rg.ones(3)]), ShapeError, r"one shape, got \(2,\) and \(3,\)"),
+    "output and state of an LSTM": (
+        lambda: nn.Sequential(nn.LSTM(3, 4), nn.Linear(4, 1))(normal(5, 2, 3)), ShapeError, r"^linear\(.*one shape, got \(5, 2, 4\) and"),
     "a set of parameters": (lambda: optim.SGD(set(parameters()), lr=0.1), DTypeError, "must be a list of tensors .*got set"),
     "a negative size": (lambda: nn.Linear(-1, 2), ShapeError, r"sizes of a shape must be at least 0, got \(2, -1\)"),
     "half a size": (lambda: rg.zeros(2.5), DTypeError, "sizes of a shape must be integers, got 2.5"),

@@ -247,6 +247,10 @@ class Module:
         """`to("cpu")`."""
         return self.to("cpu")
 
+    def cuda(self, device=0):
+        """`to("cuda:0")`, or another device of that kind."""
+        return self.to(f"cuda:{device}" if isinstance(device, int) else device)
+
     def _tensors(self):
         return chain(self.parameters(), self.buffers())
 

@@ -36,6 +36,7 @@ def check_classes(input, target, weight=None, ignore_index=None):
     count, shape = input.shape[axis], (*input.shape[:axis], *input.shape[axis + 1 :])
     if found != shape:
         hint = "; drop the last axis, as in target.squeeze(-1)" if found == (*shape, 1) else ""
+        hint = "; probabilities, or one-hot rows, must be floats" if found == tuple(input.shape) else hint
         raise ShapeError(f"the target must have one class number for each example, shape {shape} for scores of "
                          f"{tuple(input.shape)}, got {found}{hint}")
     if target.dtype.kind not in "iub":

@@ -56,6 +56,9 @@ class Optimizer:
         self._packs, self._compiled = Packs(), CompiledSteps()
         if isinstance(params, (Value, set, frozenset)) or not isinstance(params, Iterable):
             raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}")
+        if isinstance(params, dict) or hasattr(params, "named_parameters"):
+            raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}; pass "
+                             "model.parameters()")
         groups = list(params)
         if not groups:
             raise ArgumentError("an optimizer needs at least one parameter, got an empty list")
