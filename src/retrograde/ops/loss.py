@@ -44,7 +44,7 @@ def check_pair(input, target):
 
     Traced values are not looked at: they were as arrays, when the shape of the result was asked for.
     """
-    shape, other = np.shape(input), np.shape(target)
+    shape, other = getattr(input, "shape", ()), getattr(target, "shape", ())
     if shape == other or not shape or not other or isinstance(input, Value) or isinstance(target, Value):
         return
     if found := mismatch([shape, other]):
@@ -76,6 +76,7 @@ def mse_loss(input, target, /, reduction="mean"):
     $z = \tfrac1n \sum_i (x_i - y_i)^2 \;\Rightarrow\; \bar x_i = \tfrac2n \bar z\,(x_i - y_i),\; \bar y = -\bar x$;
     without the $1/n$ for "sum" and "none".
     """
+    target = as_array(target)
     check_pair(input, target)
     difference = input - target
     return reduced(difference * difference, reduction)
@@ -96,6 +97,7 @@ def l1_loss(input, target, /, reduction="mean"):
     $z = \tfrac1n \sum_i |x_i - y_i| \;\Rightarrow\; \bar x_i = \tfrac1n \bar z \operatorname{sign}(x_i - y_i),\;
     \bar y = -\bar x$; without the $1/n$ for "sum" and "none".
     """
+    target = as_array(target)
     check_pair(input, target)
     return reduced(abs(input - target), reduction)
 
@@ -116,6 +118,7 @@ def huber_loss(input, target, /, reduction="mean", delta=1.0):
     """
     if delta <= 0:
         raise ArgumentError(f"huber_loss needs delta > 0, got {delta}")
+    target = as_array(target)
     check_pair(input, target)
     size = abs(input - target)
     near = np.minimum(size, delta)
