@@ -8,8 +8,6 @@ from ..shapes import mismatch
 from .value import Value
 
 NESTED = frozenset([tuple, list])
-
-
 _CONVERSIONS = ((IndexError, OutOfRangeError), (TypeError, DTypeError), (ValueError, ShapeError),
                 ((OverflowError, ZeroDivisionError), ArgumentError))
 
@@ -31,7 +29,7 @@ def explained(op, error, args):
     return error if found is None else _named(found, op.told, args, {}, bare)
 
 
-def explaining(function, name=None):
+def explaining(function):
     """`function`, which is made of ops, so that errors of these name it, and what it was called with, in place of the op."""
 
     @wraps(function)
@@ -39,7 +37,7 @@ def explaining(function, name=None):
         try:
             return function(*args, **kwargs)
         except RetrogradeError as error:
-            raise renamed(error, name or function.__name__, args, kwargs) from None
+            raise renamed(error, function.__name__, args, kwargs) from None
 
     return called
 

@@ -68,7 +68,9 @@ class MultiheadAttention(Module):
 
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
                 is_causal=False):
-        self._check(query, key, value, attn_mask, key_padding_mask)
+        self._check(query, key, value)
+        if attn_mask is not None or key_padding_mask is not None:
+            self._check_masks(query.shape, key.shape, attn_mask, key_padding_mask)
         is_single, axis = query.ndim == 2, 0 if self.batch_first else 1
         q, k, v = [self._in_heads(x[None] if is_single else x, is_single) for x in self._projected(query, key, value)]
         k, v, added = self._with_more_keys(k, v)
@@ -83,25 +85,27 @@ class MultiheadAttention(Module):
         output = self.out_proj(reshape(output, (*output.shape[:2], self.embed_dim)))
         return (output[0], None if weights is None else weights[0]) if is_single else (output, weights)
 
-    def _check(self, query, key, value, attn_mask, key_padding_mask):
+    def _check(self, query, key, value):
         """Raise an error of ours unless all shapes fit the layer and each other."""
-        told = f"{query.shape}, {key.shape} and {value.shape}"
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-            raise ShapeError(f"MultiheadAttention needs query, key and value of 2 or 3 axes each, got {told}")
+            raise ShapeError(f"MultiheadAttention needs query, key and value of 2 or 3 axes each, got {_told(query, key, value)}")
         sizes = self.embed_dim, self.kdim, self.vdim
         if (query.shape[-1], key.shape[-1], value.shape[-1]) != sizes:
             raise ShapeError("MultiheadAttention needs as many features in query, key and value as embed_dim, kdim and vdim say, "
-                             f"{sizes}, got shapes {told}")
-        batch, time = (0, 1) if self.batch_first else (1, 0)
+                             f"{sizes}, got shapes {_told(query, key, value)}")
+        batch = 0 if self.batch_first else 1
         if query.ndim == 3 and query.shape[batch] != key.shape[batch] or key.shape[:-1] != value.shape[:-1]:
             order = "batch, length" if self.batch_first else "length, batch"
             raise ShapeError(f"MultiheadAttention needs query, key and value, ({order}, features), of one batch, and as many "
-                             f"values as keys, got shapes {told}; batch_first={self.batch_first}")
-        examples, length, keys = (query.shape[batch], query.shape[time], key.shape[time]) if query.ndim == 3 else (
-            1, query.shape[0], key.shape[0])
-        shapes = [(length, keys), (examples * self.num_heads, length, keys)]
-        _check_mask("attn_mask", attn_mask, shapes)
-        _check_mask("key_padding_mask", key_padding_mask, [(examples, keys), (keys,)] if query.ndim == 2 else [(examples, keys)])
+                             f"values as keys, got shapes {_told(query, key, value)}; batch_first={self.batch_first}")
+
+    def _check_masks(self, query_shape, key_shape, attn_mask, key_padding_mask):
+        """Raise an error of ours unless masks have the shapes that queries and keys of these shapes need."""
+        is_single, time = len(query_shape) == 2, 1 if self.batch_first else 0
+        batch, length, keys = (1, query_shape[0], key_shape[0]) if is_single else (
+            query_shape[1 - time], query_shape[time], key_shape[time])
+        _check_mask("attn_mask", attn_mask, [(length, keys), (batch * self.num_heads, length, keys)])
+        _check_mask("key_padding_mask", key_padding_mask, [(keys,), (1, keys)] if is_single else [(batch, keys)])
 
     def _projected(self, query, key, value):
         bias, size = self.in_proj_bias, self.embed_dim
@@ -157,6 +161,10 @@ class MultiheadAttention(Module):
             scores = where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + mask
         weights = functional.dropout(functional.softmax(scores, -1), rate)
         return matmul(weights, v), weights.mean(axis=1) if average else weights
+
+
+def _told(query, key, value):
+    return f"{query.shape}, {key.shape} and {value.shape}"
 
 
 def _check_mask(name, mask, shapes):

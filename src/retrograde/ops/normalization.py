@@ -138,8 +138,9 @@ def group_norm(x, /, num_groups, weight=None, bias=None, eps=1e-5):
 
 def check_channels(x, **tensors):
     """Raise a ShapeError unless each of `tensors`, by their names, is None or has a number for each channel of `x`."""
+    shape = x.shape[1:2]
     for name, tensor in tensors.items():
-        if tensor is not None and (x.ndim < 2 or tuple(tensor.shape) != (x.shape[1],)):
+        if tensor is not None and tensor.shape != shape:
             raise ShapeError(f"{name} must have one number for each channel of the input, (batch, channels, ...), got shape "
                              f"{tuple(tensor.shape)} for an input of {tuple(x.shape)}")
 
