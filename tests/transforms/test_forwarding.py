@@ -143,3 +143,24 @@ def test_any_object_that_is_called_keeps_its_attributes():
     compiled = rg.jit(Scale())
     assert compiled.factor == 2.0
     np.testing.assert_array_equal(compiled(X), X * 2)
+
+
+def test_a_jitted_step_notices_what_happens_to_a_jitted_model_in_it():
+    model, compiled = jitted()
+
+    @rg.jit
+    def step(x):
+        return compiled(x)
+
+    step(X)
+    for change in (compiled.eval, lambda: setattr(compiled[0], "weight", nn.Parameter(rg.ones(4, 3)))):
+        change()
+        np.testing.assert_allclose(np.asarray(step(X).detach()), np.asarray(model(X).detach()), rtol=1e-5, atol=1e-6)
+    assert step.traces == 3
+
+
+def test_a_jitted_model_may_be_an_argument_of_a_jitted_function():
+    model, compiled = jitted()
+    compiled.eval()
+    found = rg.jit(lambda model, x: model(x))(compiled, X)
+    np.testing.assert_allclose(np.asarray(found.detach()), np.asarray(model(X).detach()), rtol=1e-5, atol=1e-6)
