@@ -11,6 +11,7 @@ RetrogradeError
 │   └── InplaceError                    writing in place would make a gradient wrong
 ├── TraceError (TypeError)             a value was read, or leaked, while it was being traced
 ├── RetraceWarning (UserWarning)        a compiled function is traced anew at every call
+├── BroadcastWarning (UserWarning)      shapes that should be equal differ, and are broadcast
 ├── MemoryLimitError (MemoryError)      compiled code would need more memory than there is
 ├── CompilerError (RuntimeError)        the compiler made code that cannot be used
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
@@ -74,6 +75,10 @@ class TraceError(RetrogradeError, TypeError):
 
 class RetraceWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
     """A compiled function is traced anew at every call, which costs far more than it saves."""
+
+
+class BroadcastWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
+    """Shapes that should be equal, such as those of a prediction and its target, differ, and are broadcast."""
 
 
 class MemoryLimitError(RetrogradeError, MemoryError):

@@ -83,6 +83,21 @@ def broadcast(shapes):
     return tuple(next((n for n in column if n != 1), 1) for column in columns)
 
 
+def mismatch(shapes):
+    """Why arrays of these `shapes` do not broadcast, in words; None if they do.
+
+    >>> rg.shapes.mismatch([(2, 3), (4,)])
+    'shapes (2, 3) and (4,) do not broadcast: counted from the last, axes must be equal or 1, got 3 and 4'
+    """
+    for place, first in enumerate(shapes):
+        for second in shapes[place + 1 :]:
+            pairs = zip(reversed(first), reversed(second), strict=False)
+            if odd := [(n, m) for n, m in pairs if n != m and 1 not in (n, m)]:
+                return (f"shapes {tuple(first)} and {tuple(second)} do not broadcast: counted from the last, axes must be equal or "
+                        f"1, got {odd[0][0]} and {odd[0][1]}")
+    return None
+
+
 def summed_axes(wide, narrow):
     """The axes over which to sum `wide` to undo broadcasting from `narrow`.
 

@@ -16,7 +16,7 @@ def t():
 
 
 @pytest.mark.parametrize(("call", "error", "words"), [
-    (lambda t: t + rg.ones(4), ValueError, ["add(float32[2, 3], float32[4])", "(2,3) (4,)"]),
+    (lambda t: t + rg.ones(4), ValueError, ["add(float32[2, 3], float32[4])", "shapes (2, 3) and (4,) do not broadcast"]),
     (lambda t: t @ rg.ones(2, 3), ValueError, ["matmul(float32[2, 3], float32[2, 3])"]),
     (lambda t: t.reshape(7), ValueError, ["reshape(float32[2, 3], (7,)"]),
     (lambda t: t.sum(axis=5), IndexError, ["sum(float32[2, 3]", "axis 5"]),
@@ -26,7 +26,7 @@ def t():
     (lambda t: rg.sin("text"), TypeError, ["sin('text')"]),
     (lambda t: t + "text", TypeError, ["add(float32[2, 3], 'text')"]),
     (lambda t: rg.softmax(t, axis=4), IndexError, ["softmax(float32[2, 3], 4)"]),
-    (lambda t: rg.einsum("ij,jk->ik", t, t), ValueError, ["contract(", "one length for axis 'j', got 3 and 2"]),
+    (lambda t: rg.einsum("ij,jk->ik", t, t), ValueError, ["einsum(", "one length for axis 'j', got 3 and 2"]),
     (lambda t: rg.shrink(t, ((0, 9), (0, 1))), ValueError, ["shrink(float32[2, 3]", "0 <= start <= stop"]),
     (lambda t: rg.astype(t, "nonsense"), TypeError, ["nonsense", "data type"]),
 ], ids=["add", "matmul", "reshape", "axis", "index", "text index", "concatenate", "text", "tensor and text", "composite", "einsum", "shrink", "dtype"])

@@ -5,7 +5,7 @@ import pytest
 from torch_oracle import assert_as_torch
 
 import retrograde as rg
-from retrograde.errors import ArgumentError
+from retrograde.errors import ArgumentError, BroadcastWarning, ShapeError
 from retrograde.ops.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -39,8 +39,46 @@ def test_gradient_is_the_slope_shared_as_the_reduction_says(loss, slope, reducti
 
 def test_a_broadcast_target_receives_the_sum():
     x, y = rg.tensor(X, requires_grad=True), rg.tensor(Y[:1], requires_grad=True)
-    mse_loss(x, y).backward()
+    with pytest.warns(BroadcastWarning):
+        mse_loss(x, y).backward()
     np.testing.assert_allclose(y.grad.data, (2 / X.size * (Y[:1] - X)).sum(0, keepdims=True), rtol=1e-12)
+
+
+PAIRED = (mse_loss, l1_loss, huber_loss, smooth_l1_loss, binary_cross_entropy, binary_cross_entropy_with_logits)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, rg.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("loss", PAIRED)
+def test_shapes_that_differ_and_broadcast_are_warned_of_once_at_the_users_line(loss, wrap):
+    x, y = rg.tensor(CHANCES[:, :1]), rg.tensor(CHANCES[:, 0])
+    with pytest.warns(BroadcastWarning, match=r"shapes \(4, 1\) and \(4,\), which broadcast to \(4, 4\).*reshape") as told:
+        wrap(lambda x, y: loss(x, y))(x, y)
+    assert len(told) == 1 and told[0].filename == __file__
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, rg.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("loss", PAIRED)
+def test_equal_shapes_numbers_and_batches_of_a_vmap_are_not_warned_of(loss, wrap):
+    x = rg.tensor(CHANCES)
+    wrap(lambda x: loss(x, x))(x)
+    wrap(lambda x: loss(x, 0.5))(x)
+    wrap(lambda x: loss(x, rg.tensor(0.5)))(x)
+    rg.vmap(wrap(lambda x, y: loss(x, y)), in_axes=(0, None))(x, x[0])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, rg.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("loss", PAIRED)
+def test_shapes_that_do_not_broadcast_are_refused_in_the_name_of_the_loss(loss, wrap):
+    with pytest.raises(ShapeError, match=r"shapes \(4, 3\) and \(3, 3\) do not broadcast"):
+        wrap(lambda x, y: loss(x, y))(rg.tensor(CHANCES), rg.tensor(CHANCES[:3]))
+
+
+def test_chances_outside_of_0_to_1_are_refused_where_they_can_be_seen():
+    with pytest.raises(ArgumentError, match=r"between 0 and 1, got 1\.5; of logits.* binary_cross_entropy_with_logits"):
+        binary_cross_entropy(rg.tensor([0.5, 1.5]), rg.tensor([0.0, 1.0]))
+    with pytest.raises(ArgumentError, match=r"between 0 and 1, got -1\.0 in the target"):
+        binary_cross_entropy(rg.tensor([0.5, 1.0]), rg.tensor([-1.0, 1.0]))
+    rg.jit(lambda x, y: binary_cross_entropy(x, y))(rg.tensor([0.5, 1.5]), rg.tensor([0.0, 1.0]))  # which does not look
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

@@ -315,6 +315,58 @@ def test_groups_have_options_of_their_own():
     np.testing.assert_allclose([p.item(), q.item()], [0.9, 0.5], rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "LBFGS"])
+def test_named_parameters_are_kept_with_their_names(name):
+    model = nn.Linear(2, 1)
+    optimizer = getattr(optim, name)(model.named_parameters(), lr=0.01)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (model(rg.ones(3, 2)) ** 2).sum()
+        loss.backward()
+        return loss
+
+    before = closure().item()
+    optimizer.step(closure)
+    assert closure().item() != before
+    (group,) = optimizer.state_dict()["param_groups"]
+    assert group["param_names"] == ["weight", "bias"] and group["params"] == [0, 1]
+    assert "param_names: ['weight', 'bias']" in repr(optimizer)
+
+
+def test_names_are_saved_and_loaded_as_pytorch_does():
+    model = nn.Linear(2, 1)
+    named, bare = optim.SGD(model.named_parameters(), lr=0.1), optim.SGD(model.parameters(), lr=0.2)
+    named.load_state_dict(bare.state_dict())
+    assert named.param_groups[0]["param_names"] == ["weight", "bias"] and named.param_groups[0]["lr"] == 0.2
+    other = optim.SGD([("first", model.weight), ("second", model.bias)], lr=0.3)
+    bare.load_state_dict(other.state_dict())
+    assert bare.param_groups[0]["param_names"] == ["first", "second"] and bare.param_groups[0]["lr"] == 0.3
+
+
+def test_groups_of_named_parameters_each_have_their_names():
+    first, second = nn.Linear(2, 1), nn.Linear(1, 1)
+    optimizer = optim.SGD([{"params": first.named_parameters()}, {"params": second.named_parameters("head"), "lr": 0.5}], lr=0.1)
+    assert [group["param_names"] for group in optimizer.param_groups] == [["weight", "bias"], ["head.weight", "head.bias"]]
+    optimizer.zero_grad()
+
+
+def test_a_jitted_step_of_named_parameters_is_traced_once():
+    model = nn.Linear(2, 1)
+    optimizer = optim.Adam(model.named_parameters(), lr=0.1)
+
+    @rg.jit
+    def step(x):
+        optimizer.zero_grad()
+        loss = (model(x) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = [step(rg.ones(3, 2)).item() for _ in range(3)]
+    assert losses[2] < losses[0] and step.traces == 1
+
+
 def test_a_step_records_nothing_and_momentum_grows_no_graph():
     p = nn.Parameter(rg.ones(3))
     optimizer = optim.SGD([p], lr=0.1, momentum=0.9)
@@ -376,6 +428,10 @@ def test_half_precision_parameters_are_updated():
     (lambda p: optim.SGD([p], nesterov=True), ValueError, "nesterov"),
     (lambda p: optim.Adam([p], betas=(1.0, 0.9)), ValueError, "betas"),
     (lambda p: optim.Adam([{"params": [p], "momentun": 1}]), ValueError, "momentun"),
+    (lambda p: optim.SGD(nn.Sequential(nn.Linear(1, 1))), TypeError, r"got Sequential; pass model.parameters\(\)"),
+    (lambda p: optim.SGD({"p": p}), TypeError, r"got dict; pass model.parameters\(\)"),
+    (lambda p: optim.SGD([("p", p), nn.Parameter(rg.ones(2))]), ValueError, "1 with a name and 1 without"),
+    (lambda p: optim.SGD([{"params": [("p", p)]}, {"params": [nn.Parameter(rg.ones(2))]}]), ValueError, "all groups must have names"),
 ])
 def test_mistakes_are_told(make, error, told):
     with pytest.raises(error, match=told):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core.dispatch import explained
+from ..core.explain import explained
 from ..core.symbol import replaced
 from .recorder import PICK
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import explained, recorded
+from ..core.dispatch import operands_of, recorded, without_lists
+from ..core.explain import explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
 from ..core.value import Projection, Value
@@ -53,6 +54,9 @@ class Recorder:
     def own(self, value):
         """Take note of a value that was created while recording, whatever memory it shows."""
 
+    def noted_leaf(self, value):
+        """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
+
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""
         return True
@@ -77,9 +81,11 @@ class Recorder:
 
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
-        operands = args[0] if op.is_variadic else args if len(args) == len(op.operands) else [args[i] for i in op.operands]
+        operands = operands_of(op, args)
         if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
+        args = without_lists(op, args)
+        operands = operands_of(op, args)
         symbolic = self.symbolics(op, args)
         if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)

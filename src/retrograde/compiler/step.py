@@ -30,6 +30,7 @@ class Step:
         self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
         self._numbers, self._watched = trace.numbers, trace.watched
         gradients = trace.outer_gradients()
+        self._leaves = trace.turned_leaves()
         self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
         self._cleared = [g.value for g in gradients if g.now is None]
         made = [g for g in gradients if g.now is not None and g.now is not g.start]
@@ -128,7 +129,8 @@ class Step:
             bound.append((value, value.data))
         self._bound = bound
         self._stamps = [writes.entry(algebra, c.value.data) for c in self._captures if id(c.start) in self._written]
-        self._prepares = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
+        acts = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
+        self._prepares = acts or self._leaves
         return True
 
     def __call__(self, arrays, records=()):
@@ -151,6 +153,8 @@ class Step:
             value.grad = None
         for value, gradient in self._made:
             value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
+        for value, requires_grad in self._leaves:
+            value.requires_grad = requires_grad
         return self._returned(found, kept, records)
 
     def _drawing(self, arrays):

@@ -85,6 +85,8 @@ class Trace(Recorder):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made, self._own = {}, {}
+        #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
+        self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
         self.plain = {}
         #: Lists that note the nodes which are made.
@@ -107,6 +109,8 @@ class Trace(Recorder):
         if capture is None:
             # A detached tensor is another object that holds the same array.
             capture = self._by_array.get(id(value.data)) or Capture(value)
+            if id(value) in self.leaves:
+                capture.record = self.leaves[id(value)][1]
             self.captures[id(value)] = self._by_array[id(value.data)] = capture
             self._kept.append(value)
         return capture.now
@@ -158,6 +162,16 @@ class Trace(Recorder):
     def own(self, value):
         """Let `value` be known as an object that the trace has made, whatever memory it shows: nobody outside has it."""
         self._own[id(value)] = value
+        self.leaves.pop(id(value), None)
+
+    def noted_leaf(self, value):
+        if value.is_traced or id(value) in self._own:
+            return None
+        return self.leaves.setdefault(id(value), (value, value.record))[1]
+
+    def turned_leaves(self):
+        """(value, whether it requires gradients in the end) of tensors from outside of which that is another than at first."""
+        return [(v, v.record is not None) for v, first in self.leaves.values() if (v.record is None) is not (first is None)]
 
     def outer_gradients(self):
         """The gradients of tensors from outside."""
@@ -226,3 +240,5 @@ class Trace(Recorder):
         """Give captured tensors the history back that they had before the trace."""
         for capture in self.captures.values():
             capture.value.record = capture.record
+        for value, record in self.leaves.values():
+            value.record = record

@@ -6,7 +6,8 @@ them left out: what they save is most of the cost of a small op.
 
 import operator
 
-from .dispatch import NESTED, apply, binder, explained, fitted, misspelt, plain, remember_view
+from .dispatch import apply, binder, fitted, misspelt, plain, remember_view
+from .explain import NESTED, explained
 from .mode import current
 from .value import Record, Value, tick
 

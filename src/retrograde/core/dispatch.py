@@ -6,10 +6,10 @@ Plain data in, plain data out; a Value in, a Value out, recorded if an operand n
 import inspect
 import weakref
 from collections.abc import Iterable
-from typing import Any
 
-from ..errors import ArgumentError, DTypeError, OutOfRangeError, RetrogradeError, ShapeError
+from ..errors import DTypeError
 from . import anomaly
+from .explain import NESTED, described, explained
 from .mode import current
 from .value import Projection, Record, Value
 
@@ -56,12 +56,13 @@ def apply(op, args):
     """Run `op` on `args`, all its arguments in order, and record it if an operand needs a gradient."""
     if op.is_composite and not op.has_rule:
         return composed(op, args)
+    may_have_lists = op.is_variadic
     if op.is_variadic:
         if not isinstance(args[0], Iterable):
-            raise DTypeError(f"{op.name} takes a list of arrays, got {_described(args[0])} of type {type(args[0]).__name__}")
+            raise DTypeError(f"{op.name} takes a list of arrays, got {described(args[0])} of type {type(args[0]).__name__}")
         args = (tuple(args[0]), *args[1:])
     elif not NESTED.isdisjoint([a.__class__ for a in operands_of(op, args)]):
-        args = stacked(op, args)
+        args, may_have_lists = stacked(op, args), True
     mode = current()
     if mode is not None and mode.tracer is not None:
         return mode.tracer.apply(op, args)
@@ -83,6 +84,8 @@ def apply(op, args):
         anomaly.check_forward(op, operands, data)
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
     records = op.is_differentiable and (mode is None or mode.records) and any(parents)
+    if records and may_have_lists:
+        arrays = without_lists(op, arrays)
     if op.is_multiple:
         return several(op, arrays, parents if records else None, data)
     algebra = op.algebra
@@ -106,6 +109,18 @@ def stacked(op, args):
     return args
 
 
+def without_lists(op, args):
+    """`args` of `op` with data in place of operands that are lists of numbers, as rules and traces need them."""
+    if not op.algebra.has_shapes:
+        return args
+    if op.is_variadic:
+        return (tuple([op.algebra.wrap(a) if a.__class__ in NESTED else a for a in args[0]]), *args[1:])
+    for i in op.operands:
+        if args[i].__class__ in NESTED:
+            args = (*args[:i], op.algebra.wrap(args[i]), *args[i + 1 :])
+    return args
+
+
 def _has_values(argument):
     return isinstance(argument, Value) or (argument.__class__ in NESTED and any([_has_values(a) for a in argument]))
 
@@ -124,9 +139,6 @@ def composed(op, args):
         return op.kernel(*args)
     except Exception as error:
         raise explained(op, error, args) from None
-
-
-NESTED = frozenset([tuple, list])
 
 
 def plain(argument):
@@ -205,54 +217,3 @@ def remember_view(view, source, op, args):
     elif len(base.views) >= 16 and (len(base.views) & (len(base.views) - 1)) == 0:
         base.views[:] = [ref for ref in base.views if ref() is not None]
     base.views.append(weakref.ref(view))
-
-
-_CONVERSIONS = ((IndexError, OutOfRangeError), (TypeError, DTypeError), (ValueError, ShapeError),
-                ((OverflowError, ZeroDivisionError), ArgumentError))
-
-
-def explained(op, error, args):
-    """`error` as an error of ours that names the op and what it was called with; of composites the outermost."""
-    bare = getattr(error, "bare", str(error))
-    if getattr(error, "names_op", False) and not (op.is_composite and hasattr(error, "bare")):
-        return error
-    described = ", ".join(_described(a) for a in args)
-    text = f"{op.name}({described}): {bare}"
-    if isinstance(error, RetrogradeError):
-        found: Any = type(error)(text)
-    elif (what := unlike_an_array(error, args)) is not None:
-        found, bare = DTypeError(f"{op.name}({described}): {what}"), what
-    else:
-        found = next((ours(text) for theirs, ours in _CONVERSIONS if isinstance(error, theirs)), error)
-    found.names_op, found.bare = True, bare
-    return found
-
-
-def unlike_an_array(error, args):
-    """What is wrong if `error` is that one of `args` was used as an array and is none; None for all other errors."""
-    if not isinstance(error, AttributeError) or error.name is None or not any([_is_same(error.obj, a) for a in args]):
-        return None
-    if error.name not in _OF_ARRAYS or hasattr(error.obj, "__array_function__"):
-        return None
-    return (f"an array or a tensor is needed, got {_described(error.obj)} of type {type(error.obj).__name__}; make one with "
-            "rg.tensor(...)")
-
-
-def _is_same(x, argument):
-    """Whether `x` is `argument`, or the copy of a list that a kernel is handed."""
-    return x is argument or (x.__class__ in NESTED and x.__class__ is argument.__class__ and len(x) == len(argument))
-
-
-#: What code that is handed an array reads of it.
-_OF_ARRAYS = frozenset(["shape", "ndim", "dtype", "size", "reshape", "astype", "sum", "T", "data", "device", "copy", "mean", "max"])
-
-
-def _described(argument):
-    if isinstance(argument, Value):
-        return argument.algebra.describe(argument.data)
-    if hasattr(argument, "shape") and hasattr(argument, "dtype"):
-        return f"{argument.dtype}{list(argument.shape)}"
-    if argument.__class__ in NESTED and any(isinstance(a, Value) for a in argument):
-        return f"[{', '.join(map(_described, argument))}]"
-    text = repr(argument)
-    return text if len(text) <= 60 else text[:57] + "..."

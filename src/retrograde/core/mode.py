@@ -19,6 +19,8 @@ class Mode(NamedTuple):
     #: Whether a view knows its base, so that writing through it can be differentiated.
     tracks_views: bool = True
     finds_anomalies: bool = False
+    #: Whether jitted functions run what is compiled for them, and not as they are.
+    runs_compiled: bool = True
     #: What records ops without running them, while a function is traced or values are lazy.
     tracer: Any = None
 

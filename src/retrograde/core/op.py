@@ -52,12 +52,14 @@ class Op:
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
     samples           where tests may evaluate it
     skips             checks of the sweep that do not apply, each with its reason
+    told              how errors call it, where users know it by another name; "" for the inside of others, which they do not name
     """
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None):
+                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None):
         self.name = name or kernel.__name__
+        self.told = self.name if told is None else told
         self.kernel: Any = kernel
         self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
         self.samples, self.skips = samples, dict(skips or {})

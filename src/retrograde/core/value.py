@@ -192,11 +192,13 @@ class Value:
                              f"{self.record.op.name}; use detach() for a value outside the graph")
         if bool(wanted) is self.requires_grad:
             return
+        mode = current()
+        before = None if mode is None or mode.tracer is None else mode.tracer.noted_leaf(self)
         edited()
-        if wanted:
-            leaf(self)
+        if not wanted or before is not None:
+            self.record = before if wanted else None
         else:
-            self.record = None
+            leaf(self)
 
     def requires_grad_(self, wanted=True):
         """Set `requires_grad` and return the value itself."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.comparisons import where
 from ..ops.contractions import matmul
 from ..ops.joins import concatenate
@@ -68,9 +68,9 @@ class MultiheadAttention(Module):
 
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
                 is_causal=False):
-        if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-            raise ShapeError("MultiheadAttention needs query, key and value of 2 or 3 axes each, got "
-                             f"{query.shape}, {key.shape} and {value.shape}")
+        self._check(query, key, value)
+        if attn_mask is not None or key_padding_mask is not None:
+            self._check_masks(query.shape, key.shape, attn_mask, key_padding_mask)
         is_single, axis = query.ndim == 2, 0 if self.batch_first else 1
         q, k, v = [self._in_heads(x[None] if is_single else x, is_single) for x in self._projected(query, key, value)]
         k, v, added = self._with_more_keys(k, v)
@@ -84,6 +84,28 @@ class MultiheadAttention(Module):
         output = permute_dims(output, (0, 2, 1, 3) if is_single or axis == 0 else (2, 0, 1, 3))
         output = self.out_proj(reshape(output, (*output.shape[:2], self.embed_dim)))
         return (output[0], None if weights is None else weights[0]) if is_single else (output, weights)
+
+    def _check(self, query, key, value):
+        """Raise an error of ours unless all shapes fit the layer and each other."""
+        if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
+            raise ShapeError(f"MultiheadAttention needs query, key and value of 2 or 3 axes each, got {_told(query, key, value)}")
+        sizes = self.embed_dim, self.kdim, self.vdim
+        if (query.shape[-1], key.shape[-1], value.shape[-1]) != sizes:
+            raise ShapeError("MultiheadAttention needs as many features in query, key and value as embed_dim, kdim and vdim say, "
+                             f"{sizes}, got shapes {_told(query, key, value)}")
+        batch = 0 if self.batch_first else 1
+        if query.ndim == 3 and query.shape[batch] != key.shape[batch] or key.shape[:-1] != value.shape[:-1]:
+            order = "batch, length" if self.batch_first else "length, batch"
+            raise ShapeError(f"MultiheadAttention needs query, key and value, ({order}, features), of one batch, and as many "
+                             f"values as keys, got shapes {_told(query, key, value)}; batch_first={self.batch_first}")
+
+    def _check_masks(self, query_shape, key_shape, attn_mask, key_padding_mask):
+        """Raise an error of ours unless masks have the shapes that queries and keys of these shapes need."""
+        is_single, time = len(query_shape) == 2, 1 if self.batch_first else 0
+        batch, length, keys = (1, query_shape[0], key_shape[0]) if is_single else (
+            query_shape[1 - time], query_shape[time], key_shape[time])
+        _check_mask("attn_mask", attn_mask, [(length, keys), (batch * self.num_heads, length, keys)])
+        _check_mask("key_padding_mask", key_padding_mask, [(keys,), (1, keys)] if is_single else [(batch, keys)])
 
     def _projected(self, query, key, value):
         bias, size = self.in_proj_bias, self.embed_dim
@@ -139,6 +161,20 @@ class MultiheadAttention(Module):
             scores = where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + mask
         weights = functional.dropout(functional.softmax(scores, -1), rate)
         return matmul(weights, v), weights.mean(axis=1) if average else weights
+
+
+def _told(query, key, value):
+    return f"{query.shape}, {key.shape} and {value.shape}"
+
+
+def _check_mask(name, mask, shapes):
+    if mask is None:
+        return
+    if mask.dtype.kind not in "bf":
+        raise DTypeError(f"{name} must be of booleans (True where none may look) or floats (to be added), got {mask.dtype}; "
+                         f"convert it, as in {name}.astype(bool)")
+    if tuple(mask.shape) not in shapes:
+        raise ShapeError(f"{name} must have the shape {' or '.join(map(str, shapes))}, got {tuple(mask.shape)}")
 
 
 def _as_numbers(mask, dtype):

@@ -82,10 +82,9 @@ class RNNCellBase(Module):
         if input.ndim not in (1, 2) or input.shape[-1] != self.input_size:
             raise ShapeError(f"{type(self).__name__} needs input of shape (batch, {self.input_size}) or ({self.input_size},), got "
                              f"{input.shape}")
-        if hx is None:
-            hx = (zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype),) * self._states
-        carry = self._step(tuple(hx) if self._states > 1 else (hx,) if not isinstance(hx, tuple) else hx,
-                           functional.linear(input, self.weight_ih, self.bias_ih))
+        shape = (*input.shape[:-1], self.hidden_size)
+        states = (zeros(*shape, dtype=input.dtype),) * self._states if hx is None else started(self, hx, *[shape] * self._states)
+        carry = self._step(states, functional.linear(input, self.weight_ih, self.bias_ih))
         return carry if self._states > 1 else carry[0]
 
     def extra_repr(self):
@@ -132,6 +131,16 @@ class GRUCell(RNNCellBase):
 
     def _step(self, carry, projected):
         return gru_step(carry, projected, self.weight_hh, self.bias_hh)
+
+
+def started(module, hx, *shapes):
+    """The states `hx` that a recurrent `module` is to start with, as a tuple, one of each of the `shapes`; raises for others."""
+    states = tuple(hx) if isinstance(hx, (tuple, list)) or len(shapes) > 1 else (hx,)
+    if len(states) != len(shapes) or any([getattr(x, "shape", None) != shape for x, shape in zip(states, shapes, strict=True)]):
+        told, wanted = "(h, c)" if len(shapes) > 1 else "a state", " and ".join(map(str, shapes))
+        found = " and ".join([str(getattr(state, "shape", state)) for state in states])
+        raise ShapeError(f"{type(module).__name__} needs {told} of shape {wanted}, got {found}")
+    return states
 
 
 def checked_nonlinearity(name):

@@ -4,6 +4,8 @@ from math import prod
 
 from numpy import triu_indices
 
+from ..core.explain import explaining
+from ..errors import ShapeError
 from ..ops import activation, classification, convolution, convolutions, embeddings, patches, piecewise, trigonometric
 from ..ops import borders as borders_of
 from ..ops import dropout as dropouts
@@ -128,6 +130,7 @@ def softmin(input, dim=-1):
     return activation.softmax(-input, dim)
 
 
+@explaining
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The root of the sum of the powers `norm_type` of each window of images. A window that `ceil_mode` lets reach over the end
     counts as a whole one of the same mean, as in PyTorch.
@@ -136,6 +139,7 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return (avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode) * count) ** (1 / norm_type)
 
 
+@explaining
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """`lp_pool2d` of lines, (batch, channels, length) or without the batch."""
     return (avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode) * _single(kernel_size)) ** (1 / norm_type)
@@ -172,6 +176,7 @@ def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False, genera
     return where(input >= 0, input, input * slopes)
 
 
+@explaining
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     r"""Each channel divided by what the `size` channels around it come to: $x / (k + \alpha\, \overline{x^2})^\beta$.
 
@@ -180,6 +185,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     >>> rg.nn.functional.local_response_norm(rg.ones(1, 2, 1), 2, alpha=2.0, beta=1.0).tolist()
     [[[0.5], [0.3333333432674408]]]
     """
+    if input.ndim < 2:
+        raise ShapeError(f"local_response_norm needs an input (batch, channels, ...), got shape {tuple(input.shape)}")
     borders = ((0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (input.ndim - 2))
     squares, count = borders_of.pad(input * input, borders), input.shape[1]
     total = squares[:, :count]
@@ -188,6 +195,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / (total * (alpha / size) + k) ** beta
 
 
+@explaining
 def normalize(input, p=2.0, dim=1, eps=1e-12):
     """`input` divided by its length over the axis `dim`, which counts as at least `eps`.
 
@@ -197,6 +205,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
     return input / clip(norm(input, p, dim, keepdims=True), eps, None)
 
 
+@explaining
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between the vectors along the axis `dim`; each length counts as at least `eps`."""
     return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(axis=dim)
@@ -223,6 +232,7 @@ def pdist(input, p=2.0):
     return norm(take(input, first, 0) - take(input, second, 0), p, -1)
 
 
+@explaining
 def bilinear(input1, input2, weight, bias=None):
     """`input1 @ weight[o] @ input2` for each output o: weight is (outputs, in of the first, in of the second)."""
     found = einsum("...i,oij,...j->...o", input1, weight, input2)

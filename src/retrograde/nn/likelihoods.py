@@ -5,7 +5,8 @@ from math import pi
 
 import numpy as np
 
-from ..errors import OutOfRangeError
+from ..core.explain import explaining
+from ..errors import DTypeError, OutOfRangeError, ShapeError
 from ..ops.comparisons import clip, maximum, where
 from ..ops.exponential import exp, log, logaddexp
 from ..ops.gathering import checked_positions, take, take_along_axis
@@ -17,6 +18,7 @@ from ..transforms.grad import stop_gradient
 from ..transforms.scan import scan
 
 
+@explaining
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     r"""$\tfrac12 (\ln v + (x - y)^2 / v)$ for a predicted mean x and variance v, which counts as at least `eps`.
 
@@ -29,6 +31,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return reduced(losses + 0.5 * ln(2 * pi) if full else losses, reduction)
 
 
+@explaining
 def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction="mean"):
     r"""$e^x - y x$ for a predicted logarithm of the rate, or $x - y \ln(x + \epsilon)$ for the rate itself.
 
@@ -46,6 +49,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduct
 _NEVER = -1e30
 
 
+@explaining
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     r"""Minus the logarithm of the chance that frames spell a target, with blanks and repetitions left out (Graves et al., 2006).
 
@@ -63,14 +67,28 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         one = ctc_loss(expand_dims(log_probs, 1), reshape(asarray(targets), (1, -1)), reshape(asarray(input_lengths), (1,)),
                        reshape(asarray(target_lengths), (1,)), blank, "none" if reduction == "none" else reduction, zero_infinity)
         return reshape(one, ())
-    input_lengths, target_lengths = _frames(asarray(input_lengths), log_probs.shape[0]), asarray(target_lengths)
-    labels = _with_blanks(_in_rows(asarray(targets), target_lengths), blank)
+    targets, input_lengths, target_lengths = asarray(targets), asarray(input_lengths), asarray(target_lengths)
+    _check_sequences(log_probs, targets, input_lengths, target_lengths)
+    input_lengths = _frames(input_lengths, log_probs.shape[0])
+    labels = _with_blanks(_in_rows(targets, target_lengths), blank)
     ends = _ends(maximum(log_probs, _NEVER), labels, blank, input_lengths)
     places = expand_dims(2 * target_lengths.astype("int64"), -1)
     last, before = (take_along_axis(ends, maximum(p, 0), -1)[:, 0] for p in (places, places - 1))
     losses = -where(target_lengths > 0, logaddexp(last, before), last)
     losses = where(losses > -_NEVER / 2, 0.0 if zero_infinity else float("inf"), losses)
     return reduced(losses / maximum(target_lengths, 1).astype(losses.dtype) if reduction == "mean" else losses, reduction)
+
+
+def _check_sequences(log_probs, targets, *lengths):
+    """Raise an error of ours unless all are of one number of examples, and integers where they should be."""
+    if log_probs.ndim != 3:
+        raise ShapeError(f"log_probs must be (frames, examples, classes), or (frames, classes), got shape {tuple(log_probs.shape)}")
+    count = log_probs.shape[1]
+    if any([tuple(n.shape) != (count,) for n in lengths]) or targets.ndim == 2 and targets.shape[0] != count:
+        raise ShapeError(f"targets and both lengths must be of the {count} examples that log_probs, (frames, examples, classes), "
+                         f"has, got shapes {tuple(targets.shape)}, {tuple(lengths[0].shape)} and {tuple(lengths[1].shape)}")
+    if wrong := [x.dtype for x in (targets, *lengths) if x.dtype.kind not in "iu"]:
+        raise DTypeError(f"targets and lengths must be integers, got {wrong[0]}; convert them, as in targets.astype(rg.int64)")
 
 
 def _frames(lengths, count):

@@ -1,7 +1,10 @@
 """Losses of distances, margins and ranks, with the arguments of `torch.nn.functional`. Targets are 1 and -1, or class numbers."""
 
+from ..core.explain import explaining
+from ..errors import DTypeError, ShapeError
 from ..ops.activation import log_sigmoid, relu, softplus
 from ..ops.arithmetic import sqrt
+from ..ops.classification import check_classes
 from ..ops.comparisons import maximum, minimum, where
 from ..ops.gathering import take_along_axis
 from ..ops.loss import reduced
@@ -12,6 +15,7 @@ from ..ops.searches import any as any_of
 from ..tensor.creation import arange, asarray
 
 
+@explaining
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The `p`-norm of the differences along the last axis, to which `eps` is added.
 
@@ -21,6 +25,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@explaining
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
     r"""$1 - \cos$ of the angle between vectors that belong together (target 1), $\max(0, \cos - m)$ of others (target -1)."""
     lengths = ((input1 * input1).sum(axis=-1) + _TINY) * ((input2 * input2).sum(axis=-1) + _TINY)
@@ -31,16 +36,19 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
 _TINY = 1e-12
 
 
+@explaining
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
     r"""$\max(0, -y (x_1 - x_2) + m)$: `input1` is to rank above `input2` where the target is 1, below where it is -1."""
     return reduced(relu(-asarray(target) * (input1 - input2) + margin), reduction)
 
 
+@explaining
 def hinge_embedding_loss(input, target, margin=1.0, reduction="mean"):
     r"""The distance itself where the target is 1, $\max(0, m - x)$ where it is -1."""
     return reduced(where(target != 1, relu(margin - input), 0) + where(target != -1, input, 0), reduction)
 
 
+@explaining
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction="mean"):
     r"""$\max(0, d(a, p) - d(a, n) + m)$: an anchor is to be nearer to `positive` than to `negative` by a margin.
 
@@ -51,6 +59,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
         reduction=reduction)
 
 
+@explaining
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
                                       reduction="mean"):
     """`triplet_margin_loss` with a distance of your own; `pairwise_distance` if there is none."""
@@ -61,15 +70,20 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     return reduced(relu(distance(anchor, positive) - apart + margin), reduction)
 
 
+@explaining
 def soft_margin_loss(input, target, reduction="mean"):
     r"""$\ln(1 + e^{-y x})$ with targets 1 and -1."""
     return reduced(softplus(-asarray(target) * input), reduction)
 
 
+@explaining
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="mean"):
     r"""$\frac1C \sum_{i \ne y} w_y \max(0, m - x_y + x_i)^p$ for scores of C classes and the number y of the right one."""
-    classes = arange(input.shape[-1])
-    target = expand_dims(asarray(target), -1)
+    target = asarray(target)
+    if input.ndim not in (1, 2):
+        raise ShapeError(f"scores must be (classes,) or (batch, classes), got shape {tuple(input.shape)}")
+    check_classes(input, target, weight)
+    classes, target = arange(input.shape[-1]), expand_dims(target, -1)
     above = relu(margin - take_along_axis(input, target, -1) + input)
     terms = where(classes == target, 0, above if p == 1 else above**p)
     if weight is not None:
@@ -77,12 +91,19 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="me
     return reduced(terms.mean(axis=-1), reduction)
 
 
+@explaining
 def multilabel_margin_loss(input, target, reduction="mean"):
     r"""$\frac1C \sum_j \sum_i \max(0, 1 - x_{y_j} + x_i)$ over the right classes $y_j$ and all others $i$.
 
     The target holds the numbers of the right classes, and ends with the first -1.
     """
-    target, classes = asarray(target), arange(input.shape[-1])
+    target = asarray(target)
+    if input.ndim not in (1, 2) or target.shape != input.shape:
+        raise ShapeError(f"scores and target must both be (classes,) or (batch, classes), got shapes {tuple(input.shape)} and "
+                         f"{tuple(target.shape)}")
+    if target.dtype.kind not in "iu":
+        raise DTypeError(f"class numbers must be integers, got {target.dtype}; convert them, as in target.astype(rg.int64)")
+    classes = arange(input.shape[-1])
     counts = cumprod((target >= 0).astype("int64"), -1) == 1
     chosen = maximum(target, 0)
     is_right = any_of((expand_dims(chosen, -1) == classes) & expand_dims(counts, -1), axis=-2)
@@ -91,6 +112,7 @@ def multilabel_margin_loss(input, target, reduction="mean"):
     return reduced(terms.sum(axis=(-2, -1)) / input.shape[-1], reduction)
 
 
+@explaining
 def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
     r"""Mean over classes of the cross entropy of yes-or-no targets from logits, each class times its `weight`."""
     terms = -(target * log_sigmoid(input) + (1 - asarray(target)) * log_sigmoid(-input))

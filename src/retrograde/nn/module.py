@@ -3,10 +3,10 @@
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ..core.dispatch import unlike_an_array
 from ..core.edits import edited
+from ..core.explain import unlike_an_array
 from ..dtypes import bfloat16, float16, float32, float64, is_float
-from ..errors import ArgumentError, DTypeError, MissingRuleError
+from ..errors import ArgumentError, DTypeError, MissingRuleError, RetrogradeError
 from ..tensor.tensor import Tensor
 from .hooks import Hook, Hooks
 from .parameter import Buffer, Parameter, Uninitialized
@@ -49,7 +49,17 @@ class Module:
             what = unlike_an_array(error, (*args, *kwargs.values()))
             if what is None:
                 raise
-            raise DTypeError(f"{type(self).__name__}: {what}") from None
+            raise self._noted(DTypeError(f"{type(self).__name__}: {what}")) from None
+        except RetrogradeError as error:
+            self._noted(error)
+            raise
+
+    def _noted(self, error):
+        """`error` with a note that says in which module it was raised, the innermost."""
+        if not hasattr(error, "__notes__"):
+            is_one_layer = not self.own(Module)
+            error.add_note(f"raised in {self!r}" if is_one_layer else f"raised in the forward of {type(self).__name__}")
+        return error
 
     # What it consists of.
     def __setattr__(self, name, value):

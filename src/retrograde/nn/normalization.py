@@ -16,6 +16,8 @@ class _RunningNorm(Module):
     """
 
     axes: tuple = ()
+    #: Whether an input of the lower number of axes is one example, without the batch.
+    is_of_one = False
 
     def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype, bias):
         super().__init__()
@@ -42,6 +44,10 @@ class _RunningNorm(Module):
         if x.ndim not in self.axes:
             wanted = " or ".join(map(str, self.axes))
             raise ShapeError(f"{type(self).__name__} needs an input of {wanted} axes, got shape {tuple(x.shape)}")
+        axis = 0 if x.ndim < self.axes[-1] and self.is_of_one else 1
+        if x.shape[axis] != self.num_features and (self.affine or self.track_running_stats):
+            raise ShapeError(f"{type(self).__name__} needs an input of num_features={self.num_features} channels in axis {axis}, "
+                             f"got {x.shape[axis]} in shape {tuple(x.shape)}")
 
     def _rate(self):
         """How far the running statistics go towards those of this batch; with momentum None they are means of all batches."""
@@ -96,6 +102,8 @@ class BatchNorm3d(_BatchNorm):
 
 class _InstanceNorm(_RunningNorm):
     """Instance norm of any number of axes; one example alone is taken as a batch."""
+
+    is_of_one = True
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *,
                  bias=True):

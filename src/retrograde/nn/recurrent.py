@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.comparisons import where
 from ..ops.gathering import take
@@ -12,7 +13,7 @@ from ..tensor.creation import empty, zeros
 from ..tensor.tensor import Tensor
 from ..transforms.scan import scan
 from . import functional
-from .cells import NONLINEARITIES, checked_nonlinearity, draw_all, gru_step, lstm_step, rnn_step
+from .cells import NONLINEARITIES, checked_nonlinearity, draw_all, gru_step, lstm_step, rnn_step, started
 from .module import Module
 from .parameter import Parameter
 from .utils.rnn import PackedSequence, places, unpacked
@@ -126,6 +127,8 @@ class RNNBase(Module):
         if not isinstance(input, Tensor):
             raise DTypeError(f"{type(self).__name__} needs a tensor or a PackedSequence, got {type(input).__name__}; make one of "
                              "sequences with rg.nn.utils.rnn.pack_sequence")
+        if not is_float(input.dtype):
+            raise DTypeError(f"{type(self).__name__} needs floats, got {input.dtype}; convert them, as in x.astype(rg.float32)")
         self._check_width(input, 2, 3)
         if input.ndim == 2:
             return expand_dims(input, 1), False
@@ -143,12 +146,7 @@ class RNNBase(Module):
         shapes = [(*lead, size) for size in (self._output_size, self.hidden_size)[: self._states]]
         if hx is None:
             return tuple([zeros(*shape, dtype=x.dtype) for shape in shapes])
-        states = tuple(hx) if self._states > 1 else (hx,)
-        wanted = shapes if is_batched else [(shape[0], shape[2]) for shape in shapes]
-        if len(states) != self._states or any([s.shape != shape for s, shape in zip(states, wanted, strict=True)]):
-            told = "(h, c)" if self._states > 1 else "a state"
-            raise ShapeError(f"{type(self).__name__} needs {told} of shape {_listed(wanted)}, got "
-                             f"{_listed([s.shape for s in states])}")
+        states = started(self, hx, *(shapes if is_batched else [(shape[0], shape[2]) for shape in shapes]))
         return states if is_batched else tuple([expand_dims(state, 1) for state in states])
 
     def _walk(self, suffix, x, carry, is_inside):
@@ -246,7 +244,3 @@ def _check_sizes(owner, hidden_size, num_layers, dropout, proj_size):
         raise ArgumentError(f"only an LSTM has projections: proj_size of {type(owner).__name__} must be 0, got {proj_size}")
     if not 0 <= proj_size < hidden_size:
         raise ArgumentError(f"proj_size must be at least 0 and less than hidden_size, {hidden_size}, got {proj_size}")
-
-
-def _listed(shapes):
-    return " and ".join(map(str, shapes))

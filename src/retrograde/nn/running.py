@@ -5,9 +5,11 @@ from math import prod
 from ..core.mode import no_grad
 from ..errors import ArgumentError, ShapeError
 from ..ops.movements import reshape
-from ..ops.normalization import channel_norm, fixed_norm, moments
+from ..ops.normalization import channel_norm, check_channels, check_floats, fixed_norm, moments
+from .spelling import spelled
 
 
+@spelled
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Each channel of `input`, (batch, channels, ...), brought to mean 0 and variance 1, times `weight` plus `bias`.
 
@@ -20,6 +22,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     >>> rg.nn.functional.batch_norm(rg.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0).tolist()
     [[-1.0], [1.0]]
     """
+    _check(input, running_mean, running_var, weight, bias)
     if not training:
         if running_mean is None or running_var is None:
             raise ArgumentError("batch_norm needs running_mean and running_var unless training=True")
@@ -31,6 +34,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return channel_norm(input, axes, weight, bias, eps)
 
 
+@spelled
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
                   eps=1e-5):
     """`batch_norm` of each example alone, over all axes of `input`, (batch, channels, ...), after the channels.
@@ -39,6 +43,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 
     Ulyanov, Vedaldi and Lempitsky, "Instance normalization" (2016).
     """
+    _check(input, running_mean, running_var, weight, bias)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise ArgumentError("instance_norm needs running_mean and running_var unless use_input_stats=True")
@@ -48,6 +53,11 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
         raise ShapeError(f"instance_norm needs more than 1 spatial element when training, got shape {tuple(input.shape)}")
     _follow(running_mean, running_var, input, axes, momentum)
     return channel_norm(input, axes, weight, bias, eps)
+
+
+def _check(x, running_mean, running_var, weight, bias):
+    check_floats(x)
+    check_channels(x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
 
 
 def _count(x, axes):

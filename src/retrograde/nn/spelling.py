@@ -3,6 +3,9 @@
 from functools import partial, wraps
 from typing import Any, cast
 
+from ..core.explain import renamed
+from ..errors import RetrogradeError
+
 
 def spelled(function, ignored=()):
     """`function`, whose first arguments may be given by name as well, the very first as `input`.
@@ -20,7 +23,10 @@ def spelled(function, ignored=()):
             while given < len(names) and names[given] in kwargs:
                 args = (*args, kwargs.pop(names[given]))
                 given += 1
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except RetrogradeError as error:
+            raise renamed(error, called.__name__, args, kwargs) from None
 
     cast("Any", called).is_spelled = True
     return called

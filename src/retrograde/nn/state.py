@@ -1,9 +1,10 @@
 """Loading: tensors by name, copied into the tensors of a module, all of them or none."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..core.mode import no_grad
-from ..errors import CheckpointError
+from ..errors import CheckpointError, DTypeError
 from ..tensor.creation import asarray
 from .parameter import Uninitialized
 
@@ -20,6 +21,8 @@ def load(owner, targets, state, strict, assign=False):
 
     With `assign` their arrays become those of the targets.
     """
+    if not isinstance(state, Mapping):
+        raise DTypeError(f"a state is a dictionary of tensors by name, as state_dict() gives, got {type(state).__name__}")
     given = {name: asarray(value).detach() for name, value in state.items()}
     # A tensor with several names has arrived if one of them has.
     arrived = {id(target) for name, target in targets.items() if name in given}
@@ -33,7 +36,7 @@ def load(owner, targets, state, strict, assign=False):
     if strict:
         faults += [f"no tensor for {name}" for name in missing] + [f"no place for {name}" for name in unexpected]
     if faults:
-        raise CheckpointError(f"these tensors do not fit {owner}: {_listed(faults)}")
+        raise CheckpointError(f"these tensors do not fit {owner}: {_listed(faults)}{_hint(targets, given)}")
     with no_grad():
         for name, target in targets.items():
             if name in given:
@@ -44,6 +47,16 @@ def load(owner, targets, state, strict, assign=False):
                     continue
                 target[...] = given[name].to(target.device).astype(target.dtype)
     return IncompatibleKeys(missing, unexpected)
+
+
+def _hint(targets, given):
+    """What to do if all names are right but for a word before them, as other tools put there."""
+    last = next(iter(targets), "")
+    prefix = next((name.removesuffix(last) for name in given if last and name.endswith(last)), "")
+    if not prefix or any([prefix + name not in given for name in targets]):
+        return ""
+    taken = f"{{name.removeprefix({prefix!r}): x for name, x in state.items()}}"
+    return f"; the names given begin with {prefix!r}, take that away: {taken}"
 
 
 def _listed(faults, limit=8):

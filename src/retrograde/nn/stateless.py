@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+from ..core.mode import changed
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError
 from ..tensor.creation import asarray
@@ -17,7 +18,8 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     strict                  whether all parameters and buffers must be given
 
     The module is as before afterwards: so a model is a function of its parameters for `grad`, `vmap` and `jit`. What the module
-    writes to its buffers goes to those that are given.
+    writes to its buffers goes to those that are given. What is jitted inside the module runs as it is; to compile it with other
+    weights, jit the function that calls `functional_call`.
 
     >>> model = rg.nn.Linear(1, 1, bias=False)
     >>> loss = lambda weights, x: rg.nn.functional_call(model, weights, x).sum()
@@ -28,7 +30,7 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
         raise DTypeError(f"functional_call needs a Module, got {module!r}")
     given = _merged(parameters_and_buffers)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(_places(module, given, tie_weights, strict)):
+    with _replaced(_places(module, given, tie_weights, strict)), changed(runs_compiled=False):
         return module(*args, **(kwargs or {}))
 
 
@@ -74,7 +76,7 @@ def _owned(module):
 @contextmanager
 def _replaced(places):
     """Other tensors in their places, and in the end those that were there."""
-    # Past the modules' own `__setattr__`: nothing that is compiled for the module as it is must notice.
+    # Past the modules' own `__setattr__`: nothing that is compiled for the module as it is must notice, and nothing of it runs.
     before = [(attributes, name, attributes[name]) for attributes, name, _ in places]
     try:
         for attributes, name, value in places:

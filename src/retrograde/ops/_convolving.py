@@ -35,13 +35,14 @@ class Geometry:
     @classmethod
     def of(cls, x_shape, weight_shape, stride, padding, dilation, groups):
         """The geometry that an input and a kernel of these shapes have; raises where they do not fit."""
-        if len(x_shape) != 4 or len(weight_shape) != 4:
-            raise ShapeError(f"conv2d needs 4 axes in input and weight, got {x_shape} and {weight_shape}")
+        check_axes(x_shape, weight_shape, 4)
         stride, dilation = pair(stride, "stride", 1), pair(dilation, "dilation", 1)
         outputs, depth, *kernel = weight_shape
-        if groups < 1 or x_shape[1] != depth * groups or outputs % groups:
-            raise ShapeError(f"conv2d with groups={groups} needs {groups} times weight.shape[1] input channels and a multiple "
-                             f"of {groups} outputs, got {x_shape[1]} channels and a weight of shape {tuple(weight_shape)}")
+        if groups < 1 or outputs % groups:
+            raise ShapeError(f"groups must divide the number of output channels, weight.shape[0], got {groups} for {outputs}")
+        if x_shape[1] != depth * groups:
+            raise ShapeError(f"the input needs {depth * groups} channels (groups={groups} times weight.shape[1]={depth}) in axis "
+                             f"1, got {x_shape[1]}")
         border = _border(padding, kernel, stride, dilation)
         made = cls(x_shape[0], x_shape[1], tuple(x_shape[2:]), outputs, tuple(kernel), stride, border, dilation, groups)
         if min(made.result) < 1:
@@ -77,6 +78,20 @@ class Geometry:
         size = self.groups * self.depth * self.result[0] * self.row * itemsize
         step = max(1, min(self.batch, _WORKSPACE // max(size, 1)))
         return [slice(i, min(i + step, self.batch)) for i in range(0, self.batch, step)]
+
+
+def check_axes(x_shape, weight_shape, ndim):
+    """Raise a ShapeError unless input and weight of a convolution have `ndim` axes."""
+    if len(x_shape) != ndim or len(weight_shape) != ndim:
+        sizes = ", ".join(("depth", "height", "width")[5 - ndim :] if ndim > 3 else ["length"])
+        raise ShapeError(f"the input must be (batch, channels, {sizes}) and the weight have {ndim} axes too, got shapes "
+                         f"{tuple(x_shape)} and {tuple(weight_shape)}")
+
+
+def check_bias(bias, outputs):
+    """Raise a ShapeError unless `bias` has a number for each output channel, or is None."""
+    if bias is not None and tuple(bias.shape) != (outputs,):
+        raise ShapeError(f"the bias must have one number for each of the {outputs} output channels, got shape {tuple(bias.shape)}")
 
 
 def pair(value, name, least):

@@ -10,6 +10,12 @@ from ..errors import ArgumentError, ShapeError
 from ._convolving import pair
 
 
+def check_ndim(shape, least):
+    """Raise a ShapeError unless there are as many axes as windows have."""
+    if len(shape) < least:
+        raise ShapeError(f"windows of {least} axes need an input of at least {least} axes, got shape {tuple(shape)}")
+
+
 @dataclass(frozen=True)
 class Windows:
     """The windows of one pooling. Pairs are (height, width)."""
@@ -24,8 +30,7 @@ class Windows:
     @classmethod
     def of(cls, shape, kernel_size, stride, padding, dilation, ceil_mode):
         """The windows over an image of `shape`; raises where there are none."""
-        if len(shape) < 2:
-            raise ShapeError(f"pooling needs at least 2 axes, got shape {tuple(shape)}")
+        check_ndim(shape, 2)
         kernel = pair(kernel_size, "kernel_size", 1)
         stride = kernel if stride is None or stride == [] else pair(stride, "stride", 1)
         padding, dilation = pair(padding, "padding", 0), pair(dilation, "dilation", 1)

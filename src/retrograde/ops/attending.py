@@ -8,6 +8,8 @@ from math import prod
 
 import numpy as np
 
+from ..errors import ShapeError
+from ..shapes import mismatch
 from ._families import composite
 from ._samples import call, of, uniform
 from .comparisons import isfinite, where
@@ -59,13 +61,27 @@ def is_plain(query, key, value, attn_mask):
 
 
 def result_shape(query, key, value, attn_mask, *_):
-    """The shape of what attention gives."""
+    """The shape of what attention gives; a ShapeError if operands do not fit each other."""
+    check_mask(attn_mask, query.shape[-2], key.shape[-2])
     return *batch_of(query, key, value, attn_mask), query.shape[-2], value.shape[-1]
+
+
+def check_mask(attn_mask, queries, keys):
+    """Raise a ShapeError unless the last axes of a mask fit as many queries and keys."""
+    if attn_mask is not None and any([n not in (1, m) for n, m in zip(attn_mask.shape[::-1], (keys, queries), strict=False)]):
+        raise ShapeError(f"attn_mask must broadcast to (..., L, S), here (..., {queries}, {keys}), got {tuple(attn_mask.shape)}")
 
 
 def batch_of(*operands):
     """The leading axes of all operands together, None among them."""
-    return np.broadcast_shapes(*[x.shape[:-2] for x in operands if x is not None])
+    return np.broadcast_shapes(*_fitting(*[x.shape[:-2] for x in operands if x is not None]))
+
+
+def _fitting(*shapes):
+    """`shapes`; a ShapeError unless they broadcast."""
+    if wrong := mismatch(shapes):
+        raise ShapeError(f"batches and masks of query, key and value must fit each other: {wrong}")
+    return shapes
 
 
 def _with_sums_shapes(query, key, value, attn_mask, *_):

@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
-from .attending import attention_backward, attention_with_sums, chances, is_plain, result_shape
+from .attending import attention_backward, attention_with_sums, chances, check_mask, is_plain, result_shape
 from .contractions import matmul
 from .conversions import astype
 from .dropout import drop, kept
@@ -55,6 +55,7 @@ def _check(query, key, value, attn_mask, is_causal):
         raise ArgumentError("attention takes attn_mask or is_causal, not both; build the causal mask into attn_mask")
     if attn_mask is not None and attn_mask.dtype.kind in "iuc":
         raise ArgumentError(f"attn_mask must be of booleans or floats, got {attn_mask.dtype}")
+    check_mask(attn_mask, query.shape[-2], key.shape[-2])
 
 
 def _repeats(query, key, value):

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.value import Value
 from ..dtypes import is_float
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from ._families import loss
 from ._samples import call, of, uniform
 from .activation import log_softmax, softmax
 from .comparisons import where
 from .gathering import checked_positions, lines, pick, take, unpick
-from .loss import reduced
+from .loss import as_array, reduced
 from .movements import expand_dims
 
 _CLASSES, _PIXELS = np.array([2, 0, -100, 1]), np.array([[0, 2], [1, -100]])
@@ -25,6 +26,34 @@ _SHARES = of((4, 3), uniform(0.1, 0.6))
 
 def _class_axis(input):
     return 1 if input.ndim > 1 else 0
+
+
+def check_classes(input, target, weight=None, ignore_index=None):
+    """Raise an error of ours unless the class numbers `target`, and the `weight` of classes, fit the scores `input`."""
+    if input.ndim == 0:
+        raise ShapeError("scores need an axis of classes, got shape ()")
+    axis, found = _class_axis(input), tuple(target.shape)
+    count, shape = input.shape[axis], (*input.shape[:axis], *input.shape[axis + 1 :])
+    if found != shape:
+        hint = "; drop the last axis, as in target.squeeze(-1)" if found == (*shape, 1) else ""
+        hint = "; probabilities, or one-hot rows, must be floats" if found == tuple(input.shape) else hint
+        raise ShapeError(f"the target must have one class number for each example, shape {shape} for scores of "
+                         f"{tuple(input.shape)}, got {found}{hint}")
+    if target.dtype.kind not in "iub":
+        raise DTypeError(f"class numbers must be integers, got {target.dtype}; convert them, as in target.astype(rg.int64)")
+    if weight is not None and tuple(weight.shape) != (count,):
+        raise ShapeError(f"weight must have one number for each of the {count} classes, got shape {tuple(weight.shape)}")
+    numbers = target.data if isinstance(target, Value) else target
+    # As unsigned numbers, negative ones are too great.
+    if isinstance(numbers, np.ndarray) and (numbers.view(f"u{numbers.itemsize}") >= count).any():
+        _check_range(numbers, count, ignore_index)
+
+
+def _check_range(numbers, count, ignore_index):
+    is_wrong = ((numbers < 0) | (numbers >= count)) & (numbers != ignore_index)
+    if is_wrong.any():
+        ignored = "" if ignore_index is None else f", or be ignore_index={ignore_index}"
+        raise OutOfRangeError(f"class numbers must lie between 0 and {count - 1}{ignored}, got {numbers[is_wrong].flat[0]}")
 
 
 def _valid(target, ignore_index):
@@ -57,6 +86,8 @@ def nll_loss(input, target, /, weight=None, ignore_index=-100, reduction="mean")
     $z = -\sum_n w_{y_n} x_{n y_n} / \sum_n w_{y_n} \;\Rightarrow\;
     \bar x_{n c} = -\bar z\, w_{y_n} [c = y_n] / \sum_n w_{y_n}$
     """
+    target = as_array(target)
+    check_classes(input, target, weight, ignore_index)
     is_valid, classes = _valid(target, ignore_index)
     importance = _importance(is_valid, classes, weight, input.dtype)
     # Where an ignored target points, there may be an infinity.
@@ -77,6 +108,7 @@ nll_loss.defvjp(_nll_rule, None)
 def _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_smoothing):
     if is_float(target.dtype):
         return _soft_loss(input, target, weight, reduction, label_smoothing)
+    check_classes(input, target, weight, ignore_index)
     axis = _class_axis(input)
     is_valid, classes = _valid(target, ignore_index)
     importance = _importance(is_valid, classes, weight, input.dtype)
@@ -109,7 +141,7 @@ def cross_entropy(input, target, /, weight=None, ignore_index=-100, reduction="m
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"label_smoothing must lie between 0 and 1, got {label_smoothing}")
-    axis = _class_axis(input)
+    axis, target = _class_axis(input), as_array(target)
     if weight is not None or label_smoothing or not _is_plain(target, ignore_index, input.shape, axis):
         return _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_smoothing)
     shifted = input - np.maximum.reduce(input, axis, keepdims=True)
@@ -134,9 +166,13 @@ def _per_class(weight, input):
 
 
 def _soft_loss(input, target, weight, reduction, label_smoothing):
-    if input.shape != target.shape:
-        raise ShapeError(f"class probabilities must have the shape of the logits, {input.shape}, got {target.shape}")
     axis = _class_axis(input)
+    if input.shape != target.shape:
+        is_of_classes = target.shape == (*input.shape[:axis], *input.shape[axis + 1 :])
+        hint = f"; class numbers must be integers, not {target.dtype}: write target.astype(rg.int64)" if is_of_classes else ""
+        raise ShapeError(f"class probabilities must have the shape of the logits, {input.shape}, got {target.shape}{hint}")
+    if weight is not None and tuple(weight.shape) != (input.shape[axis],):
+        raise ShapeError(f"weight must have one number for each of the {input.shape[axis]} classes, got {tuple(weight.shape)}")
     weighted = _smoothed(target, label_smoothing, axis) * _per_class(weight, input)
     # A class without probability adds nothing, even if its logit rules it out.
     terms = where(weighted == 0, 0, weighted * where(weighted == 0, 0, log_softmax(input, axis)))

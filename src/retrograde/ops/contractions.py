@@ -6,6 +6,7 @@ import numpy as np
 
 from ..dtypes import bfloat16, without_promotion
 from ..errors import ShapeError
+from ..shapes import mismatch
 from ._families import composite, contraction
 from ._multiplying import product
 from ._paths import kept_labels, pairwise_path
@@ -21,6 +22,8 @@ def product_shape(x, y):
     """The shape of the matrix product of `x` and `y`; a ShapeError if there is none."""
     if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-2 if y.ndim > 1 else -1]:
         raise ShapeError(f"matmul needs x.shape[-1] == y.shape[-2], got {x.shape} and {y.shape}")
+    if wrong := mismatch([x.shape[:-2], y.shape[:-2]]):
+        raise ShapeError(f"the leading axes of x and y are batches, which must broadcast: {wrong}")
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     return (*batch, *(x.shape[-2:-1] if x.ndim > 1 else ()), *(y.shape[-1:] if y.ndim > 1 else ()))
 
@@ -188,7 +191,7 @@ def _as_matrices(operands, inputs, plan, sizes):
     return reshape(matmul(*found), tuple([sizes[c] for c in plan.result]))
 
 
-@contraction(is_variadic=True, skips={"exported": "einsum is its public face"}, expansion=_contract_in_ops,
+@contraction(is_variadic=True, told="einsum", skips={"exported": "einsum is its public face"}, expansion=_contract_in_ops,
              result_shape=_contraction_shape, samples=(
     call([(2, 3), (3, 4)], subscripts="ij,jk->ik"), call([(3, 3)], subscripts="ii"), call([(3, 3)], subscripts="ii->i"),
     call([(2, 3), (2,)], subscripts="ij,i"), call([(2, 3)], subscripts="ij->j"),

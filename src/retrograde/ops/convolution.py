@@ -3,8 +3,16 @@
 Arrays are (batch, channels, height, width), kernels (channels out, channels in per group, height, width), as in PyTorch.
 """
 
-from ..errors import ShapeError
-from ._convolving import Geometry, backward_to_input, backward_to_weight, check_output, forward, has_one_dtype
+from ._convolving import (
+    Geometry,
+    backward_to_input,
+    backward_to_weight,
+    check_axes,
+    check_bias,
+    check_output,
+    forward,
+    has_one_dtype,
+)
 from ._convolving_as_products import as_product, as_product_to_input, as_product_to_weight
 from ._families import contraction
 from ._samples import call
@@ -14,8 +22,7 @@ from .reductions import sum
 
 def _result_shape(x, weight, bias, *sizes):
     geometry = Geometry.of(x.shape, weight.shape, *sizes)
-    if bias is not None and bias.shape != (geometry.outputs,):
-        raise ShapeError(f"conv2d needs one bias for each of its {geometry.outputs} output channels, got shape {tuple(bias.shape)}")
+    check_bias(bias, geometry.outputs)
     return (geometry.batch, geometry.outputs, *geometry.result) if has_one_dtype(x, weight, bias) else NotImplemented
 
 
@@ -108,6 +115,7 @@ def conv1d(x, weight, /, bias=None, stride=1, padding=0, dilation=1, groups=1):
     >>> rg.ops.convolution.conv1d(rg.ones(1, 1, 4), rg.ones(1, 1, 2)).tolist()
     [[[2.0, 2.0, 2.0]]]
     """
+    check_axes(x.shape, weight.shape, 3)
     stride, dilation = (1, _only(stride)), (1, _only(dilation))
     padding = padding if isinstance(padding, str) else (0, _only(padding))
     return squeeze(conv2d(expand_dims(x, -2), expand_dims(weight, -2), bias, stride, padding, dilation, groups), -2)

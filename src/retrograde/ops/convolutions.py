@@ -3,6 +3,7 @@
 from functools import reduce
 
 from ..errors import ArgumentError, ShapeError
+from ._convolving import check_axes, check_bias
 from ._families import composite
 from ._samples import call
 from .arithmetic import add
@@ -21,8 +22,7 @@ def conv3d(x, weight, /, bias=None, stride=1, padding=0, dilation=1, groups=1):
     The sum over the kernel's depth of convolutions of frames, $Z_t = \sum_k W_k * X_{s t + d k - p}$, whose derivatives are
     those of `conv2d`.
     """
-    if x.ndim != 5 or weight.ndim != 5:
-        raise ShapeError(f"conv3d needs 5 axes in input and weight, got {x.shape} and {weight.shape}")
+    check_axes(x.shape, weight.shape, 5)
     stride, dilation = triple(stride), triple(dilation)
     depth, flat = weight.shape[2], padding if isinstance(padding, str) else triple(padding)[1:]
     before, after = _border(padding, depth, stride, dilation)
@@ -62,6 +62,14 @@ def _border(padding, depth, stride, dilation):
     return (0, 0) if isinstance(padding, str) else (triple(padding)[0],) * 2
 
 
+def _check_transposed(x, weight, bias, groups, ndim):
+    check_axes(x.shape, weight.shape, ndim)
+    if x.shape[1] != weight.shape[0] or groups < 1 or x.shape[1] % groups:
+        raise ShapeError(f"the input needs {weight.shape[0]} channels (weight.shape[0]) in axis 1, a multiple of groups={groups}, "
+                         f"got {x.shape[1]}")
+    check_bias(bias, weight.shape[1] * groups)
+
+
 @composite(optional=("bias",), samples=(
     call((2, 3, 3, 2), (3, 2, 3, 2)), call((1, 2, 3, 3), (2, 1, 3, 3), (2,), stride=2, padding=1, output_padding=1, groups=2),
     call((1, 2, 3, 2), (2, 2, 2, 2), dilation=(2, 1))))
@@ -72,8 +80,7 @@ def conv_transpose2d(x, weight, /, bias=None, stride=1, padding=0, output_paddin
     $s (n - 1) - 2 p + d (k - 1) + 1$ rows, and `output_padding` more. Linear in both: $\bar x$ is `conv2d` of $\bar z$,
     $\bar w$ its `conv2d_weight` with $\bar z$ as the input.
     """
-    if x.ndim != 4 or weight.ndim != 4:
-        raise ShapeError(f"conv_transpose2d needs 4 axes in input and weight, got {x.shape} and {weight.shape}")
+    _check_transposed(x, weight, bias, groups, 4)
     pairs = [v if isinstance(v, (tuple, list)) else (v, v) for v in (stride, padding, output_padding, dilation)]
     sizes = [
         s * (n - 1) - 2 * p + d * (k - 1) + more + 1
@@ -96,6 +103,7 @@ def conv_transpose1d(x, weight, /, bias=None, stride=1, padding=0, output_paddin
     >>> rg.conv_transpose1d(rg.ones(1, 1, 2), rg.ones(1, 1, 2)).tolist()
     [[[1.0, 2.0, 1.0]]]
     """
+    _check_transposed(x, weight, bias, groups, 3)
     one, two, three, four = [v[0] if isinstance(v, (tuple, list)) else v for v in (stride, padding, output_padding, dilation)]
     found = conv_transpose2d(expand_dims(x, -2), expand_dims(weight, -2), bias, (1, one), (0, two), (0, three), groups, (1, four))
     return squeeze(found, -2)
@@ -109,8 +117,7 @@ def conv_transpose3d(x, weight, /, bias=None, stride=1, padding=0, output_paddin
     The frames that each slice of the kernel makes are added up $s$ apart, so the derivatives are those of
     `conv_transpose2d`.
     """
-    if x.ndim != 5 or weight.ndim != 5:
-        raise ShapeError(f"conv_transpose3d needs 5 axes in input and weight, got {x.shape} and {weight.shape}")
+    _check_transposed(x, weight, bias, groups, 5)
     stride, padding, output_padding, dilation = map(triple, (stride, padding, output_padding, dilation))
     depth, count = weight.shape[2], x.shape[2]
     frames = moveaxis(x, 2, 1)

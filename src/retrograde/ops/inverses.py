@@ -1,6 +1,6 @@
 """Inverses, linear equations and determinants of square matrices in the last two axes."""
 
-from math import prod
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -239,8 +239,8 @@ def tensorsolve(A, B, /, dims=None):
     """
     if dims is not None:
         A = moveaxis(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
-    shape, size = A.shape[B.ndim :], prod(B.shape)
-    if prod(shape) != size or prod(A.shape[: B.ndim]) != size:
+    shape, size = A.shape[B.ndim :], math.prod(B.shape)
+    if math.prod(shape) != size or math.prod(A.shape[: B.ndim]) != size:
         raise ShapeError(f"tensorsolve needs A of {size} x {size} elements, the axes of the solution after {B.ndim} axes for B, "
                          f"got shapes {A.shape} and {B.shape}")
     return reshape(solve(reshape(A, (size, size)), reshape(B, -1)), shape)
@@ -253,6 +253,6 @@ def tensorinv(A, /, ind=2):
     (2, 2, 4)
     """
     rows, columns = A.shape[:ind], A.shape[ind:]
-    if ind < 1 or prod(rows) != prod(columns):
+    if ind < 1 or math.prod(rows) != math.prod(columns):
         raise ShapeError(f"tensorinv needs as many elements before axis {ind} as after it, got shape {A.shape}")
-    return reshape(inv(reshape(A, (prod(rows), prod(columns)))), (*columns, *rows))
+    return reshape(inv(reshape(A, (math.prod(rows), math.prod(columns)))), (*columns, *rows))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..dtypes import without_promotion
+from ..errors import ShapeError
 from ..shapes import one_axis
 from . import _arrays
 from ._families import joining
@@ -48,7 +49,13 @@ def stack(arrays, /, axis=0):
 
     Each array receives the slice of $\bar z$ at its place.
     """
-    return np.stack(without_promotion(arrays), axis=axis)
+    try:
+        return np.stack(without_promotion(arrays), axis=axis)
+    except ValueError:
+        shapes = list(dict.fromkeys([np.shape(a) for a in arrays]))
+        if len(shapes) < 2:
+            raise
+        raise ShapeError(f"arrays side by side must have one shape, got {' and '.join(map(str, shapes))}") from None
 
 
 def _slices(g, needs, axis):

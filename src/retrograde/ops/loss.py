@@ -1,11 +1,16 @@
 """Losses: predictions compared with targets. Arguments and results are those of `torch.nn.functional`.
 
+Prediction and target should have one shape: others broadcast, with a BroadcastWarning.
 `reduction` is "mean" over all elements, "sum" of them, or "none" for one loss per element.
 """
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..core.explain import explaining
+from ..core.value import Value
+from ..core.warn import warn
+from ..errors import ArgumentError, BroadcastWarning, ShapeError
+from ..shapes import mismatch
 from ._families import loss
 from ._samples import call, of, uniform
 from .activation import sigmoid, softplus
@@ -15,7 +20,7 @@ from .exponential import exp
 from .movements import unbroadcast
 from .special import xlogy
 
-_PAIRS = (call((2, 3), (2, 3)), call((2, 3), (3,), reduction="sum"), call((2, 3), (2, 3), reduction="none"))
+_PAIRS = tuple(call((2, 3), (2, 3), reduction=r) for r in ("mean", "sum", "none"))
 
 
 def reduced(values, reduction):
@@ -27,6 +32,26 @@ def reduced(values, reduction):
     if reduction == "none":
         return values
     raise ArgumentError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
+
+
+def as_array(target):
+    """`target`, as an array if it is a list."""
+    return np.asarray(target) if isinstance(target, (list, tuple)) else target
+
+
+def check_pair(input, target):
+    """Warn if prediction and target have different shapes that broadcast: each element is then compared with more than its own.
+
+    Traced values are not looked at: they were as arrays, when the shape of the result was asked for.
+    """
+    shape, other = getattr(input, "shape", ()), getattr(target, "shape", ())
+    if shape == other or not shape or not other or isinstance(input, Value) or isinstance(target, Value):
+        return
+    if found := mismatch([shape, other]):
+        raise ShapeError(found)
+    warn(f"input and target have the shapes {shape} and {other}, which broadcast to {np.broadcast_shapes(shape, other)}, so that "
+         f"elements are compared with more than their own; bring them to one shape, as in target.reshape(input.shape)",
+         BroadcastWarning)
 
 
 def share(g, values, reduction):
@@ -51,6 +76,8 @@ def mse_loss(input, target, /, reduction="mean"):
     $z = \tfrac1n \sum_i (x_i - y_i)^2 \;\Rightarrow\; \bar x_i = \tfrac2n \bar z\,(x_i - y_i),\; \bar y = -\bar x$;
     without the $1/n$ for "sum" and "none".
     """
+    target = as_array(target)
+    check_pair(input, target)
     difference = input - target
     return reduced(difference * difference, reduction)
 
@@ -70,6 +97,8 @@ def l1_loss(input, target, /, reduction="mean"):
     $z = \tfrac1n \sum_i |x_i - y_i| \;\Rightarrow\; \bar x_i = \tfrac1n \bar z \operatorname{sign}(x_i - y_i),\;
     \bar y = -\bar x$; without the $1/n$ for "sum" and "none".
     """
+    target = as_array(target)
+    check_pair(input, target)
     return reduced(abs(input - target), reduction)
 
 
@@ -89,6 +118,8 @@ def huber_loss(input, target, /, reduction="mean", delta=1.0):
     """
     if delta <= 0:
         raise ArgumentError(f"huber_loss needs delta > 0, got {delta}")
+    target = as_array(target)
+    check_pair(input, target)
     size = abs(input - target)
     near = np.minimum(size, delta)
     return reduced(near * (size - 0.5 * near), reduction)
@@ -101,6 +132,7 @@ huber_loss.defvjp(
 )
 
 
+@explaining
 def kl_div(input, target, reduction="mean", log_target=False):
     r"""Divergence (Kullback and Leibler) of probabilities `target` from those whose logarithms `input` holds: the terms
     $y\,(\log y - x)$, 0 where $y$ is 0. With `log_target` the target is logarithms too. "batchmean" divides the sum by the number
@@ -138,6 +170,8 @@ def binary_cross_entropy_with_logits(input, target, /, weight=None, reduction="m
     $\;\Rightarrow\; \bar x = \bar\ell\, w\,[(1 - y) - c\,\sigma(-x)],\;
     \bar y = \bar\ell\, w\,[(p - 1) \ln(1 + e^{-x}) - x]$
     """
+    target = as_array(target)
+    check_pair(input, target)
     losses = (1 - target) * input + _positive(target, pos_weight) * softplus(-input)
     return reduced(_weighted(losses, weight), reduction)
 
@@ -170,13 +204,25 @@ binary_cross_entropy_with_logits.defvjp(_logits_rule, _logits_target_rule)
 def binary_cross_entropy(input, target, /, weight=None, reduction="mean"):
     r"""Cross entropy of yes-or-no `target`s from the probabilities `input`; logarithms stop at -100.
 
+    Raises an ArgumentError for numbers outside of 0 to 1; compiled code does not look.
+
     $\ell = -w\,[y \ln x + (1 - y) \ln(1 - x)] \;\Rightarrow\; \bar x = \bar\ell\, w\,\frac{x - y}{x (1 - x)},\;
     \bar y = \bar\ell\, w\,[\ln(1 - x) - \ln x]$
 
     Better from logits: `binary_cross_entropy_with_logits`.
     """
+    target = as_array(target)
+    check_pair(input, target)
+    _check_chances(input, "; of logits, which may be any number, binary_cross_entropy_with_logits is the loss")
+    _check_chances(target, " in the target")
     losses = (target - 1) * _logarithm(1 - input) - target * _logarithm(input)
     return reduced(_weighted(losses, weight), reduction)
+
+
+def _check_chances(x, hint):
+    """Raise an ArgumentError if `x` has numbers outside of 0 to 1; a traced value has none yet."""
+    if isinstance(x, np.ndarray) and x.size and (x.min() < 0 or x.max() > 1):
+        raise ArgumentError(f"probabilities must lie between 0 and 1, got {x.min() if x.min() < 0 else x.max()}{hint}")
 
 
 def _logarithm(x):

@@ -6,7 +6,9 @@ in float32.
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..dtypes import is_float
+from ..errors import ArgumentError, DTypeError, ShapeError
+from ..shapes import mismatch
 from ._families import composite
 from ._samples import call
 from .arithmetic import reciprocal, sqrt
@@ -45,9 +47,16 @@ def _standardize_in_ops(x, weight, bias, axis, eps):
     return astype(_affine(_standard(x, axis, eps)[0], weight, bias), x.dtype)
 
 
+def check_floats(x):
+    """Raise a DTypeError unless `x` has floats: of integers the result would be rounded."""
+    if not is_float(x.dtype):
+        raise DTypeError(f"floats are needed, got {x.dtype}; convert them, as in x.astype(rg.float32)")
+
+
 def _result_shape(x, weight, bias, *_):
+    check_floats(x)
     shapes = [() if p is None else p.shape for p in (weight, bias)]
-    if np.broadcast_shapes(x.shape, *shapes) != tuple(x.shape):
+    if mismatch([x.shape, *shapes]) or np.broadcast_shapes(x.shape, *shapes) != tuple(x.shape):
         raise ShapeError(f"weight and bias must broadcast to the shape of x, {tuple(x.shape)}, got {shapes[0]} and {shapes[1]}")
     return tuple(x.shape)
 
@@ -120,10 +129,20 @@ def group_norm(x, /, num_groups, weight=None, bias=None, eps=1e-5):
     channels = x.shape[1] if x.ndim > 1 else 0
     if num_groups < 1 or not channels or channels % num_groups:
         raise ArgumentError(f"num_groups must divide the channels of (batch, channels, ...), got {num_groups} and {x.shape}")
+    check_channels(x, weight=weight, bias=bias)
     split = (num_groups, channels // num_groups)
     weight, bias = [None if p is None else reshape(p, (*split, *[1] * (x.ndim - 2))) for p in (weight, bias)]
     grouped = reshape(x, (x.shape[0], *split, *x.shape[2:]))
     return reshape(standardize(grouped, weight, bias, tuple(range(2, grouped.ndim)), eps), x.shape)
+
+
+def check_channels(x, **tensors):
+    """Raise a ShapeError unless each of `tensors`, by their names, is None or has a number for each channel of `x`."""
+    shape = x.shape[1:2]
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.shape != shape:
+            raise ShapeError(f"{name} must have one number for each channel of the input, (batch, channels, ...), got shape "
+                             f"{tuple(tensor.shape)} for an input of {tuple(x.shape)}")
 
 
 def channel_norm(x, /, axis, weight=None, bias=None, eps=1e-5):
@@ -158,12 +177,19 @@ def _rms_norm_in_ops(x, normalized_shape, weight, eps):
     return astype(_affine(wide * _root_factor(wide, axis, eps), weight, None), x.dtype)
 
 
+def _rms_shape(x, normalized_shape, weight, _):
+    check_floats(x)
+    _last_axes(x, normalized_shape, weight)
+    return tuple(x.shape)
+
+
 def _rms_terms(x, normalized_shape, weight, eps):
+    check_floats(x)
     axis = _last_axes(x, normalized_shape, weight)
     return _widened(x), axis, float(np.finfo(np.float32 if x.dtype.itemsize < 4 else x.dtype).eps) if eps is None else eps
 
 
-@composite(is_composite=False, expansion=_rms_norm_in_ops, result_shape=lambda x, *_: tuple(x.shape), optional=("weight",),
+@composite(is_composite=False, expansion=_rms_norm_in_ops, result_shape=_rms_shape, optional=("weight",),
            samples=(call((2, 5), 5), call((2, 5), [5], (5,)), call((2, 2, 3), [2, 3], (2, 3), eps=0.1)))
 def rms_norm(x, /, normalized_shape, weight=None, eps=None):
     r"""`x` divided by the root of its mean square over the last axes, of shape `normalized_shape`, times `weight`.

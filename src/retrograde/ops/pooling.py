@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import ShapeError
 from ._convolving import pair
 from ._families import composite, reduction
-from ._pooling import Windows, largest, placed, selected
+from ._pooling import Windows, check_ndim, largest, placed, selected
 from ._samples import call, distinct, of
 from .contractions import matmul
 from .movements import reshape, transpose
@@ -24,7 +24,7 @@ def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=
     return max_pool2d_with_taps(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
-@reduction(is_multiple=True, samples=(
+@reduction(is_multiple=True, told="max_pool2d", samples=(
     call(_IMAGES, 2), call(_IMAGES, kernel_size=(3, 2), stride=2, padding=1), call(_IMAGES, 2, 1, 0, 2),
     call(_IMAGES, 2, 2, 1, 1, True), call(of((2, 4, 4), distinct()), 2)))
 def max_pool2d_with_taps(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
@@ -114,6 +114,7 @@ def adaptive_avg_pool2d(x, /, output_size):
     Window $i$ of $m$ over $n$ elements reaches from $\lfloor i n / m \rfloor$ to $\lceil (i + 1) n / m \rceil$. Averaging
     is a matrix product from both sides, $Z = A X B^\top \Rightarrow \bar X = A^\top \bar Z B$.
     """
+    check_ndim(x.shape, 2)
     sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     height, width = [n if m is None else m for m, n in zip(pair_or_none(sizes), x.shape[-2:], strict=True)]
     if x.shape[-2] % height == 0 and x.shape[-1] % width == 0:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core.dispatch import plain
+from ..core.explain import explaining
 from ..core.value import Value
 from ..dtypes import float64, int64
 from ..errors import ArgumentError, ShapeError
@@ -21,6 +22,7 @@ _TABLE = of((4, 3), distinct())
 _SOLID = of((2, 3, 4), distinct())
 
 
+@explaining
 def topk(x, /, k, axis=-1, largest=True):
     """The `k` greatest elements of `x` along `axis` in descending order, and where they are; the least with `largest=False`.
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from ..shapes import axis_tuple, one_axis
 from ._families import composite, movement
 from ._samples import call
@@ -82,6 +82,8 @@ def roll(x, /, shift, axis=None):
 
     $z_{(i + s) \bmod n} = x_i$, so $\bar x$ is $\bar z$ moved back.
     """
+    if np.asarray(shift).dtype.kind not in "iu":
+        raise DTypeError(f"shift must be an integer, or a tuple of integers, got {shift!r}")
     return np.roll(x, shift, axis)
 
 

@@ -75,7 +75,7 @@ def _box(index, shape):
     return found
 
 
-@indexing(expansion=_set_in_ops, skips={"exported": "written as x[index] = y"},
+@indexing(expansion=_set_in_ops, told="setitem", skips={"exported": "written as x[index] = y"},
           samples=(call((4, 3), (3,), index=1), call((4, 3), (2, 1), index=([0, 3],)), call((4, 3), (), index=slice(1, 3))))
 def set_at(x, y, /, index):
     r"""A copy of `x` in which `y`, broadcast, stands at `index`; written twice, the last one counts.

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ._families import composite
+from ._pooling import check_ndim
 from ._samples import call, distinct, of
 from .comparisons import where
 from .convolutions import triple
@@ -46,6 +47,7 @@ def _along_depth(pool, x, *numbers):
                     call(_BOX, kernel_size=(3, 2, 2), stride=(2, 1, 2), ceil_mode=True)))
 def max_pool3d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """The greatest element of each box of the last three axes; the gradient goes to the first greatest."""
+    check_ndim(x.shape, 3)
     size, step = triple(kernel_size), triple(kernel_size if stride is None else stride)
     border, spread = triple(padding), triple(dilation)
     flat = max_pool2d_with_taps(x, size[1:], step[1:], border[1:], spread[1:], ceil_mode)[0]
@@ -59,6 +61,7 @@ def avg_pool3d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count
 
     `divisor_override` replaces the number of elements of a box.
     """
+    check_ndim(x.shape, 3)
     size, step, border = triple(kernel_size), triple(kernel_size if stride is None else stride), triple(padding)
     if divisor_override is not None:
         sums = avg_pool2d(x, size[1:], step[1:], border[1:], ceil_mode, True, 1)
@@ -77,6 +80,7 @@ def adaptive_avg_pool1d(x, /, output_size):
 @composite(samples=(call((1, 4, 5, 6), 2), call((4, 5, 6), output_size=(3, 2, None))))
 def adaptive_avg_pool3d(x, /, output_size):
     """`x` averaged to `output_size` over its last three axes. See `adaptive_avg_pool2d`, also for the derivative."""
+    check_ndim(x.shape, 3)
     size = triple(output_size)
     flat = adaptive_avg_pool2d(x, size[1:])
     return flat if size[0] is None else _along_depth(adaptive_avg_pool1d, flat, size[0])
@@ -105,6 +109,7 @@ def adaptive_max_pool2d(x, /, output_size):
     sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     if len(sizes) != 2:
         raise ShapeError(f"output_size must be one number or (height, width), got {output_size}")
+    check_ndim(x.shape, 2)
     for axis, n in zip((-1, -2), reversed(sizes), strict=True):
         x = x if n is None else _adaptive_max(x, n, axis)
     return x
@@ -113,6 +118,7 @@ def adaptive_max_pool2d(x, /, output_size):
 @composite(samples=(call(_BOX, 2), call(of((4, 3, 4), distinct()), output_size=(3, 1, None))))
 def adaptive_max_pool3d(x, /, output_size):
     """The greatest element of each box of a volume of boxes of `output_size`; equal ones share the gradient."""
+    check_ndim(x.shape, 3)
     for axis, n in zip((-1, -2, -3), reversed(triple(output_size)), strict=True):
         x = x if n is None else _adaptive_max(x, n, axis)
     return x

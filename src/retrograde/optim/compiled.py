@@ -83,9 +83,8 @@ def _is_worth(optimizer):
 
 def _signature(optimizer, members):
     """What the code depends on: the options but for the learning rate, and the memory that it reads and writes."""
-    options = [
-        [value for name, value in group.items() if name not in ("params", "lr", "initial_lr")] for group in optimizer.param_groups
-    ]
+    others = ("params", "param_names", "lr", "initial_lr")
+    options = [[value for name, value in group.items() if name not in others] for group in optimizer.param_groups]
     return options, [(id(p), *map(id, optimizer.state[p].values())) for p in members]
 
 

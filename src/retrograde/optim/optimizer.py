@@ -42,7 +42,8 @@ def prepared(group, p, g, shrunk=None):
 class Optimizer:
     """Base of optimizers. `param_groups`, `state`, `state_dict` and the arguments are shaped as in PyTorch.
 
-    `params` are tensors, or dictionaries with "params" and values that differ from `defaults` for these. A subclass names
+    `params` are tensors, or dictionaries with "params" and values that differ from `defaults` for these. In place of a tensor there
+    may be a pair with its name, as in `module.named_parameters()`: groups keep the names as "param_names". A subclass names
     the tensors it keeps for each parameter (`kept`) and gives the update as a formula (`update`), which serves eager steps
     and those inside `jit`. Steps write the memory of parameters and record nothing; a graph that still needs the old numbers
     refuses to be walked.
@@ -52,15 +53,18 @@ class Optimizer:
     """
 
     #: Options that a group may have beside those in `defaults`.
-    always = ("lr", "initial_lr")
+    always = ("lr", "initial_lr", "param_names")
 
     def __init__(self, params, defaults, **implementation):
         _check_implementation(self, implementation)
         self.defaults = defaults
         self.param_groups, self.state = [], {}
         self._packs, self._compiled = Packs(), CompiledSteps()
-        if isinstance(params, Value) or not isinstance(params, Iterable):
+        if isinstance(params, (Value, set, frozenset)) or not isinstance(params, Iterable):
             raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}")
+        if isinstance(params, dict) or hasattr(params, "named_parameters"):
+            raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}; pass "
+                             "model.parameters()")
         groups = list(params)
         if not groups:
             raise ArgumentError("an optimizer needs at least one parameter, got an empty list")
@@ -71,8 +75,8 @@ class Optimizer:
         """Add parameters, with options of their own: a dictionary with "params"."""
         if not isinstance(group, dict) or "params" not in group:
             raise DTypeError(f'a group of parameters must be a dictionary with "params", got {group!r}')
+        group = self._with_names(group)
         members = group["params"]
-        members = [members] if isinstance(members, Value) else list(members)
         known = {id(p) for other in self.param_groups for p in other["params"]}
         for parameter in members:
             self._check_parameter(parameter)
@@ -88,6 +92,23 @@ class Optimizer:
         options = {**self.defaults, **group, "params": members}
         self._check(options)
         self.param_groups.append(options)
+
+    def _with_names(self, group):
+        """`group` with a list of parameters, and their names if it has pairs with names, as all groups or none have."""
+        members = group["params"]
+        if isinstance(members, (set, frozenset)):
+            raise DTypeError("parameters must have an order, got a set; use a list")
+        members = [members] if isinstance(members, Value) else list(members)
+        pairs = [m for m in members if isinstance(m, tuple) and len(m) == 2 and isinstance(m[0], str)]
+        if pairs and len(pairs) < len(members):
+            raise ArgumentError(f"all parameters of a group must have names, or none; got {len(pairs)} with a name and "
+                                f"{len(members) - len(pairs)} without")
+        found = {**group, "params": [m for _, m in pairs] or members}
+        if pairs:
+            found["param_names"] = [name for name, _ in pairs]
+        if self.param_groups and ("param_names" in found) != ("param_names" in self.param_groups[0]):
+            raise ArgumentError("all groups must have names, or none; use named_parameters() for all of them, or parameters()")
+        return found
 
     def _check_parameter(self, parameter):
         """Raise an error unless this optimizer can update `parameter`."""

@@ -19,7 +19,7 @@ def trace_step(optimizer, tracer, gradients=None):
             rate = group["lr"]
             if not isinstance(rate, Value):
                 rate = tracer.number(_reader(optimizer, number, itemgetter("lr")))
-            names = sorted(group.keys() - {"params", "lr", "initial_lr"})
+            names = sorted(group.keys() - {"params", "param_names", "lr", "initial_lr"})
             if names:
                 tracer.watch(_reader(optimizer, number, itemgetter(*names)))
             for parameter in group["params"]:

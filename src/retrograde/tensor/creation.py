@@ -7,7 +7,7 @@ import numpy as np
 from ..backend import move
 from ..core.mode import current
 from ..dtypes import as_dtype, complex64, complex128, default_float, native, promoted
-from ..errors import DTypeError
+from ..errors import DTypeError, ShapeError
 from ..shapes import sizes as sizes_of
 from .tensor import Tensor
 
@@ -44,13 +44,33 @@ def _copied(data: Any, dtype):
     elif isinstance(data, (list, tuple, range)):
         data = _nested(data)
     joint = promoted(list(_leaves(data))) if _has_arrays(data) else None
-    array = np.array(data, joint) if not hasattr(data, "__array_function__") else data.copy()
+    array = _joined(data, joint) if not hasattr(data, "__array_function__") else data.copy()
     if array.dtype.kind in "OUSMm":
         raise DTypeError(f"tensor needs numbers, got {type(data).__name__} with elements of {array.dtype}")
     if dtype is None and joint is None and not hasattr(data, "dtype"):
         dtype = _DEFAULTS.get(array.dtype)
     array = native(array)
     return array if dtype is None else array.astype(as_dtype(dtype), copy=False)
+
+
+def _joined(data, dtype) -> Any:
+    """Nested lists, or a number, as one array."""
+    try:
+        return np.array(data, dtype)
+    except ValueError as error:
+        if not isinstance(data, list) or "inhomogeneous" not in str(error):
+            raise
+        raise ShapeError(f"nested lists must have rows of equal length, got {_uneven(data)}; pad them, as "
+                         "rg.nn.utils.rnn.pad_sequence does") from None
+
+
+def _uneven(data):
+    """What is found beside each other in nested lists where lengths differ."""
+    lengths = [np.shape(part) if not isinstance(part, list) else (len(part),) for part in data]
+    if len(set(lengths)) > 1:
+        words = ["a number" if not n else f"length {n[0]}" if len(n) == 1 else f"shape {n}" for n in dict.fromkeys(lengths)]
+        return " and ".join(words)
+    return next((found for part in data if isinstance(part, list) and (found := _uneven(part))), None)
 
 
 def _nested(data):

@@ -5,8 +5,25 @@ _TYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "i
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "mm": "@", "bmm": "@", "mv": "@", "add_": "+=",
           "sub_": "-=", "mul_": "*=", "div_": "/="}
 
+#: NumPy's functions, which take tensors, under the names that PyTorch has as well.
+_OF_NUMPY = ("allclose", "atleast_2d", "bincount", "column_stack", "cov", "fliplr", "flipud", "fmod", "heaviside", "hstack",
+             "isclose", "nan_to_num", "nanmean", "nansum", "rot90", "trapezoid", "tril_indices", "triu_indices", "vander", "vstack")
+_OF_LINALG = {"inverse": "inv", "qr": "qr", "slogdet": "slogdet", "svd": "svd"}
+_OF_FUNCTIONS = ("batch_norm", "celu", "cosine_similarity", "ctc_loss", "group_norm", "instance_norm", "kl_div", "layer_norm",
+                 "pairwise_distance", "pixel_shuffle", "prelu", "rrelu", "threshold")
 #: Methods and attributes of tensors.
 OF_TENSORS = {
+    **{name: f"np.{name}(x)" for name in _OF_NUMPY if "stack" not in name},
+    **{name: f"rg.linalg.{ours}(x)" for name, ours in _OF_LINALG.items()},
+    **{name: f"rg.{name}(x, y)" for name in ("atan2", "hypot", "kron", "logaddexp", "maximum", "minimum")},
+    **{name: f"rg.{name}(x)" for name in ("count_nonzero", "diag", "logical_not", "logit", "rsqrt")},
+    "logical_and": "x & y", "logical_or": "x | y", "masked_select": "x[mask]", "select": "x[i]", "narrow": "x[start:stop]",
+    "unique": "rg.unique_values(x)", "repeat_interleave": "x.repeat(n, axis)", "index_select": "x.take(indices, axis)",
+    "movedim": "x.moveaxis(a, b)", "lerp": "x + (y - x) * weight", "expand_as": "x.broadcast_to(y.shape)",
+    "view_as": "x.reshape(y.shape)", "reshape_as": "x.reshape(y.shape)", "byte": "x.astype(rg.uint8)",
+    "new_full": "rg.full(shape, value, dtype=x.dtype)", "new_tensor": "rg.tensor(data, dtype=x.dtype)",
+    "clamp_min": "x.clip(low, None)", "clamp_max": "x.clip(None, high)", "addmm": "x + a @ b", "element_size": "x.itemsize",
+    "ndimension": "x.ndim", "grad_fn": "rg.debug.show(x)", "multinomial": "rg.random.categorical(rg.log(x))",
     **{name: f"x.astype(rg.{dtype})" for name, dtype in _TYPES.items()},
     **{name: f"x {sign} y" for name, sign in _SIGNS.items()},
     **{name: f"rg.{name}(x)" for name in ("isnan", "isinf", "isfinite", "where")},
@@ -22,8 +39,19 @@ OF_PACKAGE = {
     "eq": "rg.equal", "ne": "rg.not_equal", "lt": "rg.less", "le": "rg.less_equal", "gt": "rg.greater", "ge": "rg.greater_equal",
     "mm": "rg.matmul", "bmm": "rg.matmul", "dot": "rg.vecdot", "numel": "x.size", "is_tensor": "isinstance(x, rg.Tensor)",
     "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
-    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data,",
-    "autograd": "rg.grad, or loss.backward() and x.grad,", "lerp": "x + (y - x) * weight",
+    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data.batches for a DataLoader,",
+    "multinomial": "rg.random.categorical, of logarithms of chances,",
+    "autograd": "rg.grad, or y.backward(inputs=[x], create_graph=True) and x.grad, and rg.Function,",
+    **{name: f"np.{name}" for name in _OF_NUMPY}, **{name: f"rg.linalg.{ours}" for name, ours in _OF_LINALG.items()},
+    **{name: f"rg.nn.functional.{name}" for name in _OF_FUNCTIONS},
+    **dict.fromkeys(("FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "BoolTensor"), "rg.tensor(data, dtype=...)"),
+    **dict.fromkeys(("cuda", "device"), 'the name of a device, such as "cpu" or "cuda:0",'),
+    **dict.fromkeys(("amp", "autocast", "half"), "x.astype(rg.bfloat16), or rg.float16,"),
+    "compile": "rg.jit", "unique": "rg.unique_values", "unsqueeze": "rg.expand_dims", "movedim": "rg.moveaxis",
+    "mv": "rg.matmul", "index_select": "rg.take", "masked_select": "x[mask]", "repeat_interleave": "rg.repeat",
+    "range": "rg.arange", "Size": "tuple", "unbind": "rg.unstack", "addmm": "x + a @ b", "is_grad_enabled": "rg.is_recording",
+    "distributions": "rg.random", "promote_types": "rg.result_type", "clone": "x.clone", "detach": "x.detach",
+    "Module": "rg.nn.Module", "lerp": "x + (y - x) * weight",
 }
 
 

@@ -8,7 +8,8 @@ the derivative of those.
 import numpy as np
 
 from ..core import writes
-from ..core.dispatch import explained, plain, recorded
+from ..core.dispatch import plain, recorded
+from ..core.explain import explained
 from ..core.mode import changed, current, is_recording, is_tracing
 from ..core.value import Value
 from ..errors import DTypeError, InplaceError, ShapeError

@@ -3,8 +3,9 @@
 import sys
 import warnings
 import weakref
-from functools import partial, update_wrapper
+from functools import WRAPPER_UPDATES, partial, update_wrapper
 from threading import RLock
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..ops.random import unnoted
 from ..tensor.tensor import Tensor
+from .forwarding import Forwarding
 from .owners import Places
 from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
@@ -43,6 +45,9 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     Programs belong to what `jit` returns: call it once, and keep that. A function that is given to `jit` in a loop is compiled
     in each turn, which a RetraceWarning says.
 
+    Of a model, or another object with a `__call__`, the result has the object's attributes, methods and items as well:
+    `model = rg.jit(model)` can be trained, put in `eval()` mode, saved and loaded as before.
+
     Results have a history, as without `jit`, over arguments and over tensors from outside that the function reads: on the way
     back it is computed again together with its derivative, compiled as well. A step that finds its gradients inside, and updates
     what it has them for, is faster. Its results have no history over what it writes to, and none has one within `no_grad`.
@@ -60,7 +65,8 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
         return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
     if not callable(function):
         raise ArgumentError(f"jit takes a function, got {type(function).__name__}; write jit(f), not jit(f(x))")
-    return Compiled(function, Statics(function, static_argnums, static_argnames))
+    kind = CompiledObject if isinstance(type(function).__call__, FunctionType) else Compiled
+    return kind(function, Statics(function, static_argnums, static_argnames))
 
 
 class _Memory:
@@ -82,8 +88,11 @@ class _Memory:
 class Compiled:
     """A function and the programs compiled for it, one per spec of its arguments."""
 
+    #: What is copied of the attributes of the function: all that it has.
+    _copied: tuple = WRAPPER_UPDATES
+
     def __init__(self, function, statics):
-        update_wrapper(self, function)
+        update_wrapper(self, function, updated=self._copied)
         self._function, self._statics = function, statics
         self._memory, self._methods = _Memory(), {}
 
@@ -99,7 +108,10 @@ class Compiled:
         """A copy compiles anew. A function of a module is found there by its name."""
         name = getattr(self._function, "__qualname__", "")
         is_found = getattr(sys.modules.get(self.__module__), name, None) is self
-        return name if is_found else (Compiled, (self._function, self._statics))
+        return name if is_found else (type(self), (self._function, self._statics))
+
+    def __repr__(self):
+        return f"<{getattr(self._function, '__qualname__', self._function)}, compiled by jit>"
 
     def _memory_of(self, instance):
         """What is compiled for an object, kept as long as the object lives."""
@@ -148,7 +160,7 @@ class Compiled:
             if found is not NotImplemented:
                 memory.row.count = 0
                 return found
-        if mode is not None and (mode.tracer is not None or mode.finds_anomalies):
+        if mode is not None and (mode.tracer is not None or mode.finds_anomalies or not mode.runs_compiled):
             return self._function(*args, **kwargs)
         with memory.lock:
             if memory.latest is not None and not kwargs:
@@ -203,6 +215,12 @@ class Compiled:
             name = getattr(self._function, "__name__", "a function")
             warnings.warn(f"{name} was traced anew at each of its last {_MANY} calls{what}. Pass numbers that change as tensors, "
                           "and keep shapes the same", RetraceWarning, stacklevel=4)
+
+
+class CompiledObject(Forwarding, Compiled):
+    """An object that is called, and the programs compiled for it."""
+
+    _copied = ()
 
 
 class _Eager:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.value import Value
 from ..errors import TraceError
+from .forwarding import Forwarding
 
 _PACKAGE = __name__.partition(".")[0]
 #: Longer lists and dictionaries are data, which nobody searches for parameters.
@@ -143,6 +144,8 @@ class _Search:
 
     def inside(self, value):
         """Search a value; whether it leads to tensors."""
+        if isinstance(value, Forwarding):
+            return self.inside(inspect.unwrap(value))
         if isinstance(value, (FunctionType, MethodType, partial)) or hasattr(value, "__wrapped__"):
             if not str(getattr(value, "__module__", "")).startswith(f"{_PACKAGE}."):
                 self.function(value)
