@@ -93,6 +93,8 @@ class _Lowering:
         kind = node.op.algebra.kind
         with changed(tracer=self._trace, records=False):
             result = node.op.expansion(*replaced(args, kind))
+            if result is NotImplemented:
+                return result
             if node.op.is_multiple:
                 return tuple([part.data if isinstance(part, Value) else part for part in result])
             if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:

@@ -137,9 +137,9 @@ def started(module, hx, *shapes):
     """The states `hx` that a recurrent `module` is to start with, as a tuple, one of each of the `shapes`; raises for others."""
     states = tuple(hx) if isinstance(hx, (tuple, list)) or len(shapes) > 1 else (hx,)
     if len(states) != len(shapes) or any([getattr(x, "shape", None) != shape for x, shape in zip(states, shapes, strict=True)]):
-        told, wanted = "(h, c)" if len(shapes) > 1 else "a state", " and ".join(map(str, shapes))
-        found = " and ".join([str(getattr(state, "shape", state)) for state in states])
-        raise ShapeError(f"{type(module).__name__} needs {told} of shape {wanted}, got {found}")
+        told = "a state of" if len(shapes) == 1 else "(h, c), each of" if len({*shapes}) == 1 else "(h, c) of"
+        wanted, found = " and ".join(map(str, dict.fromkeys(shapes))), [str(getattr(state, "shape", state)) for state in states]
+        raise ShapeError(f"{type(module).__name__} needs {told} shape {wanted}, got {' and '.join(found)}")
     return states
 
 
