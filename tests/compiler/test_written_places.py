@@ -52,3 +52,14 @@ def test_other_places_are_written_as_numpy_writes_them(place):
 def test_a_value_that_does_not_fit_its_place_is_refused():
     with pytest.raises(ValueError, match="broadcast"):
         rg.jit(lambda x: rg.set_at(x, x[0, 0], (slice(None), slice(None), 0)))(rg.tensor(X))
+
+
+@pytest.mark.parametrize(("count", "axis"), [((6, 1), 1), ((6, 3), -1), ((2, 10), 0), ((6, 8), 1), ((6, 9), 1)])
+def test_numbers_added_at_a_few_positions_of_each_line_are_found_there_by_a_loop(count, axis):
+    rng = np.random.default_rng(0)
+    x, size = rng.standard_normal((6, 10)), (6, 10)[axis]
+    positions = rng.integers(-size, size, count)
+    slope = rg.grad(lambda x, positions: (rg.take_along_axis(x, positions, axis) ** 3).sum())
+    step = rg.jit(slope)
+    np.testing.assert_allclose(step(x, positions), slope(x, positions), rtol=1e-12)
+    assert any(kernel.kind == "library" for kernel in step.explain().kernels) == (count[axis] > 8)

@@ -9,6 +9,8 @@ from ..core.symbol import Symbol
 from .infer import called
 
 _ALL = slice(None)
+#: So many numbers of each line are looked for at each place of it; more are added one by one.
+_FEW = 8
 
 
 def chosen_at(op, args, shape, _):
@@ -48,6 +50,23 @@ def added_at(op, args, shape, dtype):
     places = _in_row_major_order(parts[: len(axes)], shape)
     lines = called("scatter_add", x, (prod(shape[: len(axes)]), *shape[len(axes) :]), (places,))
     return registry.get("reshape"), (lines, shape)
+
+
+def added_along(op, args, shape, dtype):
+    """(op, args) for an `add_along_axis` of a few numbers to each line: at each place the sum of those whose position it is."""
+    x, _, positions, axis = args
+    count = positions.shape[axis] if positions.ndim == len(shape) and positions.ndim else 0
+    if not 0 < count <= _FEW or getattr(x, "dtype", None) != dtype or x.shape != positions.shape or positions.dtype.kind != "i":
+        return op, args
+    axis, found = axis % len(shape), None
+    places = np.arange(shape[axis], dtype=positions.dtype).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+    positions = _from_front(positions, shape[axis])
+    for k in range(count):
+        part = (_ALL,) * axis + (slice(k, k + 1),)
+        number, position = (a[part] if isinstance(a, np.ndarray) else called("getitem", a, part) for a in (x, positions))
+        found_here = called("where", called("equal", position, places), number, np.zeros((), dtype))
+        found = found_here if found is None else called("add", found, found_here)
+    return found.op, found.args
 
 
 def _in_row_major_order(positions, shape):

@@ -7,7 +7,7 @@ import numpy as np
 from ..core import registry
 from ..core.symbol import Symbol
 from .infer import called
-from .positions import added_at, chosen_at
+from .positions import added_along, added_at, chosen_at
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
@@ -204,6 +204,7 @@ def _size(shape):
 
 
 _CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "lu_solve": _lu_solve,
-            "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "cumsum": _running, "cumprod": _running,
+            "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "add_along_axis": added_along,
+            "cumsum": _running, "cumprod": _running,
             **dict.fromkeys(["random_bits", "random_mask", "random_uniform", "random_normal", "random_integers"], _random),
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}
