@@ -27,8 +27,8 @@ _LOGARITHM = {
         0.07308518774395825,
     ),
 }
-# (sin(r) / r - 1) / r^2 and (cos(r) - 1) / r^2 for |r| up to pi/4.
-_SINE = {
+#: (sin(r) / r - 1) / r² and (cos(r) - 1) / r² for |r| a little over pi/4, as polynomials in r².
+SINE = {
     "float32": (-1.6666654e-01, 8.332095e-03, -1.9505541e-04),
     "float64": (
         -0.1666666666666663,
@@ -39,7 +39,7 @@ _SINE = {
         1.589544323946726e-10,
     ),
 }
-_COSINE = {
+COSINE = {
     "float32": (-0.5, 4.166664e-02, -1.388713e-03, 2.441208e-05),
     "float64": (
         -0.5,
@@ -109,8 +109,8 @@ def _square_of_radius(k, chance):
 def _on_eighth(k, angle):
     """Sine and cosine of an angle of at most an eighth of a turn."""
     square, dtype = k.multiply(angle, angle), k.dtype_of(angle)
-    sine = k.add(angle, k.multiply(k.multiply(angle, square), _polynomial(k, square, _SINE[dtype])))
-    return sine, k.add(1.0, k.multiply(square, _polynomial(k, square, _COSINE[dtype])))
+    sine = k.add(angle, k.multiply(k.multiply(angle, square), _polynomial(k, square, SINE[dtype])))
+    return sine, k.add(1.0, k.multiply(square, _polynomial(k, square, COSINE[dtype])))
 
 
 def _polynomial(k, x, coefficients):

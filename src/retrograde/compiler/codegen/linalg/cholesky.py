@@ -4,21 +4,22 @@ The rows of a strip above its diagonal block follow from the strips before it by
 factorized some at a time. The symmetric part of X is read, and what is asked for, U or its transpose, is written at the end.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ...failures import NOT_DEFINITE
 from .. import emit, ir
 from ..emit import I32, I64
 from ..vecmath.elements import suffix_of
 from .blocks import Place, square_at
-from .kernel import Kernel, count_of, dealt, dimensions_of
+from .kernel import Dealt, Kernel, dimensions_of
 from .spec import VECTORS, Spec
 
 _BUFFERS = ("x", "out", "flag", "room")
 _NAMES = ("n", "x_first", "x_row", "x_column", "is_upper", "count", "step", "room", "pitch")
 
 
-class CholeskyPlan(NamedTuple):
+@dataclass(frozen=True)
+class CholeskyPlan(Dealt):
     """The Cholesky factors of matrices of n rows.
 
     x      the first number and the steps along a column and along a row, in numbers
@@ -37,19 +38,9 @@ class CholeskyPlan(NamedTuple):
         return "cholesky", *self.spec.key
 
     @property
-    def count(self):
-        """How many matrices there are."""
-        return count_of(self.batch)
-
-    @property
-    def step(self):
-        """How many matrices a chunk takes."""
-        return dealt(self.count, self.count * self.n**3 // 6, self.room)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.count // self.step)
+    def work(self):
+        """How many operations one matrix takes, roughly."""
+        return self.n**3 // 6
 
     @property
     def room(self):

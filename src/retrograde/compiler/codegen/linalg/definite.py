@@ -7,19 +7,20 @@ is the blocked form of I. Murray, Differentiation of the Cholesky decomposition,
 looks at each strip once; it takes a sixth of the work of products and equations of whole matrices.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from .. import emit, ir
 from ..emit import I32, I64
 from .blocks import Place, square_at, take_in
-from .kernel import Kernel, count_of, dealt, dimensions_of
+from .kernel import Dealt, Kernel, dimensions_of
 from .spec import VECTORS, Spec
 
 _BUFFERS = ("l", "g", "out", "flag", "room")
 _NAMES = ("n", "l_first", "l_row", "l_column", "g_first", "g_row", "g_column", "count", "step", "room", "pitch")
 
 
-class DefinitePlan(NamedTuple):
+@dataclass(frozen=True)
+class DefinitePlan(Dealt):
     """The gradients of matrices of n rows by those of their Cholesky factors.
 
     factor, slope  the first number and the steps along a column and along a row, in numbers
@@ -38,19 +39,9 @@ class DefinitePlan(NamedTuple):
         return "definite", *self.spec.key
 
     @property
-    def count(self):
-        """How many matrices there are."""
-        return count_of(self.batch)
-
-    @property
-    def step(self):
-        """How many matrices a chunk takes."""
-        return dealt(self.count, self.count * self.n**3 // 3, self.room)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.count // self.step)
+    def work(self):
+        """How many operations one matrix takes, roughly."""
+        return self.n**3 // 3
 
     @property
     def room(self):

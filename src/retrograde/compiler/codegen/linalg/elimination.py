@@ -5,20 +5,21 @@ what is above; then columns are eliminated one after the other (Golub and Van Lo
 The result is n + 2 rows: both factors in one matrix, the number of the row of X in each row, and the sign of that permutation.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from .. import emit, ir
 from ..emit import I32, I64
 from ..vecmath.elements import suffix_of
 from .blocks import Place, copy_lines, give_out, take_in
-from .kernel import Kernel, count_of, dealt, dimensions_of
+from .kernel import Dealt, Kernel, dimensions_of
 from .spec import VECTORS, Spec
 
 _BUFFERS = ("x", "out", "flag", "room")
 _NAMES = ("n", "x_first", "x_row", "x_column", "count", "step", "room", "pitch")
 
 
-class EliminationPlan(NamedTuple):
+@dataclass(frozen=True)
+class EliminationPlan(Dealt):
     """The LU factors of matrices of n rows.
 
     x      the first number and the steps along a column and along a row, in numbers
@@ -36,19 +37,9 @@ class EliminationPlan(NamedTuple):
         return "elimination", *self.spec.key
 
     @property
-    def count(self):
-        """How many matrices there are."""
-        return count_of(self.batch)
-
-    @property
-    def step(self):
-        """How many matrices a chunk takes."""
-        return dealt(self.count, self.count * self.n**3 // 3, self.room)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.count // self.step)
+    def work(self):
+        """How many operations one matrix takes, roughly."""
+        return self.n**3 // 3
 
     @property
     def room(self):

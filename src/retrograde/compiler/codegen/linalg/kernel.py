@@ -29,6 +29,29 @@ def dimensions_of(batch):
     return len(batch), *[word for dimension in reversed(batch) for word in dimension]
 
 
+class Dealt:
+    """A plan for many matrices, its `batch`, which are dealt to chunks by the `work` that each takes and the `room` of a chunk."""
+
+    batch: tuple
+    work: int
+    room: int
+
+    @property
+    def count(self):
+        """How many matrices there are."""
+        return count_of(self.batch)
+
+    @property
+    def step(self):
+        """How many matrices a chunk takes."""
+        return dealt(self.count, self.count * self.work, self.room)
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.count // self.step)
+
+
 class Kernel:
     """A function whose slots are some buffers, the last one its room, and words: numbers with `names`, and then its batch.
 

@@ -4,33 +4,11 @@ After the reduction to a quarter turn (`angle.py`): minimax polynomials (Remez e
 forms r + r z P(z) for sine and tangent and 1 - z/2 + z^2 Q(z) for cosine, as in Cephes (Moshier, 1989) and FDLIBM.
 """
 
+from ....ops._box_muller import COSINE, SINE
 from .angle import quarter_turns, quarter_turns_exactly
 from .table import function, function_for
 
-# (sin(r) / r - 1) / z, (cos(r) - 1) / z and (tan(r) / r - 1) / z for |r| a little over pi/4.
-_SINE = {
-    "float32": (-1.6666654e-01, 8.332095e-03, -1.9505541e-04),
-    "float64": (
-        -0.1666666666666663,
-        0.008333333333321842,
-        -0.0001984126982936063,
-        2.755731353940452e-06,
-        -2.5050734546855934e-08,
-        1.589544323946726e-10,
-    ),
-}
-_COSINE = {
-    "float32": (-0.5, 4.166664e-02, -1.388713e-03, 2.441208e-05),
-    "float64": (
-        -0.5,
-        0.04166666666666659,
-        -0.0013888888888872186,
-        2.4801587288295667e-05,
-        -2.7557314015303046e-07,
-        2.087567812293712e-09,
-        -1.1357339345266999e-11,
-    ),
-}
+# (tan(r) / r - 1) / z for |r| a little over pi/4; what belongs to sine and cosine stands where normal numbers are made of them.
 _TANGENT = {
     "float32": (3.3333105e-01, 1.334016e-01, 5.329796e-02, 2.4835858e-02, 2.4681694e-03, 9.771243e-03),
     "float64": (
@@ -90,8 +68,8 @@ def _parts(k, x):
     n, r = quarter_turns(k, k.abs(x))
     bits = 32 if k.dtype == "float32" else 64
     square = k.multiply(r, r)
-    sine = k.fma(k.multiply(r, square), k.polynomial(square, _SINE[k.dtype]), r)
-    cosine = k.fma(square, k.polynomial(square, _COSINE[k.dtype]), 1)
+    sine = k.fma(k.multiply(r, square), k.polynomial(square, SINE[k.dtype]), r)
+    cosine = k.fma(square, k.polynomial(square, COSINE[k.dtype]), 1)
     return k.shift_left(n, bits - 1), k.shift_left(n, bits - 2), sine, cosine
 
 
