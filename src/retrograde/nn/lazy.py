@@ -82,13 +82,13 @@ class _ByChannels(LazyModuleMixin):
 
 class _BySecondAxis(LazyModuleMixin):
     def size_for(self, x):
-        self._check(x)
+        self._check_axes(x)
         return x.shape[1]
 
 
 class _ByBatchedChannels(LazyModuleMixin):
     def size_for(self, x):
-        self._check(x)
+        self._check_axes(x)
         return x.shape[0 if x.ndim == self.axes[0] else 1]
 
 

@@ -40,10 +40,13 @@ class _RunningNorm(Module):
         self.reset_running_stats()
         _reset(self)
 
-    def _check(self, x):
+    def _check_axes(self, x):
         if x.ndim not in self.axes:
             wanted = " or ".join(map(str, self.axes))
             raise ShapeError(f"{type(self).__name__} needs an input of {wanted} axes, got shape {tuple(x.shape)}")
+
+    def _check(self, x):
+        self._check_axes(x)
         axis = 0 if x.ndim < self.axes[-1] and self.is_of_one else 1
         if x.shape[axis] != self.num_features and (self.affine or self.track_running_stats):
             raise ShapeError(f"{type(self).__name__} needs an input of num_features={self.num_features} channels in axis {axis}, "
