@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_said(call, message):
 @pytest.mark.parametrize("indices", [[[[[5]], [[0]]]], [[[[0]], [[-1]]]]])
 def test_an_index_outside_of_its_own_image_is_an_error_of_unpooling_and_not_written_to_the_next_image(wrap, indices):
     unpool = wrap(lambda x, indices: nn.MaxUnpool2d(2)(x, indices))
-    with pytest.raises(OutOfRangeError, match="between 0 and 3|negative or too great"):
+    with pytest.raises(OutOfRangeError, match=r"between 0 and 3|negative or too great"):
         unpool(rg.tensor([[[[1.0]], [[2.0]]]]), rg.tensor(indices))
 
 
