@@ -1,4 +1,8 @@
-"""Trees: nested lists, tuples, dictionaries, dataclasses and None, with anything else as leaves."""
+"""Trees: nested lists, tuples, dictionaries, dataclasses and None, with anything else as leaves.
+
+A class of named tuples may list in `_tree_constants` those of its fields, integers in arrays or None, that say how the others are
+to be read: they are no leaves, and belong to the structure.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
@@ -47,6 +51,9 @@ def structure(tree):
     if tree is None:
         return None
     kind = type(tree)
+    if hasattr(kind, "_tree_constants"):
+        names, kept = _split(tree)
+        return kind, *[_frozen(constant) for constant in kept.values()], *[structure(getattr(tree, name)) for name in names]
     if kind in (list, tuple) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return kind, *[structure(part) for part in tree]
     if isinstance(tree, dict):
@@ -83,13 +90,31 @@ def _plan(tree, leaves):
         return (lambda parts: None), ()
     if kind in (list, tuple):
         return kind, [_plan(part, leaves) for part in tree]
+    if hasattr(kind, "_tree_constants"):
+        names, kept = _split(tree)
+        return _maker(kind, names, kept), [_plan(getattr(tree, name), leaves) for name in names]
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return (lambda parts: kind(*parts)), [_plan(part, leaves) for part in tree]
     if isinstance(tree, dict):
         return (lambda parts: kind(zip(tree, parts, strict=True))), [_plan(part, leaves) for part in tree.values()]
     names = [f.name for f in fields(tree)]
-    make = lambda parts: kind(**dict(zip(names, parts, strict=True)))
-    return make, [_plan(getattr(tree, name), leaves) for name in names]
+    return _maker(kind, names, {}), [_plan(getattr(tree, name), leaves) for name in names]
+
+
+def _split(tree):
+    """The names of the fields of a named tuple that are parts, and its constants by name."""
+    kept = {name: getattr(tree, name) for name in tree._tree_constants}  # noqa: SLF001 - documented above
+    return [name for name in tree._fields if name not in kept], kept  # noqa: SLF001 - as every named tuple has it
+
+
+def _maker(kind, names, kept):
+    """What makes a `kind` of its parts, and of the fields that are `kept`."""
+    return lambda parts: kind(**kept, **dict(zip(names, parts, strict=True)))
+
+
+def _frozen(constant):
+    """Integers in an array as something hashable."""
+    return tuple(constant.tolist()) if hasattr(constant, "tolist") else tuple(constant) if isinstance(constant, list) else constant
 
 
 def _build(plan, leaves):

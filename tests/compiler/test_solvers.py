@@ -248,3 +248,11 @@ def test_values_are_the_same_for_any_number_of_threads():
         finally:
             rg.set_num_threads(before)
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.complex64, rg.int64])
+def test_sign_and_logarithm_of_the_determinant_of_other_dtypes_are_those_of_eager_code(dtype):
+    x = rg.tensor(np.array([[2.0, 1.0], [1.0, 3.0]])).astype(dtype)
+    for found, wanted in zip(rg.jit(rg.linalg.slogdet)(x), rg.linalg.slogdet(x), strict=True):
+        assert found.dtype == wanted.dtype
+        assert found.tolist() == wanted.tolist()

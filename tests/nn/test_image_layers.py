@@ -5,6 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
+from retrograde.errors import DTypeError, OutOfRangeError
 from retrograde.nn import functional
 
 
@@ -45,13 +46,26 @@ def test_channel_dropout_takes_one_example_too():
     (lambda: nn.PixelShuffle(2)(rg.ones(1, 3, 2, 2)), "channels"), (lambda: nn.PixelUnshuffle(2)(rg.ones(1, 3, 3, 2)), "divides"),
     (lambda: nn.ChannelShuffle(2)(rg.ones(1, 3, 2)), "channels"), (lambda: nn.Unflatten(1, (2, 2))(rg.ones(2, 6)), "unflattened"),
     (lambda: nn.ZeroPad2d((1, 2)), "one number or 4"), (lambda: functional.pad(rg.ones(2), (1,)), "two numbers"),
-    (lambda: functional.fold(rg.ones(1, 8, 5), (4, 5), 2), "columns_to_image needs"), (lambda: functional.unfold(rg.ones(2, 2), 2), "images"),
+    (lambda: functional.fold(rg.ones(1, 8, 5), (4, 5), 2), "columns must have shape"), (lambda: functional.unfold(rg.ones(2, 2), 2), "images"),
     (lambda: functional.glu(rg.ones(3)), "even"), (lambda: functional.prelu(rg.ones(2, 3), rg.ones(2)), "prelu"),
     (lambda: functional.softshrink(rg.ones(2), -1), "lambd"), (lambda: nn.Upsample(2, recompute_scale_factor=True), "recompute"),
 ])
 def test_what_does_not_fit_is_said(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, rg.jit])
+@pytest.mark.parametrize("indices", [[[[[5]], [[0]]]], [[[[0]], [[-1]]]]])
+def test_an_index_outside_of_its_own_image_is_an_error_of_unpooling_and_not_written_to_the_next_image(wrap, indices):
+    unpool = wrap(lambda x, indices: nn.MaxUnpool2d(2)(x, indices))
+    with pytest.raises(OutOfRangeError, match=r"between 0 and 3|negative or too great"):
+        unpool(rg.tensor([[[[1.0]], [[2.0]]]]), rg.tensor(indices))
+
+
+def test_unpooling_takes_integers_as_indices_alone():
+    with pytest.raises(DTypeError, match="max_unpool1d needs integers as indices, got float32"):
+        nn.MaxUnpool1d(2)(rg.ones(1, 2), rg.ones(1, 2))
 
 
 def test_an_element_that_is_the_greatest_of_several_windows_is_put_back_once():

@@ -70,6 +70,33 @@ def test_lengths_known_to_the_trace_are_compiled_and_others_refused():
         rg.jit(lambda x, lengths: rnn.pack_padded_sequence(x, lengths).data)(x, rg.tensor([2, 1]))
 
 
+def test_packed_sequences_go_in_and_out_of_a_compiled_model_and_other_lengths_are_compiled_anew():
+    rg.manual_seed(0)
+    model = rg.nn.LSTM(2, 3)
+    compiled = rg.jit(model)
+    for lengths, traces in (((3, 1, 2), 1), ((3, 1, 2), 1), ((2, 2, 3), 2)):
+        packed = rnn.pack_sequence([rg.randn(n, 2) for n in lengths], enforce_sorted=False)
+        (found, _), (wanted, _) = compiled(packed), model(packed)
+        assert compiled.traces == traces
+        assert found.batch_sizes.tolist() == wanted.batch_sizes.tolist()
+        for one, other in zip(rnn.unpack_sequence(found), rnn.unpack_sequence(wanted), strict=True):
+            np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_gradient_in_packed_sequences_is_packed_in_the_same_way():
+    packed = rnn.pack_sequence([rg.tensor([1.0, 2.0]), rg.tensor([3.0])])
+    for transform in (lambda f: f, rg.jit):
+        found = transform(rg.grad(lambda p: (p.data**2).sum()))(packed)
+        assert [x.tolist() for x in rnn.unpack_sequence(found)] == [[2.0, 4.0], [6.0]]
+
+
+def test_packed_sequences_are_one_argument_of_a_functional_call():
+    model = rg.nn.GRU(2, 3)
+    packed = rnn.pack_sequence([rg.randn(3, 2), rg.randn(2, 2)])
+    zeros = {name: p.detach() * 0 for name, p in model.named_parameters()}
+    assert float(abs(rg.nn.functional_call(model, zeros, packed)[0].data).sum()) == 0
+
+
 @pytest.mark.parametrize(("make", "error", "told"), [
     (lambda x: rnn.pack_padded_sequence(x, [2, 1, 1]), ShapeError, "one length for each of 2 sequences"),
     (lambda x: rnn.pack_padded_sequence(x, [1, 2]), ArgumentError, "must not grow"),

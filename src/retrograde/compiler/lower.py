@@ -89,13 +89,13 @@ class _Lowering:
         return found
 
     def _expanded(self, node, args):
-        """The graph of a composite's body on `args`; of one with several results, a tuple of graphs."""
+        """The graph of a composite's body on `args`; of one with several results, a tuple of graphs. NotImplemented where the body
+        says that these arguments have none.
+        """
         kind = node.op.algebra.kind
         with changed(tracer=self._trace, records=False):
             result = node.op.expansion(*replaced(args, kind))
-            if result is NotImplemented:
-                return result
-            if node.op.is_multiple:
+            if node.op.is_multiple and result is not NotImplemented:
                 return tuple([part.data if isinstance(part, Value) else part for part in result])
             if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
                 result = result.astype(node.dtype)

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from ..core.mode import no_grad
-from ..errors import ArgumentError, ShapeError
+from ..dtypes import name_of
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops import pooling, windows
 from ..ops.comparisons import where
-from ..ops.gathering import take, take_along_axis
+from ..ops.gathering import checked_positions, take, take_along_axis
 from ..ops.movements import reshape
 from ..ops.reductions import max as greatest
 from ..ops.searches import argmax
@@ -116,6 +117,8 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
 def _unpooled(axes, input, indices, kernel_size, stride, padding, output_size):
     if tuple(input.shape) != tuple(indices.shape):
         raise ShapeError(f"max_unpool{axes}d needs an index for each element, got shapes {input.shape} and {indices.shape}")
+    if indices.dtype.kind not in "iu":
+        raise DTypeError(f"max_unpool{axes}d needs integers as indices, got {name_of(indices.dtype)}")
     numbers = [_each(n, axes) for n in (kernel_size, kernel_size if stride is None else stride, padding)]
     least = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(input.shape[-axes:], *numbers, strict=True)]
     size = least if output_size is None else tuple(output_size)[-axes:]
@@ -123,8 +126,10 @@ def _unpooled(axes, input, indices, kernel_size, stride, padding, output_size):
         raise ArgumentError(f"output_size must be less than the stride, {numbers[1]}, away from {tuple(least)}, got {output_size}")
     lead = tuple(input.shape[:-axes])
     starts = np.arange(prod(lead)).reshape(*lead, *[1] * axes) * prod(size)
+    # Checked before the starts are added: an index that is too great would write to another image.
+    places = checked_positions(indices, prod(size)) + starts
     # One element may be the greatest of several windows: its number is written to one place, and each receives the cotangent.
-    return put(zeros(*lead, *size, dtype=input.dtype), reshape(input, -1), positions=reshape(indices + starts, -1))
+    return put(zeros(*lead, *size, dtype=input.dtype), reshape(input, -1), positions=reshape(places, -1))
 
 
 def _each(value, axes):

@@ -13,7 +13,7 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     """What `module` gives for `args` with the tensors of `parameters_and_buffers` in place of its own.
 
     parameters_and_buffers  a dictionary by the names of `state_dict`, or a tuple of such dictionaries
-    args, kwargs            arguments of the module: a tuple, or one that is none
+    args, kwargs            arguments of the module: a tuple, or one that is none, or is a named one
     tie_weights             whether a tensor that the module has under several names is replaced under all of them
     strict                  whether all parameters and buffers must be given
 
@@ -29,7 +29,8 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     if not isinstance(module, Module):
         raise DTypeError(f"functional_call needs a Module, got {module!r}")
     given = _merged(parameters_and_buffers)
-    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    # A named tuple, such as a packed sequence, is one argument.
+    args = () if args is None else args if isinstance(args, tuple) and not hasattr(args, "_fields") else (args,)
     with _replaced(_places(module, given, tie_weights, strict)), changed(runs_compiled=False):
         return module(*args, **(kwargs or {}))
 

@@ -81,7 +81,7 @@ def columns_to_image(x, /, output_size, kernel_size, dilation=1, padding=0, stri
     size, border, kernel = _pair(output_size), _pair(padding), _pair(kernel_size)
     padded, window, places = _geometry(size, kernel_size, dilation, padding, stride)
     if x.shape[-1] != places or x.shape[-2] % (kernel[0] * kernel[1]):
-        raise ShapeError(f"columns_to_image needs shape (batch, channels * {kernel[0] * kernel[1]}, {places}), got {x.shape}")
+        raise ShapeError(f"the columns must have shape (batch, channels * {kernel[0] * kernel[1]}, {places}), got {x.shape}")
     lead = (*x.shape[:-2], x.shape[-2] // (kernel[0] * kernel[1]))
     patches = reshape(x, (*lead, *np.broadcast_shapes(window[0].shape, window[1].shape)))
     image = scatter_add(patches, (*lead, *padded), (slice(None),) * len(lead) + window)

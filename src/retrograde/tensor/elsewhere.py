@@ -32,6 +32,7 @@ OF_TENSORS = {
     "clamp_": "x[...] = x.clip(low, high)", "normal_": "rg.nn.init.normal_(x)", "uniform_": "rg.nn.init.uniform_(x)",
     "type_as": "x.astype(y.dtype)", "cuda": 'x.to("cuda")', "is_floating_point": "rg.isdtype(x.dtype, 'real floating')",
     "new_ones": "rg.ones(shape, dtype=x.dtype)", "amax": "x.max(axis=...)", "amin": "x.min(axis=...)",
+    "unfold": "rg.unfold(x, axis, size, step)", "logdet": "rg.linalg.slogdet(x)[1]",
 }
 #: Names of the package.
 OF_PACKAGE = {
@@ -51,6 +52,8 @@ OF_PACKAGE = {
     "mv": "rg.matmul", "index_select": "rg.take", "masked_select": "x[mask]", "repeat_interleave": "rg.repeat",
     "range": "rg.arange", "Size": "tuple", "unbind": "rg.unstack", "addmm": "x + a @ b", "is_grad_enabled": "rg.is_recording",
     "distributions": "rg.random", "promote_types": "rg.result_type", "clone": "x.clone", "detach": "x.detach",
+    "func": "rg.grad, rg.vmap and so on,", "logdet": "rg.linalg.slogdet(x)[1]", "baddbmm": "x + a @ b",
+    "cholesky_solve": "rg.linalg.solve_triangular, for the factor and for its transpose with upper=True,",
     "Module": "rg.nn.Module", "lerp": "x + (y - x) * weight",
 }
 

@@ -36,9 +36,10 @@ _MANY = 8
 def jit(function=None, *, static_argnums=(), static_argnames=()):
     """`function`, compiled to machine code on its first call with arguments of new shapes and dtypes. Also a decorator.
 
-    Arrays and tensors among the arguments, also inside lists, tuples, dictionaries and dataclasses, are inputs. All else,
-    and each argument that `static_argnums` or `static_argnames` names, is a constant of the compiled code, which must be
-    hashable: another value is compiled anew. Places are counted without the `self` of a method, from the end if negative.
+    Arrays and tensors among the arguments, also inside lists, tuples, dictionaries and dataclasses, and floats of NumPy
+    (`np.float64`) are inputs. All else, and each argument that `static_argnums` or `static_argnames` names, is a constant of
+    the compiled code, which must be hashable: another value is compiled anew. Places are counted without the `self` of a
+    method, from the end if negative.
     Tensors that the function uses from outside (parameters, optimizer state) are read and written in place at each call.
     Results are arrays where they would be without `jit`, and tensors otherwise.
 
@@ -143,7 +144,7 @@ class Compiled:
         The function is called once; after that kernels run on copies of the tensors that it writes.
         """
         self(*args, **kwargs)
-        leaves, _ = tree.flatten((args, kwargs))
+        leaves = map(_input, tree.flatten((args, kwargs))[0])
         return self._last_step().profile([_contiguous(leaf) for leaf in leaves if _is_array(leaf)], repeats)
 
     def _last_step(self):
@@ -175,7 +176,7 @@ class Compiled:
         """The result for arguments that are not simply those of the last call."""
         split = self._statics.marked(self._function, args, kwargs)
         leaves, build = tree.flatten(split)
-        given, leaves = leaves, [native(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
+        given, leaves = leaves, list(map(_input, leaves))
         key = _key(leaves, (args, kwargs), records)
         steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
@@ -207,7 +208,8 @@ class Compiled:
                           "Call jit once, outside of the loop, and keep what it returns", RetraceWarning, stacklevel=4)
         if memory.row.count not in (_MANY - 1, _MANY):
             return
-        before, memory.last_specs = memory.last_specs, named_specs(self._function, args, kwargs, lambda leaf: _spec(leaf, True))
+        specs = named_specs(self._function, args, kwargs, lambda leaf: _spec(_input(leaf), True))
+        before, memory.last_specs = memory.last_specs, specs
         if memory.row.count == _MANY:
             found = change(before, memory.last_specs)
             outside = memory.last.changed() if found is None and memory.last is not None else None
@@ -263,6 +265,13 @@ def _matched(args, specs):
             return None
         arrays.append(array if is_small or array.flags.c_contiguous else np.ascontiguousarray(array))
     return arrays
+
+
+def _input(leaf):
+    """A leaf as compiled code takes it: floats of NumPy, which such code returns and may be handed again, are arrays."""
+    if isinstance(leaf, np.inexact):
+        return np.asarray(leaf)
+    return native(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 def _is_array(leaf):
@@ -370,7 +379,8 @@ def _written_back(returned, places, leaves):
     found, arrays = returned
     with no_grad():
         for place, array in zip(places, arrays, strict=True):
-            leaves[place][...] = array
+            if not isinstance(leaves[place], np.inexact):  # `x += 1` of a number gives x another one, here as in eager code
+                leaves[place][...] = array
     return found
 
 

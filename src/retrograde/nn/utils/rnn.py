@@ -34,10 +34,12 @@ class PackedSequence(_Packed):
     sorted_indices    the places of the sequences in order of length, or None if they were so ordered
     unsorted_indices  the inverse of `sorted_indices`
 
-    Made by `pack_padded_sequence` and `pack_sequence`; recurrent networks take one and return one.
+    Made by `pack_padded_sequence` and `pack_sequence`; recurrent networks take one and return one. To `jit` and its like all but
+    the data are constants: sequences of other lengths are compiled anew.
     """
 
     __slots__ = ()
+    _tree_constants = ("batch_sizes", "sorted_indices", "unsorted_indices")
 
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
         """Only `data` and `batch_sizes` must be given."""
