@@ -106,7 +106,7 @@ def test_networks_can_be_copied_and_shown():
 def test_what_does_not_fit_is_named():
     with pytest.raises(ShapeError, match=r"time, batch, 3.*got \(5, 2, 4\)"):
         nn.LSTM(3, 4)(rg.ones(5, 2, 4))
-    with pytest.raises(ShapeError, match=r"\(h, c\) of shape \(1, 2, 4\) and \(1, 2, 4\), got \(1, 2, 5\)"):
+    with pytest.raises(ShapeError, match=r"\(h, c\), each of shape \(1, 2, 4\), got \(1, 2, 5\)"):
         nn.LSTM(3, 4)(rg.ones(5, 2, 3), (rg.ones(1, 2, 5), rg.ones(1, 2, 4)))
     with pytest.raises(ShapeError, match=r"\(1, 2, 2\) and \(1, 2, 4\), got \(1, 2, 4\) and \(1, 2, 4\)"):
         nn.LSTM(3, 4, proj_size=2)(rg.ones(5, 2, 3), (rg.ones(1, 2, 4), rg.ones(1, 2, 4)))

@@ -51,7 +51,7 @@ def test_columns_of_an_image_are_those_of_its_convolution_and_fold_is_their_tran
 
 
 def test_fold_refuses_columns_that_do_not_fit():
-    with pytest.raises(ShapeError, match="needs shape"):
+    with pytest.raises(ShapeError, match="must have shape"):
         rg.nn.functional.fold(np.ones((1, 8, 5)), (3, 4), 2)
     with pytest.raises(ArgumentError, match="no place"):
         rg.nn.functional.unfold(np.ones((1, 1, 2, 2)), 3)
