@@ -27,8 +27,9 @@ class Arena:
             while taken and taken[0][0] < first:
                 _, _, start, end = heappop(taken)
                 self._free(start, end)
-            start = self._take(-(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT)
-            end = start + -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
+            size = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
+            start = self._take(size)
+            end = start + size
             heappush(taken, (last, number, start, end))
             self.places[buffer], self.size = start, max(self.size, end)
 

@@ -9,7 +9,7 @@ from math import prod
 from ._convolving import Geometry, pair
 from .contractions import matmul
 from .movements import flip, pad, permute_dims, reshape, transpose
-from .patches import unfold
+from .patches import windows_of
 from .reductions import sum
 from .selections import getitem
 
@@ -56,9 +56,7 @@ def _has_few_pixels(geometry, x, pixels, channels, most):
 
 def _columns(x, geometry):
     """The patches of images that a kernel meets, as (channels · kernel, batch · output pixels)."""
-    patches = pad(x, ((0, 0), (0, 0), *geometry.padding))
-    for axis, size, step, apart in zip((2, 3), geometry.kernel, geometry.stride, geometry.dilation, strict=True):
-        patches = unfold(patches, axis, size, step, apart)
+    patches = windows_of(pad(x, ((0, 0), (0, 0), *geometry.padding)), geometry.kernel, geometry.stride, geometry.dilation)
     return reshape(permute_dims(patches, (1, 4, 5, 0, 2, 3)), (geometry.depth, -1))
 
 

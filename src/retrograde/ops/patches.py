@@ -52,6 +52,13 @@ def _folded(g, shape, axis, size, step, dilation):
 unfold.defvjp(lambda g, x_shape, axis, size, step, dilation: _folded(g, x_shape, axis, size, step, dilation))
 
 
+def windows_of(images, kernel, stride, dilation):
+    """The windows of images, (..., height, width), as (..., rows, columns, rows of the kernel, columns of the kernel)."""
+    for size, step, apart in zip(kernel, stride, dilation, strict=True):
+        images = unfold(images, -2, size, step, apart)  # the columns are where the rows were, once these have their windows
+    return images
+
+
 @composite(samples=(
     call((1, 2, 3, 4), 2), call((2, 3, 4), kernel_size=(2, 3), padding=1, stride=2), call((1, 1, 5, 5), 2, dilation=2)))
 def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
@@ -65,8 +72,7 @@ def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
     *_, places = _geometry(x.shape[-2:], kernel_size, dilation, padding, stride)
     (rows, columns), lead = _pair(kernel_size), tuple(range(x.ndim - 2))
     patches = pad(x, ((0, 0),) * (x.ndim - 2) + tuple((p, p) for p in _pair(padding)))
-    for axis, size, step, apart in zip((-2, -2), (rows, columns), _pair(stride), _pair(dilation), strict=True):
-        patches = unfold(patches, axis, size, step, apart)
+    patches = windows_of(patches, (rows, columns), _pair(stride), _pair(dilation))
     patches = permute_dims(patches, (*lead, x.ndim, x.ndim + 1, x.ndim - 2, x.ndim - 1))
     return reshape(patches, (*x.shape[:-3], x.shape[-3] * rows * columns, places))
 

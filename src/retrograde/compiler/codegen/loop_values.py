@@ -28,8 +28,8 @@ class Values:
             return self._load(number, entry)
         if isinstance(entry, Inside):
             return self._inside(entry)
-        if number in self.plan.addresses[0]:
-            is_one = self.lanes == 1 or self.plan.addresses[0][number] == 0
+        if number in self.addressed:
+            is_one = self.lanes == 1 or self.addressed[number] == 0
             where = self._place_of(number)
             return self.k.load(where, entry.dtype, 1) if is_one else self._side_by_side(where, self.mask, entry.dtype)
         if isinstance(entry, Select):

@@ -55,6 +55,7 @@ class _Writer(Values, Rounds, Folds):
         self.entry, self.plan, self.box, self.lanes = entry, plan, plan.box, plan.lanes
         self.pointers, self.ir = entry.pointers, entry.ir
         self.vector = plan.vector
+        self.addressed, self.places = plan.addresses
         self.loops = self.box.order(self.vector)
         self.kept = sum(not r for r in self.box.is_reduced)
         self.is_heavy = plan.size > _HEAVY
@@ -94,7 +95,7 @@ class _Writer(Values, Rounds, Folds):
         """The values of all entries inside `level` loops and no more."""
         for item in self.plan.items:
             if isinstance(item, int):
-                if self.plan.levels[item] == level and item not in self.values and item not in self.plan.addresses[1]:
+                if self.plan.levels[item] == level and item not in self.values and item not in self.places:
                     self._recall(item)
                     self.values[item] = self._value(item, self.box.entries[item])
                 if level == len(self.loops):

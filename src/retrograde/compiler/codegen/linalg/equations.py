@@ -3,13 +3,13 @@
 A triangle that is upper, or read across, is one with other steps: what counts is in which order its equations follow.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ...failures import SINGULAR
 from .. import emit
 from ..emit import I64
 from .blocks import Place, copy_lines, give_out, take_in
-from .kernel import Kernel, count_of, dealt, dimensions_of
+from .kernel import Dealt, Kernel, dimensions_of
 from .spec import Spec
 
 _BUFFERS = ("x", "y", "out", "flag", "room")
@@ -17,7 +17,8 @@ _NAMES = ("n", "m", "x_first", "x_row", "x_column", "y_first", "y_row", "y_colum
           "size")
 
 
-class EquationsPlan(NamedTuple):
+@dataclass(frozen=True)
+class EquationsPlan(Dealt):
     """X Z = Y for matrices of n rows and right-hand sides of m columns, by way of a triangle or of both factors.
 
     x, y    the first number and the steps along a column and along a row, in numbers
@@ -46,18 +47,13 @@ class EquationsPlan(NamedTuple):
 
     @property
     def count(self):
-        """How many strips there are in all."""
-        return self.strips * count_of(self.batch)
+        """How many strips there are in all, which are what is dealt."""
+        return self.strips * super().count
 
     @property
-    def step(self):
-        """How many strips a chunk takes."""
-        return dealt(self.count, self.count * self.n * self.n * self.spec.width // 2, self.room)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.count // self.step)
+    def work(self):
+        """How many operations one strip takes, roughly."""
+        return self.n * self.n * self.spec.width // 2
 
     @property
     def room(self):

@@ -13,24 +13,17 @@ from .tiles import Tiles
 _CHUNK_WORK, _MOST_CHUNKS, _FEW_CHUNKS, _MOST_ROOM = 200_000, 32, 8, 4_000_000
 
 
-def count_of(batch):
-    """How many matrices there are; a batch has for each axis its length and the step of each operand."""
-    return prod([size for size, *_ in batch])
-
-
-def dealt(items, work, room):
-    """How many of some items a chunk takes, if all together take so many multiply-adds, and a chunk a room of so many numbers."""
-    most = min(_MOST_CHUNKS, max(_FEW_CHUNKS, _MOST_ROOM // room))
-    return -(-items // max(1, min(most, items, work // _CHUNK_WORK)))
-
-
 def dimensions_of(batch):
-    """A batch as the last words of a kernel: how many axes it has, and each from the innermost on."""
+    """A batch as the last words of a kernel: how many axes it has, and each from the innermost on. It has for each axis its length
+    and the step of each operand.
+    """
     return len(batch), *[word for dimension in reversed(batch) for word in dimension]
 
 
 class Dealt:
-    """A plan for many matrices, its `batch`, which are dealt to chunks by the `work` that each takes and the `room` of a chunk."""
+    """A plan for many matrices, its `batch`, which are dealt to chunks, whole or in `count` parts, by the `work` that each of these
+    takes and the `room` of a chunk.
+    """
 
     batch: tuple
     work: int
@@ -38,13 +31,14 @@ class Dealt:
 
     @property
     def count(self):
-        """How many matrices there are."""
-        return count_of(self.batch)
+        """How many parts there are: the matrices."""
+        return prod([size for size, *_ in self.batch])
 
     @property
     def step(self):
-        """How many matrices a chunk takes."""
-        return dealt(self.count, self.count * self.work, self.room)
+        """How many parts a chunk takes."""
+        most = min(_MOST_CHUNKS, max(_FEW_CHUNKS, _MOST_ROOM // self.room))
+        return -(-self.count // max(1, min(most, self.count, self.count * self.work // _CHUNK_WORK)))
 
     @property
     def chunks(self):
