@@ -11,8 +11,6 @@ from .machine import available_cores
 
 __all__ = ["assembly", "compiled", "engine", "text_of"]
 
-#: A text longer than this takes long to compile well.
-_LONG = 2_000_000
 #: Seconds after which the thread that writes code lets those that compile go on, should they wait for Python's lock. They need
 #: it for moments, between calls into LLVM, and some twenty times for each unit: at the usual 5 ms they would hardly begin before
 #: all is written.
@@ -48,5 +46,5 @@ def _short_turns():
 
 
 def _code(text, is_final):
-    code = object_code(text, 1 if len(text) > _LONG else 2, is_final)
+    code = object_code(text, is_final)
     return linked(code) or code

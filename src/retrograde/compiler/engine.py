@@ -12,19 +12,29 @@ from ..once import once
 _LOCK = threading.Lock()
 
 
-def object_code(module, opt=2, is_final=False):
+#: A text longer than this takes long to compile well.
+_LONG = 2_000_000
+
+
+def object_code(module, is_final=False):
     """The machine code of a module (of `ir`, or LLVM text) for this processor, as the bytes of an object file.
 
     `is_final` code is as it should be, and passes would only take time. Several threads may compile at the same time.
     """
-    machine = _machine(opt)
-    return _emitted(machine, _parsed(module) if is_final else _optimised(module, machine, opt))
+    return _emitted(*_prepared(str(module), is_final))
 
 
-def assembly(module):
+def assembly(module, is_final=False):
     """The machine code of a module as text."""
-    machine = _machine(2)
-    return machine.emit_assembly(_optimised(module, machine, 2))
+    machine, parsed = _prepared(str(module), is_final)
+    return machine.emit_assembly(parsed)
+
+
+def _prepared(text, is_final):
+    """What makes machine code of a text, and the module that it makes it of."""
+    level = 1 if len(text) > _LONG else 2
+    machine = _machine(level)
+    return machine, _parsed(text) if is_final else _optimised(text, machine, level)
 
 
 def _emitted(machine, parsed):
@@ -47,9 +57,9 @@ def _emitted(machine, parsed):
         lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
-def _optimised(module, machine, opt):
+def _optimised(text, machine, opt):
     """A module after the few passes that matter: loops are vectors already, and what does not change in them is hoisted."""
-    parsed = _parsed(module)
+    parsed = _parsed(text)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=opt))
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -60,8 +70,8 @@ def _optimised(module, machine, opt):
     return parsed
 
 
-def _parsed(module):
-    parsed = llvm.parse_assembly(str(module), llvm.create_context())
+def _parsed(text):
+    parsed = llvm.parse_assembly(text, llvm.create_context())
     parsed.verify()  # a wrong signature would crash what comes next
     return parsed
 

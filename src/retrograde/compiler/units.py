@@ -28,7 +28,7 @@ class Unit(NamedTuple):
     @property
     def assembly(self):
         """The machine code, as text."""
-        return _compiling().assembly(self.text)
+        return _compiling().assembly(self.text, self.is_final)
 
 
 def unit_of(key, write, is_final=False):

@@ -131,6 +131,10 @@ class IRBuilder:
         """Write to memory."""
         self.block.instructions.append(f"  store {x}, {pointer}{aligned(align)}")
 
+    def freeze(self, x):
+        """The same value, of which LLVM does not know how it was computed."""
+        return self._value(x.type, f"freeze {x.type.text} {x.text}")
+
     def gep(self, pointer, indices, source_etype):
         """The address of an element of what lies at a pointer."""
         return self._value(_POINTER, f"getelementptr {source_etype.text}, {pointer}, {', '.join(map(str, indices))}")

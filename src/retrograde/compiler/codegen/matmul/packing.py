@@ -11,6 +11,10 @@ from .part import Numbered
 from .product import PACK
 
 
+#: So many rows of k are copied together, so that what is written of them fills whole cache lines.
+_TOGETHER = 4
+
+
 class _Writer(Numbered):
     """A packing function under construction."""
 
@@ -72,29 +76,45 @@ def _rows(w):
 
 
 def _left_columns(w):
-    """Columns contiguous: one tile high; what a store writes too much, the next one overwrites."""
+    """Columns contiguous: read along them, a few rows of k at a time, into panels as high as a tile. What a store writes too much,
+    that of the next k overwrites; the last one writes no more than it should.
+    """
+    builder = w.builder
+    last = builder.sub(w.k, I64(1))
+    whole = builder.and_(last, I64(-_TOGETHER))
+    for first, stop, step in ((0, whole, _TOGETHER), (whole, last, 1), (last, w.k, 1)):
+        with emit.loop(builder, first, stop, step) as k, emit.loop(builder, w.first_tile, w.end_tile) as tile:
+            _copy_columns(w, tile.index, k.index, step, is_last=first is last)
+
+
+def _copy_columns(w, tile, k, count, is_last):
+    """Copy some rows of k of one row tile."""
     builder, spec = w.builder, w.spec
-    first = w.row_start(w.first_tile)
-    with emit.loop(builder, w.first_tile, w.end_tile) as tile:
-        row, height = w.row_start(tile.index), w.height(tile.index)
-        start = w.element(row, w.numbers.a_row, w.first_k, w.numbers.a_column)
-        target = address(builder, w.out, builder.mul(builder.sub(row, first), w.k), spec.item)
-        groups = range(0, spec.height, spec.lanes)
-        masks = [emit.lane_mask(builder, builder.sub(height, I64(group)), spec.lanes) for group in groups]
-        with emit.loop(builder, 0, w.k) as k:
-            source = address(builder, start, builder.mul(k.index, w.numbers.a_column), BYTE)
-            column = address(builder, target, builder.mul(k.index, height), spec.item)
-            for group, mask in zip(groups, masks, strict=True):
-                value = emit.load(builder, address(builder, source, group, spec.item), spec.vector, mask)
-                emit.store(builder, value, address(builder, column, group, spec.item))
+    row, height = w.row_start(tile), w.height(tile)
+    source = w.element(row, w.numbers.a_row, builder.add(w.first_k, k), w.numbers.a_column)
+    before = builder.add(builder.mul(builder.sub(row, w.row_start(w.first_tile)), w.k), builder.mul(k, height))
+    target, groups = address(builder, w.out, before, spec.item), range(0, spec.height, spec.lanes)
+    is_inside = builder.icmp_signed("<=", builder.add(row, I64(groups[-1] + spec.lanes)), w.numbers.m)
+    with builder.if_else(is_inside) as branches:
+        for branch, is_masked in zip(branches, (False, True), strict=True):
+            with branch:
+                masks = [None] * len(groups)
+                if is_masked or is_last:
+                    masks = [emit.lane_mask(builder, builder.sub(height, I64(group)), spec.lanes) for group in groups]
+                for step in range(count):
+                    there = address(builder, source, offset(builder, step, w.numbers.a_column, 0, 0), BYTE)
+                    here = address(builder, target, offset(builder, step, height, 0, 0), spec.item)
+                    for group, mask in zip(groups, masks, strict=True):
+                        value = emit.load(builder, address(builder, there, group, spec.item), spec.vector, mask)
+                        emit.store(builder, value, address(builder, here, group, spec.item), mask if is_last else None)
 
 
 def _right_copy(w):
-    """Rows of B contiguous: read along them, a few at a time so that writes fill whole cache lines."""
-    builder, rows = w.builder, 4
+    """Rows of B contiguous: read along them, a few at a time."""
+    builder = w.builder
     full = emit.minimum(builder, w.end_tile, w.numbers.full_tiles)
-    whole = builder.and_(w.k, I64(-rows))
-    for first, stop, step in ((0, whole, rows), (whole, w.k, 1)):
+    whole = builder.and_(w.k, I64(-_TOGETHER))
+    for first, stop, step in ((0, whole, _TOGETHER), (whole, w.k, 1)):
         with emit.loop(builder, first, stop, step) as k:
             depths = [builder.add(k.index, I64(row)) for row in range(step)]
             with emit.loop(builder, w.first_tile, full) as tile:

@@ -5,7 +5,7 @@ multiplication, ACM TOMS 34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, 
 """
 
 from .. import emit, ir
-from ..emit import BYTE, I64, address
+from ..emit import BYTE, I64, address, offset
 from .product import BLOCK, TILE
 
 _UNROLL = 4
@@ -26,14 +26,28 @@ class Writer:
         if spec.is_masked:
             left = self.builder.sub(self.numbers["remaining"], I64((spec.vectors - 1) * spec.lanes))
             self.mask = emit.lane_mask(self.builder, left, spec.lanes)
-        self.rows = self._rows()
+        #: Where A has the first number of each row, and how far the next one is, counted in what.
+        self.rows, self.left_move, self.left_unit = self._rows(), *self._left_move()
+        #: How many bytes the next row of B is away.
+        self.right_move = spec.panel * spec.item_bytes or self.numbers["b_row"]
 
     def _rows(self):
-        """Where A has the first number of each row."""
         if self.spec.left in ("panels", "columns"):
             return [address(self.builder, self.a, i, self.spec.item) for i in range(self.spec.height)]
         step = self.numbers["a_row"]
-        return [address(self.builder, self.a, self.builder.mul(I64(i), step), BYTE) for i in range(self.spec.height)]
+        rows = [address(self.builder, self.a, self.builder.mul(I64(i), step), BYTE) for i in range(self.spec.height)]
+        # Frozen, or LLVM would compute each row from the one before in every turn.
+        return [self.builder.freeze(row) for row in rows]
+
+    def _left_move(self):
+        if self.spec.left == "rows":
+            return 1, self.spec.item
+        return (self.spec.height, self.spec.item) if self.spec.left == "panels" else (self.numbers["a_column"], BYTE)
+
+    @property
+    def panel_bytes(self):
+        """The bytes of a panel of A."""
+        return self.builder.mul(self.numbers["k"], I64(self.spec.height * self.spec.item_bytes))
 
     def column_mask(self, j):
         """The mask of vector `j`: only the last one of a ragged tile has one."""
@@ -82,57 +96,63 @@ def _product(tile):
     vectors, builder, depth = tile.spec.vectors, tile.builder, tile.numbers["k"]
     start = [emit.zeros(tile.spec.vector)] * (tile.spec.height * vectors)
     whole = builder.and_(depth, I64(-_UNROLL))
-    with emit.loop(builder, 0, whole, _UNROLL, start) as main:
-        _prefetch_next(tile, main.index)
-        for step in range(_UNROLL):
-            main.values = _step(tile, builder.add(main.index, I64(step)) if step else main.index, main.values)
+    with emit.loop(builder, 0, whole, _UNROLL, [I64(0), tile.b, *start]) as main:
+        _prefetch_next(tile, main.values[0])
+        main.values = _steps(tile, _UNROLL, *main.values)
     with emit.loop(builder, whole, depth, 1, main.results) as rest:
-        rest.values = _step(tile, rest.index, rest.values)
-    return [rest.results[i : i + vectors] for i in range(0, len(start), vectors)]
+        rest.values = _steps(tile, 1, *rest.values)
+    sums = rest.results[2:]
+    return [sums[i : i + vectors] for i in range(0, len(sums), vectors)]
 
 
-def _prefetch_next(tile, k):
+def _prefetch_next(tile, left):
     """Bring the panel of A that the next tile reads, which follows this one, into the first cache meanwhile."""
     if tile.spec.left != "panels":
         return
     builder, height = tile.builder, tile.spec.height
-    ahead = address(builder, tile.a, builder.mul(builder.add(tile.numbers["k"], k), I64(height)), tile.spec.item)
-    for place in range(0, _UNROLL * height, 64 // tile.spec.item_bytes):
-        _prefetch_line(tile, address(builder, ahead, place, tile.spec.item), 0)
+    ahead = address(builder, address(builder, tile.a, tile.panel_bytes, BYTE), left, tile.left_unit)
+    for place in range(0, _UNROLL * height * tile.spec.item_bytes, 64):
+        _prefetch_line(tile, address(builder, ahead, place, BYTE), 0)
 
 
-def _step(tile, k, sums):
+def _steps(tile, count, left, right, *sums):
+    """So many rank-one updates of the tile, `left` along the rows of A, with B from `right` on: where these go on, and the
+    sums.
+    """
+    builder = tile.builder
+    for step in range(count):
+        sums = _step(tile, (left, _times(tile, step, tile.left_move)), _after(tile, right, step), list(sums))
+    return [builder.add(left, emit.number(_times(tile, count, tile.left_move))), _after(tile, right, count), *sums]
+
+
+def _after(tile, right, steps):
+    """Where B has the row so many steps after the one at `right`."""
+    return address(tile.builder, right, _times(tile, steps, tile.right_move), BYTE)
+
+
+def _times(tile, steps, move):
+    return offset(tile.builder, steps, move, 0, 0)
+
+
+def _step(tile, left, right, sums):
     """One rank-one update of the tile."""
-    spec, builder, sums = tile.spec, tile.builder, list(sums)
-    moved, kind = _left_move(tile, k)
-    right = _right(tile, k)
+    spec, builder = tile.spec, tile.builder
+    row_of_b = _row_of_b(tile, right)
     for i, row in enumerate(tile.rows):
-        left = emit.splat(builder, emit.load(builder, address(builder, row, moved, kind), spec.item), spec.lanes)
-        for j, vector in enumerate(right, i * spec.vectors):
-            sums[j] = emit.multiply_add(builder, left, vector, sums[j], spec.is_fused)
+        for move in left:
+            row = address(builder, row, move, tile.left_unit)
+        number = emit.splat(builder, emit.load(builder, row, spec.item), spec.lanes)
+        for j, vector in enumerate(row_of_b, i * spec.vectors):
+            sums[j] = emit.multiply_add(builder, number, vector, sums[j], spec.is_fused)
     return sums
 
 
-def _left_move(tile, k):
-    """How far the numbers of A for one k are from where rows begin, and the type in which that is counted."""
-    if tile.spec.left == "rows":
-        return k, tile.spec.item
-    if tile.spec.left == "panels":
-        return tile.builder.mul(k, I64(tile.spec.height)), tile.spec.item
-    return tile.builder.mul(k, tile.numbers["a_column"]), BYTE
-
-
-def _right(tile, k):
+def _row_of_b(tile, right):
     """The vectors of B for one k."""
     builder, spec = tile.builder, tile.spec
-    if spec.panel:
-        row = address(builder, tile.b, builder.mul(k, I64(spec.panel)), spec.item)
-        masks = [None] * spec.vectors
-    else:
-        row = address(builder, tile.b, builder.mul(k, tile.numbers["b_row"]), BYTE)
-        masks = [tile.column_mask(j) for j in range(spec.vectors)]
+    masks = [None if spec.panel else tile.column_mask(j) for j in range(spec.vectors)]
     return [
-        emit.load(builder, address(builder, row, j * spec.lanes, spec.item), spec.vector, mask) for j, mask in enumerate(masks)
+        emit.load(builder, address(builder, right, j * spec.lanes, spec.item), spec.vector, mask) for j, mask in enumerate(masks)
     ]
 
 
