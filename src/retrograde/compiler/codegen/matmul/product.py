@@ -17,21 +17,15 @@ TILE = ir.FunctionType(ir.VoidType(), [POINTER] * 4)  # A, B, C, the numbers of 
 PACK = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64, I64, I64, POINTER])
 
 
-#: Panels of B are packed one at a time where they meet at most so many blocks of rows.
-_FEW_BLOCKS = 2
-
-
 class _Block(NamedTuple):
     """A range of row tiles and one of column tiles in a block of k; how far operands move, in bytes."""
 
     columns: tuple
     rows: tuple
-    depth: tuple  # the first row of B, and how many
     left: ir.Value  # where A begins
     left_step: ir.Value  # from row to row
     right: ir.Value  # where B begins
     right_step: ir.Value  # from column tile to column tile
-    packing: ir.Value  # the function that packs a panel of B just before it is used, if any
 
 
 def build(module, name):
@@ -58,7 +52,7 @@ def build_panels(module, name):
     with emit.loop(builder, 0, numbers.k, numbers.k_block) as deep:
         k = _depth(part, deep.index)
         before = builder.add(builder.mul(deep.index, numbers.column_tiles), builder.mul(columns[0], k))
-        _pack(part, numbers.function("right"), address(builder, part.c, builder.mul(before, width), BYTE), part.b, (deep.index, k, *columns))
+        _pack(part, "right", address(builder, part.c, builder.mul(before, width), BYTE), part.b, (deep.index, k, *columns))
     builder.ret_void()
     return part.function
 
@@ -66,32 +60,19 @@ def build_panels(module, name):
 def _blocks(part, block, rows, columns):
     """Loops over column blocks, blocks of k, and row blocks, packing what has a function for it."""
     builder, numbers = part.builder, part.numbers
-    whole, single = _packing_right(part, rows)
     with emit.loop(builder, *columns, numbers.column_tiles_block) as outer:
         end = emit.minimum(builder, builder.add(outer.index, numbers.column_tiles_block), columns[1])
         # An empty sum still stores its zeros, so there is always a block of k.
         depth = builder.select(builder.icmp_signed(">", numbers.k, I64(0)), numbers.k, I64(1))
         with emit.loop(builder, 0, depth, numbers.k_block) as deep:
             k = _depth(part, deep.index)
-            right = _right(part, deep.index, k, (outer.index, end), whole)
+            right = _right(part, deep.index, k, (outer.index, end))
             is_added = builder.zext(builder.icmp_signed(">", deep.index, I64(0)), I64)
             with emit.loop(builder, *rows, numbers.row_tiles_block) as inner:
                 row_end = emit.minimum(builder, builder.add(inner.index, numbers.row_tiles_block), rows[1])
                 left = _left(part, deep.index, k, (inner.index, row_end))
                 _set(part, block, k=k, a_row=left[1], is_added=is_added)
-                tiles = _Block((outer.index, end), (inner.index, row_end), (deep.index, k), *left, *right, single)
-                _sweep(part, block, tiles)
-
-
-def _packing_right(part, rows):
-    """The function that packs all panels of a block of B at once, and the one that packs each before it is used; one of them, if
-    any. A panel that meets few rows had better be used while it is in the first cache.
-    """
-    builder, numbers = part.builder, part.numbers
-    function, none = numbers.function("right"), I64(0)
-    few = builder.mul(numbers.row_tiles_block, I64(_FEW_BLOCKS))
-    are_few = builder.icmp_signed("<=", builder.sub(rows[1], rows[0]), few)
-    return builder.select(are_few, none, function), builder.select(are_few, function, none)
+                _sweep(part, block, _Block((outer.index, end), (inner.index, row_end), *left, *right))
 
 
 def _depth(part, first_k):
@@ -99,14 +80,14 @@ def _depth(part, first_k):
     return emit.minimum(part.builder, part.builder.sub(part.numbers.k, first_k), part.numbers.k_block)
 
 
-def _right(part, first_k, k, columns, packing):
+def _right(part, first_k, k, columns):
     """Where the column tiles of a block read B, packed or not, and how far apart."""
     builder, numbers = part.builder, part.numbers
     width = builder.mul(numbers.short_width, numbers.item)
     is_direct = builder.icmp_signed("!=", numbers.is_right_direct, I64(0))
     step = builder.select(is_direct, width, builder.mul(k, width))
     there = address(builder, part.b, offset(builder, first_k, numbers.b_row, columns[0], step), BYTE)
-    is_packed = _pack(part, packing, part.workspace, part.b, (first_k, k, *columns))
+    is_packed = _pack(part, "right", part.workspace, part.b, (first_k, k, *columns))
     return builder.select(is_packed, part.workspace, there), step
 
 
@@ -116,14 +97,14 @@ def _left(part, first_k, k, tiles):
     room = address(builder, part.workspace, numbers.left_start, BYTE)
     row = part.row_start(tiles[0])
     there = address(builder, part.a, offset(builder, row, numbers.a_row, first_k, numbers.a_column), BYTE)
-    is_packed = _pack(part, numbers.function("left"), room, part.a, (first_k, k, *tiles))
+    is_packed = _pack(part, "left", room, part.a, (first_k, k, *tiles))
     step = builder.select(is_packed, builder.mul(k, numbers.item), numbers.a_row)
     return builder.select(is_packed, room, there), step
 
 
-def _pack(part, function, out, source, place):
+def _pack(part, side, out, source, place):
     """Pack a block of an operand if there is a function for it; whether there is."""
-    builder = part.builder
+    builder, function = part.builder, part.numbers.function(side)
     is_packed = builder.icmp_signed("!=", function, I64(0))
     with builder.if_then(is_packed):
         _called(builder, function, PACK, [out, source, *place, part.descriptor])
@@ -139,10 +120,7 @@ def _sweep(part, block, at):
         tall, short = (
             builder.select(is_tail, numbers.function(f"{size}_tail"), numbers.function(size)) for size in ("tall", "short")
         )
-        there = address(builder, at.right, builder.mul(builder.sub(column.index, at.columns[0]), at.right_step), BYTE)
-        panel = column.index, builder.add(column.index, I64(1))
-        is_packed = _pack(part, at.packing, part.workspace, part.b, (*at.depth, *panel))
-        right = builder.select(is_packed, part.workspace, there)
+        right = address(builder, at.right, builder.mul(builder.sub(column.index, at.columns[0]), at.right_step), BYTE)
         start = builder.mul(column.index, builder.mul(numbers.short_width, numbers.c_column))
         with emit.loop(builder, *at.rows) as row_tile:
             row = part.row_start(row_tile.index)
