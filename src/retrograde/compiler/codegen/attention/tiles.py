@@ -11,7 +11,7 @@ from .. import emit, ir
 from ..convolution.entry import at
 from ..emit import I64, POINTER
 
-_UNROLLED = 2
+_UNROLLED = 4
 
 
 class Product(NamedTuple):
@@ -73,11 +73,13 @@ class _Tile:
         b = self.b
         places = [at(b, self.target, self.plan.item, (I64(i), self.pitch), j * self.plan.lanes)
                   for i in range(self.height) for j in range(self.vectors)]
-        sums = self._begun(places)
+        # Places are frozen, or LLVM would find each by what it knows of all the others, which takes longer and more registers.
+        self.rows = [I64(0), *[b.freeze(b.mul(I64(i), self.row)) for i in range(1, self.height)]]
+        swept = [self.left, self.right, *self._begun(places)]
         whole = b.and_(self.depth, I64(-_UNROLLED))
         for start, stop, count in ((I64(0), whole, _UNROLLED), (whole, self.depth, 1)):
-            sums = self._swept(start, stop, count, sums)
-        for value, place in zip(sums, places, strict=True):
+            swept = self._swept(start, stop, count, swept)
+        for value, place in zip(swept[2:], places, strict=True):
             emit.store(b, value, place)
         b.ret_void()
 
@@ -96,25 +98,22 @@ class _Tile:
             sums.append(phi)
         return sums
 
-    def _swept(self, start, stop, count, sums):
-        """The sums after k from `start` to `stop`, `count` at a time."""
-        b, item = self.b, self.plan.item
-        with emit.loop(b, start, stop, count, sums) as loop:
-            for k in range(count):
-                place = b.add(loop.index, I64(k))
-                left = at(b, self.left, item, (place, self.step))
-                right = at(b, self.right, item, (place, self.line))
-                loop.values = self._added(left, right, loop.values)
+    def _swept(self, start, stop, count, before):
+        """Where left and right go on after k from `start` to `stop`, `count` at a time, and the sums."""
+        with emit.loop(self.b, start, stop, count, before) as loop:
+            for _ in range(count):
+                loop.values = self._added(*loop.values)
         return loop.results
 
-    def _added(self, left, right, sums):
-        b, plan, found = self.b, self.plan, []
-        vectors = [emit.load(b, at(b, right, plan.item, j * plan.lanes), plan.vector) for j in range(self.vectors)]
-        for i in range(self.height):
-            number = emit.splat(b, emit.load(b, at(b, left, plan.item, (I64(i), self.row)), plan.item), plan.lanes)
-            for j, vector in enumerate(vectors):
-                found.append(emit.multiply_add(b, number, vector, sums[i * self.vectors + j], plan.is_fused))
-        return found
+    def _added(self, left, right, *sums):
+        """Where left and right go on after one k, and the sums."""
+        b, item, vector = self.b, self.plan.item, self.plan.vector
+        vectors, found = [emit.load(b, at(b, right, item, j * self.plan.lanes), vector) for j in range(self.vectors)], []
+        for i, row in enumerate(self.rows):
+            number = emit.splat(b, emit.load(b, at(b, left, item, row), item), self.plan.lanes)
+            for j, right_one in enumerate(vectors):
+                found.append(emit.multiply_add(b, number, right_one, sums[i * self.vectors + j], self.plan.is_fused))
+        return [b.freeze(at(b, left, item, self.step)), b.freeze(at(b, right, item, self.line)), *found]
 
 
 def _each_height(b, count, heights):
