@@ -15,6 +15,9 @@ from .entry import Entry, at, clear, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
 
+#: Vectors of pixels for each turn of a tile's loop.
+_UNROLLED = 2
+
 
 class Weighing(NamedTuple):
     """A weight gradient: `source` and `other` are the steps of images, channels, rows and columns of input and output.
@@ -189,21 +192,30 @@ def _tile(module, name, plan, height, width):
     b, layout = ir.IRBuilder(function.append_basic_block("entry")), plan.layout
     outputs, sums, count, vectors, *columns = function.args
     totals = [emit.zeros(plan.layout.vector)] * (height * width)
+    end, turn = b.mul(vectors, I64(layout.lanes)), _UNROLLED * layout.lanes
+    whole = b.mul(b.udiv(vectors, I64(_UNROLLED)), I64(turn))
     with emit.loop(b, 0, count, 1, totals) as band:
         left = at(b, outputs, plan.layout.item, (band.index, plan.pixels))
         right = [at(b, column, plan.layout.item, (band.index, plan.input_room)) for column in columns]
-        with emit.loop(b, 0, vectors, 1, band.values) as vector:
-            place = b.mul(vector.index, I64(layout.lanes))
-            pixels = [emit.load(b, at(b, column, plan.layout.item, place), plan.layout.vector) for column in right]
-            for i in range(height):
-                value = emit.load(b, at(b, left, plan.layout.item, place, i * plan.line), plan.layout.vector)
-                for j, pixel in enumerate(pixels):
-                    at_sum = j * height + i
-                    vector.values[at_sum] = emit.multiply_add(b, value, pixel, vector.values[at_sum], layout.is_fused)
-        band.values = vector.results
+        for first, stop, step in ((I64(0), whole, turn), (whole, end, layout.lanes)):
+            with emit.loop(b, first, stop, step, band.values) as vector:
+                for ahead in range(0, step, layout.lanes):
+                    vector.values = _added(b, plan, height, vector, ahead, left, right)
+            band.values = vector.results
     _gather(b, plan, band.results, sums)
     b.ret_void()
     return function
+
+
+def _added(b, plan, height, vector, ahead, left, right):
+    """The totals of a tile with the products of a vector of pixels, so many `ahead` of a turn's first one."""
+    layout, totals = plan.layout, list(vector.values)
+    pixels = [emit.load(b, at(b, column, layout.item, vector.index, ahead), layout.vector) for column in right]
+    for i in range(height):
+        value = emit.load(b, at(b, left, layout.item, vector.index, i * plan.line + ahead), layout.vector)
+        for j, pixel in enumerate(pixels):
+            totals[j * height + i] = emit.multiply_add(b, value, pixel, totals[j * height + i], layout.is_fused)
+    return totals
 
 
 def _gather(b, plan, totals, sums):
