@@ -9,8 +9,9 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
+from .constants import key_of
 from .laid_together import laid_together
-from .simplify import SMALL, folded, simplified
+from .simplify import folded, simplified
 from .trace import PICK, Trace
 
 
@@ -112,7 +113,7 @@ def _argument_key(a):
     if isinstance(a, (tuple, list)):
         return (type(a).__name__, *[_argument_key(b) for b in a])
     if isinstance(a, np.ndarray):
-        return (a.dtype.str, a.shape, a.tobytes() if a.size <= SMALL else id(a))
+        return key_of(a)
     if isinstance(a, slice):
         return ("slice", a.start, a.stop, a.step)
     return (type(a), repr(a))

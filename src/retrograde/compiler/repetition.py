@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.symbol import Symbol, symbols_in
+from .constants import is_uniform
 from .recorder import PICK
-from .simplify import is_uniform
 
 #: Ops that a loop in reverse rather does again than read what they gave from memory: they move numbers, no more.
 _MOVES = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis", "shrink",

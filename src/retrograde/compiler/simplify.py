@@ -6,11 +6,9 @@ import numpy as np
 
 from ..core import registry
 from ..core.symbol import Symbol
+from .constants import SMALL, first, is_uniform
 from .infer import called
 from .positions import added_along, added_at, chosen_at
-
-#: Constants of more elements are computed by the program, unless all their elements are equal.
-SMALL = 1024
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])
 #: What the extrema of truth values are.
@@ -30,24 +28,16 @@ def folded(op, args, shape, dtype):
     """The array of `dtype` that `op` makes of constants; None where it is too large."""
     arrays = [a for a in args if isinstance(a, np.ndarray)]
     if (op.broadcasts or op.name == "broadcast_to") and arrays and all([is_uniform(a) for a in arrays]):
-        scalars = [a.reshape(-1)[0] if isinstance(a, np.ndarray) else a for a in args]
+        scalars = [first(a) if isinstance(a, np.ndarray) else a for a in args]
         with np.errstate(all="ignore"):
-            value = arrays[0].reshape(-1)[0] if op.name == "broadcast_to" else op.kernel(*map(np.asarray, scalars))
+            value = first(arrays[0]) if op.name == "broadcast_to" else op.kernel(*map(np.asarray, scalars))
         return np.broadcast_to(np.asarray(value).astype(dtype), shape) if all([a.size for a in arrays]) else None
     size = int(np.prod(shape))
     if size > SMALL:
         return None
     with np.errstate(all="ignore"):
         found = np.asarray(op.kernel(*args)).astype(dtype, copy=False)
-    return np.broadcast_to(found.reshape(-1)[0], shape) if found.size and is_uniform(found) else found
-
-
-def is_uniform(array):
-    """Whether all elements of a constant are known to be equal."""
-    if array.size <= 1 or not any(array.strides):
-        return array.size > 0
-    # Bytes tell zeros of different sign apart.
-    return array.size <= SMALL and array.tobytes() == array.reshape(-1)[:1].tobytes() * array.size
+    return np.broadcast_to(first(found), shape) if found.size and is_uniform(found) else found
 
 
 def simplified(op, args, shape, dtype):
@@ -106,7 +96,7 @@ def _matmul(op, args, shape, dtype):
     for known, other, axis in ((x, y, -2), (y, x, -1)) if dtype.kind == "f" and x.dtype == y.dtype else ():
         if isinstance(known, np.ndarray) and isinstance(other, Symbol) and known.ndim > 1 and is_uniform(known):
             total = called("sum", other, axis=axis, keepdims=True)
-            scaled = total if _is_number(known, 1) else called("multiply", total, float(known.reshape(-1)[0]))
+            scaled = total if _is_number(known, 1) else called("multiply", total, float(first(known)))
             return registry.get("broadcast_to"), (scaled, shape)
     if y.ndim == 2 and y.shape[1] >= _MANY_COLUMNS and x.ndim > 2 and 1 < x.shape[-2] <= _FEW_ROWS and _lies_apart(x):
         return registry.get("reshape"), (called("matmul", called("reshape", x, (-1, x.shape[-1])), y), shape)
@@ -142,7 +132,7 @@ def _is_reordered(x):
 
 def _is_number(argument, value):
     if isinstance(argument, np.ndarray):
-        return is_uniform(argument) and argument.reshape(-1)[0] == value
+        return is_uniform(argument) and first(argument) == value
     return argument.__class__ in (int, float) and argument == value
 
 

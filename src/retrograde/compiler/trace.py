@@ -5,9 +5,9 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Symbol
 from ..core.value import Value
-from ..dtypes import native
 from ..errors import TraceError
 from ..ops._arrays import arrays
+from .constants import as_constant
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
@@ -91,15 +91,24 @@ class Trace(Recorder):
         self.plain = {}
         #: Lists that note the nodes which are made.
         self.logs = []
+        #: (array, what the graph keeps of it) by identity.
+        self._constants = {}
 
     def node(self, op, args, shape, dtype):
-        if any([a.__class__ is np.ndarray and not a.dtype.isnative for a in args]):
-            args = tuple([native(a) if a.__class__ is np.ndarray else a for a in args])
+        if any([a.__class__ is np.ndarray for a in args]):
+            args = tuple([self._constant(a) if a.__class__ is np.ndarray else a for a in args])
         made = super().node(op, args, shape, dtype)
         if self.logs:
             for log in self.logs:
                 log.append(made)
         return made
+
+    def _constant(self, array):
+        """What the graph keeps of an array, the same for each time that it is met."""
+        known = self._constants.get(id(array))
+        if known is None:
+            known = self._constants[id(array)] = array, as_constant(array)
+        return known[1]
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""

@@ -10,7 +10,6 @@ from ..emit import BYTE, I64, address, offset
 from .part import Numbered
 from .product import PACK
 
-
 #: So many rows of k are copied together, so that what is written of them fills whole cache lines.
 _TOGETHER = 4
 

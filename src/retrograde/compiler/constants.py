@@ -1,0 +1,52 @@
+"""Constants: the arrays that a graph holds. Many equal elements are kept as one, which code knows without reading memory."""
+
+import numpy as np
+
+from ..dtypes import native
+
+#: Constants of more elements are computed by the program, unless all their elements are equal.
+SMALL = 1024
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def as_constant(array):
+    """An array as a graph keeps it, as it is now: with bytes in the order of this machine, one element in the place of many equal
+    ones, and many others copied, so that nobody else writes to them.
+    """
+    array = native(array)
+    if array.size <= SMALL or not any(array.strides):
+        return array
+    if _has_equal_bits(array):
+        return np.broadcast_to(first(array), array.shape)
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def _has_equal_bits(array):
+    """Whether all elements are equal, which bits tell: they know zeros of different sign apart."""
+    kind = _BITS.get(array.dtype.itemsize)
+    if kind is None or not array.flags.forc:
+        return False
+    bits = array.ravel(order="K").view(kind)
+    return bits[0] == bits[-1] == bits[bits.size // 2] and bool((bits == bits[0]).all())
+
+
+def is_uniform(array):
+    """Whether all elements of a constant are known to be equal."""
+    if array.size <= 1 or not any(array.strides):
+        return array.size > 0
+    return array.size <= SMALL and array.tobytes() == first(array).tobytes() * array.size
+
+
+def first(array):
+    """The first element of an array, with no copy of the others."""
+    return array[(0,) * array.ndim]
+
+
+def key_of(array):
+    """What equal constants have in common."""
+    if array.size > SMALL and any(array.strides):
+        return array.dtype.str, array.shape, id(array)
+    return array.dtype.str, array.shape, first(array).tobytes() if is_uniform(array) else array.tobytes()
