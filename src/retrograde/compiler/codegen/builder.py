@@ -28,6 +28,9 @@ from .vecmath.table import call_function
 
 __all__ = ["BYTES", "Builder", "dtype_of", "is_float", "lanes_of", "type_of"]
 
+#: Polynomials of more terms than this are computed as several, which are added up last.
+_CHAIN = 6
+
 
 class Builder(Memory):
     """Emits operations on elements at the end of a block; one value holds `lanes` elements.
@@ -191,16 +194,18 @@ class Builder(Memory):
     def polynomial(self, x, coefficients):
         """The polynomial with these coefficients, lowest order first; exact products by fma.
 
-        Short ones by Horner's rule, long ones by Estrin's scheme, whose chain of dependent steps is logarithmic.
+        Short ones by Horner's rule; long ones as two or four of these, of which several steps run at a time (Dorn, Generalizations
+        of Horner's rule for polynomial evaluation, 1962).
         """
         terms = [constant(c, x.type) for c in coefficients]
-        if len(terms) <= 4:
-            return self._horner(x, terms)
-        while len(terms) > 1:
-            pairs = [self.fma(x, high, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
-            terms = pairs + terms[len(pairs) * 2 :]
-            x = self.ir.fmul(x, x) if len(terms) > 1 else x
-        return terms[0]
+        powers = [x]
+        while len(terms) > _CHAIN << len(powers) - 1:
+            powers.append(self.ir.fmul(powers[-1], powers[-1]))
+        chains = [self._horner(powers[-1], terms[i :: 1 << len(powers) - 1]) for i in range(1 << len(powers) - 1)]
+        for power in reversed(powers[:-1]):
+            half = len(chains) // 2
+            chains = [self.fma(odd, power, even) for even, odd in zip(chains[:half], chains[half:], strict=True)]
+        return chains[0]
 
     def _horner(self, x, terms):
         result = terms[-1]

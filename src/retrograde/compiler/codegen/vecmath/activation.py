@@ -3,9 +3,9 @@
 import math
 from typing import NamedTuple
 
-from .exponential import exp_of_nonpositive, exponential, exponential_less_one, reduce, scale
+from .exponential import exp_of_nonpositive, exponential, exponential_less_one, reduce, reduce_nonpositive, scale, scale_down
 from .logarithmic import log1p_of_exp
-from .special import ZERO_ABOVE, complement
+from .special import ZERO_ABOVE
 from .table import function, function_for
 
 # 2 sqrt(2 / pi) and 0.044715 times that, each as a leading and a trailing part.
@@ -17,8 +17,23 @@ _CUBIC = {
     "float32": (0.07135481387376785, 2.3988324659995897e-09),
     "float64": (0.07135481627260025, -6.175149918155315e-19),
 }
-# The square root of 1/2, likewise.
-_SQRT_HALF = {"float32": (0.7071067690849304, 1.2101617485882343e-08), "float64": (0.7071067811865476, -4.833646656726457e-17)}
+# The normal distribution beyond x by e^(-x^2 / 2) / (x + c) in t = (x - c) / (x + c), minimax (Remez exchange in 60 digits),
+# with last digits for which rounding errors are small in float32; and c.
+_RATIO = {
+    "float32": (
+        0.74441606, -0.5655617, 0.31542507, -0.116053045, 0.017406432,
+        0.0064930487, -0.0031755571, -0.00049492304, 0.0004222632, 0.00011089038,
+    ),
+    "float64": (
+        0.769193049750063, -0.6653825028900566, 0.4953056159699769, -0.313533156671315,
+        0.16502036617036497, -0.06911863870597469, 0.02079506680017293, -0.0029933767753952045,
+        -0.0007978694007391444, 0.0005448991037641348, -5.9375715956736286e-05, -4.976300187265268e-05,
+        1.668116318594997e-05, 3.981472328689677e-06, -2.769100427168951e-06, -3.377214301383401e-07,
+        4.3275433739929177e-07, 4.360693383791583e-08, -6.537652259126524e-08, -1.0222955709989801e-08,
+        7.202112775401796e-09, 2.022541555708482e-09,
+    ),
+}
+_CENTRE = {"float32": 3.5, "float64": 5.0}
 # Where x e^x is below half the smallest denormal.
 _LOWEST = {"float32": -112.0, "float64": -760.0}
 
@@ -76,45 +91,60 @@ def softplus(k, x):
 @function
 def gelu(k, x):
     """`x` times the normal distribution function of x; zero in the limit at minus infinity."""
-    return _gelu(k, x, *_tail(k, x))
+    return _gelu(k, x, _tail(k, x))
 
 
 @function
 def gelu_slope(k, x):
     """The derivative of `gelu`; its error is small beside 1."""
-    return _gelu_slope(k, x, *_tail(k, x))
+    return _gelu_slope(k, x, _tail(k, x))
 
 
 @function_for("float32", "float64", results=2)
 def gelu_and_slope(k, x):
     """`gelu` and its derivative, which have nearly all in common."""
     tail = _tail(k, x)
-    return _gelu(k, x, *tail), _gelu_slope(k, x, *tail)
+    return _gelu(k, x, tail), _gelu_slope(k, x, tail)
+
+
+class _Tail(NamedTuple):
+    """The normal distribution beyond |x|: `ratio` e^r `power` / (|x| + c).
+
+    magnitude   |x|, bounded where gelu is zero or x
+    share       |x| / (|x| + c)
+    """
+
+    magnitude: object
+    share: object
+    ratio: object
+    r: object
+    power: object
 
 
 def _tail(k, x):
-    """|x|, bounded where both limits are reached, and erfc(|x| / sqrt(2)): twice the normal distribution beyond |x|."""
-    bound = ZERO_ABOVE[k.dtype] * math.sqrt(2)
+    bound, centre = ZERO_ABOVE[k.dtype] * math.sqrt(2), _CENTRE[k.dtype]
     magnitude = k.abs(x)
     magnitude = k.where(k.less(bound, magnitude), bound, magnitude)
-    square = k.multiply(magnitude, magnitude)
-    excess = k.fma(magnitude, magnitude, k.negative(square))
-    high, low = _SQRT_HALF[k.dtype]
-    a = k.multiply(magnitude, high)
-    a_low = k.fma(magnitude, low, k.fma(magnitude, high, k.negative(a)))
-    return magnitude, complement(k, a, a_low, k.multiply(square, 0.5), k.multiply(excess, 0.5))
+    half = k.multiply(magnitude, -0.5)
+    exponent = k.multiply(half, magnitude)
+    power, r = reduce_nonpositive(k, exponent, k.fma(half, magnitude, k.negative(exponent)))
+    share = k.divide(magnitude, k.add(magnitude, centre))
+    t, (constant, *others) = k.fma(share, 2, -1), _RATIO[k.dtype]
+    return _Tail(magnitude, share, k.fma(k.polynomial(t, others), t, constant), r, power)
 
 
-def _gelu(k, x, magnitude, tail):
-    # x < 0: -|x| tail / 2; otherwise x - |x| tail / 2.
-    part = scale(k, *tail.times(k, k.multiply(magnitude, 0.5)))
+def _gelu(k, x, tail):
+    # x < 0: -|x| times the tail; otherwise x less that.
+    part = k.multiply(tail.share, tail.ratio)
+    part = scale_down(k, k.fma(part, exponential_less_one(k, tail.r), part), tail.power)
     return k.where(k.greater_equal(x, 0), k.subtract(x, part), k.negative(part))
 
 
-def _gelu_slope(k, x, magnitude, tail):
-    # x < 0: tail / 2 - |x| e^(-x^2 / 2) / sqrt(2 pi); otherwise 1 less that.
-    difference = k.fma(k.multiply(tail.series, 0.5), tail.inverse, k.multiply(magnitude, -1 / math.sqrt(2 * math.pi)))
-    part = scale(k, k.multiply(difference, exponential(k, tail.r)), tail.n)
+def _gelu_slope(k, x, tail):
+    # x < 0: the tail less |x| e^(-x^2 / 2) / sqrt(2 pi); otherwise 1 less that.
+    inverse = k.fma(tail.share, -1 / _CENTRE[k.dtype], 1 / _CENTRE[k.dtype])
+    difference = k.fma(tail.ratio, inverse, k.multiply(tail.magnitude, -1 / math.sqrt(2 * math.pi)))
+    part = scale_down(k, k.multiply(difference, exponential(k, tail.r)), tail.power)
     return k.where(k.greater_equal(x, 0), k.subtract(1, part), part)
 
 

@@ -78,11 +78,14 @@ def round_to_integer(k, x):
 def reduce(k, x, low=None):
     """`n` (an integer) and `r` with x + low = n ln 2 + r; `low` is a small correction of `x`, if there is one."""
     n, whole = _unshift(k, k.fma(x, LOG2_E, SHIFT[k.dtype]))
+    return n, _less_powers(k, x, low, whole)
+
+
+def _less_powers(k, x, low, whole):
+    """x + low less so many ln 2."""
     high_part, low_part = LN2[k.dtype]
     exact = k.fma(whole, -high_part, x)
-    if low is None:
-        return n, k.fma(whole, -low_part, exact)
-    return n, k.add(exact, k.fma(whole, -low_part, low))
+    return k.fma(whole, -low_part, exact) if low is None else k.add(exact, k.fma(whole, -low_part, low))
 
 
 def _unshift(k, shifted):
@@ -91,17 +94,23 @@ def _unshift(k, shifted):
 
 
 def exp_of_nonpositive(k, x):
-    """e^x for `x` that is not above zero: 2^n is made in one step, above all denormals, and comes down last."""
-    bits, above = MANTISSA[k.dtype], _ABOVE[k.dtype]
-    shift = SHIFT[k.dtype] + BIAS[k.dtype] + above
+    """e^x for `x` that is not above zero."""
     bound = LIMITS[k.dtype][0]
-    x = k.where(k.less(x, bound), bound, x)
+    power, r = reduce_nonpositive(k, k.where(k.less(x, bound), bound, x))
+    return scale_down(k, exponential(k, r), power)
+
+
+def reduce_nonpositive(k, x, low=None):
+    """A power of two for `scale_down` and `r` with x + low = n ln 2 + r, for `x` from the lower one of `LIMITS` to zero."""
+    shift = SHIFT[k.dtype] + BIAS[k.dtype] + _ABOVE[k.dtype]
     shifted = k.fma(x, LOG2_E, shift)
     whole = k.subtract(shifted, shift)
-    high_part, low_part = LN2[k.dtype]
-    r = k.fma(whole, -low_part, k.fma(whole, -high_part, x))
-    power = k.from_bits(k.shift_left(k.bits(shifted), bits))
-    return k.multiply(k.multiply(exponential(k, r), power), 2.0**-above)
+    return k.from_bits(k.shift_left(k.bits(shifted), MANTISSA[k.dtype])), _less_powers(k, x, low, whole)
+
+
+def scale_down(k, x, power):
+    """`x` 2^n, of which `power` is made in one step, above all denormals; it comes down last."""
+    return k.multiply(k.multiply(x, power), 2.0 ** -_ABOVE[k.dtype])
 
 
 def exponential(k, r):

@@ -5,7 +5,6 @@ Laframboise (Chebyshev approximation of (1 + 2x) exp(x^2) erfc(x), 1981); what r
 All polynomials are minimax (Remez exchange in 50 digits).
 """
 
-from typing import NamedTuple
 
 from .exponential import exponential_rest, exponential_to_limit, reduce, scale
 from .table import function
@@ -87,60 +86,36 @@ def erf(k, x):
 @function
 def erfc(k, x):
     """One less the error function, with its full precision down to denormal results."""
-    part, n = complement(k, *_square(k, _bounded(k, k.abs(x)))).times(k, 1)
+    part, n = complement(k, _bounded(k, k.abs(x)))
     tail = scale(k, part, n)
     return k.where(k.less(x, 0), k.subtract(2, tail), tail)
 
 
-class Complement(NamedTuple):
-    """erfc(x) as `inverse` times `series` times 2^n e^r; `owed` is the relative error of the first."""
-
-    n: object
-    r: object
-    inverse: object
-    owed: object
-    series: object
-
-    def times(self, k, factor):
-        """`factor` erfc(x) as a number and a power of two."""
-        scaled, scaled_low = _product(k, self.inverse, factor)
-        main, main_low = _product(k, self.series, scaled)
-        # The product with 1 + (r + rest of the exponential), smallest terms first.
-        rest = k.fma(main, self.owed, k.fma(self.series, scaled_low, main_low))
-        return k.add(k.fma(self.r, main, k.fma(exponential_rest(k, self.r), main, rest)), main), self.n
-
-
-def complement(k, x, low, square, excess):
-    """The `Complement` of x + low for x >= 0; `square + excess` is the square of that."""
-    n, r = reduce(k, k.negative(square), k.negative(excess))
-    inverse, owed = _inverse(k, x, low, _CENTRE[k.dtype])
+def complement(k, x):
+    """erfc(x) for x >= 0 as a number and the power of two that it is to be scaled by."""
+    square = k.multiply(x, x)
+    n, r = reduce(k, k.negative(square), k.negative(k.fma(x, x, k.negative(square))))
+    inverse, owed = _inverse(k, x, _CENTRE[k.dtype])
     t = k.fma(inverse, -2 * _CENTRE[k.dtype], 1)
     t = k.fma(k.multiply(inverse, -2 * _CENTRE[k.dtype]), owed, t)
     constant, *others = _COMPLEMENT[k.dtype]
-    return Complement(n, r, inverse, owed, k.fma(t, k.polynomial(t, others), constant))
+    series = k.fma(t, k.polynomial(t, others), constant)
+    main = k.multiply(series, inverse)
+    # The product with 1 + (r + rest of the exponential), smallest terms first: what rounding took from `main`, what it is owed.
+    rest = k.fma(main, owed, k.fma(series, inverse, k.negative(main)))
+    return k.add(k.fma(r, main, k.fma(exponential_rest(k, r), main, rest)), main), n
 
 
-def _product(k, x, y):
-    """The product, and what rounding took from it."""
-    product = k.multiply(x, y)
-    return product, k.fma(x, y, k.negative(product))
-
-
-def _inverse(k, x, low, centre):
-    """1 / (x + low + centre), and the relative error of that number."""
+def _inverse(k, x, centre):
+    """1 / (x + centre), and the relative error of that number."""
     total = k.add(x, centre)
-    lost = k.add(k.subtract(x, k.subtract(total, centre)), low)
+    lost = k.subtract(x, k.subtract(total, centre))
     inverse = k.divide(1, total)
     return inverse, k.fma(k.negative(inverse), lost, k.fma(k.negative(inverse), total, 1))
 
 
 def _bounded(k, magnitude):
     return k.where(k.less(ZERO_ABOVE[k.dtype], magnitude), ZERO_ABOVE[k.dtype], magnitude)
-
-
-def _square(k, x):
-    square = k.multiply(x, x)
-    return x, 0, square, k.fma(x, x, k.negative(square))
 
 
 def _short_complement(k, x):
@@ -150,7 +125,7 @@ def _short_complement(k, x):
 
 def _full_complement(k, x):
     # Beyond 6, erf is 1 in float64, so no denormals appear.
-    part, n = complement(k, *_square(k, k.where(k.less(6.0, x), 6.0, x))).times(k, 1)
+    part, n = complement(k, k.where(k.less(6.0, x), 6.0, x))
     return scale(k, part, n)
 
 
