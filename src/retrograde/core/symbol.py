@@ -4,7 +4,8 @@ from ..errors import TraceError
 from .mode import current
 
 _TRACED = ("this value is being traced by jit and has no number yet; keep the computation in retrograde's ops (rg.where instead of "
-           "`if`), or move the reading of the value out of the jitted function")
+           "`if`), move the reading of the value out of the jitted function, or name an argument that decides something, such as a "
+           "rate, in static_argnums or static_argnames")
 #: What is said of a value that outlives its trace.
 STRAY = ("this value was traced by jit in a call that is over, and never had a number; return it from the jitted function "
          "instead of storing it outside")
