@@ -151,7 +151,8 @@ class Expression:
             return [], lambda _: self._append(self._load(node, node.shape, node.dtype, place, guard))
         kind = self._facts.kind(node)
         if kind == "elementwise" and node.op.name != AFTER:  # most nodes
-            parts = [(a, self._places.aligned(a, place), guard) for a in node.args if not isinstance(a, (np.dtype, type))]
+            read = [a for a in node.args if isinstance(a, Symbol) or not isinstance(a, (np.dtype, type))]
+            parts = [(a, self._places.aligned(a, place), guard) for a in read]
             return parts, lambda numbers: self._append(Apply(node, numbers, self._depends(numbers)))
         if kind == "view":
             return [(node.args[0], self._places.moved(self._facts.index_map(node), place), guard)], lambda numbers: numbers[0]

@@ -83,9 +83,11 @@ class Recorder:
         operands = operands_of(op, args)
         if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
-        if not NESTED.isdisjoint([a.__class__ for a in args]):
-            args = without_lists(op, args)
-            operands = operands_of(op, args)
+        for a in args:
+            if a.__class__ in NESTED:
+                args = without_lists(op, args)
+                operands = operands_of(op, args)
+                break
         symbolic = tuple(self.symbolics(op, args))
         if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)
@@ -137,13 +139,11 @@ class Recorder:
 
     def detached(self, algebra, saved):
         """What a record saves as the rules will read it: values without their history, and values of `algebra` for nodes."""
+        if saved.__class__ in NESTED:
+            return saved.__class__([self.detached(algebra, s) for s in saved]) if saved else saved
         if isinstance(saved, Value):
             return self.kept(saved.algebra, self.symbol(saved))
-        if isinstance(saved, Symbol):
-            return self.kept(algebra, saved)
-        if saved.__class__ in NESTED:
-            return saved.__class__([self.detached(algebra, s) for s in saved])
-        return saved
+        return self.kept(algebra, saved) if isinstance(saved, Symbol) else saved
 
 
 def _has_values(argument):

@@ -4,7 +4,7 @@ from collections import Counter
 from math import prod
 from typing import NamedTuple
 
-from ..expression import Apply, Load, depends_of
+from ..expression import Apply, Load
 from ..kinds import CHEAP_OPS, CHECKS
 
 #: A function takes about as long as this many cheap ops.

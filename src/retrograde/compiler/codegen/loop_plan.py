@@ -276,15 +276,16 @@ def _numbers(plan):
 def _scales(box):
     """The numbers of constants that are nothing but factors and divisors."""
     scaling, others = set(), {store.value for store in box.stores}
+    constants = {
+        i for i, e in enumerate(box.entries)
+        if isinstance(e, Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
+        and e.value not in _PLAIN_FACTORS
+    }
     for entry in box.entries:
-        if isinstance(entry, Apply):
+        if isinstance(entry, Apply) and not constants.isdisjoint(entry.arguments):
             is_scaling = entry.node.op.name in ("multiply", "divide") and entry.node.dtype.kind == "f"
             (scaling if is_scaling else others).update(entry.arguments)
-    return [
-        i for i in sorted(scaling - others)
-        if isinstance(e := box.entries[i], Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
-        and e.value not in _PLAIN_FACTORS
-    ]
+    return sorted((constants & scaling) - others)
 
 
 def _bits(number):
