@@ -4,7 +4,7 @@ import hashlib
 import threading
 from contextlib import suppress
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..once import once
 from .cache import default_cache
@@ -84,7 +84,7 @@ class Library:
 
     def __init__(self, store):
         self.store, self._loaded, self._lock = store, set(), threading.Lock()
-        self._early = None
+        self._early: Any = None
         self._images = Images() if IS_POSSIBLE else None
 
     def expect(self, unit):
