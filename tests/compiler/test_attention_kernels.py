@@ -9,7 +9,7 @@ from retrograde.compiler.attending import written_as_read
 from retrograde.compiler.recorder import PICK
 from retrograde.compiler.threads import get_num_threads, set_num_threads
 from retrograde.core import registry
-from retrograde.core.symbol import Symbol
+from retrograde.core.symbol import Outputs, Symbol
 from retrograde.nn.functional import scaled_dot_product_attention as attend
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
@@ -133,11 +133,11 @@ def test_results_may_stand_beside_constants():
     heads = Symbol(PICK, (Symbol(registry.get("attention_with_sums"), (x, x, x, None, False, 1.0), None, None), 0), x.shape, x.dtype)
     turned = Symbol(registry.get("permute_dims"), (heads, (0, 2, 1, 3)), (2, 40, 4, 12), x.dtype)
     joined, constant = Symbol(registry.get("reshape"), (turned, (2, 40, 48)), (2, 40, 48), x.dtype), np.arange(3.0)
-    found, beside = written_as_read([joined, constant])
+    found, beside = written_as_read(Outputs([joined, constant]))
     assert beside is constant
     assert found.args[0].op is PICK
     assert found.args[0].args[1:] == (0, (0, 2, 1, 3))
-    kept, same = written_as_read([constant, heads, joined])[1:]  # who asks for them apart gets them so
+    kept, same = written_as_read(Outputs([constant, heads, joined]))[1:]  # who asks for them apart gets them so
     assert (kept, same) == (heads, joined)
 
 

@@ -3,7 +3,7 @@
 from math import prod
 
 from ..core import registry
-from ..core.symbol import Symbol, ordered, renewed, replaced
+from ..core.symbol import Outputs, Symbol, renewed, replaced
 from ..ops.attending import batch_of, is_plain
 from ..shapes import row_major
 from .recorder import PICK
@@ -33,13 +33,15 @@ def written_as_read(outputs):
     """The graph of `outputs` with the results of attention written in the order in which they are read: heads beside each other,
     say, where these are joined next. Whoever else reads them sees them through a view.
     """
-    nodes = ordered(outputs)
+    nodes = outputs.nodes
     joined = {node.args[0] for node in nodes if node.op is not None and node.op.name == "reshape"}
     kept = {output for output in outputs if isinstance(output, Symbol)}
     turning = [node for node in nodes if node in joined and _order_of(node) and _can_turn(*node.args, kept)]
+    if not turning:
+        return outputs
     orders = {node.args[0]: _order_of(node) for node in turning}
     made, turned = {}, {}
-    for node in nodes if orders else ():
+    for node in nodes:
         made[node] = renewed(node, replaced(node.args, made.__getitem__))
         if node in orders:
             order = orders[node]
@@ -47,7 +49,7 @@ def written_as_read(outputs):
             made[node] = Symbol(registry.get("permute_dims"), (turned[node], _places(order)), node.shape, node.dtype)
         elif _order_of(node) and _order_of(node) == orders.get(node.args[0]):
             made[node] = turned[node.args[0]]
-    return [made.get(o, o) if isinstance(o, Symbol) else o for o in outputs]
+    return Outputs([made[o] if isinstance(o, Symbol) else o for o in outputs])
 
 
 def _order_of(node):

@@ -9,7 +9,7 @@ from .engine import assembly, engine, object_code
 from .image import linked
 from .machine import available_cores
 
-__all__ = ["assembly", "compiled", "engine", "text_of"]
+__all__ = ["assembly", "code_of", "compiled", "engine", "text_of"]
 
 #: Seconds after which the thread that writes code lets those that compile go on, should they wait for Python's lock. They need
 #: it for moments, between calls into LLVM, and some twenty times for each unit: at the usual 5 ms they would hardly begin before
@@ -30,7 +30,7 @@ def compiled(units):
     """
     units = sorted(units, key=lambda unit: not unit.is_final)
     with _short_turns(), ThreadPoolExecutor(available_cores()) as worker:
-        waiting = {unit.name: worker.submit(_code, unit.text, unit.is_final) for unit in units}
+        waiting = {unit.name: worker.submit(code_of, unit.text, unit.is_final) for unit in units}
         return {name: future.result() for name, future in waiting.items()}
 
 
@@ -45,6 +45,7 @@ def _short_turns():
         sys.setswitchinterval(before)
 
 
-def _code(text, is_final):
+def code_of(text, is_final):
+    """The code of one unit, given as LLVM text."""
     code = object_code(text, is_final)
     return linked(code) or code

@@ -120,12 +120,16 @@ class Expression:
                 continue
             if make is None:
                 parts, make = self._parts(node, key[1], key[2])
-                keys = [(id(n), p, g) for n, p, g in parts]
-                waiting = [(k, part[0], None, ()) for k, part in zip(keys, parts, strict=True) if k not in numbers]
-                if waiting:
-                    stack += ((key, node, make, keys), *waiting)
+                keys, height = [], len(stack)
+                for part, place, guard in parts:
+                    needed = id(part), place, guard
+                    keys.append(needed)
+                    if needed not in numbers:
+                        stack.append((needed, part, None, ()))
+                if len(stack) > height:
+                    stack.insert(height, (key, node, make, keys))
                     continue
-            numbers[key] = make([numbers[k] for k in keys])
+            numbers[key] = make(tuple(map(numbers.__getitem__, keys)))
         return numbers[id(root), *start]
 
     def _append(self, entry):
@@ -146,6 +150,10 @@ class Expression:
         if self._is_stored(node):
             return [], lambda _: self._append(self._load(node, node.shape, node.dtype, place, guard))
         kind = self._facts.kind(node)
+        if kind == "elementwise" and node.op.name != AFTER:  # most nodes
+            read = [a for a in node.args if isinstance(a, Symbol) or not isinstance(a, (np.dtype, type))]
+            parts = [(a, self._places.aligned(a, place), guard) for a in read]
+            return parts, lambda numbers: self._append(Apply(node, numbers, self._depends(numbers)))
         if kind == "view":
             return [(node.args[0], self._places.moved(self._facts.index_map(node), place), guard)], lambda numbers: numbers[0]
         if kind == "reshaped":
@@ -155,18 +163,15 @@ class Expression:
             return self._assembled(node, place, guard)
         if kind == "gather":
             return self._gathered(node, place, guard)
-        if node.op.name == AFTER:
-            return [(node.args[0], self._places.aligned(node.args[0], place), guard)], lambda numbers: numbers[0]
-        parts = [(a, self._places.aligned(a, place), guard) for a in node.args if not isinstance(a, (np.dtype, type))]
-        return parts, lambda numbers: self._append(Apply(node, tuple(numbers), self._depends(numbers)))
+        return [(node.args[0], self._places.aligned(node.args[0], place), guard)], lambda numbers: numbers[0]
 
     def _depends(self, numbers):
         """On which loops the entries depend."""
-        flags = self._flags
-        steps = tuple([s for n in numbers if (s := flags[n])])
+        steps = tuple(map(self._flags.__getitem__, numbers))
         found = self._unions.get(steps)
         if found is None:
-            columns = zip(*steps, strict=True) if steps else [()] * len(self.domain)
+            moving = [s for s in steps if s]
+            columns = zip(*moving, strict=True) if moving else [()] * len(self.domain)
             found = self._unions[steps] = tuple([int(any(column)) for column in columns])
         return found
 

@@ -7,7 +7,7 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 
 from dataclasses import dataclass, field
 
-from ..core.symbol import Symbol, ordered
+from ..core.symbol import Symbol
 from . import attending, sliding, solvers
 from .kinds import AFTER, CHEAP_OPS, Facts
 from .pieces import MOST_IN_LOOPS
@@ -46,14 +46,14 @@ class Step:
 
 
 class Schedule:
-    """The steps that compute `outputs`, in order; nodes that are `stored` have memory.
+    """The steps that compute `Outputs`, in order; nodes that are `stored` have memory.
 
     facts  what is known of nodes, some of which may have been in another schedule
     """
 
     def __init__(self, outputs, facts=None):
         self.outputs, self.facts = outputs, facts or Facts()
-        self.nodes = ordered(outputs)
+        self.nodes = outputs.nodes
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
         self.steps, self._read, self._computed = [], {}, {}
         self._unmoved = set()  # what is not to be computed at other places than its own, but read there
@@ -73,6 +73,8 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
+            if kind == "elementwise":  # most nodes
+                continue
             if kind == "leaf" or kind in _APART or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
                 found.add(node)
             if kind in _CALLS:
@@ -85,7 +87,8 @@ class Schedule:
 
     def _staged(self):
         """The stage of each node: of its kernel if it is stored, of its value if it is computed where it is needed."""
-        stages, moved = {}, {}  # moved: from which stage on what a node shows can be read at other places than its own
+        stages, usable = {}, {}  # usable: from which stage on others can use a node, where it is and at other places
+        moved = {} if self._unmoved else usable
         for node in self.nodes:
             kind = self.facts.kind(node)
             if kind in _CALLS:
@@ -93,33 +96,29 @@ class Schedule:
             elif kind in _READERS:
                 read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
             else:
-                read = [self._available(a, moved if kind in MOVING else stages) for a in node.inputs]
+                known = moved if kind in MOVING else usable
+                read = [known[a] for a in node.inputs]
             if kind in _SHOWN:
                 read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
-            stages[node] = moved[node] = max(read, default=0)
+            stages[node] = stage = max(read, default=0)
+            usable[node] = stage + self._is_apart(node, kind)
             if self._unmoved:
-                moved[node] = self._moved(node, kind, stages, moved)
+                moved[node] = self._moved(node, kind, stage, moved) + self._is_apart(node, kind)
         return stages
 
-    def _moved(self, node, kind, stages, moved):
+    def _moved(self, node, kind, stage, moved):
         """From which stage on a node can be read at other places: what is not to be computed there must be in memory."""
         if node in self._unmoved:
-            return stages[node] + 1
-        if kind != "elementwise":
-            return stages[node]
-        return max([self._available(a, moved) for a in node.inputs], default=0)
+            return stage + 1
+        return max([moved[a] for a in node.inputs], default=0) if kind == "elementwise" else stage
 
     def _read_by_kernel(self, node, kind):
         """The nodes whose memory a kernel that reads through views reads."""
         return _READERS[kind](node, self.facts)
 
-    def _available(self, node, stages):
-        """From which of `stages` on an elementwise consumer can use `node`."""
-        return stages[node] + 1 if self._is_apart(node) else stages[node]
-
-    def _is_apart(self, node):
-        """Whether a node is found in memory only, once the pass that makes it is over."""
-        return self.facts.kind(node) in _APART or (node in self.stored and self.facts.is_tiled(node))
+    def _is_apart(self, node, kind):
+        """Whether a node of a kind is found in memory only, once the pass that makes it is over."""
+        return kind in _APART or (kind == "pieces" and node in self.stored and self.facts.is_tiled(node))
 
     def _in_memory(self, node, stages):
         return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
@@ -151,7 +150,8 @@ class Schedule:
         """Whether a kernel of `stage` reads `node` from memory rather than computing it."""
         if node not in self.stored:
             return False
-        return self.facts.kind(node) == "leaf" or self._is_apart(node) or self._stages[node] < stage
+        kind = self.facts.kind(node)
+        return kind == "leaf" or self._is_apart(node, kind) or self._stages[node] < stage
 
     def read_by(self, step):
         """The stored nodes that a step reads."""
@@ -168,7 +168,7 @@ class Schedule:
             if node in seen:
                 continue
             seen.add(node)
-            if self.is_loaded(node, step.stage) or (step.kind != "loop" and node in self.stored):
+            if node in self.stored and (step.kind != "loop" or self.is_loaded(node, step.stage)):
                 found.append(node)
             elif node.op is not None:
                 is_shown = self.facts.kind(node) in _SHOWN

@@ -193,8 +193,12 @@ def operation_key(op):
 
 def _has_elements(node):
     """Whether kernels can compute in all dtypes that a node meets."""
-    dtypes = [a.dtype for a in node.args if hasattr(a, "dtype") and not isinstance(a, type)]
-    return all([name_of(dtype) in ELEMENTS for dtype in (node.dtype, *dtypes)])
+    if name_of(node.dtype) not in ELEMENTS:
+        return False
+    for a in node.args:
+        if hasattr(a, "dtype") and not isinstance(a, type) and a.dtype is not node.dtype and name_of(a.dtype) not in ELEMENTS:
+            return False
+    return True
 
 
 def start_of(name, dtype):

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from ..core.symbol import Symbol, ordered, renewed, replaced
+from ..core.symbol import Outputs, Symbol, renewed, replaced
 from .infer import called
 from .pieces import PIECES, tiled
 
@@ -18,7 +18,7 @@ _LEAST_LINES = 9
 
 def laid_together(outputs):
     """The graph of `outputs` with sums of arrays in zeros made at once."""
-    nodes = ordered(outputs)
+    nodes = outputs.nodes
     if not any([_is_laid(node) for node in nodes]):
         return outputs
     made, inner = {}, _inner_sums(nodes, outputs)
@@ -26,7 +26,7 @@ def laid_together(outputs):
         if node not in inner:
             found = _sum_made(node, inner, made) if _is_sum(node) else None
             made[node] = renewed(node, replaced(node.args, made.__getitem__)) if found is None else found
-    return [made[o] if isinstance(o, Symbol) else o for o in outputs]
+    return Outputs([made[o] if isinstance(o, Symbol) else o for o in outputs])
 
 
 def _is_laid(node):

@@ -7,7 +7,7 @@ is computed here.
 import numpy as np
 
 from ..core.mode import changed
-from ..core.symbol import Symbol, replaced, symbols_in
+from ..core.symbol import Outputs, Symbol, replaced, symbols_in
 from ..core.value import Value
 from .constants import key_of
 from .laid_together import laid_together
@@ -16,44 +16,41 @@ from .trace import PICK, Trace
 
 
 def lower(outputs, known=None):
-    """The `outputs` (symbols or arrays) as a graph of primitive nodes.
+    """The `outputs` (symbols or arrays) as `Outputs` of a graph of primitive nodes.
 
     known  by the identity of a node, (that node, what stands for it); nothing below it is looked at
     """
     lowering = _Lowering(known or {})
-    return laid_together([lowering.lowered(output) for output in outputs])
+    return laid_together(Outputs([lowering.lowered(output) for output in outputs]))
 
 
 class _Lowering:
     def __init__(self, known):
-        self._done, self._equal = dict(known), {}
+        self._done, self._equal = dict(known.values()), {}
         self._trace = Trace()
 
     def lowered(self, root):
         """The node for `root`; iterative, since graphs may be deep."""
         if not isinstance(root, Symbol):
             return root
-        stack = [root]
+        done, stack = self._done, [root]
         while stack:
             node = stack[-1]
-            if id(node) in self._done:
+            if node in done:
                 stack.pop()
                 continue
-            waiting = [a for a in node.inputs if id(a) not in self._done]
+            waiting = [a for a in node.inputs if a not in done]
             if waiting:
-                stack.extend(waiting)
-                continue
-            made = self._made(node)
-            if made is None:
+                stack += waiting
                 continue
             stack.pop()
-            self._done[id(node)] = (node, made)
-        return self._done[id(root)][1]
+            done[node] = self._made(node)
+        return done[root]
 
     def _made(self, node):
         if node.op is None:
             return node
-        args = replaced(node.args, lambda a: self._done[id(a)][1])
+        args = replaced(node.args, self._done.__getitem__)
         if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
             return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
         if node.op is PICK and args[0].__class__ is tuple:
@@ -104,12 +101,12 @@ class _Lowering:
 
 
 def _key(op, args):
-    return (id(op), *[_argument_key(a) for a in args])
+    return (op, *[a if isinstance(a, Symbol) else _argument_key(a) for a in args])
 
 
 def _argument_key(a):
     if isinstance(a, Symbol):
-        return id(a)
+        return a
     if isinstance(a, (tuple, list)):
         return (type(a).__name__, *[_argument_key(b) for b in a])
     if isinstance(a, np.ndarray):

@@ -12,6 +12,8 @@ class Places:
         self.domain, self._places, self._numbers, self._paired = domain, [], {}, {}
         loops = range(len(domain))
         self._still = 0, (0,) * len(domain)
+        #: A shape that stays where it is; most operands have it.
+        self._whole = None if 1 in domain else tuple(domain)
         self.start = self.number(tuple((0, tuple(int(i == j) for j in loops)) for i in loops))
 
     def __getitem__(self, number):
@@ -28,6 +30,8 @@ class Places:
     def aligned(self, argument, number):
         """The place in an operand that broadcasting pairs with a place in the result."""
         shape = getattr(argument, "shape", ())
+        if shape == self._whole and len(self._places[number]) == len(shape):
+            return number
         found = self._paired.get((shape, number))
         if found is None:
             whole = self._places[number]

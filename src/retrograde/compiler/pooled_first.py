@@ -4,7 +4,7 @@ relu does not fall: the relu of the greatest number is the greatest relu. Where 
 elsewhere nothing is handed back. So results and gradients are the same, bit for bit.
 """
 
-from ..core.symbol import Symbol, ordered, renewed, replaced
+from ..core.symbol import Outputs, Symbol, renewed, replaced
 from .fuse import reduced_axes
 from .infer import called
 from .recorder import PICK
@@ -12,7 +12,7 @@ from .recorder import PICK
 
 def pooled_first(outputs):
     """The graph of `outputs` with relu after max pooling, where nothing else needs what relu gives."""
-    nodes = ordered(outputs)
+    nodes = outputs.nodes
     pools = [node for node in nodes if _is(node, "max_pool2d_with_taps") and _is(node.args[0], "relu")]
     if not pools:
         return outputs
@@ -71,7 +71,7 @@ class _Rewriting:
         """The graph of `outputs` made anew."""
         for node in nodes:
             self._made[node] = self._renewed(node)
-        return [self._made[o] if isinstance(o, Symbol) else o for o in outputs]
+        return Outputs([self._made[o] if isinstance(o, Symbol) else o for o in outputs])
 
     def _renewed(self, node):
         if node in self._slopes:

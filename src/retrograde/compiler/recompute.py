@@ -7,7 +7,7 @@ where the work that is done twice takes less time than to write the result and t
 from math import prod
 
 from ..core import registry
-from ..core.symbol import Symbol, ordered, renewed, replaced
+from ..core.symbol import Outputs, Symbol, ordered, renewed, replaced
 from .fuse import PASSES, Schedule
 from .infer import called
 from .kinds import AFTER, PARTNERS
@@ -132,11 +132,11 @@ class _Rewriting:
     def _rebuilt(self, copies):
         """The outputs, with the users of copies and all that depends on them made anew."""
         made = {}
-        for node in ordered(self._outputs):
+        for node in self._outputs.nodes:
             here = copies.get(node)
             args = replaced(node.args, lambda a, here=here: self._shown(a, here, made) if here else made[a])
             made[node] = renewed(node, args)
-        return [made[o] if isinstance(o, Symbol) else o for o in self._outputs]
+        return Outputs([made[o] if isinstance(o, Symbol) else o for o in self._outputs])
 
     def _shown(self, argument, here, made):
         """An argument of a user: the same views, of a copy if it is one of what has copies `here`."""

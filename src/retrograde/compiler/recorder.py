@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dispatch import operands_of, recorded, without_lists
-from ..core.explain import explained
+from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
 from ..core.value import Projection, Value
@@ -21,7 +21,6 @@ class Pick:
 
 
 PICK = Pick()
-_NESTED = frozenset([tuple, list])
 
 
 class Recorder:
@@ -84,9 +83,12 @@ class Recorder:
         operands = operands_of(op, args)
         if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
-        args = without_lists(op, args)
-        operands = operands_of(op, args)
-        symbolic = self.symbolics(op, args)
+        for a in args:
+            if a.__class__ in NESTED:
+                args = without_lists(op, args)
+                operands = operands_of(op, args)
+                break
+        symbolic = tuple(self.symbolics(op, args))
         if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)
         try:
@@ -98,50 +100,50 @@ class Recorder:
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
         records = op.is_differentiable and any(parents) and current().records
         if op.is_multiple:
-            node = self.node(op, tuple(symbolic), None, None)
+            node = self.node(op, symbolic, None, None)
             return self._several(op, args, parents if records else None, node, spec)
         shape, dtype = spec
         if "dtype" not in op.arguments:
-            dtype = op.algebra.settled_dtype(dtype, operands)
-        node = self.node(op, tuple(symbolic), shape, dtype)
-        if records and is_float(node.dtype):
-            return self.value(op.algebra, node, self._recorded(op, args, parents, self.kept(op.algebra, node)))
+            dtype = op.algebra.settled_dtype(dtype, operands_of(op, symbolic))
+        node = self.node(op, symbolic, shape, dtype)
+        if records and is_float(dtype):
+            return self.value(op.algebra, node, self._recorded(op, args, parents, node))
         return self.value(op.algebra, node)
 
     def _several(self, op, args, parents, node, specs):
         parts = [self.node(PICK, (node, i), *spec) for i, spec in enumerate(specs)]
         if parents is None:
             return tuple([self.value(op.algebra, p) for p in parts])
-        record = self._recorded(op, args, parents, tuple([self.kept(op.algebra, p) for p in parts]))
+        record = self._recorded(op, args, parents, tuple(parts))
         return tuple([
             self.value(op.algebra, p, Projection(record, i, len(parts)) if is_float(p.dtype) else None)
             for i, p in enumerate(parts)
         ])
 
-    def _recorded(self, op, args, parents, result):
-        return recorded(op, [self.detached(a) for a in args], parents, result, current())
+    def _recorded(self, op, args, parents, nodes):
+        return recorded(op, args, parents, nodes, current(), self.detached)
 
     def symbolics(self, op, args):
         """The arguments of `op` with symbols where values stand."""
         return [
-            self.symbol(a) if isinstance(a, Value) else self.symbolic(a) if a.__class__ in _NESTED else a for a in args
+            self.symbol(a) if isinstance(a, Value) else self.symbolic(a) if a.__class__ in NESTED else a for a in args
         ]
 
     def symbolic(self, argument):
         """`argument` with symbols where values stand."""
         if isinstance(argument, Value):
             return self.symbol(argument)
-        if argument.__class__ in _NESTED:
+        if argument.__class__ in NESTED:
             return argument.__class__([self.symbolic(a) for a in argument])
         return argument
 
-    def detached(self, argument):
-        """`argument` as the rules will read it: values without their history."""
-        if isinstance(argument, Value):
-            return self.kept(argument.algebra, self.symbol(argument))
-        if argument.__class__ in (tuple, list):
-            return argument.__class__([self.detached(a) for a in argument])
-        return argument
+    def detached(self, algebra, saved):
+        """What a record saves as the rules will read it: values without their history, and values of `algebra` for nodes."""
+        if saved.__class__ in NESTED:
+            return saved.__class__([self.detached(algebra, s) for s in saved]) if saved else saved
+        if isinstance(saved, Value):
+            return self.kept(saved.algebra, self.symbol(saved))
+        return self.kept(algebra, saved) if isinstance(saved, Symbol) else saved
 
 
 def _has_values(argument):

@@ -95,12 +95,13 @@ class Trace(Recorder):
         self._constants = {}
 
     def node(self, op, args, shape, dtype):
-        if any([a.__class__ is np.ndarray for a in args]):
-            args = tuple([self._constant(a) if a.__class__ is np.ndarray else a for a in args])
-        made = super().node(op, args, shape, dtype)
-        if self.logs:
-            for log in self.logs:
-                log.append(made)
+        for a in args:
+            if a.__class__ is np.ndarray:
+                args = tuple([self._constant(a) if a.__class__ is np.ndarray else a for a in args])
+                break
+        made = Symbol(op, args, shape, dtype)
+        for log in self.logs:
+            log.append(made)
         return made
 
     def _constant(self, array):

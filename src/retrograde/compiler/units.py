@@ -2,8 +2,9 @@
 
 import hashlib
 import threading
+from contextlib import suppress
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..once import once
 from .cache import default_cache
@@ -58,20 +59,54 @@ def _compiling():
     return import_module(f"{__package__}.compiling")
 
 
+class Early(threading.Thread):
+    """A unit that is compiled while Python goes on with something else."""
+
+    def __init__(self, unit):
+        super().__init__(name="retrograde-early")
+        # Loaded here, since two threads that load modules by turns take longer than one after the other.
+        self._code_of, self._unit, self._code = _compiling().code_of, unit, None
+        self.start()
+
+    def run(self):
+        """Compile it."""
+        with suppress(RuntimeError):  # whoever needs the code compiles it again, and is told
+            self._code = self._code_of(self._unit.text, self._unit.is_final)
+
+    def code(self):
+        """The code, once it is there; None if there is none."""
+        self.join()
+        return self._code
+
+
 class Library:
     """The units that are loaded in this process."""
 
     def __init__(self, store):
         self.store, self._loaded, self._lock = store, set(), threading.Lock()
+        self._early: Any = None
         self._images = Images() if IS_POSSIBLE else None
+
+    def expect(self, unit):
+        """Begin to compile a unit that is sure to be loaded soon, unless it is on disk. One at a time: others that are expected
+        meanwhile are left to those who load them.
+        """
+        name = unit.name
+        if name in self._loaded or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._early is None and self.store.get(name) is None:
+                self._early = name, Early(unit)
+        finally:
+            self._lock.release()
 
     def load(self, units):
         """Load all `units`: from disk where they are known, compiled where not."""
         with self._lock:
             wanted = {unit.name: unit for unit in units if unit.name not in self._loaded}
-            found = self._stored(wanted)
-            new = [unit for name, unit in wanted.items() if name not in found]
-            made = _compiling().compiled(new) if new else {}
+            found, early = self._stored(wanted), self._taken_early(wanted)
+            new = [unit for name, unit in wanted.items() if name not in found and name not in early]
+            made = early | (_compiling().compiled(new) if new else {})
             for name, code in made.items():
                 self.store.put(name, code)
             self._take_in(found | made)
@@ -85,6 +120,14 @@ class Library:
                 return False
             self._take_in(found)
             return True
+
+    def _taken_early(self, wanted):
+        """The code by its name of what was expected, if it is wanted now."""
+        name, early = self._early or (None, None)
+        if name not in wanted:
+            return {}
+        self._early, code = None, early.code()
+        return {} if code is None else {name: code}
 
     def _stored(self, names):
         return {name: code for name in names if (code := self.store.get(name)) is not None}

@@ -20,6 +20,13 @@ def new_program(inputs, state, results, updates, held=()):
     return getattr(import_module(f"{__package__}.{module}"), name)(Graph(inputs, state, results, updates, held))
 
 
+def expect_program():
+    """Begin with what any program needs, where that takes long, since one is about to be made."""
+    if way() == "native":
+        threads = import_module(f"{__package__}.threads")
+        threads.library().expect(threads.unit())
+
+
 def product(x, y):
     """The matrix product of two large arrays; NotImplemented where NumPy is the way."""
     return import_module(f"{__package__}.direct").product(x, y) if way() == "native" else NotImplemented

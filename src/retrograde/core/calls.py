@@ -32,8 +32,8 @@ def unary(op):
         try:
             if x.__class__ is not kind and not isinstance(x, Value):
                 return kernel(x) if x.__class__ not in NESTED else apply(op, (x,))
-            if current() is not None:
-                return apply(op, (x,))
+            if (mode := current()) is not None:
+                return apply(op, (x,)) if mode.tracer is None else mode.tracer.apply(op, (x,))
             array = x.data
             data = kernel(array)
         except Exception as error:
@@ -91,8 +91,8 @@ def binary(op):
                 q = y.record
             else:
                 return kernel(x, y)
-            if current() is not None:
-                return apply(op, (x, y))
+            if (mode := current()) is not None:
+                return apply(op, (x, y)) if mode.tracer is None else mode.tracer.apply(op, (x, y))
             data = kernel(a, b)
         except Exception as error:
             raise explained(op, error, (x, y)) from None

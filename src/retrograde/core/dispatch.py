@@ -150,8 +150,11 @@ def plain(argument):
     return argument
 
 
-def recorded(op, arrays, parents, data, mode=None):
-    """The record of `op`, called on `arrays` with `data` as its result, in `mode`."""
+def recorded(op, arrays, parents, data, mode=None, detached=None):
+    """The record of `op`, called on `arrays` with `data` as its result, in `mode`.
+
+    detached  what makes of values that are kept for the rules what the rules will read, if they are not arrays already
+    """
     if mode is not None and not mode.keeps_arrays:
         return Record().filled(op, parents, None)
     saved = ()
@@ -159,6 +162,8 @@ def recorded(op, arrays, parents, data, mode=None):
         saved = gathered(op, arrays, parents, data)
     elif op.joint is not None:
         saved = op.joint.pack(arrays, data)
+    if detached is not None:
+        saved = detached(op.algebra, saved)
     operands = operands_of(op, arrays)
     record = Record().filled(op, parents, saved, fitted(op, operands, parents, data))
     if mode is not None and mode.finds_anomalies:

@@ -1,5 +1,7 @@
 """Symbol, what a value holds in place of data while it is not computed: the op that will make it, and its spec."""
 
+from functools import cached_property
+
 from ..errors import TraceError
 from .mode import current
 
@@ -75,6 +77,15 @@ def replaced(args, change):
 def renewed(node, args):
     """`node` with other arguments: itself if these are the same symbols."""
     return node if symbols_in(args) == node.inputs else Symbol(node.op, args, node.shape, node.dtype)
+
+
+class Outputs(list):
+    """What a graph computes: symbols, or plain data."""
+
+    @cached_property
+    def nodes(self):
+        """All nodes that they depend on, arguments first, found once."""
+        return ordered(self)
 
 
 def ordered(outputs):

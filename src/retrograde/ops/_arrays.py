@@ -45,7 +45,7 @@ class ArrayAlgebra(Algebra):
         return data.astype(bfloat16) if self.settled_dtype(data.dtype, operands) is bfloat16 else data
 
     def settled_dtype(self, dtype, operands):
-        if dtype.kind != "f":
+        if dtype.kind != "f" or (operands and dtype is getattr(operands[0], "dtype", None)):  # nearly always
             return dtype
         dtypes = [x.dtype for x in operands if hasattr(x, "dtype")]
         return bfloat16 if bfloat16 in dtypes and not any([d.kind == "f" for d in dtypes]) else dtype

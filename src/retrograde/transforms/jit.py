@@ -14,6 +14,7 @@ from .. import tree
 from ..compiler.program import SMALL
 from ..compiler.step import Step
 from ..compiler.trace import Trace
+from ..compiler.ways import expect_program
 from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
@@ -298,6 +299,7 @@ def _exact(value):
 @uncollected()
 def _traced(function, leaves, build, records):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
+    expect_program()
     trace = Trace()
     trace.scan = traced_scan
     inputs = [_argument(leaf, records) for leaf in leaves]

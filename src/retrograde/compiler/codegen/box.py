@@ -4,7 +4,7 @@ from collections import Counter
 from math import prod
 from typing import NamedTuple
 
-from ..expression import Apply, Load, depends_of
+from ..expression import Apply, Load
 from ..kinds import CHEAP_OPS, CHECKS
 
 #: A function takes about as long as this many cheap ops.
@@ -101,9 +101,8 @@ class Box(NamedTuple):
         moved = Counter([e.steps for e in self.entries if isinstance(e, Load)])
         moved.update([s.steps for s in self.stores if s.combine is None])
         computed = Counter()
-        for e in self.entries:
-            if isinstance(e, Apply):
-                computed[e.steps] += _FUNCTION if _is_function(e) else 1
+        for (name, steps), count in self._applied().items():
+            computed[steps] += count * _cost(name, steps)
         best, choice = None, None
         for i, length in enumerate(self.lengths):
             together, once = 1 / min(length, _LANES), 1 / length
@@ -159,8 +158,15 @@ class Box(NamedTuple):
     @property
     def work(self):
         """A rough measure of all that is to be done: how often each entry is computed, functions counting as many."""
-        return self.size * max(sum([_FUNCTION if _is_function(entry) else 1 for entry in self.entries]), 1)
+        applied = self._applied()
+        cost = sum([count * _cost(*what) for what, count in applied.items()])
+        return self.size * max(cost + len(self.entries) - applied.total(), 1)
+
+    def _applied(self):
+        """How many entries are made by each op on each choice of loops, by its name and by these."""
+        return Counter([(e.node.op.name, e.steps) for e in self.entries if isinstance(e, Apply)])
 
 
-def _is_function(entry):
-    return isinstance(entry, Apply) and entry.node.op.name not in CHEAP_OPS and any(depends_of(entry))
+def _cost(name, steps):
+    """What an op takes, on which loops its values depend, in cheap ones."""
+    return 1 if name in CHEAP_OPS or not any(steps) else _FUNCTION

@@ -8,6 +8,7 @@ import struct
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from ...dtypes import name_of
@@ -90,9 +91,10 @@ class LoopPlan:
     @cached_property
     def partners(self):
         """For each entry whose partner on the same number is an entry too (see `PAIRS`), that one's number."""
-        found, known, inside = {}, {}, [range(run.start, run.stop) for run in self.runs]
-        for i, e in enumerate(self.box.entries):
-            if not isinstance(e, Apply) or e.node.op.name not in PARTNERS or any(i in r for r in inside):
+        found, known = {}, {}
+        for i in self.items:
+            e = self.box.entries[i] if isinstance(i, int) else None
+            if not isinstance(e, Apply) or e.node.op.name not in PARTNERS:
                 continue
             key = e.arguments, name_of(e.node.dtype)
             other = known.get((*key, PARTNERS[e.node.op.name][2]))
@@ -104,7 +106,7 @@ class LoopPlan:
     @cached_property
     def read_once(self):
         """The numbers of entries that nothing but one other entry reads."""
-        readers = Counter(n for entry in self.box.entries for n in arguments_of(entry))
+        readers = Counter(chain.from_iterable(map(arguments_of, self.box.entries)))
         readers.update(store.value for store in self.box.stores)
         return frozenset(n for n, count in readers.items() if count == 1) - {store.value for store in self.box.stores}
 
@@ -274,15 +276,16 @@ def _numbers(plan):
 def _scales(box):
     """The numbers of constants that are nothing but factors and divisors."""
     scaling, others = set(), {store.value for store in box.stores}
+    constants = {
+        i for i, e in enumerate(box.entries)
+        if isinstance(e, Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
+        and e.value not in _PLAIN_FACTORS
+    }
     for entry in box.entries:
-        if isinstance(entry, Apply):
+        if isinstance(entry, Apply) and not constants.isdisjoint(entry.arguments):
             is_scaling = entry.node.op.name in ("multiply", "divide") and entry.node.dtype.kind == "f"
             (scaling if is_scaling else others).update(entry.arguments)
-    return [
-        i for i in sorted(scaling - others)
-        if isinstance(e := box.entries[i], Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
-        and e.value not in _PLAIN_FACTORS
-    ]
+    return sorted((constants & scaling) - others)
 
 
 def _bits(number):
@@ -308,8 +311,8 @@ def _lanes(box, vector, target):
     """How many elements one value of the body holds."""
     if vector is None:
         return 1
-    moving = {dtype_of_entry(e) for e in box.entries if not e.steps or depends_of(e)[vector]} - {None}
-    sizes = [BYTES[dtype] for dtype in moving if is_float(dtype)]
+    moving = {dtype for dtype, loops in {(dtype_of_entry(e), depends_of(e)) for e in box.entries} if not loops or loops[vector]}
+    sizes = [BYTES[dtype] for dtype in moving - {None} if is_float(dtype)]
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
     size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in box.entries])
     for most, width in _WIDTHS:
