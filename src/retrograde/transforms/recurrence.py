@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.repetition import Carry, Loop, Rows
+from ..compiler.repetition import Carry, Loop, Rows, frontier, leaves_below
 from ..core.gradient import gradient
 from ..core.graph import ancestors
 from ..core.mode import enable_grad, is_recording, no_grad
@@ -44,6 +44,7 @@ class Recurrence:
     handed         (leaf, value whose row it stands for)
     made           what the body gives for each turn: values of the body; of a loop without a length, whether it goes on
     bindings       (node of the body, the rows that stand for it)
+    loops          of a derivative: the loops whose turns its body may read
     finals         what is carried after the last turn
     stacked        what `made` was in all turns
 
@@ -62,6 +63,7 @@ class Recurrence:
     made: list = field(default_factory=list)
     count: Any = None
     bindings: list = field(default_factory=list)
+    loops: list = field(default_factory=list)
     loop: Any = None
     finals: list = field(default_factory=list)
     stacked: list = field(default_factory=list)
@@ -235,10 +237,11 @@ class Recurrence:
         return len(back.carries) - 1
 
     def _closed(self, back, others):
-        """The loop of `back`, which reads what it needs of this one."""
+        """The loop of `back`, which reads what it needs of this one, and of those whose derivative this one is."""
         roots = [*[self.node(c.out) for c in back.carries], *[self.node(y) for y in back.made], *others]
-        below = self.loop.leaves_below if self.is_checkpoint else self.loop.frontier
-        return back.close([*back.bindings, *[(node, self.loop.stacked(node)) for node in below(roots)]], others)
+        back.loops = [self.loop, *self.loops]
+        needed = (leaves_below if self.is_checkpoint else frontier)(back.loops, roots)
+        return back.close([*back.bindings, *[(node, loop.stacked(node)) for node, loop in needed.items()]], others)
 
 
 def _zeros(like):
