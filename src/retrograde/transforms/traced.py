@@ -7,9 +7,7 @@ import numpy as np
 from .. import tree
 from ..compiler.repetition import Rows
 from ..core.mode import no_grad
-from ..core.symbol import Symbol
 from ..core.value import Value, tick
-from ..dtypes import is_float
 from ..ops.comparisons import where
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
@@ -22,8 +20,17 @@ _ENDLESS = 1 << 62
 
 def traced_scan(tracer, f, init, leaves, build, count, reverse, is_checkpoint=False):
     """`scan` in a trace; with `is_checkpoint`, the backward pass keeps only what is carried."""
+    def run(call, starts):
+        loop = recorded(tracer, call, starts, leaves, count, reverse, is_checkpoint)
+        return loop.finals[: len(starts)], loop.stacked
+
+    return flattened(tracer, f, init, leaves, build, run)
+
+
+def flattened(tracer, f, init, leaves, build, run):
+    """What a scan gives: the trees made of the lists that `run(call, starts)` gives, whose `call` takes and gives lists, too."""
     starts, build_carry = tree.flatten(init)
-    starts = _settled_starts(tracer, f, starts, build_carry, leaves, build)
+    starts = settled_starts(tracer, f, starts, build_carry, leaves, build)
     rebuild: Any = None
 
     def call(carried, rows):
@@ -33,45 +40,43 @@ def traced_scan(tracer, f, init, leaves, build, count, reverse, is_checkpoint=Fa
         ys, rebuild = tree.flatten(y)
         return tree.leaves(carry), ys
 
-    loop = recorded(tracer, call, starts, leaves, count, reverse, is_checkpoint)
-    return build_carry(loop.finals[: len(starts)]), rebuild(loop.stacked)
+    finals, stacked = run(call, starts)
+    return build_carry(finals), rebuild(stacked)
 
 
-def _settled_starts(tracer, f, starts, build_carry, leaves, build):
+def settled_starts(tracer, f, starts, build_carry, leaves, build):
     """The carry at the start; numbers of Python's as tensors of the dtype that the body makes of them."""
     if not any(map(is_number, starts)):
         return starts
     with tracer.attempt():
-        carried = [x if is_number(x) else _leaf(shape_of(x), dtype_of(x))[0] for x in starts]
-        rows = [_leaf(x.shape[1:], x.dtype)[0] for x in leaves]
+        carried = [x if is_number(x) else tracer.blank(shape_of(x), dtype_of(x)) for x in starts]
+        rows = [tracer.blank(x.shape[1:], x.dtype) for x in leaves]
         after = tree.leaves(checked_pair(f(build_carry(carried), build(rows)))[0])
     return list(map(settled, starts, after)) if len(after) == len(starts) else starts
 
 
-def _leaf(shape, dtype):
-    """A value for what is another array in each turn, and its node."""
-    node = Symbol(None, (), tuple(shape), dtype)
-    value = Tensor(node)
-    if is_float(dtype):
-        value.requires_grad = True
-    return value, node
-
-
 def traced_while(tracer, condition, body, init):
     """`while_loop` in a trace."""
+    starts, build, call, goes_on = flat_while(tracer, condition, body, init)
+    with no_grad():
+        count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
+    loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
+    return build(loop.finals[: len(starts)])
+
+
+def flat_while(tracer, condition, body, init):
+    """What a `while_loop` starts with as a list, what makes a carry of such a list, the function of a turn, which gives the list
+    that is carried on and whether there is another turn, and whether there is a first one.
+    """
     starts, build = tree.flatten(init)
-    starts = _settled_starts(tracer, lambda carry, _: (body(carry), None), starts, build, [], list)
+    starts = settled_starts(tracer, lambda carry, _: (body(carry), None), starts, build, [], list)
 
     def call(carried, _):
         carry = body(build(carried))
         check_carry(build(starts), carry)
         return tree.leaves(carry), [truth(condition(carry))]
 
-    goes_on = truth(condition(build([asarray(x) for x in starts])))
-    with no_grad():
-        count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
-    loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
-    return build(loop.finals[: len(starts)])
+    return starts, build, call, truth(condition(build([asarray(x) for x in starts])))
 
 
 def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count=None):
@@ -86,8 +91,8 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     kinds = [is_plain(tracer, x) for x in starts]
     while True:
         start = tick()
-        made.carries = [Carried(x, made.node(x), _leaf(shape_of(x), dtype_of(x))[0]) for x in starts]
-        made.handed = [(_leaf(x.shape[1:], x.dtype)[0], x) for x in stacks]
+        made.carries = [Carried(x, made.node(x), tracer.blank(shape_of(x), dtype_of(x))) for x in starts]
+        made.handed = [(tracer.blank(x.shape[1:], x.dtype), x) for x in stacks]
         tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
         tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
         with tracer.attempt(written) as attempt:
