@@ -182,13 +182,18 @@ class Batch(Recorder):
         noted, self.written = self.written, dict(self.written)
         before = [Tensor(self.symbol(value)) for value in values]
         try:
-            for value, state in zip(values, states, strict=True):
-                self.write(value, state)
+            self._hold(values, states)
             yield
         finally:
-            for value, state in zip(values, before, strict=True):
-                self.write(value, state)
+            self._hold(values, before)
             self.written = noted
+
+    def _hold(self, values, states):
+        for value, state in zip(values, states, strict=True):
+            if self._is_ours(value) or id(value) in self._made:
+                value.data = self.symbol(state)
+            else:
+                self._write_outside(value, self.held(state)[0].detach())
 
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
