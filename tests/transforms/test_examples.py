@@ -12,6 +12,7 @@ RNG = np.random.default_rng(0)
 COUNT = 3
 X, ROWS = RNG.uniform(-1, 1, (COUNT, 2)), RNG.uniform(-1, 1, (COUNT, 4, 2))
 WEIGHT = RNG.uniform(-1, 1, (2, 2))
+WEIGHT_TENSOR = rg.tensor(WEIGHT)
 
 
 def network(x, rows, w, **options):
@@ -93,7 +94,8 @@ def agree(found, wanted, rtol=1e-8):
 def test_values_and_gradients_inside_are_those_of_each_example(name):
     function = rg.value_and_grad(FUNCTIONS[name], (0, 1, 2))
     wanted = stacked([function(x, rows, WEIGHT) for x, rows in zip(X, ROWS, strict=True)])
-    agree(rg.jit(rg.vmap(function, (0, 0, None)))(X, ROWS, WEIGHT), wanted)
+    for way in (rg.jit, lambda f: f):
+        agree(way(rg.vmap(function, (0, 0, None)))(X, ROWS, WEIGHT), wanted)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -144,6 +146,23 @@ def test_sums_over_turns_are_products_after_the_loop():
     assert any([k.kind == "matmul" for k in step.explain().kernels])
 
 
+def pulled(x, rows):
+    """The rows of a Jacobian, by one walk for all of them through a loop that is outside of the vmap."""
+    last = lambda x, rows: rg.scan(lambda c, v: (rg.sin(c * v) @ WEIGHT + 0.1 * rg.rand(2, dtype=rg.float64), None), x, rows)[0]
+    chosen = lambda x, rows: rg.cond(x.sum() > -9, lambda: last(x, rows), lambda: x)
+    return [rg.vmap(rg.vjp(function, x, rows)[1])(np.eye(2)) for function in (last, chosen)]
+
+
+def test_pullbacks_of_loops_and_branches_walk_for_many_cotangents():
+    slope = rg.grad(lambda *a: sum([(g**2).sum() for g in rg.tree.leaves(pulled(*a))]), (0, 1))
+    for function in (pulled, slope, rg.vmap(pulled)):
+        args, found = (X, ROWS) if function not in (pulled, slope) else (X[0], ROWS[0]), []
+        for way in (lambda f: f, rg.jit):
+            with rg.ops.random.preserved_state():
+                found.append([np.asarray(g) for g in rg.tree.leaves(way(function)(*args))])
+        agree(found[1], found[0])
+
+
 def drawing(x, rows):
     def step(c, v):
         noise = rg.randn(2, dtype=rg.float64)
@@ -155,7 +174,8 @@ def drawing(x, rows):
 
 
 def test_draws_are_the_same_for_all_examples_and_go_on_after_the_loop():
-    for function in (drawing, rg.grad(drawing), rg.grad(lambda *a: (rg.grad(drawing)(*a) ** 2).sum())):
+    again = lambda *a: rg.cond(WEIGHT_TENSOR.sum() > -9, lambda: rg.checkpoint(drawing, *a), lambda: a[0].sum())
+    for function in (drawing, rg.grad(drawing), rg.grad(again), rg.grad(lambda *a: (rg.grad(drawing)(*a) ** 2).sum())):
         found = []
         for way in (rg.vmap(function), rg.jit(rg.vmap(function))):
             with rg.ops.random.preserved_state():

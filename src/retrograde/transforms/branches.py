@@ -98,8 +98,8 @@ def _run(tracer, predicate, chosen):
 
 
 def _run_for_examples(batch, predicate, functions, draws, places, likes):
-    """As `_run`, for all examples of a batch: by a choice around the vmap. `likes` are what the functions gave when they were tried;
-    `draws` note what they draw when they are called for good.
+    """As `_run`, for all examples of a batch: by a choice around the vmap. `likes` are what the functions gave when they were
+    tried; `draws` note what they draw when they are called for good.
     """
     differs = [any([isinstance(x, Value) and batch.held(x)[1] for x in pair]) for pair in zip(*likes, strict=True)]
     notes = list(draws)

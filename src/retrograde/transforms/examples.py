@@ -42,7 +42,7 @@ def while_of_examples(batch, condition, body, init, while_loop):
 
     def turn(state):
         carried, lanes = state
-        after, (again, *kept) = loop.turn(carried, [])
+        after, (again, *_) = loop.turn(carried, [])
         if is_one:
             return after, again
         after = [where(reshape(lanes, (-1, *(1,) * (c.ndim - 1))), a, c) for a, c in zip(after, carried, strict=True)]

@@ -73,11 +73,11 @@ def fori_loop(lower, upper, body, init):
 def cond(predicate, true_function, false_function, *operands):
     """`true_function(*operands)` if `predicate` holds, else `false_function(*operands)`.
 
-    Under `jit` both are traced, must give the same structure, shapes and dtypes, and only the chosen one runs; it can be
-    differentiated any number of times, also in tensors that the functions use from outside. Under `vmap` both run where the
-    predicate differs from example to example, and each example takes its own; so a function whose derivative is infinite or NaN
-    where it is not taken gives NaN there, as `where` does: keep its argument in range. Where both must agree, a Python number takes
-    the dtype of what the other gives.
+    Under `jit` both are traced, must give the same structure, shapes and dtypes, and only the chosen one runs, also in a
+    `vmap` where the predicate is the same for all; it can be differentiated any number of times, also in tensors that the
+    functions use from outside. Under `vmap` both run where the predicate differs from example to example, and each example
+    takes its own; so a function whose derivative is infinite or NaN where it is not taken gives NaN there, as `where` does:
+    keep its argument in range. Where both must agree, a Python number takes the dtype of what the other gives.
 
     >>> rg.cond(rg.tensor(2.0) > 1, lambda x: x + 1, lambda x: x - 1, rg.tensor(5.0))
     tensor(6.)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import tree
 from ..core.function import Function
-from ..core.mode import current
+from ..core.mode import current, is_tracing
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
@@ -115,7 +115,7 @@ class _Rows(Function):
 
 
 def _rows(x):
-    is_recorded = isinstance(x, Value) and x.record is not None and not x.is_traced and len(x)
+    is_recorded = isinstance(x, Value) and x.record is not None and not x.is_traced and not is_tracing() and len(x)
     return _Rows.apply(x) if is_recorded else x if isinstance(x, (Value, np.ndarray)) else np.asarray(x)
 
 

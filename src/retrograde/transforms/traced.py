@@ -8,11 +8,14 @@ from .. import tree
 from ..compiler.repetition import Rows
 from ..core.mode import no_grad
 from ..core.value import Value, tick
+from ..ops._arrays import arrays
 from ..ops.comparisons import where
+from ..ops.random import State, begun, unnoted
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .carried import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth
 from .recurrence import Carried, Recurrence
+from .turned import Body
 
 #: More steps than any loop takes.
 _ENDLESS = 1 << 62
@@ -48,7 +51,7 @@ def settled_starts(tracer, f, starts, build_carry, leaves, build):
     """The carry at the start; numbers of Python's as tensors of the dtype that the body makes of them."""
     if not any(map(is_number, starts)):
         return starts
-    with tracer.attempt():
+    with tracer.attempt(), unnoted():
         carried = [x if is_number(x) else tracer.blank(shape_of(x), dtype_of(x)) for x in starts]
         rows = [tracer.blank(x.shape[1:], x.dtype) for x in leaves]
         after = tree.leaves(checked_pair(f(build_carry(carried), build(rows)))[0])
@@ -95,7 +98,7 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
         made.handed = [(tracer.blank(x.shape[1:], x.dtype), x) for x in stacks]
         tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
         tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
-        with tracer.attempt(written) as attempt:
+        with tracer.attempt(written) as attempt, unnoted():
             outs, made.made = call([c.leaf for c in made.carries], [leaf for leaf, _ in made.handed])
         before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
         if len(attempt.written) == len(written) and kinds == before:
@@ -103,15 +106,22 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
         written = attempt.written
     for carried, out in zip(made.carries, outs, strict=True):
         carried.out = out
-    made.carries += [Carried(None, now, Tensor(leaf), Tensor(out)) for now, leaf, out in attempt.states]
-    made.windows = [(start, tick())]
+    states = [_begun(c.value, now) for c, (now, _, _) in zip(written, attempt.states, strict=True)]
+    made.carries += [Carried(None, made.node(now), Tensor(leaf), Tensor(out))
+                     for (now, _), (_, leaf, out) in zip(states, attempt.states, strict=True)]
+    made.windows, made.body = [(start, tick())], Body(call, starts, stacks, [c.value for c in written])
     made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
     made.link()
     _note_kinds(tracer, made.finals[: len(starts)], kinds)
     _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
-    for capture, final in zip(written, made.finals[len(starts) :], strict=True):
-        capture.now = final.data
+    for capture, final, (_, moves) in zip(written, made.finals[len(starts) :], states, strict=True):
+        capture.now = final.data if moves else capture.now
     return made
+
+
+def _begun(value, now):
+    """(what a tensor from outside holds as the loop begins, whether it holds something else after it)."""
+    return begun(arrays.kind(now)) if isinstance(value, State) else (arrays.kind(now), True)
 
 
 def _note_kinds(tracer, values, kinds):

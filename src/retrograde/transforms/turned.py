@@ -2,6 +2,9 @@
 the body again, from what was carried before that turn, and walks back through it. So it has derivatives of any order in turn.
 """
 
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
 
 from .. import tree
@@ -45,8 +48,8 @@ class Turned:
 
     def __init__(self, loop, length, reverse, is_checkpoint):
         self.loop, self.length, self.reverse, self.is_checkpoint = loop, length, reverse, is_checkpoint
-        self._flowing = [i for i, x in enumerate(loop.starts) if is_float(dtype_of(x))]
-        self._starts = [i for i in self._flowing if has_record(loop.starts[i])]
+        self.flowing = [i for i, x in enumerate(loop.starts) if is_float(dtype_of(x))]
+        self._starts = [i for i in self.flowing if has_record(loop.starts[i])]
         self._rows = [i for i, x in enumerate(loop.rows) if has_record(x)]
 
     def sources(self):
@@ -68,11 +71,11 @@ class Turned:
                              "rg.scan, or rg.fori_loop with bounds that are numbers")
         loop, split = self.loop, len(self._starts) + len(self._rows)
         of_rows = [i for i, needed in zip(self._rows, needs[len(self._starts) :], strict=False) if needed]
-        back = _Back(self, self._before(*saved), g, of_rows, [p for p, n in zip(loop.parents, needs[split:], strict=True) if n])
+        back = Back(self, self._before(*saved), g, of_rows, [p for p, n in zip(loop.parents, needs[split:], strict=True) if n])
         carried, rows = back.run(current().tracer)
-        starts, sums = carried[: len(self._flowing)], iter(carried[len(self._flowing) :])
+        starts, sums = carried[: len(self.flowing)], iter(carried[len(self.flowing) :])
         rows = dict(zip(of_rows, rows, strict=True))
-        return (*[starts[self._flowing.index(i)] for i in self._starts], *[rows.get(i) for i in self._rows],
+        return (*[starts[self.flowing.index(i)] for i in self._starts], *[rows.get(i) for i in self._rows],
                 *[next(sums) if needed else None for needed in needs[split:]])
 
     def _before(self, record=None):
@@ -80,10 +83,22 @@ class Turned:
         first, before = len(self.loop.starts) + len(self.loop.made), self.loop.before
         if record is None:
             return before
-        return [self.result(record, first + i, x) if i in self._flowing else x for i, x in enumerate(before)]
+        return [self.result(record, first + i, x) if i in self.flowing else x for i, x in enumerate(before)]
 
 
-class _Back:
+@dataclass
+class Body:
+    """What `Back` asks of a loop: as of `Examples`."""
+
+    call: Any
+    starts: list
+    rows: list
+    written: list
+    made: list = field(default_factory=list)
+    states: list = field(default_factory=list)
+
+
+class Back:
     """The loop that goes back through a `Turned`: it carries the cotangents of what that carried, and the sums of those of what the
     body uses from outside.
 
@@ -93,8 +108,8 @@ class _Back:
     """
 
     def __init__(self, op, before, g, rows, parents):
-        self._loop, self._op, self._g, self._rows, self._parents = op.loop, op, g, rows, parents
-        self._flowing = op._flowing
+        self._loop, self._op, self._rows, self._parents = op.loop, op, rows, parents
+        self._flowing = op.flowing
         starts, made = len(op.loop.starts), len(op.loop.made)
         self._of_ends, self._of_made, of_before = g[:starts], list(g[starts : starts + made]), g[starts + made :]
         handed = before, list(op.loop.rows), self._of_made, [of_before[i] for i in self._flowing], op.loop.states
@@ -122,7 +137,7 @@ class _Back:
         return [*ends[: len(like)], *map(sums.get, range(len(self._parents)))], rows[: len(self._rows)]
 
     def _totals(self, tracer):
-        """For each of the parents that gets a cotangent, by its number: what its sum starts with if it is added up turn by turn, and
+        """For each of the parents that gets a cotangent, by its number: what its sum starts with if it is added up turn by turn,
         None where it is computed after the loop.
         """
         if not self._parents:

@@ -30,8 +30,9 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
     out_axes  where the axis of examples stands in the results: one integer, or one for each result of a tuple.
 
     Ops run on all examples together, by the rule of their family; what has none runs in a loop. Works with `grad` and `jit`,
-    inside and outside. What looks at numbers (`if x > 0`) is an error, but `rg.cond` and `rg.while_loop` may take another way for
-    each example; random numbers are the same for all examples.
+    inside and outside; loops that `jit` compiles, such as `rg.scan`, are one loop for all examples. What looks at numbers (`if
+    x > 0`) is an error, but `rg.cond` and `rg.while_loop` may take another way for each example; random numbers are the same
+    for all examples.
 
     >>> rg.vmap(rg.grad(lambda w, x: (w * x).sum() ** 2), in_axes=(None, 0))(np.ones(2), np.array([[1.0, 2.0], [0.0, 1.0]]))
     array([[ 6., 12.],
@@ -113,7 +114,8 @@ class Batch(Recorder):
 
     def __init__(self, count):
         mode = current()
-        self.count, self.outer = count, None if mode is None else mode.tracer
+        self.count: int = count
+        self.outer: Any = None if mode is None else mode.tracer
         self.scan = None if self.outer is None or self.outer.is_lazy or self.outer.scan is None else scan_of_examples
         self._keeps_arrays = mode is None or mode.keeps_arrays
         #: (value, whether it has an axis of examples) of each node, and the nodes of values from outside with these values.
@@ -135,7 +137,7 @@ class Batch(Recorder):
         return Tensor(node)
 
     def blank(self, shape, dtype):
-        return self.leaf(self.outer.blank((self.count, *shape), dtype))
+        return self.leaf(self.outer.blank(shape, dtype), False)
 
     def _is_ours(self, value):
         return isinstance(value.data, Symbol) and value.data in self._found
