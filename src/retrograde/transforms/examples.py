@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.mode import changed, is_recording
 from ..core.value import Value, tick
+from ..ops._arrays import arrays
 from ..ops.comparisons import logical_and, where
 from ..ops.movements import moveaxis, reshape
 from ..ops.random import unnoted
@@ -64,15 +65,17 @@ class Examples:
     parents  the records from outside, of the derivatives inside the vmap, on which what a turn gives depends
     made     for each thing that is stacked, whether it differs between examples
     before   what was carried before each turn, and `states`, what `written` held then; if a derivative may ask for it
+    held     what tensors from outside held after the loop
     """
 
     def __init__(self, batch, call, starts, rows):
-        self.batch, self.call, self.starts, self.rows = batch, call, starts, rows
-        self.differs = [self._around(x)[1] for x in starts]
-        self.rows_around = [self._around(x) for x in rows]
-        self.written, self.parents, self.made = [], (), []
-        self.before, self.states = [], []
+        self.batch, self.call, self.starts = batch, call, starts
+        self.rows = [arrays.kind(batch.symbol(x), x.record) if isinstance(x, Value) else x for x in rows]
         batch.settle()
+        self.differs = [self._around(x)[1] for x in starts]
+        self.rows_around = [self._around(x) for x in self.rows]
+        self.written, self.parents, self.made = [], (), []
+        self.before, self.states, self.held = [], [], []
 
     def _around(self, x):
         return self.batch.held(x) if isinstance(x, Value) else (x, False)
@@ -130,7 +133,7 @@ class Examples:
 
     def standing(self, finals, stacked):
         """What the loop gives for one example, if it gave this for all: what is carried in the end, and what is stacked."""
-        batch, count = self.batch, len(self.made)
+        batch, count, self.held = self.batch, len(self.made), self.batch.held_now()
         for value in self.written:
             batch.written.setdefault(id(value), (value, batch.now(value)))
         kinds = [*self.made, *self.differs, *[False] * len(self.written)]

@@ -53,6 +53,10 @@ def lanes_loop(batch, goes_on, condition, body, init):
 
 
 def _is_any(batch, goes_on):
-    """Whether one of the examples goes on."""
+    """Whether one of the examples goes on; of all vmaps, if several surround the loop."""
+    found = batch.held(goes_on)[0]
+    while batch.outer is not None and batch.outer.is_batch:
+        batch = batch.outer
+        found = batch.held(found)[0]
     with batch.around():
-        return bool(batch.held(goes_on)[0].any())
+        return bool(found.any())

@@ -90,6 +90,28 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     """
     made = Recurrence(tracer, length, reverse, is_checkpoint, count=count)
     stacks = [x if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
+    attempt, outs, kinds = _settled(tracer, made, call, starts, stacks)
+    written = attempt.written
+    for carried, out in zip(made.carries, outs, strict=True):
+        carried.out = out
+    states = [_begun(c.value, now) for c, (now, _, _) in zip(written, attempt.states, strict=True)]
+    made.carries += [Carried(None, made.node(now), Tensor(leaf), Tensor(out))
+                     for (now, _), (_, leaf, out) in zip(states, attempt.states, strict=True)]
+    made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
+    made.link()
+    _note_kinds(tracer, made.finals[: len(starts)], kinds)
+    _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
+    for capture, final, (_, moves) in zip(written, made.finals[len(starts) :], states, strict=True):
+        capture.now = final.data if moves else capture.now
+    rows = [arrays.kind(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
+    made.body = Body(call, starts, rows, [c.value for c in written], tracer.held_now())
+    return made
+
+
+def _settled(tracer, made, call, starts, stacks):
+    """Record the body until it is known what it writes to, and what stays an array: the last attempt, what is carried on, and
+    whether each of that is an array.
+    """
     written: list = []
     kinds = [is_plain(tracer, x) for x in starts]
     while True:
@@ -102,21 +124,9 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
             outs, made.made = call([c.leaf for c in made.carries], [leaf for leaf, _ in made.handed])
         before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
         if len(attempt.written) == len(written) and kinds == before:
-            break
+            made.windows = [(start, tick())]
+            return attempt, outs, kinds
         written = attempt.written
-    for carried, out in zip(made.carries, outs, strict=True):
-        carried.out = out
-    states = [_begun(c.value, now) for c, (now, _, _) in zip(written, attempt.states, strict=True)]
-    made.carries += [Carried(None, made.node(now), Tensor(leaf), Tensor(out))
-                     for (now, _), (_, leaf, out) in zip(states, attempt.states, strict=True)]
-    made.windows, made.body = [(start, tick())], Body(call, starts, stacks, [c.value for c in written])
-    made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
-    made.link()
-    _note_kinds(tracer, made.finals[: len(starts)], kinds)
-    _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
-    for capture, final, (_, moves) in zip(written, made.finals[len(starts) :], states, strict=True):
-        capture.now = final.data if moves else capture.now
-    return made
 
 
 def _begun(value, now):

@@ -94,6 +94,7 @@ class Body:
     starts: list
     rows: list
     written: list
+    held: list
     made: list = field(default_factory=list)
     states: list = field(default_factory=list)
 
@@ -115,6 +116,9 @@ class Back:
         handed = before, list(op.loop.rows), self._of_made, [of_before[i] for i in self._flowing], op.loop.states
         self._handed, self._build = tree.flatten(handed)
         self._is_again = is_recording()
+        written = set(map(id, op.loop.written))
+        #: (tensor from outside, what the body read of it) of those that were written to since.
+        self._stale = [(c.value, arrays.kind(now)) for c, now in op.loop.held if c.now is not now and id(c.value) not in written]
 
     def run(self, tracer):
         """(what is carried in the end, followed by the sums, and the cotangents of rows); None for sums of nothing."""
@@ -153,7 +157,8 @@ class Back:
     def _pulled(self, tracer, carried, handed):
         """The cotangents after one turn, from those before it: of what is carried, of parents, of rows."""
         before, rows, of_made, of_before, states = handed
-        with enable_grad(), unnoted(), tracer.rewound(self._loop.written, states):
+        values = [*self._loop.written, *[value for value, _ in self._stale]]
+        with enable_grad(), unnoted(), tracer.rewound(values, [*states, *[state for _, state in self._stale]]):
             before, rows = [self._fresh(x) for x in before], [self._fresh(x) for x in rows]
             after, made = self._loop.call(before, rows)
         pairs = [*zip([after[i] for i in self._flowing], carried, strict=True), *zip(made, of_made, strict=True)]

@@ -166,6 +166,10 @@ class Batch(Recorder):
                 del self._outside[key]
                 self._found[node] = Tensor(self.outer.symbol(value)), False
 
+    def held_now(self):
+        """As that of the trace around all."""
+        return self.outer.held_now()
+
     def mark(self):
         """The present, for `since`."""
         return len(self._found)
