@@ -144,8 +144,8 @@ def _product(_, args, shape):
     count, ndims = _count(args), (len(_shape_of(x)), len(_shape_of(y)))
     if ndims[1] == 2 and not isinstance(y, Batched):
         return _shaped(matmul(reshape(x.value, (prod(x.value.shape[:-1]), x.value.shape[-1])), y), count, shape)
-    if ndims == (2, 1) and not isinstance(x, Batched):
-        return matmul(y.value, matrix_transpose(x))
+    if ndims[0] == 2 and not isinstance(x, Batched) and y.value.shape[2:] in ((), (1,)):
+        return _shaped(matmul(reshape(y.value, y.value.shape[:2]), matrix_transpose(x)), count, shape)
     left = _matrix(x, ndims[0], -2)
     right = _matrix(y, ndims[1], -1)
     ndim = max(ndims[0], ndims[1], 2)
