@@ -95,6 +95,21 @@ def test_gradients_of_loops_that_draw_are_those_of_eager_mode(loop, checkpoint, 
     assert "library" not in kinds(step)
 
 
+def in_a_checkpoint(x):
+    return rg.checkpoint(langevin, x)[0] * rg.rand_like(x)
+
+
+def in_a_branch_and_a_checkpoint(x):
+    branch = lambda: langevin(x * rg.rand_like(x))[0] + rg.randn_like(x)
+    return rg.checkpoint(lambda x: rg.cond(x.sum() > -99, branch, lambda: x), x)
+
+
+@pytest.mark.parametrize("function", [in_a_checkpoint, in_a_branch_and_a_checkpoint])
+def test_a_loop_that_is_run_again_draws_what_it_drew(function):
+    slope = rg.grad(lambda x: (function(x) ** 2).sum())
+    assert_same(run(rg.jit(slope)), run(slope))
+
+
 def test_the_gradient_of_a_loop_is_that_of_the_numbers_it_drew():
     def loss(x, scale):
         return (rg.scan(lambda c, _: (rg.sin(c) + scale * rg.randn_like(c), None), x, length=6)[0] ** 2).sum()

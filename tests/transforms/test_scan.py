@@ -51,6 +51,18 @@ def test_value_and_two_orders_of_derivative_are_those_of_the_loop_written_out(op
     agree(compiled(twice(ours)), twice(theirs), *args, rtol=1e-9)
 
 
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_the_second_derivative_may_be_in_something_else_than_the_first(checkpoint):
+    def f(weight, start, rows):
+        step = lambda c, x: (rg.sin(c * x[0] * weight) + x[1] * x[0], c * x[0])
+        return (rg.scan(step, start, rows, checkpoint=checkpoint)[1] ** 2).sum()
+
+    places = (0, 1, 2)
+    for first in places:
+        mixed = rg.grad(lambda *a, first=first: (rg.grad(f, first)(*a) ** 2).sum(), [p for p in places if p != first])
+        agree(rg.jit(mixed), mixed, np.array(0.7), np.array(0.3), ROWS[:, 0, :2])
+
+
 def test_a_third_derivative_compiles_too():
     function = lambda x: rg.scan(lambda c, y: (rg.sin(c * y), c), x, np.array([0.5, 2.0, 1.5]))[0]
     third = rg.grad(rg.grad(rg.grad(function)))

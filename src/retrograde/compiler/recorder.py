@@ -11,6 +11,7 @@ from ..core.symbol import Symbol, symbols_in
 from ..core.value import Projection, Value
 from ..dtypes import is_float
 from ..errors import TraceError
+from ..ops._arrays import arrays
 from .infer import infer, stand_in
 
 
@@ -28,7 +29,9 @@ class Recorder:
 
     #: Whether what is recorded runs as soon as somebody reads a value, so that reading and writing need no refusal.
     is_lazy = False
-    #: `traced_scan` where loops can be compiled as such; handed in, since it stands above.
+    #: Whether a value stands for one of many examples.
+    is_batch = False
+    #: What records a scan where loops can be compiled as such; handed in, since it stands above.
     scan: Any = None
 
     def symbol(self, value):
@@ -42,6 +45,13 @@ class Recorder:
     def value(self, algebra, node, record=None):
         """The value that stands for a node."""
         return algebra.kind(node, record)
+
+    def blank(self, shape, dtype):
+        """A value for what is another array in each turn of a loop."""
+        value = arrays.kind(Symbol(None, (), tuple(shape), dtype))
+        if is_float(dtype):
+            value.requires_grad = True
+        return value
 
     def kept(self, algebra, node):
         """A node as the rules will read it."""

@@ -51,6 +51,7 @@ class Loop:
         self.carries, self.stacks = list(carries), list(stacks)
         cuts = [*[c.leaf for c in self.carries], *[node for node, _ in self.stacks]]
         roots = [*[c.out for c in self.carries], *made, condition]
+        self.leaves = set(cuts)
         self.nodes, self.captured = _explored([r for r in roots if isinstance(r, Symbol)], cuts, inside)
         operands = tuple(c.start for c in self.carries), tuple(rows.stack for _, rows in self.stacks), tuple(self.captured), count
         self.symbol = Symbol(self, operands, None, None)
@@ -79,38 +80,6 @@ class Loop:
             self.results.append(key)
         return self._picks[key]
 
-    def frontier(self, roots):
-        """The nodes of this body from which `roots`, graphs on top of it, are to be computed elsewhere.
-
-        Views are cheaper to look through again than to keep beside what they show.
-        """
-        found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
-        leaves = {c.leaf for c in self.carries} | {node for node, _ in self.stacks}
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            # Results of a loop within the body may have been asked for after this loop was made.
-            is_ours = node in self.nodes or (node.op is PICK and node.args[0] in self.nodes)
-            if is_ours and (node in leaves or not _is_move(node)):
-                found[node] = True
-            else:
-                stack.extend(node.inputs)
-        return list(found)
-
-    def leaves_below(self, roots):
-        """The leaves of this body that `roots` depend on."""
-        leaves = {c.leaf for c in self.carries} | {node for node, _ in self.stacks}
-        found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
-        while stack:
-            node = stack.pop()
-            if node not in seen:
-                seen.add(node)
-                found.update({node: True} if node in leaves else {})
-                stack.extend(() if node in leaves else node.inputs)
-        return list(found)
-
     def body(self, captured):
         """What stands for the nodes of the body that it does not compute, by identity: leaves, or constants.
 
@@ -123,6 +92,43 @@ class Loop:
             is_constant = isinstance(found, np.ndarray) and is_uniform(found)
             known[id(node)] = node, found if is_constant else Symbol(None, (), node.shape, node.dtype)
         return known
+
+
+def frontier(loops, roots):
+    """The nodes of the bodies of `loops` from which `roots`, graphs on top of these, are to be computed elsewhere, each with the
+    first loop that has it.
+
+    Views are cheaper to look through again than to keep beside what they show.
+    """
+    found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        # Results of a loop within the body may have been asked for after that loop was made.
+        loop = next((o for o in loops if node in o.nodes or (node.op is PICK and node.args[0] in o.nodes)), None)
+        if loop is not None and (node in loop.leaves or not _is_move(node)):
+            found[node] = loop
+        else:
+            stack.extend(node.inputs)
+    return found
+
+
+def leaves_below(loops, roots):
+    """The leaves of the bodies of `loops` that `roots` depend on, each with the first loop that has it."""
+    found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        loop = next((o for o in loops if node in o.leaves), None)
+        if loop is not None:
+            found[node] = loop
+        else:
+            stack.extend(node.inputs)
+    return found
 
 
 def _is_move(node):

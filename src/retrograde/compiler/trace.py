@@ -242,6 +242,10 @@ class Trace(Recorder):
         """The captures that hold something else at the end than at the start."""
         return [capture for capture in self.captured() if capture.now is not capture.start]
 
+    def held_now(self):
+        """(capture, what it holds now) of all captures without a history."""
+        return [(capture, capture.now) for capture in self.captured() if capture.record is None]
+
     def captured(self):
         """All captures, each once."""
         return list({id(capture): capture for capture in self.captures.values()}.values())

@@ -252,6 +252,14 @@ def run_drawing(states, run, *args):
     return run(*args) if session is None else session.around(states, partial(run, *args))
 
 
+def begun(state):
+    """(what a traced loop that draws begins with, whether a generator moves by it): `state`, which is noted in `Draws`, or what was
+    noted there.
+    """
+    session = _SESSION.get()
+    return (state, True) if session is None else session.begun(state)
+
+
 class _Recording:
     def __init__(self, states, outer):
         self._states, self._outer = states, outer
@@ -269,6 +277,12 @@ class _Recording:
 
         return noted() if self._outer is None else self._outer.around(states, noted)
 
+    def begun(self, state):
+        """`state`, which is noted."""
+        state, moves = (state, True) if self._outer is None else self._outer.begun(state)
+        self._states.append(state)
+        return state, moves
+
 
 class _Replay:
     def __init__(self, states):
@@ -280,6 +294,10 @@ class _Replay:
             raise GraphError("a checkpointed function drew more random numbers when it was run again than at first; its draws "
                              "must not depend on anything that changes in between")
         return state
+
+    def begun(self, _state):
+        """The next of the states that were noted."""
+        return self.next(None, 0), False
 
     def around(self, states, run):
         """`run()`, during which `states` are what they were; after it they are what they are now."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import without_promotion
 from ..ops.contractions import contract, matmul
 from ..ops.joins import stack
-from ..ops.movements import broadcast_to, expand_dims, moveaxis, reshape, squeeze
+from ..ops.movements import broadcast_to, expand_dims, matrix_transpose, moveaxis, reshape, squeeze
 
 
 class Batched(NamedTuple):
@@ -137,9 +137,15 @@ def _padded(op, args, _):
 
 
 def _product(_, args, shape):
-    """A matrix product: vectors are matrices with one row or one column."""
+    """A matrix product: vectors are matrices with one row or one column. With a matrix that is the same for all, the rows of all
+    examples are those of one matrix.
+    """
     x, y = args
     count, ndims = _count(args), (len(_shape_of(x)), len(_shape_of(y)))
+    if ndims[1] == 2 and not isinstance(y, Batched):
+        return _shaped(matmul(reshape(x.value, (prod(x.value.shape[:-1]), x.value.shape[-1])), y), count, shape)
+    if ndims[0] == 2 and not isinstance(x, Batched) and y.value.shape[2:] in ((), (1,)):
+        return _shaped(matmul(reshape(y.value, y.value.shape[:2]), matrix_transpose(x)), count, shape)
     left = _matrix(x, ndims[0], -2)
     right = _matrix(y, ndims[1], -1)
     ndim = max(ndims[0], ndims[1], 2)

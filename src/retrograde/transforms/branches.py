@@ -10,14 +10,15 @@ import numpy as np
 from .. import tree
 from ..compiler.repetition import Carry, Loop
 from ..core.gradient import gradient
-from ..core.mode import enable_grad, is_recording, no_grad
+from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
 from ..ops._arrays import arrays
 from ..ops.comparisons import logical_not
 from ..ops.movements import reshape
-from ..ops.random import Draws
+from ..ops.random import Draws, unnoted
+from ..tensor.creation import asarray
 from .carried import agreeing, dtype_of, is_plain, shape_of
 from .checkpoint import outside
 
@@ -42,7 +43,7 @@ def _chosen(tracer, predicate, functions, agree):
     """The list that the chosen of two functions gives; `agree` makes two lists agree. None in them stands for zeros."""
     start, traced, parents, draws = tick(), [], {}, [Draws(), Draws()]
     for function, drawn in zip(functions, draws, strict=True):
-        with tracer.attempt() as attempt, drawn.recorded():
+        with tracer.attempt() as attempt, unnoted() if tracer.is_batch else drawn.recorded():
             leaves = function()
         traced.append((leaves, attempt))
         records = [x.record for x in leaves if isinstance(x, Value) and x.record is not None]
@@ -50,13 +51,17 @@ def _chosen(tracer, predicate, functions, agree):
     pairs = list(zip(*agree(*[leaves for leaves, _ in traced]), strict=True))
     places = [i for i, pair in enumerate(pairs) if any([x is not None for x in pair])]
     is_linked = [any([isinstance(x, Value) and x.record is not None for x in pairs[i]]) for i in places]
-    with no_grad():
-        values = _run(tracer, predicate, [([_filled(pairs[i], k) for i in places], traced[k][1]) for k in (0, 1)])
+    chosen = [([_filled(pairs[i], k) for i in places], traced[k][1]) for k in (0, 1)]
+    if tracer.is_batch:
+        values = _run_for_examples(tracer, predicate, functions, draws, places, [leaves for leaves, _ in chosen])
+    else:
+        with no_grad():
+            values = _run(tracer, predicate, chosen)
     for i, value in zip(places, values, strict=True):
         tracer.note_kind(value, all([is_plain(tracer, x) for x in pairs[i]]))
     is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
     if is_recording() and any(is_linked) and parents:
-        call = _Choice(tracer, predicate.detach(), functions, tuple(parents), places, draws)
+        call = _Choice(predicate.detach(), functions, tuple(parents), places, draws)
         record = Record().filled(call, tuple(parents), ())
         values = [arrays.kind(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
     found: list = [None] * len(pairs)
@@ -92,6 +97,28 @@ def _run(tracer, predicate, chosen):
     return [arrays.kind(node) for node in found[:split]]
 
 
+def _run_for_examples(batch, predicate, functions, draws, places, likes):
+    """As `_run`, for all examples of a batch: by a choice around the vmap. `likes` are what the functions gave when they were
+    tried; `draws` note what they draw when they are called for good.
+    """
+    differs = [any([isinstance(x, Value) and batch.held(x)[1] for x in pair]) for pair in zip(*likes, strict=True)]
+    notes = list(draws)
+
+    def of_all(which):
+        drawn, notes[which] = notes[which], Draws()  # whoever calls again, to walk back, does not draw anew
+        with changed(tracer=batch), drawn.recorded():
+            leaves = functions[which]()
+        found = [leaves[i] for i in places]
+        found = [x if isinstance(x, Value) else asarray(y if x is None else np.asarray(x, dtype_of(y)))
+                 for x, y in zip(found, likes[which], strict=True)]
+        return [batch.spread(*pair) for pair in zip(found, differs, strict=True)]
+
+    chosen = batch.held(predicate)[0]
+    with batch.around():
+        found = traced_cond(batch.outer, chosen, partial(of_all, 0), partial(of_all, 1))
+    return [batch.standing(asarray(x), d) for x, d in zip(found, differs, strict=True)]
+
+
 class _Choice:
     """The op of one choice: its rule makes the same choice between the derivatives of both functions."""
 
@@ -99,8 +126,8 @@ class _Choice:
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
 
-    def __init__(self, tracer, predicate, functions, parents, places, draws):
-        self._tracer, self._predicate, self._functions = tracer, predicate, functions
+    def __init__(self, predicate, functions, parents, places, draws):
+        self._predicate, self._functions = predicate, functions
         self._parents, self._places, self._draws = parents, places, draws
 
     def revived(self, record):
@@ -111,7 +138,7 @@ class _Choice:
         """The gradients of all that the functions depend on from those of their results."""
         is_again = is_recording()
         pulled = [partial(self._pulled, *pair, g, needs, is_again) for pair in zip(self._functions, self._draws, strict=True)]
-        found = iter(_chosen(self._tracer, self._predicate, pulled, lambda *lists: lists))
+        found = iter(_chosen(current().tracer, self._predicate, pulled, lambda *lists: lists))
         return tuple([next(found) if needed else None for needed in needs])
 
     def _pulled(self, function, draws, g, needs, is_again):

@@ -6,13 +6,12 @@ ended keep what they have.
 
 
 from .. import tree
-from ..core.mode import changed, current
+from ..core.mode import current
 from ..core.value import Value
-from ..errors import GraphError
 from ..ops.comparisons import logical_and, where
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
-from .carried import agreeing, check_carry, is_number, settled, truth
+from .carried import agreeing, check_carry, settled, truth
 
 
 def lanes_of(*values):
@@ -40,14 +39,10 @@ def selected(batch, predicate, true_function, false_function):
     return tree.map(lambda x, y: where(predicate, x, y), true, false)
 
 
-def lanes_loop(batch, goes_on, condition, body, init, while_loop):
-    """`while_loop` for all examples of a batch, which begins with whether each of them `goes_on`; where these are traced, by a
-    `while_loop` outside of the vmap.
-    """
+def lanes_loop(batch, goes_on, condition, body, init):
+    """`while_loop` for all examples of a batch, which begins with whether each of them `goes_on`."""
     goes_on, carry, is_first = truth(goes_on), init, True
-    if batch.held(goes_on)[0].is_traced:
-        return _outside(batch, condition, body, init, while_loop)
-    while bool(batch.held(goes_on)[0].data.any()):
+    while _is_any(batch, goes_on):
         after = body(carry)
         if is_first:
             check_carry(carry, after)
@@ -57,37 +52,11 @@ def lanes_loop(batch, goes_on, condition, body, init, while_loop):
     return carry
 
 
-def _outside(batch, condition, body, init, while_loop):
-    """One loop outside of the vmap, which carries all for each example: what is the same for all now may differ after a turn."""
-    leaves, build = tree.flatten(init)
-    starts: list = [asarray(x) for x in leaves]
-    if any(map(is_number, leaves)):
-        after = tree.leaves(body(build(starts)))
-        starts = [asarray(settled(x, a)) for x, a in zip(leaves, after, strict=True)]
-    check_carry(build(starts), body(build(starts)))
-    _check_unlinked(starts)
-
-    def run(function, carried):
-        with changed(tracer=batch):
-            found = tree.leaves(function(build([batch.leaf(c.detach()) for c in carried])))
-            _check_unlinked(found)
-        return [batch.results(x) for x in found]
-
-    def goes_on(carried):
-        return run(lambda carry: truth(condition(carry)), carried)[0]
-
-    def turn(state):
-        carried, lanes = state
-        new = [where(reshape(lanes, (-1, *(1,) * (c.ndim - 1))), a, c) for a, c in zip(run(body, carried), carried, strict=True)]
-        return new, logical_and(lanes, goes_on(new))
-
+def _is_any(batch, goes_on):
+    """Whether one of the examples goes on; of all vmaps, if several surround the loop."""
+    found = batch.held(goes_on)[0]
+    while batch.outer is not None and batch.outer.is_batch:
+        batch = batch.outer
+        found = batch.held(found)[0]
     with batch.around():
-        carried = [batch.results(s).detach() for s in starts]
-        found, _ = while_loop(lambda state: state[1].any(), turn, (carried, goes_on(carried)))
-    return build([batch.leaf(x) for x in found])
-
-
-def _check_unlinked(values):
-    if any([isinstance(v, Value) and v.record is not None for v in values]):
-        raise GraphError("a while_loop cannot be differentiated under jit, since nobody knows how many steps to keep; use rg.scan, "
-                         "or rg.fori_loop with bounds that are numbers")
+        return bool(found.any())

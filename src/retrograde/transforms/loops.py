@@ -1,5 +1,6 @@
 """Loops and branches: while_loop, fori_loop, cond and switch. Eager they are Python's own; under jit they are compiled."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ from ..core.value import Value
 from ..errors import ArgumentError
 from .branches import traced_cond
 from .carried import check_carry, integer, truth_value
-from .lanes import lanes_loop, lanes_of, selected
+from .examples import while_of_examples
+from .lanes import known, lanes_loop, lanes_of, selected
 from .scan import scan, tracing
 from .traced import traced_while
 
@@ -26,6 +28,8 @@ def while_loop(condition, body, init):
     192
     """
     tracer = tracing()
+    if tracer is not None and tracer.is_batch:
+        return while_of_examples(tracer, condition, body, init, while_loop)
     if tracer is not None:
         return traced_while(tracer, condition, body, init)
     goes_on, carry, is_first = condition(init), init, True
@@ -37,7 +41,7 @@ def while_loop(condition, body, init):
             is_first = False
         carry = after
         goes_on = condition(carry)
-    return carry if batch is None else lanes_loop(batch, goes_on, condition, body, carry, while_loop)
+    return carry if batch is None else lanes_loop(batch, goes_on, condition, body, carry)
 
 
 def fori_loop(lower, upper, body, init):
@@ -69,23 +73,23 @@ def fori_loop(lower, upper, body, init):
 def cond(predicate, true_function, false_function, *operands):
     """`true_function(*operands)` if `predicate` holds, else `false_function(*operands)`.
 
-    Under `jit` both are traced, must give the same structure, shapes and dtypes, and only the chosen one runs; it can be
-    differentiated any number of times, also in tensors that the functions use from outside. Under `vmap` both run where the
-    predicate differs from example to example, and each example takes its own; so a function whose derivative is infinite or NaN
-    where it is not taken gives NaN there, as `where` does: keep its argument in range. Where both must agree, a Python number takes
-    the dtype of what the other gives.
+    Under `jit` both are traced, must give the same structure, shapes and dtypes, and only the chosen one runs, also in a
+    `vmap` where the predicate is the same for all; it can be differentiated any number of times, also in tensors that the
+    functions use from outside. Under `vmap` both run where the predicate differs from example to example, and each example
+    takes its own; so a function whose derivative is infinite or NaN where it is not taken gives NaN there, as `where` does:
+    keep its argument in range. Where both must agree, a Python number takes the dtype of what the other gives.
 
     >>> rg.cond(rg.tensor(2.0) > 1, lambda x: x + 1, lambda x: x - 1, rg.tensor(5.0))
     tensor(6.)
     """
     predicate = truth_value("cond", predicate)
-    tracer = tracing()
-    batch = lanes_of(predicate)
+    tracer, batch = tracing(), lanes_of(predicate)
     if not isinstance(predicate, Value) or tracer is None and batch is None:
         return true_function(*operands) if predicate else false_function(*operands)
-    if batch is not None:
-        return selected(batch, predicate, lambda: true_function(*operands), lambda: false_function(*operands))
-    return traced_cond(tracer, predicate, lambda: true_function(*operands), lambda: false_function(*operands))
+    chosen = partial(true_function, *operands), partial(false_function, *operands)
+    if batch is not None and (tracer is None or known(batch, predicate) is not None or batch.held(predicate)[1]):
+        return selected(batch, predicate, *chosen)
+    return traced_cond(tracer, predicate, *chosen)
 
 
 def switch(index, branches, *operands):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.repetition import Carry, Loop, Rows
+from ..compiler.repetition import Carry, Loop, Rows, frontier, leaves_below
 from ..core.gradient import gradient
 from ..core.graph import ancestors
-from ..core.mode import enable_grad, is_recording, no_grad
+from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
@@ -21,6 +21,7 @@ from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
+from .turned import Back, Turned
 from .turns import sum_over_turns
 
 
@@ -44,6 +45,8 @@ class Recurrence:
     handed         (leaf, value whose row it stands for)
     made           what the body gives for each turn: values of the body; of a loop without a length, whether it goes on
     bindings       (node of the body, the rows that stand for it)
+    loops          of a derivative: the loops whose turns its body may read
+    body           how its body is called, as a `Body`; None of a derivative
     finals         what is carried after the last turn
     stacked        what `made` was in all turns
 
@@ -62,7 +65,9 @@ class Recurrence:
     made: list = field(default_factory=list)
     count: Any = None
     bindings: list = field(default_factory=list)
+    loops: list = field(default_factory=list)
     loop: Any = None
+    body: Any = None
     finals: list = field(default_factory=list)
     stacked: list = field(default_factory=list)
     outside: list = field(default_factory=list)
@@ -160,6 +165,8 @@ class Recurrence:
         if self.length is None:
             raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit, "
                              "since nobody knows how many steps to keep; use rg.scan, or bounds that are numbers")
+        if current().tracer is not self.tracer:
+            return self._for_examples(g, needs, *saved)
         is_again, start = is_recording(), tick()
         back = Recurrence(self.tracer, self.length, not self.reverse, self.is_checkpoint)
         outputs, seeds = self._seeds(back, g, is_again)
@@ -177,6 +184,25 @@ class Recurrence:
         sums = dict(zip(outside, sums, strict=True))
         of_starts = [back.finals[self.flowing.index(i)] for i in self.starts]
         return (*of_starts, *back.stacked[: len(self.rows)], *[sums.get(r) for r in self.outside])
+
+    def _for_examples(self, g, needs, record=None):
+        """As `function`, where the walk is in a vmap that the loop is not in: for each example, with other cotangents."""
+        if self.body is None:
+            raise GraphError("within vmap, a pullback cannot walk through the derivative of a loop outside; take both "
+                             "derivatives within vmap, or use rg.hessian")
+        op, (carries, made) = Turned(self.body, self.length, self.reverse, self.is_checkpoint), (len(self.carries), len(self.made))
+        with changed(tracer=self.tracer):
+            before = [self.view(self.loop.stacked(c.leaf.data)) for c in self.carries]
+        if record is not None:
+            links = {i: Projection(record, carries + made + i, self.width) for i in self.flowing}
+            before = [arrays.kind(x.data, links.get(i)) for i, x in enumerate(before)]
+        count, split = len(self.body.starts), len(self.starts) + len(self.rows)
+        self.body.made, self.body.states = self.made, before[count:]
+        g = [*g[:count], *g[carries : carries + made], *g[carries + made :][:count]]
+        parents = [r for r, needed in zip(self.outside, needs[split:], strict=True) if needed]
+        ends, rows = Back(op, before[:count], g, self.rows, parents).run(current().tracer)
+        sums = dict(zip(parents, ends[len(op.flowing) :], strict=True))
+        return (*[ends[op.flowing.index(i)] for i in self.starts], *rows, *map(sums.get, self.outside))
 
     def _seeds(self, back, g, is_again):
         """What the walk through the body starts from: outputs, and leaves for their cotangents."""
@@ -235,10 +261,11 @@ class Recurrence:
         return len(back.carries) - 1
 
     def _closed(self, back, others):
-        """The loop of `back`, which reads what it needs of this one."""
+        """The loop of `back`, which reads what it needs of this one, and of those whose derivative this one is."""
         roots = [*[self.node(c.out) for c in back.carries], *[self.node(y) for y in back.made], *others]
-        below = self.loop.leaves_below if self.is_checkpoint else self.loop.frontier
-        return back.close([*back.bindings, *[(node, self.loop.stacked(node)) for node in below(roots)]], others)
+        back.loops = [self.loop, *self.loops]
+        needed = (leaves_below if self.is_checkpoint else frontier)(back.loops, roots)
+        return back.close([*back.bindings, *[(node, loop.stacked(node)) for node, loop in needed.items()]], others)
 
 
 def _zeros(like):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import tree
 from ..core.function import Function
-from ..core.mode import current
+from ..core.mode import current, is_tracing
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
@@ -15,7 +15,6 @@ from ..ops.movements import reshape
 from ..tensor.tensor import Tensor
 from .carried import check_carry, checked_pair, is_number
 from .checkpoint import checkpoint as checkpointed
-from .traced import traced_scan
 
 
 def scan(f, init, xs=None, length=None, reverse=False, checkpoint=False):
@@ -41,7 +40,7 @@ def scan(f, init, xs=None, length=None, reverse=False, checkpoint=False):
         return _in_segments(f, init, leaves, build, count, reverse, size)
     tracer = tracing()
     if tracer is not None:
-        return traced_scan(tracer, f, init, leaves, build, count, reverse)
+        return tracer.scan(tracer, f, init, leaves, build, count, reverse)
     return _stepped(f, init, leaves, build, count, reverse)
 
 
@@ -90,7 +89,7 @@ def _in_segments(f, init, leaves, build, count, reverse, size):
         if tracer is None:
             found = _stepped(checkpointed(segment), carry, parts, list, segments, reverse)
         else:
-            found = traced_scan(tracer, segment, carry, parts, list, segments, reverse, is_checkpoint=True)
+            found = tracer.scan(tracer, segment, carry, parts, list, segments, reverse, is_checkpoint=True)
         return found[0], tree.map(lambda y: reshape(y, (whole, *y.shape[2:])), found[1])
 
     if whole == count:
@@ -116,7 +115,7 @@ class _Rows(Function):
 
 
 def _rows(x):
-    is_recorded = isinstance(x, Value) and x.record is not None and not x.is_traced and len(x)
+    is_recorded = isinstance(x, Value) and x.record is not None and not x.is_traced and not is_tracing() and len(x)
     return _Rows.apply(x) if is_recorded else x if isinstance(x, (Value, np.ndarray)) else np.asarray(x)
 
 

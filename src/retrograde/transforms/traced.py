@@ -7,14 +7,15 @@ import numpy as np
 from .. import tree
 from ..compiler.repetition import Rows
 from ..core.mode import no_grad
-from ..core.symbol import Symbol
 from ..core.value import Value, tick
-from ..dtypes import is_float
+from ..ops._arrays import arrays
 from ..ops.comparisons import where
+from ..ops.random import State, begun, unnoted
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .carried import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth
 from .recurrence import Carried, Recurrence
+from .turned import Body
 
 #: More steps than any loop takes.
 _ENDLESS = 1 << 62
@@ -22,8 +23,17 @@ _ENDLESS = 1 << 62
 
 def traced_scan(tracer, f, init, leaves, build, count, reverse, is_checkpoint=False):
     """`scan` in a trace; with `is_checkpoint`, the backward pass keeps only what is carried."""
+    def run(call, starts):
+        loop = recorded(tracer, call, starts, leaves, count, reverse, is_checkpoint)
+        return loop.finals[: len(starts)], loop.stacked
+
+    return flattened(tracer, f, init, leaves, build, run)
+
+
+def flattened(tracer, f, init, leaves, build, run):
+    """What a scan gives: the trees made of the lists that `run(call, starts)` gives, whose `call` takes and gives lists, too."""
     starts, build_carry = tree.flatten(init)
-    starts = _settled_starts(tracer, f, starts, build_carry, leaves, build)
+    starts = settled_starts(tracer, f, starts, build_carry, leaves, build)
     rebuild: Any = None
 
     def call(carried, rows):
@@ -33,45 +43,43 @@ def traced_scan(tracer, f, init, leaves, build, count, reverse, is_checkpoint=Fa
         ys, rebuild = tree.flatten(y)
         return tree.leaves(carry), ys
 
-    loop = recorded(tracer, call, starts, leaves, count, reverse, is_checkpoint)
-    return build_carry(loop.finals[: len(starts)]), rebuild(loop.stacked)
+    finals, stacked = run(call, starts)
+    return build_carry(finals), rebuild(stacked)
 
 
-def _settled_starts(tracer, f, starts, build_carry, leaves, build):
+def settled_starts(tracer, f, starts, build_carry, leaves, build):
     """The carry at the start; numbers of Python's as tensors of the dtype that the body makes of them."""
     if not any(map(is_number, starts)):
         return starts
-    with tracer.attempt():
-        carried = [x if is_number(x) else _leaf(shape_of(x), dtype_of(x))[0] for x in starts]
-        rows = [_leaf(x.shape[1:], x.dtype)[0] for x in leaves]
+    with tracer.attempt(), unnoted():
+        carried = [x if is_number(x) else tracer.blank(shape_of(x), dtype_of(x)) for x in starts]
+        rows = [tracer.blank(x.shape[1:], x.dtype) for x in leaves]
         after = tree.leaves(checked_pair(f(build_carry(carried), build(rows)))[0])
     return list(map(settled, starts, after)) if len(after) == len(starts) else starts
 
 
-def _leaf(shape, dtype):
-    """A value for what is another array in each turn, and its node."""
-    node = Symbol(None, (), tuple(shape), dtype)
-    value = Tensor(node)
-    if is_float(dtype):
-        value.requires_grad = True
-    return value, node
-
-
 def traced_while(tracer, condition, body, init):
     """`while_loop` in a trace."""
+    starts, build, call, goes_on = flat_while(tracer, condition, body, init)
+    with no_grad():
+        count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
+    loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
+    return build(loop.finals[: len(starts)])
+
+
+def flat_while(tracer, condition, body, init):
+    """What a `while_loop` starts with as a list, what makes a carry of such a list, the function of a turn, which gives the list
+    that is carried on and whether there is another turn, and whether there is a first one.
+    """
     starts, build = tree.flatten(init)
-    starts = _settled_starts(tracer, lambda carry, _: (body(carry), None), starts, build, [], list)
+    starts = settled_starts(tracer, lambda carry, _: (body(carry), None), starts, build, [], list)
 
     def call(carried, _):
         carry = body(build(carried))
         check_carry(build(starts), carry)
         return tree.leaves(carry), [truth(condition(carry))]
 
-    goes_on = truth(condition(build([asarray(x) for x in starts])))
-    with no_grad():
-        count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
-    loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
-    return build(loop.finals[: len(starts)])
+    return starts, build, call, truth(condition(build([asarray(x) for x in starts])))
 
 
 def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count=None):
@@ -82,31 +90,48 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     """
     made = Recurrence(tracer, length, reverse, is_checkpoint, count=count)
     stacks = [x if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
-    written: list = []
-    kinds = [is_plain(tracer, x) for x in starts]
-    while True:
-        start = tick()
-        made.carries = [Carried(x, made.node(x), _leaf(shape_of(x), dtype_of(x))[0]) for x in starts]
-        made.handed = [(_leaf(x.shape[1:], x.dtype)[0], x) for x in stacks]
-        tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
-        tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
-        with tracer.attempt(written) as attempt:
-            outs, made.made = call([c.leaf for c in made.carries], [leaf for leaf, _ in made.handed])
-        before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
-        if len(attempt.written) == len(written) and kinds == before:
-            break
-        written = attempt.written
+    attempt, outs, kinds = _settled(tracer, made, call, starts, stacks)
+    written = attempt.written
     for carried, out in zip(made.carries, outs, strict=True):
         carried.out = out
-    made.carries += [Carried(None, now, Tensor(leaf), Tensor(out)) for now, leaf, out in attempt.states]
-    made.windows = [(start, tick())]
+    states = [_begun(c.value, now) for c, (now, _, _) in zip(written, attempt.states, strict=True)]
+    made.carries += [Carried(None, made.node(now), Tensor(leaf), Tensor(out))
+                     for (now, _), (_, leaf, out) in zip(states, attempt.states, strict=True)]
     made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
     made.link()
     _note_kinds(tracer, made.finals[: len(starts)], kinds)
     _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
-    for capture, final in zip(written, made.finals[len(starts) :], strict=True):
-        capture.now = final.data
+    for capture, final, (_, moves) in zip(written, made.finals[len(starts) :], states, strict=True):
+        capture.now = final.data if moves else capture.now
+    rows = [arrays.kind(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
+    made.body = Body(call, starts, rows, [c.value for c in written], tracer.held_now())
     return made
+
+
+def _settled(tracer, made, call, starts, stacks):
+    """Record the body until it is known what it writes to, and what stays an array: the last attempt, what is carried on, and
+    whether each of that is an array.
+    """
+    written: list = []
+    kinds = [is_plain(tracer, x) for x in starts]
+    while True:
+        start = tick()
+        made.carries = [Carried(x, made.node(x), tracer.blank(shape_of(x), dtype_of(x))) for x in starts]
+        made.handed = [(tracer.blank(x.shape[1:], x.dtype), x) for x in stacks]
+        tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
+        tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
+        with tracer.attempt(written) as attempt, unnoted():
+            outs, made.made = call([c.leaf for c in made.carries], [leaf for leaf, _ in made.handed])
+        before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
+        if len(attempt.written) == len(written) and kinds == before:
+            made.windows = [(start, tick())]
+            return attempt, outs, kinds
+        written = attempt.written
+
+
+def _begun(value, now):
+    """(what a tensor from outside holds as the loop begins, whether it holds something else after it)."""
+    return begun(arrays.kind(now)) if isinstance(value, State) else (arrays.kind(now), True)
 
 
 def _note_kinds(tracer, values, kinds):

@@ -1,6 +1,7 @@
 """vmap: a function of one example, called once for all of them."""
 
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
-from .plain import is_tensor, plain, wrapping
+from .examples import scan_of_examples
+from .plain import is_tensor, plain, tensor, wrapping
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -28,8 +30,9 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
     out_axes  where the axis of examples stands in the results: one integer, or one for each result of a tuple.
 
     Ops run on all examples together, by the rule of their family; what has none runs in a loop. Works with `grad` and `jit`,
-    inside and outside. What looks at numbers (`if x > 0`) is an error, but `rg.cond` and `rg.while_loop` may take another way for
-    each example; random numbers are the same for all examples.
+    inside and outside; loops that `jit` compiles, such as `rg.scan`, are one loop for all examples. What looks at numbers (`if
+    x > 0`) is an error, but `rg.cond` and `rg.while_loop` may take another way for each example; random numbers are the same
+    for all examples.
 
     >>> rg.vmap(rg.grad(lambda w, x: (w * x).sum() ** 2), in_axes=(None, 0))(np.ones(2), np.array([[1.0, 2.0], [0.0, 1.0]]))
     array([[ 6., 12.],
@@ -87,7 +90,7 @@ def _handed_out(batch, result, out_axes, are_tensors):
         found = batch.results(x)
         found = found.detach() if isinstance(x, Value) and x.record is None else found
         found = found if out_axes == 0 else moveaxis(found, 0, out_axes)
-        return found if are_tensors or found.record is not None else plain(found)
+        return found if found.record is not None else tensor(found) if are_tensors else plain(found)
 
     return tree.map(of_leaf, result)
 
@@ -107,21 +110,34 @@ class Example(Symbol):
 class Batch(Recorder):
     """Runs each op on all examples as soon as it is called with one of them, in the mode that surrounds the `vmap`."""
 
+    is_batch = True
+
     def __init__(self, count):
         mode = current()
-        self.count, self._tracer = count, None if mode is None else mode.tracer
+        self.count: int = count
+        self.outer: Any = None if mode is None else mode.tracer
+        self.scan = None if self.outer is None or self.outer.is_lazy or self.outer.scan is None else scan_of_examples
         self._keeps_arrays = mode is None or mode.keeps_arrays
         #: (value, whether it has an axis of examples) of each node, and the nodes of values from outside with these values.
         self._found: dict = {}
         self._outside: dict = {}
         self._made: dict = {}
         self._may_write = True
+        #: (tensor from outside, what it held before) of those that were written to, by identity.
+        self.written: dict = {}
 
-    def leaf(self, examples):
-        """The value that stands for one of `examples`."""
-        node = Example(None, (), tuple(examples.shape[1:]), examples.dtype)
-        self._found[node] = examples, True
-        return Tensor(node).requires_grad_(examples.record is not None and is_float(examples.dtype))
+    def leaf(self, value, differs=True):
+        """A leaf that stands for one of the examples in `value`, or for `value` itself if that is the same for all."""
+        return self.standing(value, differs).requires_grad_(value.record is not None and is_float(value.dtype))
+
+    def standing(self, value, differs):
+        """As `leaf`, for what has no history, or is given one."""
+        node = Example(None, (), tuple(value.shape[1:] if differs else value.shape), value.dtype)
+        self._found[node] = value, differs
+        return Tensor(node)
+
+    def blank(self, shape, dtype):
+        return self.leaf(self.outer.blank(shape, dtype), False)
 
     def _is_ours(self, value):
         return isinstance(value.data, Symbol) and value.data in self._found
@@ -134,9 +150,60 @@ class Batch(Recorder):
     def held(self, value):
         return self._found[self.symbol(value)]
 
+    def spread(self, value, differs):
+        """What `value` stands for: for all examples if it `differs`, also if it is the same for all."""
+        return self.results(value) if differs else self.held(value)[0]
+
+    def attempt(self, written=()):
+        """As that of the trace around all."""
+        self.settle()
+        return self.outer.attempt(written)
+
+    def settle(self):
+        """Let values stand for what tensors from outside hold now, since a loop may write to these."""
+        for key, (value, node) in list(self._outside.items()):
+            if value.record is None and not value.is_traced:
+                del self._outside[key]
+                self._found[node] = Tensor(self.outer.symbol(value)), False
+
+    def held_now(self):
+        """As that of the trace around all."""
+        return self.outer.held_now()
+
+    def mark(self):
+        """The present, for `since`."""
+        return len(self._found)
+
+    def since(self, mark):
+        """The nodes that were made since then."""
+        return set(islice(self._found, mark, None))
+
+    def now(self, value):
+        """What a tensor from outside holds now, as a value around the vmap."""
+        return Tensor(self.outer.symbol(value))
+
+    @contextmanager
+    def rewound(self, values, states):
+        """Within it, tensors from outside hold `states`; after it what they held before."""
+        noted, self.written = self.written, dict(self.written)
+        before = [Tensor(self.symbol(value)) for value in values]
+        try:
+            self._hold(values, states)
+            yield
+        finally:
+            self._hold(values, before)
+            self.written = noted
+
+    def _hold(self, values, states):
+        for value, state in zip(values, states, strict=True):
+            if self._is_ours(value) or id(value) in self._made:
+                value.data = self.symbol(state)
+            else:
+                self._write_outside(value, self.held(state)[0].detach())
+
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
-        return changed(tracer=self._tracer, keeps_arrays=self._keeps_arrays)
+        return changed(tracer=self.outer, keeps_arrays=self._keeps_arrays)
 
     @contextmanager
     def without_writes(self):
@@ -205,9 +272,10 @@ class Batch(Recorder):
         """Write what is the same for all examples; who has read `value` before keeps what it held then."""
         _, node = self._outside.pop(id(value), (None, None))
         if node is not None:
-            self._found[node] = Tensor(value.data.copy() if self._tracer is None else self._tracer.symbol(value)), False
-        if self._tracer is not None:
-            self._tracer.write(value, new)
+            self._found[node] = Tensor(value.data.copy() if self.outer is None else self.outer.symbol(value)), False
+        if self.outer is not None:
+            self.written.setdefault(id(value), (value, self.now(value)))
+            self.outer.write(value, new)
             return
         writes.before(value.algebra, value.data)
         value.data[...] = new.data
