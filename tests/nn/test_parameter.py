@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
-from retrograde.errors import DTypeError, ShapeError
+from retrograde.errors import DTypeError, ShapeError, TraceError
 
 
 def test_data_set_to_a_tensor_is_its_array():
@@ -41,6 +41,18 @@ def test_data_set_in_a_compiled_step_is_written_at_every_call():
 
     assert [follow().item() for _ in range(3)] == [6.0, 9.0, 10.5]
     assert target.tolist() == [3.5, 7.0] and follow.traces == 1 and target.requires_grad
+
+
+def test_data_set_to_an_array_in_a_compiled_step_is_refused():
+    target, source = nn.Parameter(rg.zeros(2)), nn.Parameter(rg.tensor([4.0, 8.0]))
+
+    @rg.jit
+    def follow():
+        target.data = 0.5 * target.data + 0.5 * source.data
+
+    with pytest.raises(TraceError, match="is set to a tensor, got an array, which would be constant"):
+        follow()
+    assert target.tolist() == [0.0, 0.0] and target.requires_grad
 
 
 def test_data_set_to_a_lazy_tensor_is_computed():

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from ..core.edits import edited
-from ..core.mode import changed, is_tracing, no_grad
+from ..core.mode import changed, is_lazy, is_tracing, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Leaf, Value
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError, TraceError
 from ..tensor.creation import asarray, empty
 from ..tensor.tensor import Tensor
 
@@ -29,6 +31,7 @@ class _Data:
             data = data.realize().data
         elif not isinstance(data, Symbol):
             _check(parameter, before, data)
+            _check_is_outside(before)
         attributes["data"] = data
 
 
@@ -42,6 +45,14 @@ def _check(parameter, before, data):
         raise ShapeError(f"the data of a parameter keeps its shape, {before.shape}, got {data.shape}; make another Parameter")
     if parameter.requires_grad:
         parameter.algebra.check_differentiable(data)
+
+
+def _check_is_outside(before):
+    """Raise an error where a jitted function would write, at each call, an array as it was when the function was traced."""
+    # A symbol is what the trace itself put there, which takes it away again.
+    if is_tracing() and not is_lazy() and isinstance(before, np.ndarray):
+        raise TraceError("in a jitted function the data of a parameter is set to a tensor, got an array, which would be constant; "
+                         "compute with the parameters and not with their data: p.data = 0.9 * p + 0.1 * q, or p += 1")
 
 
 class Parameter(Tensor):

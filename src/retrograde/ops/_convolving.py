@@ -2,7 +2,8 @@
 matrix product does the rest.
 
 With stride 1 the patches of a whole image are one run of memory per tap: rows are taken in full width, so that a patch
-that starts near the end of a row runs on into the next. The sums that come of such patches are left out.
+that starts near the end of a row runs on into the next. The sums that come of such patches are left out. Where these would
+be most of them, since the kernel is nearly as wide as the image, rows are taken one by one as with any other stride.
 """
 
 from dataclasses import dataclass
@@ -64,9 +65,14 @@ class Geometry:
         ])
 
     @property
+    def is_run(self):
+        """Whether the patches of an image are taken as one run of memory per tap, which pays if few of the sums are left out."""
+        return self.stride == (1, 1) and self.padded[1] <= 2 * self.result[1]
+
+    @property
     def row(self):
         """Columns per output row: those of the padded image where patches are runs of memory."""
-        return self.padded[1] if self.stride == (1, 1) else self.result[1]
+        return self.padded[1] if self.is_run else self.result[1]
 
     @property
     def depth(self):
@@ -239,7 +245,7 @@ class _Columns:
         channel, image, one = self._image.strides
         line = one * geometry.padded[1]
         taps = (geometry.dilation[0] * line, geometry.dilation[1] * one)
-        if geometry.stride == (1, 1):
+        if geometry.is_run:
             places, steps = (geometry.result[0] * geometry.row,), (one,)
         else:
             places, steps = geometry.result, (geometry.stride[0] * line, geometry.stride[1] * one)

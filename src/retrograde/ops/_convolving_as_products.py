@@ -65,8 +65,47 @@ def _channels_first(y):
     return reshape(permute_dims(y, (1, 0, *range(2, y.ndim))), (y.shape[1], -1))
 
 
+def _is_tiled(x, other, kernel, stride, padding, dilation, groups):
+    """Whether the patches that a kernel meets lie side by side, and so are the image itself in another order."""
+    has_steps = pair(stride, "stride", 1) == tuple(kernel[2:]) and pair(dilation, "dilation", 1) == (1, 1)
+    return has_steps and other.size > 0 and _is_bare(x, other, padding, groups)
+
+
+def _tiles(x, kernel):
+    """Patches that lie side by side: (batch · output pixels, channels · kernel); what is left at the borders is dropped."""
+    batch, channels, height, width = x.shape
+    rows, columns = height // kernel[0], width // kernel[1]
+    x = x[:, :, : rows * kernel[0], : columns * kernel[1]]
+    x = permute_dims(reshape(x, (batch, channels, rows, kernel[0], columns, kernel[1])), (0, 2, 4, 1, 3, 5))
+    return reshape(x, (batch * rows * columns, -1))
+
+
+def _untiled(patches, shape, kernel):
+    """The image of `shape` that has these patches, and zeros where there are none."""
+    batch, channels, height, width = shape
+    rows, columns = height // kernel[0], width // kernel[1]
+    x = permute_dims(reshape(patches, (batch, rows, columns, channels, *kernel)), (0, 3, 1, 4, 2, 5))
+    x = reshape(x, (batch, channels, rows * kernel[0], columns * kernel[1]))
+    is_all = x.shape == tuple(shape)
+    return x if is_all else pad(x, ((0, 0), (0, 0), (0, height - x.shape[2]), (0, width - x.shape[3])))
+
+
+def _of_tiles(x, weight, bias, geometry):
+    """`conv2d` of patches that lie side by side."""
+    z = matmul(_tiles(x, geometry.kernel), transpose(_flat(weight)))
+    z = reshape(z if bias is None else z + bias, (geometry.batch, *geometry.result, geometry.outputs))
+    return permute_dims(z, (0, 3, 1, 2))
+
+
+def _by_pixels(y):
+    """(batch, channels, height, width) as (batch · pixels, channels)."""
+    return reshape(permute_dims(y, (0, 2, 3, 1)), (-1, y.shape[1]))
+
+
 def as_product(x, weight, bias, stride, padding, dilation, groups):
-    """`conv2d` as a matrix product, where the kernel has one tap or is as large as the image, or images are small."""
+    """`conv2d` as a matrix product, where the kernel has one tap, is as large as the image or as its own steps, or images are
+    small.
+    """
     if _is_whole(x, weight, x.shape, weight.shape, padding, groups):
         z = matmul(_flat(x), transpose(_flat(weight)))
         return reshape(z if bias is None else z + bias, (*z.shape, 1, 1))
@@ -75,6 +114,8 @@ def as_product(x, weight, bias, stride, padding, dilation, groups):
         z = matmul(reshape(weight, weight.shape[:2]), pixels)
         return reshape(z if bias is None else z + reshape(bias, (-1, 1)), (*z.shape[:2], *size))
     geometry = Geometry.of(x.shape, weight.shape, stride, padding, dilation, groups)
+    if _is_tiled(x, weight, weight.shape, stride, padding, dilation, groups):
+        return _of_tiles(x, weight, bias, geometry)
     if not _has_few_pixels(geometry, x, geometry.result, geometry.outputs, _FEW):
         return NotImplemented
     z = reshape(matmul(_flat(weight), _columns(x, geometry)), (geometry.outputs, geometry.batch, *geometry.result))
@@ -83,9 +124,11 @@ def as_product(x, weight, bias, stride, padding, dilation, groups):
 
 
 def as_product_to_input(x, weight, shape, stride, padding, dilation, groups):
-    """`conv2d_input` as a matrix product; with a stride there are pixels between."""
+    """`conv2d_input` as a matrix product; with a stride that is not the size of the kernel there are pixels between."""
     if _is_whole(x, weight, shape, weight.shape, padding, groups):
         return reshape(matmul(_flat(x), _flat(weight)), tuple(shape))
+    if _is_tiled(x, weight, weight.shape, stride, padding, dilation, groups) and tuple(weight.shape[2:]) != (1, 1):
+        return _untiled(matmul(_by_pixels(x), _flat(weight)), shape, tuple(weight.shape[2:]))
     if pair(stride, "stride", 1) != (1, 1):
         return NotImplemented
     if _is_pointwise(x, weight, weight.shape, padding, groups):
@@ -115,6 +158,8 @@ def as_product_to_weight(x, y, shape, stride, padding, dilation, groups):
             return reshape(sum(matmul(y, transpose(x)), 0), tuple(shape))
         x, y = (_channels_first(a) for a in (x, y))
         return reshape(matmul(y, transpose(x)), tuple(shape))
+    if _is_tiled(x, y, shape, stride, padding, dilation, groups):
+        return reshape(matmul(transpose(_by_pixels(y)), _tiles(x, shape[2:])), tuple(shape))
     geometry = Geometry.of(x.shape, shape, stride, padding, dilation, groups)
     if not _has_few_pixels(geometry, x, geometry.result, geometry.outputs, _FEW_FOR_WEIGHTS):
         return NotImplemented

@@ -3,6 +3,8 @@
 Arrays are (batch, channels, height, width), kernels (channels out, channels in per group, height, width), as in PyTorch.
 """
 
+from typing import Any
+
 from ._convolving import (
     Geometry,
     backward_to_input,
@@ -13,7 +15,7 @@ from ._convolving import (
     forward,
     has_one_dtype,
 )
-from ._convolving_as_products import as_product, as_product_to_input, as_product_to_weight
+from ._convolving_lines import simpler, simpler_to_input, simpler_to_weight
 from ._families import contraction
 from ._samples import call
 from .movements import expand_dims, squeeze
@@ -36,11 +38,25 @@ def _weight_shape(x, y, shape, *sizes):
     return tuple(shape) if has_one_dtype(x, y) else NotImplemented
 
 
+def _simpler(*args) -> Any:
+    return simpler(conv2d, *args)
+
+
+def _simpler_to_input(*args) -> Any:
+    return simpler_to_input(conv2d_input, *args)
+
+
+def _simpler_to_weight(*args) -> Any:
+    return simpler_to_weight(conv2d_weight, *args)
+
+
 @contraction(optional=("bias",), result_shape=_result_shape, samples=(
     call((2, 2, 5, 4), (3, 2, 3, 2)), call((1, 2, 5, 5), (2, 2, 3, 3), (2,), padding=1, stride=2),
     call((2, 4, 4, 5), (4, 2, 2, 2), (4,), groups=2, dilation=(1, 2)), call((1, 1, 4, 4), (1, 1, 2, 3), padding="same"),
     call((0, 1, 3, 3), (2, 1, 2, 2)), call((2, 3, 4, 3), (2, 3, 1, 1), (2,), stride=(1, 2)),
-    call((3, 2, 3, 2), (4, 2, 3, 2), (4,), stride=2)), expansion=as_product)
+    call((3, 2, 3, 2), (4, 2, 3, 2), (4,), stride=2), call((2, 2, 4, 5), (4, 1, 2, 5), (4,), stride=(2, 3), groups=2),
+    call((2, 2, 3, 6), (2, 2, 3, 2), padding=(0, 1), dilation=(1, 2)), call((1, 2, 4, 7), (2, 2, 2, 6)),
+    call((2, 2, 5, 7), (3, 2, 2, 3), (3,), stride=(2, 3))), expansion=_simpler)
 def conv2d(x, weight, /, bias=None, stride=1, padding=0, dilation=1, groups=1):
     r"""Sliding sums of products of the images `x` with each kernel of `weight`, plus `bias` per output channel.
 
@@ -69,7 +85,8 @@ conv2d.defvjp(
                       call((2, 3, 3, 3), (3, 2, 3, 2), shape=(2, 2, 5, 4)),
                       call((1, 2, 3, 3), (2, 1, 3, 3), shape=(1, 2, 6, 6), stride=2, padding=1, groups=2),
                       call((2, 3, 2, 3), (3, 2, 1, 1), shape=(2, 2, 2, 3)),
-                      call((3, 4, 1, 1), (4, 2, 3, 2), shape=(3, 2, 3, 2))), expansion=as_product_to_input)
+                      call((3, 4, 1, 1), (4, 2, 3, 2), shape=(3, 2, 3, 2))),
+             expansion=_simpler_to_input)
 def conv2d_input(x, weight, /, shape, stride=1, padding=0, dilation=1, groups=1):
     r"""The transpose of `conv2d` in its first operand: what an output `x` adds to an input of `shape`.
 
@@ -92,7 +109,7 @@ conv2d_input.defvjp(
                       call((2, 2, 3, 3), (2, 3, 2, 2), shape=(3, 2, 1, 1), stride=2),
                       call((3, 4, 1, 2), (3, 5, 1, 2), shape=(5, 4, 1, 1)),
                       call((3, 2, 3, 2), (3, 4, 1, 1), shape=(4, 2, 3, 2))),
-             expansion=as_product_to_weight)
+             expansion=_simpler_to_weight)
 def conv2d_weight(x, y, /, shape, stride=1, padding=0, dilation=1, groups=1):
     r"""The transpose of `conv2d` in its second operand: sums over positions of input `x` times output `y`, per tap.
 

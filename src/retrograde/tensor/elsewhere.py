@@ -32,6 +32,9 @@ OF_TENSORS = {
     "clamp_": "x[...] = x.clip(low, high)", "normal_": "rg.nn.init.normal_(x)", "uniform_": "rg.nn.init.uniform_(x)",
     "type_as": "x.astype(y.dtype)", "cuda": 'x.to("cuda")', "is_floating_point": "rg.isdtype(x.dtype, 'real floating')",
     "new_ones": "rg.ones(shape, dtype=x.dtype)", "amax": "x.max(axis=...)", "amin": "x.min(axis=...)",
+    "scatter_add": "x + rg.add_along_axis(y, x.shape, indices, axis)", "lerp_": "x += (y - x) * weight",
+    "index_add": "x + rg.segment_sum(y, indices, x.shape[0])", "masked_fill_": "x[mask] = value", "unflatten": "x.reshape(shape)",
+    "bfloat16": "x.astype(rg.bfloat16)", "addcmul_": "x += value * a * b", "addcdiv_": "x += value * a / b",
     "unfold": "rg.unfold(x, axis, size, step)", "logdet": "rg.linalg.slogdet(x)[1]",
 }
 #: Names of the package.
@@ -54,6 +57,7 @@ OF_PACKAGE = {
     "distributions": "rg.random", "promote_types": "rg.result_type", "clone": "x.clone", "detach": "x.detach",
     "func": "rg.grad, rg.vmap and so on,", "logdet": "rg.linalg.slogdet(x)[1]", "baddbmm": "x + a @ b",
     "cholesky_solve": "rg.linalg.solve_triangular, for the factor and for its transpose with upper=True,",
+    "index_add": "x + rg.segment_sum(y, indices, x.shape[0])", "one_hot": "rg.nn.functional.one_hot",
     "Module": "rg.nn.Module", "lerp": "x + (y - x) * weight",
 }
 
