@@ -14,7 +14,7 @@ VARIABLE = "RETROGRADE_COMPILER"
 #: What needs a library that may be missing, or takes long to load, is imported when it is asked for.
 _WAYS = {"native": ("stored", "native_program"), "reference": ("reference", "ReferenceProgram")}
 #: What eager ops call for large arrays, by the modules that have it.
-_EAGER = {"fill": "drawing", "product": "direct"}
+_EAGER = {"fill": "drawing", "function": "functions", "product": "direct"}
 
 
 def new_program(inputs, state, results, updates, held=()):
@@ -24,18 +24,10 @@ def new_program(inputs, state, results, updates, held=()):
 
 
 def eager(name):
-    """The function of compiled code that eager ops call by this name; it gives NotImplemented where NumPy is the way."""
-    found = None
-
-    def call(*args):
-        nonlocal found
-        if way() != "native":
-            return NotImplemented
-        if found is None:
-            found = getattr(import_module(f"{__package__}.{_EAGER[name]}"), name)
-        return found(*args)
-
-    return call
+    """The function of compiled code that eager ops call by this name; where NumPy is the way, it gives NotImplemented."""
+    if way() != "native":
+        return lambda *_: NotImplemented
+    return getattr(import_module(f"{__package__}.{_EAGER[name]}"), name)
 
 
 def way():

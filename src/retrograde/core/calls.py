@@ -24,7 +24,7 @@ def dispatcher(op):
 
 def unary(op):
     """Dispatch of an op of one operand and nothing else."""
-    kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
+    kernel, algebra, native = direct(op.run), op.algebra, op.algebra.native
     has_shapes, narrow = algebra.has_shapes, algebra.narrow
 
     def call(x, /):
@@ -65,7 +65,7 @@ def unary(op):
 
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
-    kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
+    kernel, algebra, native = direct(op.run), op.algebra, op.algebra.native
     has_shapes, narrow = algebra.has_shapes, algebra.narrow
     # Whether a plain operand leaves shape and dtype of the other as they are; None where that must be seen.
     leaves = {float: True, int: True, native: None if has_shapes else False}.get
@@ -151,7 +151,7 @@ _new = object.__new__
 
 def single(op):
     """Dispatch of an op of one operand, which is not broadcast, and parameters."""
-    kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
+    kernel, algebra, native = op.run, op.algebra, op.algebra.native
     narrow = None if "dtype" in op.arguments else algebra.narrow
     bind = None
 

@@ -34,6 +34,9 @@ class Op:
     family            what derives the facts that ops of one kind share
     algebra           the kind of value that it returns
     kernel            the forward pass on plain data, called with `arguments` by position
+    run               what is called in its place when the op is called; `faster` makes it, and functions to call in the place of
+                      rules, where something is faster for large data: (name, function, the same function of values, defaults of
+                      its parameters) -> function
     call              what users call: dispatches to the kernel and records
     arguments         the names of all arguments; `operands` are the positions of those that can have a derivative
     rules, joint      one rule per operand, or one for all operands together
@@ -57,7 +60,7 @@ class Op:
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None):
+                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None):
         self.name = name or kernel.__name__
         self.told = self.name if told is None else told
         self.kernel: Any = kernel
@@ -76,6 +79,9 @@ class Op:
         self._read_signature(optional)
         if self.is_foreign and broadcasts:
             self.kernel = _shape_checked(kernel, self.operands)
+        # What others have written is not known by its name.
+        self._faster = None if self.is_foreign else faster
+        self.run: Any = self._eager(self.kernel, self._on_values, self.kernel.__defaults__ or ())
         if any(not reason for reason in self.skips.values()):
             raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
 
@@ -100,8 +106,18 @@ class Op:
         self.operands = (*range(leading), *extra)
         #: The places among the parents of a record, by what rules read; of an op of many operands all have one place.
         self._parents = {(position, None): place for place, position in enumerate(self.operands)}
+        given = self.kernel.__defaults__ or ()
+        #: What parameters are by default, by position.
+        self._defaults = dict(enumerate(given, len(self.arguments) - len(given)))
         #: The number of operands if they stand before all other arguments.
         self.leading = len(self.operands) if self.operands == tuple(range(len(self.operands))) else None
+
+    def _on_values(self, *operands):
+        return self.call(*operands)
+
+    def _eager(self, function, traced, parameters, *place):
+        """What is called on data in the place of a function of this op."""
+        return function if self._faster is None else self._faster((self.name, *place), function, traced, parameters)
 
     def defvjp(self, *rules):
         """Give the derivative: one rule per operand, None for an operand without one.
@@ -111,9 +127,15 @@ class Op:
         """
         if self.arity is None or len(rules) != self.arity:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
-        self.rules = tuple(None if rule is None else Rule(self, rule, 1) for rule in rules)
+        self.rules = tuple([None if rule is None else self._eager_rule(rule, i) for i, rule in enumerate(rules)])
         self.__dict__.pop("packs", None)
         self.picks = _picks(self.rules)
+
+    def _eager_rule(self, function, place):
+        rule, defaults = Rule(self, function, 1), self._defaults
+        parameters = tuple([defaults[i] for i, _ in rule.sources if i in defaults])
+        rule.function = self._eager(function, lambda *args: function(*args, *parameters), parameters, place)
+        return rule
 
     def defvjp_all(self, rule):
         """Give the derivative as one rule that returns a cotangent for each operand.
