@@ -2,15 +2,13 @@
 
 from dataclasses import replace
 
-from ..core.mode import changed
 from ..core.symbol import Symbol
-from ..ops._arrays import arrays
 from .codegen.loop_plan import plan_loops
 from .codegen.loops import write_loops
 from .codegen.target import host
+from .outcome import outcome_of
 from .planned import Plan
 from .program import Graph
-from .trace import Trace
 
 #: Kernels are planned for so many elements, and serve any number that vectors divide.
 _MANY = 1 << 20
@@ -21,15 +19,8 @@ def write_function(module, name, function, dtype, count):
     and that of a chunk.
     """
     leaves = [Symbol(None, (), (_MANY,), dtype) for _ in range(count)]
-    plan = Plan(graph_of(function, leaves))
+    plan = Plan(Graph(leaves, [], [outcome_of(function, leaves)], [], []))
     (step,), (result,) = plan.schedule.steps, plan.results
     loops = plan_loops(plan.passes.box(step), host())
     numbers = dict.fromkeys((("length", 0), "chunk_length"))
     write_loops(module, name, replace(loops, buffers=(*leaves, result), numbers=numbers))
-
-
-def graph_of(function, leaves):
-    """The graph of a function of values that gives one; the leaves are symbols."""
-    with changed(tracer=Trace(), records=False):
-        found = function(*map(arrays.kind, leaves))
-    return Graph(leaves, [], [found.data], [], [])

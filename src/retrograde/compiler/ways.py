@@ -14,7 +14,7 @@ VARIABLE = "RETROGRADE_COMPILER"
 #: What needs a library that may be missing, or takes long to load, is imported when it is asked for.
 _WAYS = {"native": ("stored", "native_program"), "reference": ("reference", "ReferenceProgram")}
 #: What eager ops call for large arrays, by the modules that have it.
-_EAGER = {"fill": "drawing", "function": "functions", "product": "direct"}
+_EAGER = {"fill": "drawing", "function": "functions", "product": "direct", "shaped": "shaped"}
 
 
 def new_program(inputs, state, results, updates, held=()):

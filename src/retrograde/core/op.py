@@ -34,9 +34,9 @@ class Op:
     family            what derives the facts that ops of one kind share
     algebra           the kind of value that it returns
     kernel            the forward pass on plain data, called with `arguments` by position
-    run               what is called in its place when the op is called; `faster` makes it, and functions to call in the place of
-                      rules, where something is faster for large data: (name, function, the same function of values, defaults of
-                      its parameters) -> function
+    large             what is called in its place for operands of at least `fewest` elements, None if nothing is faster. `faster`
+                      makes it, and what is called in the place of rules: it has `fewest`, and is called with a name, a function,
+                      the same function of values, and the defaults of its parameters
     call              what users call: dispatches to the kernel and records
     arguments         the names of all arguments; `operands` are the positions of those that can have a derivative
     rules, joint      one rule per operand, or one for all operands together
@@ -80,8 +80,9 @@ class Op:
         if self.is_foreign and broadcasts:
             self.kernel = _shape_checked(kernel, self.operands)
         # What others have written is not known by its name.
-        self._faster = None if self.is_foreign else faster
-        self.run: Any = self._eager(self.kernel, self._on_values, self.kernel.__defaults__ or ())
+        self.faster = None if self.is_foreign else faster
+        self.fewest = None if self.faster is None else self.faster.fewest
+        self.large: Any = self.faster and self.faster((self.name,), self.kernel, self._on_values, self.kernel.__defaults__ or ())
         if any(not reason for reason in self.skips.values()):
             raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
 
@@ -112,12 +113,8 @@ class Op:
         #: The number of operands if they stand before all other arguments.
         self.leading = len(self.operands) if self.operands == tuple(range(len(self.operands))) else None
 
-    def _on_values(self, *operands):
-        return self.call(*operands)
-
-    def _eager(self, function, traced, parameters, *place):
-        """What is called on data in the place of a function of this op."""
-        return function if self._faster is None else self._faster((self.name, *place), function, traced, parameters)
+    def _on_values(self, *args):
+        return self.call(*args)
 
     def defvjp(self, *rules):
         """Give the derivative: one rule per operand, None for an operand without one.
@@ -127,14 +124,16 @@ class Op:
         """
         if self.arity is None or len(rules) != self.arity:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
-        self.rules = tuple([None if rule is None else self._eager_rule(rule, i) for i, rule in enumerate(rules)])
+        self.rules = tuple([None if rule is None else self._eager_rule(rule, 1, i) for i, rule in enumerate(rules)])
         self.__dict__.pop("packs", None)
         self.picks = _picks(self.rules)
 
-    def _eager_rule(self, function, place):
-        rule, defaults = Rule(self, function, 1), self._defaults
+    def _eager_rule(self, function, leading, place):
+        rule, defaults = Rule(self, function, leading), self._defaults
+        if self.faster is None:
+            return rule
         parameters = tuple([defaults[i] for i, _ in rule.sources if i in defaults])
-        rule.function = self._eager(function, lambda *args: function(*args, *parameters), parameters, place)
+        rule.function = self.faster((self.name, place), function, function, parameters)
         return rule
 
     def defvjp_all(self, rule):
@@ -142,7 +141,7 @@ class Op:
 
         It is called with the cotangent, then `needs`, a tuple that says which operands need one, then what it names.
         """
-        self.joint = Rule(self, rule, 2)
+        self.joint = self._eager_rule(rule, 2, None)
 
     @cached_property
     def packs(self):

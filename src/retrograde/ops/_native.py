@@ -1,7 +1,5 @@
 """Native: where ops find compiled code for what takes NumPy long. Who has it is told once, when the package is put together."""
 
-from functools import partial
-
 import numpy as np
 
 
@@ -26,37 +24,69 @@ class Native:
 
 native = Native()
 
+class ByElement:
+    """What makes functions leave arrays of at least `fewest` elements to compiled code, a kernel for each function."""
+
+    def __init__(self, fewest):
+        self.fewest = fewest
+
+    def __call__(self, name, function, traced, parameters):
+        """`function` of arrays, and of parameters at the end, for arrays of any size.
+
+        name        what stands for the function in every process
+        traced      the same function of values
+        parameters  what those at the end are by default; only then compiled code is asked
+        """
+        fewest, count = self.fewest, len(parameters)
+        on_values = (lambda *operands: traced(*operands, *parameters)) if count else traced
+
+        def run(*args):
+            x = args[0]
+            if x.__class__ is np.ndarray and x.size >= fewest and (not count or args[-count:] == parameters):
+                found = native("function", name, on_values, args[:-count] if count else args)
+                if found is not NotImplemented:
+                    return found
+            return function(*args)
+
+        def run_two(x, y):
+            # As `run`, for what is called most: rules that read one array.
+            if x.__class__ is np.ndarray and x.size >= fewest:
+                found = native("function", name, traced, (x, y))
+                if found is not NotImplemented:
+                    return found
+            return function(x, y)
+
+        return run_two if function.__code__.co_argcount == 2 and not count else run
+
+
 #: With fewer elements NumPy is done before a call of compiled code pays: with several functions of NumPy's, and with a single one.
-_FEWEST, _FEWEST_OF_ONE = 4096, 16384
+by_element, by_many_elements = ByElement(4096), ByElement(16384)
 
 
-def by_element(name, function, traced, parameters, fewest=_FEWEST):
-    """`function` of arrays, and of parameters at the end, which leaves large arrays to compiled code.
+class ByShape:
+    """What makes functions leave work on arrays of at least `fewest` elements to compiled code, made for each shape."""
 
-    name        what stands for the function in every process
-    traced      the same function of values, where parameters are as they are by default
-    parameters  what they are by default
-    fewest      how many elements are large
-    """
-    count = len(parameters)
+    def __init__(self, fewest):
+        self.fewest = fewest
 
-    def run(*args):
-        x = args[0]
-        if x.__class__ is np.ndarray and x.size >= fewest and (not count or args[-count:] == parameters):
-            found = native("function", name, traced, args[:-count] if count else args)
-            if found is not NotImplemented:
-                return found
-        return function(*args)
+    def __call__(self, name, function, traced, _):
+        """`function` of arrays and of parameters, for arrays of any size; `name` and `traced` as for functions by element."""
+        fewest = self.fewest
 
-    def run_one(x):
-        if x.__class__ is np.ndarray and x.size >= fewest:
-            found = native("function", name, traced, (x,))
-            if found is not NotImplemented:
-                return found
-        return function(x)
+        def run(*args):
+            x = args[0]
+            if x.__class__ is np.ndarray and x.ndim == 0:
+                x = args[1]  # where a rule is called, the cotangent may be one number
+            if x.__class__ is np.ndarray and x.size >= fewest:
+                found = native("shaped", name, traced, args)
+                if found is not NotImplemented:
+                    return found
+            return function(*args)
 
-    return run_one if function.__code__.co_argcount == 1 else run
+        return run
 
 
-#: For what is a single function of NumPy's, and its slope.
-by_many_elements = partial(by_element, fewest=_FEWEST_OF_ONE)
+#: To plan for another shape takes as long as some calls of NumPy's functions on so many elements.
+by_shape = ByShape(1 << 16)
+#: Of matrices there is more to compute for each element.
+by_matrices = ByShape(1 << 14)

@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ._blocks import in_blocks
 from ._families import composite, elementwise
-from ._native import by_element
+from ._native import by_element, by_shape
 from ._samples import call, uniform
 from .comparisons import clip, where
 from .exponential import exp
@@ -290,7 +290,8 @@ gelu_tanh_slope.defvjp(lambda g, x: g * _gelu_tanh_bend(x))
 _GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0))))
+@composite(faster=by_shape, samples=(
+    call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0))))
 def softmax(x, /, axis=-1):
     r"""Exponentials of `x` divided by their sum over `axis`; safe for large numbers.
 
@@ -305,7 +306,7 @@ def softmax(x, /, axis=-1):
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
+@composite(faster=by_shape, samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
 def log_softmax(x, /, axis=-1):
     r"""Logarithm of `softmax`, without the loss of precision of taking it afterwards.
 
