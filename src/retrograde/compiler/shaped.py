@@ -14,8 +14,8 @@ from .ways import new_program
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 _PLAIN = frozenset([int, float, bool, str, type(None)])
-#: Shapes that are remembered, those that were used last.
-_MOST = 256
+#: Programs that are kept, those that were used last, and the bytes of memory of their own that they keep together.
+_MOST, _MOST_BYTES = 256, 1 << 26
 
 
 def shaped(name, traced, args):
@@ -35,7 +35,7 @@ def shaped(name, traced, args):
 def _spec(argument):
     """What a program depends on; NotImplemented for what it cannot read."""
     if argument.__class__ is np.ndarray:
-        is_known = argument.dtype in _FLOATS or argument.dtype.kind in "iu" and argument.dtype.isnative
+        is_known = argument.dtype in _FLOATS or argument.dtype.kind in "biu" and argument.dtype.isnative
         return (argument.shape, argument.dtype) if is_known and argument.size else NotImplemented
     if argument.__class__ in (tuple, list):
         parts = tuple([_spec(a) for a in argument])
@@ -65,9 +65,15 @@ class _Programs:
             found = NotImplemented
         with self._lock:
             self._known[key] = found
-            if len(self._known) > _MOST:
-                self._known.popitem(last=False)
+            self._drop()
         return found
+
+    def _drop(self):
+        """Forget what was not used for longest."""
+        nbytes = sum([program.nbytes for program in self._known.values() if program is not NotImplemented])
+        while len(self._known) > _MOST or nbytes > _MOST_BYTES:
+            _, program = self._known.popitem(last=False)
+            nbytes -= 0 if program is NotImplemented else program.nbytes
 
 
 _programs = _Programs()
@@ -85,6 +91,8 @@ class Shaped:
         results = [found] if self._is_single else [part for part in found if part is not None]
         self._given = None if self._is_single else [part is not None for part in found]
         self._program = new_program([leaf for leaf in leaves if isinstance(leaf, Symbol)], [], results, [])
+        #: Memory of its own.
+        self.nbytes = self._program.arena_bytes
         # It serves one at a time.
         self._lock = threading.Lock()
 

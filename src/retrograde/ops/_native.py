@@ -74,13 +74,10 @@ class ByShape:
         fewest = self.fewest
 
         def run(*args):
-            x = args[0]
-            if x.__class__ is np.ndarray and x.ndim == 0:
-                x = args[1]  # where a rule is called, the cotangent may be one number
-            if x.__class__ is np.ndarray and x.size >= fewest:
-                found = native("shaped", name, traced, args)
-                if found is not NotImplemented:
-                    return found
+            for x in args[:3]:  # in what a rule is given, a small cotangent may come first, and what is needed second
+                if x.__class__ is np.ndarray and x.size >= fewest:
+                    found = native("shaped", name, traced, args)
+                    return function(*args) if found is NotImplemented else found
             return function(*args)
 
         return run
@@ -88,5 +85,5 @@ class ByShape:
 
 #: To plan for another shape takes as long as some calls of NumPy's functions on so many elements.
 by_shape = ByShape(1 << 16)
-#: Of matrices there is more to compute for each element.
-by_matrices = ByShape(1 << 14)
+#: Where there is more to compute for each element than in passes over rows.
+dear_by_shape = ByShape(1 << 14)
