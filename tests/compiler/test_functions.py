@@ -127,6 +127,18 @@ def test_ops_of_users_are_called_as_they_are(monkeypatch):
         rg.ops.unregister("halved_once_more")
 
 
+def test_rules_of_users_are_called_as_they_are():
+    op, x = rg.ops.get("cosh"), rg.tensor(RNG.standard_normal(MANY), requires_grad=True)
+    before = op.rules
+    try:
+        rg.cosh.defvjp(lambda g: 7 * g)
+        rg.cosh(x).sum().backward()
+    finally:
+        op.rules = before
+        op.__dict__.pop("packs", None)
+    np.testing.assert_array_equal(x.grad.numpy(), np.full(MANY, 7.0))
+
+
 def test_numpy_computes_where_it_is_the_way(monkeypatch):
     monkeypatch.setenv(ways.VARIABLE, "reference")
     monkeypatch.setattr(_native.native, "_found", {})

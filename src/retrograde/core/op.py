@@ -79,7 +79,7 @@ class Op:
         self._read_signature(optional)
         if self.is_foreign and broadcasts:
             self.kernel = _shape_checked(kernel, self.operands)
-        # What others have written is not known by its name.
+        # Compiled code is known by names, which do not stand for what others have written.
         self.faster = None if self.is_foreign else faster
         self.fewest = None if self.faster is None else self.faster.fewest
         self.large: Any = self.faster and self.faster((self.name,), self.kernel, self._on_values, self.kernel.__defaults__ or ())
@@ -130,7 +130,7 @@ class Op:
 
     def _eager_rule(self, function, leading, place):
         rule, defaults = Rule(self, function, leading), self._defaults
-        if self.faster is None:
+        if self.faster is None or not function.__module__.startswith(_PACKAGE):
             return rule
         parameters = tuple([defaults[i] for i, _ in rule.sources if i in defaults])
         rule.function = self.faster((self.name, place), function, function, parameters)
