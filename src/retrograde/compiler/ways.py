@@ -24,7 +24,7 @@ def new_program(inputs, state, results, updates, held=()):
 
 
 def eager(name):
-    """The function of compiled code that eager ops call by this name; where NumPy is the way, it gives NotImplemented."""
+    """The function of compiled code that eager ops call by this name; where NumPy is the way now, it gives NotImplemented."""
     if way() != "native":
         return lambda *_: NotImplemented
     return getattr(import_module(f"{__package__}.{_EAGER[name]}"), name)
