@@ -11,6 +11,7 @@ from retrograde.compiler import functions, ways
 from retrograde.core.gradient import gradient
 from retrograde.ops import _native
 
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 RNG = np.random.default_rng(0)
 #: Two chunks and a part of a group.
 MANY = 40_011

@@ -13,6 +13,7 @@ from retrograde.core.gradient import gradient
 from retrograde.errors import ArgumentError, OutOfRangeError
 from retrograde.ops import _native
 
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 F, RNG = rg.nn.functional, np.random.default_rng(0)
 ROWS, WIDTH = 300, 301
 LABELS, WEIGHT, BIAS = RNG.integers(0, WIDTH, ROWS), RNG.uniform(0.5, 2, WIDTH), RNG.standard_normal(WIDTH)
