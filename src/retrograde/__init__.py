@@ -32,7 +32,7 @@ from .dtypes import (
     uint64,
 )
 from .dtypes import bool_ as bool
-from .ops._multiplying import multiply_large_by
+from .ops._native import native
 from .ops.activation import (
     elu,
     gelu,
@@ -287,7 +287,7 @@ _LATE = {
 }
 
 
-multiply_large_by(lambda x, y: importlib.import_module("retrograde.compiler.ways").product(x, y))
+native.provide(lambda name: importlib.import_module("retrograde.compiler.ways").eager(name))
 
 
 def __getattr__(name) -> Any:

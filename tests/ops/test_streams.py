@@ -140,12 +140,12 @@ def test_integers_are_equally_likely():
 
 
 def test_native_code_is_asked_once_enough_was_drawn(monkeypatch):
-    asked, native = [], _streams.Native()
-    native.fill = lambda kind, key, block, result, parameters: asked.append((kind.name, result.size)) or False
-    monkeypatch.setattr(_streams, "native", native)
+    asked = []
+    drawn = _streams.Patience(lambda kind, key, block, result, parameters: asked.append((kind.name, result.size)) or NotImplemented)
+    monkeypatch.setattr(_streams, "drawn", drawn)
     expected = random_bits((1, 2), (5000,))
     assert not asked
-    native._drawn = native._PATIENCE
+    drawn._drawn = drawn._PATIENCE
     np.testing.assert_array_equal(random_bits((1, 2), (5000,)), expected)
     assert asked == [("bits", 5000)]
     random_bits((1, 2), (5,))

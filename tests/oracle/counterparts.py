@@ -35,6 +35,12 @@ def quantile(x, q, axis=None, keepdims=False, method="linear"):
     return reduced(lambda rows: torch.quantile(rows, torch.as_tensor(q, dtype=x.dtype), -1, interpolation=method))(x, axis, keepdims)
 
 
+def solved_triangular(x, y, upper=False, left=True, unitriangular=False):
+    y, is_line = (y[:, None], True) if y.ndim == 1 else (y, False)
+    found = LA.solve_triangular(x, y, upper=upper, left=left, unitriangular=unitriangular)
+    return found[:, 0] if is_line else found
+
+
 def segment(reduce, empty):
     def theirs(x, segments, count):
         start = torch.full((count, *x.shape[1:]), empty, dtype=x.dtype)
@@ -140,7 +146,7 @@ MORE = {
     "conj": lambda x: torch.conj(x).resolve_conj(), "real": torch.real, "imag": lambda x: torch.imag(x) if x.is_complex() else x * 0,
     "adjugate": lambda x: LA.det(x)[..., None, None] * LA.inv(x),
     "matrix_exp": LA.matrix_exp,
-    "solve_triangular": lambda x, y, upper=False: (LA.inv(torch.triu(x) if upper else torch.tril(x)) @ y),
+    "solve_triangular": solved_triangular,
     "inv": LA.inv, "det": LA.det, "svdvals": LA.svdvals, "cond": condition,
     "solve": lambda x, y: LA.solve(x, y) if y.ndim == 1 else LA.inv(x) @ y,
     "slogdet_pair": tall(LA.slogdet), "matrix_power": lambda x, n: LA.matrix_power(x, n), "pinv": lambda x, rtol=None: LA.pinv(x),

@@ -405,9 +405,7 @@ def selected(x, dim, index):
 
 
 def solved_triangular(A, B, *, upper, left=True, unitriangular=False):
-    if unitriangular:
-        A = (rg.triu(A, 1) if upper else rg.tril(A, -1)) + np.eye(A.shape[-1])
-    return LA.solve_triangular(A, B, upper) if left else LA.solve_triangular(A.mT, B.mT, not upper).mT
+    return LA.solve_triangular(A, B, upper, left, unitriangular)
 
 
 def multi(matrices):

@@ -50,7 +50,8 @@ def solver(step, layout_in_memory, home, lasts):
     """The launches of a step: `layout_in_memory(node)` is (buffer, first element, steps), `home(node)` the memory of a result."""
     node = step.roots[0]
     read, spec = operands_of(node.op, node.args), spec_for(host(), name_of(node.dtype))
-    shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) :]])
+    # What more an op may be told has been expanded.
+    shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) : len(read) + 1]])
     layouts = [layout_in_memory(x) for x in read]
     found = [_Matrices(buffer, first, x.shape, steps) for x, (buffer, first, steps) in zip(read, layouts, strict=True)]
     is_column = shapes[-1][1:] == () and len(read) > 1

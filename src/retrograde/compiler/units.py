@@ -1,6 +1,7 @@
 """Units: pieces of machine code that programs share. Each is compiled once, in this process or in an earlier one."""
 
 import hashlib
+import os
 import threading
 from contextlib import suppress
 from importlib import import_module
@@ -83,7 +84,9 @@ class Library:
     """The units that are loaded in this process."""
 
     def __init__(self, store):
-        self.store, self._loaded, self._lock = store, set(), threading.Lock()
+        self.store, self._loaded = store, set()
+        #: Held while units are loaded.
+        self.lock = threading.RLock()
         self._early: Any = None
         self._images = Images() if IS_POSSIBLE else None
 
@@ -92,17 +95,17 @@ class Library:
         meanwhile are left to those who load them.
         """
         name = unit.name
-        if name in self._loaded or not self._lock.acquire(blocking=False):
+        if name in self._loaded or not self.lock.acquire(blocking=False):
             return
         try:
             if self._early is None and self.store.get(name) is None:
                 self._early = name, Early(unit)
         finally:
-            self._lock.release()
+            self.lock.release()
 
     def load(self, units):
         """Load all `units`: from disk where they are known, compiled where not."""
-        with self._lock:
+        with self.lock:
             wanted = {unit.name: unit for unit in units if unit.name not in self._loaded}
             found, early = self._stored(wanted), self._taken_early(wanted)
             new = [unit for name, unit in wanted.items() if name not in found and name not in early]
@@ -113,7 +116,7 @@ class Library:
 
     def load_stored(self, names):
         """Load units by their names if all are on disk; whether they were."""
-        with self._lock:
+        with self.lock:
             wanted = [name for name in names if name not in self._loaded]
             found = self._stored(wanted)
             if len(found) < len(wanted):
@@ -150,4 +153,8 @@ class Library:
 @once
 def library():
     """The units of this process."""
-    return Library(default_cache())
+    found = Library(default_cache())
+    if hasattr(os, "register_at_fork"):
+        # A fork waits until nothing is being loaded, or the child would wait for a thread that it does not have.
+        os.register_at_fork(before=found.lock.acquire, after_in_parent=found.lock.release, after_in_child=found.lock.release)
+    return found

@@ -1,6 +1,7 @@
 """Ways: how the steps of a program run, as machine code or by NumPy."""
 
 import os
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -12,6 +13,8 @@ from .program import Graph
 VARIABLE = "RETROGRADE_COMPILER"
 #: What needs a library that may be missing, or takes long to load, is imported when it is asked for.
 _WAYS = {"native": ("stored", "native_program"), "reference": ("reference", "ReferenceProgram")}
+#: What eager ops call for large arrays, by the modules that have it.
+_EAGER = {"fill": "drawing", "function": "functions", "product": "direct", "shaped": "shaped"}
 
 
 def new_program(inputs, state, results, updates, held=()):
@@ -27,9 +30,11 @@ def expect_program():
         threads.library().expect(threads.unit())
 
 
-def product(x, y):
-    """The matrix product of two large arrays; NotImplemented where NumPy is the way."""
-    return import_module(f"{__package__}.direct").product(x, y) if way() == "native" else NotImplemented
+def eager(name):
+    """The function of compiled code that eager ops call by this name; where NumPy is the way now, it gives NotImplemented."""
+    if way() != "native":
+        return lambda *_: NotImplemented
+    return getattr(import_module(f"{__package__}.{_EAGER[name]}"), name)
 
 
 def way():
@@ -39,4 +44,9 @@ def way():
         raise ArgumentError(f"the variable {VARIABLE} must be one of {', '.join(_WAYS)}, got {asked!r}")
     if asked == "native":
         extras.optional("llvmlite", "jit")
-    return asked or ("native" if find_spec("llvmlite") is not None else "reference")
+    return asked or ("native" if _is_installed() else "reference")
+
+
+@cache
+def _is_installed():
+    return find_spec("llvmlite") is not None

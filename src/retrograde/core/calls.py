@@ -26,16 +26,17 @@ def unary(op):
     """Dispatch of an op of one operand and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
     has_shapes, narrow = algebra.has_shapes, algebra.narrow
+    large, fewest, run = op.large, op.fewest, op.large or kernel
 
     def call(x, /):
         kind = algebra.kind
         try:
             if x.__class__ is not kind and not isinstance(x, Value):
-                return kernel(x) if x.__class__ not in NESTED else apply(op, (x,))
+                return run(x) if x.__class__ not in NESTED else apply(op, (x,))
             if (mode := current()) is not None:
                 return apply(op, (x,)) if mode.tracer is None else mode.tracer.apply(op, (x,))
             array = x.data
-            data = kernel(array)
+            data = kernel(array) if large is None or array.size < fewest else large(array)
         except Exception as error:
             raise explained(op, error, (x,)) from None
         if data.__class__ is not native:
@@ -67,6 +68,7 @@ def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
     has_shapes, narrow = algebra.has_shapes, algebra.narrow
+    large, fewest, run = op.large, op.fewest, op.large or kernel
     # Whether a plain operand leaves shape and dtype of the other as they are; None where that must be seen.
     leaves = {float: True, int: True, native: None if has_shapes else False}.get
 
@@ -90,10 +92,10 @@ def binary(op):
                 b = array = y.data
                 q = y.record
             else:
-                return kernel(x, y)
+                return run(x, y)
             if (mode := current()) is not None:
                 return apply(op, (x, y)) if mode.tracer is None else mode.tracer.apply(op, (x, y))
-            data = kernel(a, b)
+            data = kernel(a, b) if large is None or array.size < fewest else large(a, b)
         except Exception as error:
             raise explained(op, error, (x, y)) from None
         if data.__class__ is not native:
@@ -151,7 +153,7 @@ _new = object.__new__
 
 def single(op):
     """Dispatch of an op of one operand, which is not broadcast, and parameters."""
-    kernel, algebra, native = op.kernel, op.algebra, op.algebra.native
+    kernel, algebra, native = op.large or op.kernel, op.algebra, op.algebra.native
     narrow = None if "dtype" in op.arguments else algebra.narrow
     bind = None
 

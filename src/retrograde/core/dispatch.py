@@ -74,7 +74,7 @@ def apply(op, args):
         else:
             arrays.append(plain(a) if a.__class__ in NESTED else a)
     try:
-        data = op.kernel(*arrays)
+        data = (op.large or op.kernel)(*arrays)
     except Exception as error:
         raise explained(op, error, args) from None
     operands, taken = operands_of(op, args), operands_of(op, arrays)

@@ -34,6 +34,9 @@ class Op:
     family            what derives the facts that ops of one kind share
     algebra           the kind of value that it returns
     kernel            the forward pass on plain data, called with `arguments` by position
+    large             what is called in its place for operands of at least `fewest` elements, None if nothing is faster. `faster`
+                      makes it, and what is called in the place of rules: it has `fewest`, and is called with a name, a function,
+                      the same function of values, and the defaults of its parameters
     call              what users call: dispatches to the kernel and records
     arguments         the names of all arguments; `operands` are the positions of those that can have a derivative
     rules, joint      one rule per operand, or one for all operands together
@@ -57,7 +60,7 @@ class Op:
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None):
+                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None):
         self.name = name or kernel.__name__
         self.told = self.name if told is None else told
         self.kernel: Any = kernel
@@ -76,6 +79,10 @@ class Op:
         self._read_signature(optional)
         if self.is_foreign and broadcasts:
             self.kernel = _shape_checked(kernel, self.operands)
+        # Compiled code is known by names, which do not stand for what others have written.
+        self.faster = None if self.is_foreign else faster
+        self.fewest = None if self.faster is None else self.faster.fewest
+        self.large: Any = self.faster and self.faster((self.name,), self.kernel, self._on_values, self.kernel.__defaults__ or ())
         if any(not reason for reason in self.skips.values()):
             raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
 
@@ -100,8 +107,14 @@ class Op:
         self.operands = (*range(leading), *extra)
         #: The places among the parents of a record, by what rules read; of an op of many operands all have one place.
         self._parents = {(position, None): place for place, position in enumerate(self.operands)}
+        given = self.kernel.__defaults__ or ()
+        #: What parameters are by default, by position.
+        self._defaults = dict(enumerate(given, len(self.arguments) - len(given)))
         #: The number of operands if they stand before all other arguments.
         self.leading = len(self.operands) if self.operands == tuple(range(len(self.operands))) else None
+
+    def _on_values(self, *args):
+        return self.call(*args)
 
     def defvjp(self, *rules):
         """Give the derivative: one rule per operand, None for an operand without one.
@@ -111,16 +124,24 @@ class Op:
         """
         if self.arity is None or len(rules) != self.arity:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
-        self.rules = tuple(None if rule is None else Rule(self, rule, 1) for rule in rules)
+        self.rules = tuple([None if rule is None else self._eager_rule(rule, 1, i) for i, rule in enumerate(rules)])
         self.__dict__.pop("packs", None)
         self.picks = _picks(self.rules)
+
+    def _eager_rule(self, function, leading, place):
+        rule, defaults = Rule(self, function, leading), self._defaults
+        if self.faster is None or not function.__module__.startswith(_PACKAGE):
+            return rule
+        parameters = tuple([defaults[i] for i, _ in rule.sources if i in defaults])
+        rule.function = self.faster((self.name, place), function, function, parameters)
+        return rule
 
     def defvjp_all(self, rule):
         """Give the derivative as one rule that returns a cotangent for each operand.
 
         It is called with the cotangent, then `needs`, a tuple that says which operands need one, then what it names.
         """
-        self.joint = Rule(self, rule, 2)
+        self.joint = self._eager_rule(rule, 2, None)
 
     @cached_property
     def packs(self):

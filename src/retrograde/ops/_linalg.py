@@ -76,6 +76,11 @@ def check_equations(x, y):
 def solution_shape(x, y, *_):
     """The shape of the solution of equations, for types that LAPACK has; others are asked."""
     check_equations(x, y)
+    return shape_of_solution(x, y)
+
+
+def shape_of_solution(x, y):
+    """The same for equations that have been checked."""
     if x.dtype != y.dtype or x.dtype not in (np.float32, np.float64):
         return NotImplemented
     return np.broadcast_shapes(x.shape[:-2], y.shape[:-2]) + tuple(y.shape[-2:])

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..dtypes import bfloat16, float16, float32, float64, int64
 from ._box_muller import OnArrays, normal_pair, uniform_of_two
+from ._native import native
 from ._philox import CHUNK, words_of_chunk
 
 _WORD = 0xFFFFFFFFFFFFFFFF
@@ -28,36 +29,32 @@ class Kind(NamedTuple):
     make: Callable
 
 
-class Native:
-    """What makes numbers in the place of NumPy, once so many have been drawn that it is worth loading.
-
-    fill  a function of (kind, key, block, array, parameters) that answers whether it has filled the array
-    """
+class Patience:
+    """Whether an array is filled by compiled code: once so many numbers have been drawn that it is worth loading."""
 
     #: Some 20 ms of NumPy's work, and what a call must be worth.
     _PATIENCE, _FEWEST = 1 << 20, 1024
 
-    def __init__(self):
-        self.fill: Callable | None = None
-        self._drawn = 0
+    def __init__(self, fill):
+        self.fill, self._drawn = fill, 0
 
     def fills(self, kind, key, block, result, *parameters):
         """Whether an array has been filled with numbers from a block on."""
-        if result.size < self._FEWEST or self.fill is None:
+        if result.size < self._FEWEST:
             return False
         if self._drawn < self._PATIENCE:
             self._drawn += result.size
             return False
-        return self.fill(kind, key, block, result, parameters)
+        return self.fill(kind, key, block, result, parameters) is True
 
 
-native = Native()
+drawn = Patience(partial(native, "fill"))
 
 
 def numbers(kind, key, block, count, *parameters):
     """The first `count` numbers of a kind in the stream of a key from a block on."""
     key, block, result = key & _WORD, block & _WORD, np.empty(count, kind.dtype)
-    if native.fills(kind, key, block, result, *parameters):
+    if drawn.fills(kind, key, block, result, *parameters):
         return result
     if parameters:
         return kind.make(numbers(BITS, key, block, kind.words * count), *parameters)
@@ -74,7 +71,7 @@ def numbers(kind, key, block, count, *parameters):
 def _made(kind, key, number):
     """Chunk `number` of the stream of `key`."""
     result = np.empty(4 * CHUNK // kind.words, kind.dtype)
-    if not native.fills(kind, key, number * CHUNK, result):
+    if not drawn.fills(kind, key, number * CHUNK, result):
         result[...] = kind.make(words_of_chunk(key, number))
     return result
 

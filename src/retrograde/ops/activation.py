@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ._blocks import in_blocks
 from ._families import composite, elementwise
+from ._native import by_element, by_shape
 from ._samples import call, uniform
 from .comparisons import clip, where
 from .exponential import exp
@@ -31,7 +32,8 @@ def relu(x, /):
 relu.defvjp(lambda g, z: where(z <= 0, 0, g))
 
 
-@elementwise(samples=uniform(-3, 3, avoid=(0,)), emit=lambda k, x, slope: k.where(k.greater(x, 0), x, k.multiply(x, slope)))
+@elementwise(faster=by_element, samples=uniform(-3, 3, avoid=(0,)),
+             emit=lambda k, x, slope: k.where(k.greater(x, 0), x, k.multiply(x, slope)))
 def leaky_relu(x, /, negative_slope=0.01):
     r"""`x` where it is positive, else `negative_slope` times `x`; the derivative at 0 is the slope.
 
@@ -43,7 +45,7 @@ def leaky_relu(x, /, negative_slope=0.01):
 leaky_relu.defvjp(lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
 
 
-@elementwise()
+@elementwise(faster=by_element)
 def sigmoid(x, /):
     r"""Logistic function $1 / (1 + e^{-x})$, without overflow.
 
@@ -57,7 +59,7 @@ def sigmoid(x, /):
 sigmoid.defvjp(lambda g, z: g * z * (1 - z))
 
 
-@elementwise(aliases=("logsigmoid",))
+@elementwise(faster=by_element, aliases=("logsigmoid",))
 def log_sigmoid(x, /):
     r"""Logarithm of the logistic function, $-\ln(1 + e^{-x})$, without overflow.
 
@@ -69,7 +71,7 @@ def log_sigmoid(x, /):
 log_sigmoid.defvjp(lambda g, x: g * sigmoid(-x))
 
 
-@elementwise(emit=lambda k, x, beta: k.divide(k.softplus(k.multiply(x, beta)), beta))
+@elementwise(faster=by_element, emit=lambda k, x, beta: k.divide(k.softplus(k.multiply(x, beta)), beta))
 def softplus(x, /, beta=1.0):
     r"""A smooth `relu`: $\ln(1 + e^{\beta x}) / \beta$, without overflow.
 
@@ -82,7 +84,7 @@ def softplus(x, /, beta=1.0):
 softplus.defvjp(lambda g, x, beta: g * sigmoid(x * beta))
 
 
-@elementwise(aliases=("swish",))
+@elementwise(faster=by_element, aliases=("swish",))
 def silu(x, /):
     r"""`x` times its logistic function.
 
@@ -91,7 +93,7 @@ def silu(x, /):
     return x * sigmoid(x)
 
 
-@elementwise(skips={"exported": "the derivative of silu"})
+@elementwise(faster=by_element, skips={"exported": "the derivative of silu"})
 def silu_slope(x, /):
     r"""The derivative of `silu`.
 
@@ -115,7 +117,7 @@ silu.defvjp(lambda g, x: g * silu_slope(x))
 silu_slope.defvjp(lambda g, x: g * _silu_bend(x))
 
 
-@elementwise(expansion=lambda x: x * tanh(softplus(x)))
+@elementwise(faster=by_element, expansion=lambda x: x * tanh(softplus(x)))
 def mish(x, /):
     r"""$x \tanh(\ln(1 + e^x))$.
 
@@ -140,7 +142,7 @@ def _elu_slope(x, alpha):
     return where(x > 0, 1, alpha * exp(clip(x, None, 0)))
 
 
-@elementwise(samples=uniform(-3, 3, avoid=(0,)), emit=lambda k, x, alpha: k.where(
+@elementwise(faster=by_element, samples=uniform(-3, 3, avoid=(0,)), emit=lambda k, x, alpha: k.where(
     k.greater(x, 0), x, k.multiply(alpha, k.expm1(k.minimum(x, 0)))))
 def elu(x, /, alpha=1.0):
     r"""`x` where it is positive, else $\alpha\,(e^x - 1)$.
@@ -153,7 +155,7 @@ def elu(x, /, alpha=1.0):
 elu.defvjp(lambda g, x, alpha: g * _elu_slope(x, alpha))
 
 
-@composite(samples=(call((2, 3)),))
+@composite(faster=by_element, samples=(call((2, 3)),))
 def selu(x, /):
     r"""$\lambda\,x$ where `x` is positive, else $\lambda \alpha\,(e^x - 1)$, with $\lambda = 1.0507\dots$ and
     $\alpha = 1.6732\dots$ from Klambauer et al., "Self-normalizing neural networks" (2017).
@@ -166,7 +168,7 @@ def selu(x, /):
 selu.defvjp(lambda g, x: g * (_SELU_SCALE * _elu_slope(x, _SELU_ALPHA)))
 
 
-@composite(samples=(call((2, 3)),))
+@composite(faster=by_element, samples=(call((2, 3)),))
 def hardswish(x, /):
     r"""$x \min(\max(x + 3, 0), 6) / 6$, a `silu` made of straight pieces.
 
@@ -189,7 +191,7 @@ def gelu(x, /, approximate="none"):
     return _GELUS[approximate](x)
 
 
-@elementwise(emit=lambda k, x: k.gelu(x))
+@elementwise(faster=by_element, emit=lambda k, x: k.gelu(x))
 def gelu_erf(x, /):
     r"""`gelu` by its definition.
 
@@ -215,7 +217,7 @@ def _times_chance(error_function):
 _GELU_ERF = {name: _times_chance(function) for name, function in ERF.items()}
 
 
-@elementwise(emit=lambda k, x: k.gelu_slope(x), skips={"exported": "the derivative of gelu"})
+@elementwise(faster=by_element, emit=lambda k, x: k.gelu_slope(x), skips={"exported": "the derivative of gelu"})
 def gelu_erf_slope(x, /):
     r"""The derivative of `gelu_erf`.
 
@@ -247,7 +249,7 @@ gelu_erf.defvjp(lambda g, x: g * gelu_erf_slope(x))
 gelu_erf_slope.defvjp(lambda g, x: g * ((2 - x * x) * exp(x * x * -0.5) * (1 / _ROOT_TWO_PI)))
 
 
-@elementwise()
+@elementwise(faster=by_element)
 def gelu_tanh(x, /):
     r"""`gelu` in the approximation of Hendrycks and Gimpel, "Gaussian error linear units" (2016).
 
@@ -261,7 +263,7 @@ def _inner(x):
     return x * (_RATE + _RATE * 0.044715 * (x * x))
 
 
-@elementwise(skips={"exported": "the derivative of gelu_tanh"})
+@elementwise(faster=by_element, skips={"exported": "the derivative of gelu_tanh"})
 def gelu_tanh_slope(x, /):
     r"""The derivative of `gelu_tanh`.
 
@@ -288,7 +290,8 @@ gelu_tanh_slope.defvjp(lambda g, x: g * _gelu_tanh_bend(x))
 _GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0))))
+@composite(faster=by_shape, samples=(
+    call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0))))
 def softmax(x, /, axis=-1):
     r"""Exponentials of `x` divided by their sum over `axis`; safe for large numbers.
 
@@ -303,7 +306,7 @@ def softmax(x, /, axis=-1):
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
+@composite(faster=by_shape, samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
 def log_softmax(x, /, axis=-1):
     r"""Logarithm of `softmax`, without the loss of precision of taking it afterwards.
 

@@ -12,6 +12,7 @@ from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from ._families import loss
+from ._native import by_shape
 from ._samples import call, of, uniform
 from .activation import log_softmax, softmax
 from .comparisons import where
@@ -122,7 +123,7 @@ def _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_
     return _reduced_by(losses, importance, reduction)
 
 
-@loss(is_composite=False, expansion=_cross_entropy_in_ops, samples=(
+@loss(faster=by_shape, is_composite=False, expansion=_cross_entropy_in_ops, samples=(
     call((4, 3), _CLASSES), call((4, 3), _CLASSES, weight=_WEIGHTS, reduction="none"), call((4, 3), _SHARES),
     call((2, 3, 2), _PIXELS, weight=_WEIGHTS, label_smoothing=0.1), call((3,), np.array(1), reduction="sum"),
     call((4, 3), _SHARES, weight=_WEIGHTS, label_smoothing=0.2, reduction="sum"), call((3,), of((3,), uniform(0.1, 0.6)))))
@@ -216,7 +217,7 @@ def _factors(input, target, weight, ignore_index, reduction, label_smoothing) ->
     return hard + even * (count if weight is None else weight.sum()), hard, even
 
 
-@loss(is_composite=False, expansion=_slopes_in_ops, skips={"exported": "the inside of cross_entropy"}, samples=(
+@loss(faster=by_shape, is_composite=False, expansion=_slopes_in_ops, skips={"exported": "the inside of cross_entropy"}, samples=(
     call((4, 3), _CLASSES, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0),
     call((2, 3, 2), _PIXELS, weight=_WEIGHTS, ignore_index=-100, reduction="sum", label_smoothing=0.1)))
 def cross_entropy_slopes(input, target, /, weight, ignore_index, reduction, label_smoothing):

@@ -5,13 +5,14 @@ import math
 import numpy as np
 
 from ._families import elementwise
+from ._native import by_many_elements
 from ._samples import uniform
 from .comparisons import isinf, where
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def exp(x, /):
     r"""e to the power `x`.
 
@@ -23,7 +24,7 @@ def exp(x, /):
 exp.defvjp(lambda g, z: g * z)
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def exp2(x, /):
     r"""2 to the power `x`.
 
@@ -35,7 +36,7 @@ def exp2(x, /):
 exp2.defvjp(lambda g, z: g * z * _LN2)
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def expm1(x, /):
     r"""$e^x - 1$, precise near 0.
 
@@ -60,7 +61,7 @@ def _expm1_complex(x):
 expm1.defvjp(lambda g, z: g * (z + 1))
 
 
-@elementwise(aliases=("ln",), samples=uniform(0.2, 4))
+@elementwise(faster=by_many_elements, aliases=("ln",), samples=uniform(0.2, 4))
 def log(x, /):
     r"""Natural logarithm.
 
@@ -72,7 +73,7 @@ def log(x, /):
 log.defvjp(lambda g, x: g / x)
 
 
-@elementwise(samples=uniform(0.2, 4))
+@elementwise(faster=by_many_elements, samples=uniform(0.2, 4))
 def log2(x, /):
     r"""Logarithm to base 2.
 
@@ -84,7 +85,7 @@ def log2(x, /):
 log2.defvjp(lambda g, x: g / (x * _LN2))
 
 
-@elementwise(samples=uniform(0.2, 4))
+@elementwise(faster=by_many_elements, samples=uniform(0.2, 4))
 def log10(x, /):
     r"""Logarithm to base 10.
 
@@ -96,7 +97,7 @@ def log10(x, /):
 log10.defvjp(lambda g, x: g / (x * _LN10))
 
 
-@elementwise(samples=uniform(-0.8, 4))
+@elementwise(faster=by_many_elements, samples=uniform(-0.8, 4))
 def log1p(x, /):
     r"""$\ln(1 + x)$, precise near 0.
 
@@ -108,7 +109,7 @@ def log1p(x, /):
 log1p.defvjp(lambda g, x: g / (1 + x))
 
 
-@elementwise(samples=(uniform(-3, 3), uniform(-3, 3)))
+@elementwise(faster=by_many_elements, samples=(uniform(-3, 3), uniform(-3, 3)))
 def logaddexp(x, y, /):
     r"""$\ln(e^x + e^y)$, safe for large numbers.
 

@@ -3,12 +3,13 @@
 import numpy as np
 
 from ._families import elementwise
+from ._native import by_many_elements
 from ._samples import uniform
 from .arithmetic import sqrt
 from .special import hypot
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def sinh(x, /):
     r"""Hyperbolic sine.
 
@@ -20,7 +21,7 @@ def sinh(x, /):
 sinh.defvjp(lambda g, x: g * cosh(x))
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def cosh(x, /):
     r"""Hyperbolic cosine.
 
@@ -32,7 +33,7 @@ def cosh(x, /):
 cosh.defvjp(lambda g, x: g * sinh(x))
 
 
-@elementwise(aliases=("arcsinh",))
+@elementwise(faster=by_many_elements, aliases=("arcsinh",))
 def asinh(x, /):
     r"""Inverse of `sinh`.
 
@@ -44,7 +45,7 @@ def asinh(x, /):
 asinh.defvjp(lambda g, x: g / (sqrt(x * x + 1) if x.dtype.kind == "c" else hypot(x, 1.0)))
 
 
-@elementwise(aliases=("arccosh",), samples=uniform(1.2, 4))
+@elementwise(faster=by_many_elements, aliases=("arccosh",), samples=uniform(1.2, 4))
 def acosh(x, /):
     r"""Inverse of `cosh` for `x` from 1; the derivative at 1 is infinite.
 
@@ -56,7 +57,7 @@ def acosh(x, /):
 acosh.defvjp(lambda g, x: g / (sqrt(x - 1) * sqrt(x + 1)))
 
 
-@elementwise(aliases=("arctanh",), samples=uniform(-0.9, 0.9))
+@elementwise(faster=by_many_elements, aliases=("arctanh",), samples=uniform(-0.9, 0.9))
 def atanh(x, /):
     r"""Inverse of `tanh` for `x` between -1 and 1, where the derivative is infinite.
 

@@ -10,6 +10,7 @@ from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import mismatch
 from ._families import composite
+from ._native import by_shape
 from ._samples import call
 from .arithmetic import reciprocal, sqrt
 from .conversions import astype
@@ -61,7 +62,8 @@ def _result_shape(x, weight, bias, *_):
     return tuple(x.shape)
 
 
-@composite(is_composite=False, expansion=_standardize_in_ops, result_shape=_result_shape, optional=("weight", "bias"), samples=(
+@composite(faster=by_shape, is_composite=False, expansion=_standardize_in_ops, result_shape=_result_shape,
+           optional=("weight", "bias"), samples=(
     call((2, 5)), call((2, 5), (5,), (5,)), call((3, 2, 4), (2, 1), (2, 1), axis=(0, 2)), call((2, 2, 3), (3,), axis=(-2, -1)),
     call((2, 3), None, (3,), axis=0, eps=0.1)))
 def standardize(x, /, weight=None, bias=None, axis=-1, eps=1e-5):
@@ -189,7 +191,7 @@ def _rms_terms(x, normalized_shape, weight, eps):
     return _widened(x), axis, float(np.finfo(np.float32 if x.dtype.itemsize < 4 else x.dtype).eps) if eps is None else eps
 
 
-@composite(is_composite=False, expansion=_rms_norm_in_ops, result_shape=_rms_shape, optional=("weight",),
+@composite(faster=by_shape, is_composite=False, expansion=_rms_norm_in_ops, result_shape=_rms_shape, optional=("weight",),
            samples=(call((2, 5), 5), call((2, 5), [5], (5,)), call((2, 2, 3), [2, 3], (2, 3), eps=0.1)))
 def rms_norm(x, /, normalized_shape, weight=None, eps=None):
     r"""`x` divided by the root of its mean square over the last axes, of shape `normalized_shape`, times `weight`.

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
 from ._families import composite, reduction
+from ._native import by_shape
 from ._samples import call, distinct, of
 from .arithmetic import abs, mirrored, power, sign, sqrt
 from .comparisons import isfinite, where
@@ -105,7 +106,8 @@ max.defvjp(_extremum_rule)
 min.defvjp(_extremum_rule)
 
 
-@composite(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True), call(()), call((0, 3), axis=1)))
+@composite(faster=by_shape, samples=(
+    call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True), call(()), call((0, 3), axis=1)))
 def logsumexp(x, /, axis=None, keepdims=False):
     r"""Logarithm of the sum of exponentials of `x` over `axis`; safe for large numbers.
 

@@ -8,6 +8,7 @@ from ..dtypes import is_float
 from ._blocks import in_blocks
 from ._error_function import complement, complement_float32, error_function, error_function_float32
 from ._families import elementwise
+from ._native import by_element, by_many_elements
 from ._samples import uniform
 from .comparisons import where
 from .exponential import exp, log
@@ -16,7 +17,7 @@ from .trigonometric import cos, sin
 _SLOPE = 2 / math.sqrt(math.pi)
 
 
-@elementwise()
+@elementwise(faster=by_element)
 def erf(x, /):
     r"""The error function $\frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt$.
 
@@ -28,7 +29,7 @@ def erf(x, /):
 erf.defvjp(lambda g, x: g * (_SLOPE * exp(-x * x)))
 
 
-@elementwise()
+@elementwise(faster=by_element)
 def erfc(x, /):
     r"""$1 - \operatorname{erf} x$, precise where that is tiny.
 
@@ -51,7 +52,7 @@ def _sinc_in_ops(x):
     return found.astype(x.dtype) if is_float(x.dtype) else found
 
 
-@elementwise(expansion=_sinc_in_ops)
+@elementwise(faster=by_element, expansion=_sinc_in_ops)
 def sinc(x, /):
     r"""$\sin(\pi x) / (\pi x)$, and 1 at 0, where the derivative is 0.
 
@@ -80,7 +81,7 @@ def _xlogy_in_ops(x, y):
     return where(is_zero, 0, x * log(where(is_zero, 1, y)))
 
 
-@elementwise(expansion=_xlogy_in_ops, samples=(uniform(-3, 3), uniform(0.2, 4)))
+@elementwise(faster=by_element, expansion=_xlogy_in_ops, samples=(uniform(-3, 3), uniform(0.2, 4)))
 def xlogy(x, y, /):
     r"""$x \ln y$, and 0 where $x = 0$ and $y$ is not NaN; there both derivatives are 0 too.
 
@@ -97,7 +98,7 @@ xlogy.defvjp(
 )
 
 
-@elementwise(samples=(uniform(0.3, 3), uniform(-3, 3)))
+@elementwise(faster=by_many_elements, samples=(uniform(0.3, 3), uniform(-3, 3)))
 def hypot(x, y, /):
     r"""$\sqrt{x^2 + y^2}$ without overflow; both derivatives at (0, 0) are 0.
 
@@ -109,7 +110,7 @@ def hypot(x, y, /):
 hypot.defvjp(lambda g, x, z: g * (x / where(z == 0, 1, z)), lambda g, y, z: g * (y / where(z == 0, 1, z)))
 
 
-@elementwise(aliases=("arctan2",), samples=(uniform(-3, 3), uniform(0.3, 3)))
+@elementwise(faster=by_many_elements, aliases=("arctan2",), samples=(uniform(-3, 3), uniform(0.3, 3)))
 def atan2(y, x, /):
     r"""Angle of the point (`x`, `y`) in radians, from -π to π; both derivatives at (0, 0) are 0.
 

@@ -4,6 +4,7 @@ from math import nan
 
 from ..shapes import count
 from ._families import composite
+from ._native import by_shape
 from ._samples import call
 from .arithmetic import mirrored, sqrt
 from .comparisons import where as choose
@@ -30,7 +31,7 @@ def _divisor(x, axis, correction, where):
     return sum(broadcast_to(where, x.shape), axis, keepdims=True).astype(x.dtype) - correction
 
 
-@composite(samples=_CALLS)
+@composite(faster=by_shape, samples=_CALLS)
 def var(x, /, axis=None, keepdims=False, correction=0, where=None):
     r"""Mean squared distance of the elements of `x` over `axis` from their mean; NaN of nothing.
 
@@ -45,7 +46,7 @@ def var(x, /, axis=None, keepdims=False, correction=0, where=None):
     return total / (divisor if where is None else reshape(divisor, total.shape))
 
 
-@composite(samples=_CALLS)
+@composite(faster=by_shape, samples=_CALLS)
 def std(x, /, axis=None, keepdims=False, correction=0, where=None):
     r"""Square root of `var`; the derivative where all elements are equal is 0.
 

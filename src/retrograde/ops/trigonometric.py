@@ -3,11 +3,12 @@
 import numpy as np
 
 from ._families import elementwise
+from ._native import by_many_elements
 from ._samples import uniform
 from .arithmetic import sqrt
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def sin(x, /):
     r"""Sine of each element of `x`, in radians.
 
@@ -19,7 +20,7 @@ def sin(x, /):
 sin.defvjp(lambda g, x: g * cos(x))
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def cos(x, /):
     r"""Cosine of each element of `x`, in radians.
 
@@ -31,7 +32,7 @@ def cos(x, /):
 cos.defvjp(lambda g, x: -g * sin(x))
 
 
-@elementwise(samples=uniform(-1.2, 1.2))
+@elementwise(faster=by_many_elements, samples=uniform(-1.2, 1.2))
 def tan(x, /):
     r"""Tangent of each element of `x`, in radians.
 
@@ -43,7 +44,7 @@ def tan(x, /):
 tan.defvjp(lambda g, z: g * (1 + z * z))
 
 
-@elementwise()
+@elementwise(faster=by_many_elements)
 def tanh(x, /):
     r"""Hyperbolic tangent.
 
@@ -63,7 +64,7 @@ def _complex_tanh(x):
 tanh.defvjp(lambda g, z: g * (1 - z * z))
 
 
-@elementwise(aliases=("arcsin",), samples=uniform(-0.9, 0.9))
+@elementwise(faster=by_many_elements, aliases=("arcsin",), samples=uniform(-0.9, 0.9))
 def asin(x, /):
     r"""Angle between -π/2 and π/2 whose sine is `x`; the derivative at ±1 is infinite.
 
@@ -75,7 +76,7 @@ def asin(x, /):
 asin.defvjp(lambda g, x: g / sqrt((1 - x) * (1 + x)))
 
 
-@elementwise(aliases=("arccos",), samples=uniform(-0.9, 0.9))
+@elementwise(faster=by_many_elements, aliases=("arccos",), samples=uniform(-0.9, 0.9))
 def acos(x, /):
     r"""Angle between 0 and π whose cosine is `x`; the derivative at ±1 is infinite.
 
@@ -87,7 +88,7 @@ def acos(x, /):
 acos.defvjp(lambda g, x: -g / sqrt((1 - x) * (1 + x)))
 
 
-@elementwise(aliases=("arctan",))
+@elementwise(faster=by_many_elements, aliases=("arctan",))
 def atan(x, /):
     r"""Angle between -π/2 and π/2 whose tangent is `x`.
 

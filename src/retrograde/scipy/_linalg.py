@@ -18,12 +18,10 @@ _OPTIONS = frozenset({"overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_c
 
 
 def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, **_):
-    if unit_diagonal:
-        a = tril(a, -1) + triu(a, 1) + np.eye(a.shape[-1], dtype=a.dtype)
     is_turned = trans not in (0, "N")
     a = (tril(a) if lower else triu(a)) if is_turned else a
     a = matrix_transpose(conj(a) if trans in (2, "C") else a) if is_turned else a
-    return _triangular(a, b, lower == is_turned)
+    return _triangular(a, b, lower == is_turned, unitriangular=unit_diagonal)
 
 
 def _solve_banded(l_and_u, ab, b, **_):

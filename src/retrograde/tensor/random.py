@@ -1,6 +1,5 @@
 """Random tensors. `generator` is the `Generator` to draw from; without one, the default generator, which `manual_seed` sets."""
 
-from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -11,7 +10,6 @@ from ..core.dispatch import plain
 from ..core.value import Value
 from ..dtypes import as_dtype, default_float, is_float
 from ..errors import ArgumentError, ShapeError
-from ..ops._streams import native
 from ..ops.conversions import astype
 from ..ops.gathering import take
 from ..ops.random import (
@@ -137,15 +135,6 @@ def _floats(op, shape, generator, dtype):
     state = (generator or default_generator).take(words)
     # Nothing is traced where the state is an array, and nothing is recorded.
     return (op.op.kernel if state.__class__ is np.ndarray else op)(state, shape, dtype)
-
-
-def _filled(*args):
-    """What fills arrays is loaded when it is first asked for: it takes long."""
-    native.fill = found = import_module("retrograde.compiler.drawing").fill
-    return found(*args)
-
-
-native.fill = _filled
 
 
 def _placed(numbers, device, requires_grad):

@@ -1,0 +1,90 @@
+"""Functions of each element, compiled for eager arrays: one kernel for any number of elements, whatever their shape."""
+
+import ctypes
+import struct
+from importlib import import_module
+
+import numpy as np
+
+from . import threads
+from .table import STEP_WORDS, address_of
+from .units import library, unit_of
+
+_FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
+#: Vectors of a kernel divide this many elements. What is left at the end is computed with some before it, once more.
+GROUP = 64
+#: A chunk has at least this many elements; there are never more than these chunks, nor threads for fewer of them than pay.
+_CHUNK, _MOST_CHUNKS, _SHARED = 16384, 64, 65536
+_known = {}
+
+
+def function(name, traced, arrays):
+    """What the function `traced` of values gives for each element of `arrays`; NotImplemented where only NumPy can tell.
+
+    `name` is what the function is known by in every process. There are at least `GROUP` elements.
+    """
+    first = arrays[0]
+    for array in arrays:
+        if array.__class__ is not np.ndarray or array.dtype is not first.dtype or array.shape != first.shape:
+            return NotImplemented
+    if first.dtype not in _FLOATS:
+        return NotImplemented
+    found = _known.get((name, first.dtype))
+    if found is None:
+        found = _known[name, first.dtype] = Function(name, traced, first.dtype, len(arrays))
+    return found(arrays)
+
+
+class Function:
+    """A function of `count` arrays of one dtype, by its kernel."""
+
+    def __init__(self, name, traced, dtype, count):
+        unit = unit_of(("function", *name, dtype.name), lambda module, symbol: _write(module, symbol, traced, dtype, count))
+        library().load([threads.unit(), unit])
+        self._kernel, self._itemsize = library().address(unit.name), dtype.itemsize
+        # The words of a call: the table of pointers (to the pool, to a flag, to arrays, to their last groups), two steps, their
+        # slots, and the flag.
+        arrays = count + 1
+        self._slots = [range(2, arrays + 2), range(arrays + 2, 2 * arrays + 2)]
+        self._steps = 8 * (2 + 2 * arrays)
+        self._first = self._steps + 8 * 2 * STEP_WORDS
+        self._second, size = self._first + 8 * (arrays + 2), self._first + 8 * 2 * (arrays + 2) + 8
+        self._words, self._put = ctypes.c_int64 * (size // 8), struct.Struct(f"={size // 8}q").pack_into
+
+    def __call__(self, arrays):
+        arrays, result = _side_by_side(arrays)
+        self._run([*map(address_of, arrays), address_of(result)], result.size)
+        return result
+
+    def _run(self, pointers, size):
+        """Run one step for all whole groups, and one for the last group if some elements are left."""
+        rest, last = size % GROUP, self._itemsize * (size - GROUP)
+        whole, chunk = size - rest, _CHUNK
+        if whole > _MOST_CHUNKS * chunk:
+            chunk = -(-whole // (_MOST_CHUNKS * GROUP)) * GROUP
+        words = self._words()
+        start, first, second = ctypes.addressof(words), *self._slots
+        self._put(
+            words, 0, threads.alone(), start + ctypes.sizeof(words) - 8, *pointers, *[pointer + last for pointer in pointers],
+            self._kernel, start + self._first, -(-whole // chunk), 0, self._kernel, start + self._second, 1, 0,
+            *first, whole, chunk, *second, GROUP, GROUP, 0)
+        if size >= _SHARED:
+            threads.run_shared(words, start, start + self._steps, 1 + (rest > 0))
+        else:
+            threads.runner()(start, start + self._steps, 1 + (rest > 0))
+
+
+def _side_by_side(arrays):
+    """Arrays whose elements follow each other in memory in one order, and a new one of that order."""
+    first = arrays[0]
+    if all([(flags := array.flags).c_contiguous and flags.aligned for array in arrays]):
+        return arrays, np.empty(first.shape, first.dtype)
+    result = np.empty_like(first)
+    if all([array.strides == result.strides and array.flags.aligned for array in arrays]):
+        return arrays, result
+    return [np.require(array, requirements="CA") for array in arrays], np.empty(first.shape, first.dtype)
+
+
+def _write(module, symbol, traced, dtype, count):
+    """Write the kernel. What does is loaded when something must be compiled."""
+    import_module(f"{__package__}.traced").write_function(module, symbol, traced, dtype, count)

@@ -1,0 +1,26 @@
+"""Traced functions: a function of values, recorded on symbols that stand for arrays, and written as code."""
+
+from dataclasses import replace
+
+from ..core.symbol import Symbol
+from .codegen.loop_plan import plan_loops
+from .codegen.loops import write_loops
+from .codegen.target import host
+from .outcome import outcome_of
+from .planned import Plan
+from .program import Graph
+
+#: Kernels are planned for so many elements, and serve any number that vectors divide.
+_MANY = 1 << 20
+
+
+def write_function(module, name, function, dtype, count):
+    """Write the kernel of an elementwise function of `count` arrays: its slots are these, the result, the number of elements
+    and that of a chunk.
+    """
+    leaves = [Symbol(None, (), (_MANY,), dtype) for _ in range(count)]
+    plan = Plan(Graph(leaves, [], [outcome_of(function, leaves)], [], []))
+    (step,), (result,) = plan.schedule.steps, plan.results
+    loops = plan_loops(plan.passes.box(step), host())
+    numbers = dict.fromkeys((("length", 0), "chunk_length"))
+    write_loops(module, name, replace(loops, buffers=(*leaves, result), numbers=numbers))

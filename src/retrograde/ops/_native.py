@@ -1,0 +1,89 @@
+"""Native: where ops find compiled code for what takes NumPy long. Who has it is told once, when the package is put together."""
+
+import numpy as np
+
+
+class Native:
+    """Functions of compiled code by name, each found when it is first called. All give NotImplemented for what is left to NumPy."""
+
+    def __init__(self):
+        self._find, self._found = None, {}
+
+    def provide(self, find):
+        """Let `find(name)` give the function called `name`."""
+        self._find, self._found = find, {}
+
+    def __call__(self, name, *args):
+        function = self._found.get(name)
+        if function is None:
+            if self._find is None:
+                return NotImplemented
+            function = self._found[name] = self._find(name)
+        return function(*args)
+
+
+native = Native()
+
+class ByElement:
+    """What makes functions leave arrays of at least `fewest` elements to compiled code, a kernel for each function."""
+
+    def __init__(self, fewest):
+        self.fewest = fewest
+
+    def __call__(self, name, function, traced, parameters):
+        """`function` of arrays, and of parameters at the end, for arrays of any size.
+
+        name        what stands for the function in every process
+        traced      the same function of values
+        parameters  what those at the end are by default; only then compiled code is asked
+        """
+        fewest, count = self.fewest, len(parameters)
+        on_values = (lambda *operands: traced(*operands, *parameters)) if count else traced
+
+        def run(*args):
+            x = args[0]
+            if x.__class__ is np.ndarray and x.size >= fewest and (not count or args[-count:] == parameters):
+                found = native("function", name, on_values, args[:-count] if count else args)
+                if found is not NotImplemented:
+                    return found
+            return function(*args)
+
+        def run_two(x, y):
+            # As `run`, for what is called most: rules that read one array.
+            if x.__class__ is np.ndarray and x.size >= fewest:
+                found = native("function", name, traced, (x, y))
+                if found is not NotImplemented:
+                    return found
+            return function(x, y)
+
+        return run_two if function.__code__.co_argcount == 2 and not count else run
+
+
+#: With fewer elements NumPy is done before a call of compiled code pays: with several functions of NumPy's, and with a single one.
+by_element, by_many_elements = ByElement(4096), ByElement(16384)
+
+
+class ByShape:
+    """What makes functions leave work on arrays of at least `fewest` elements to compiled code, made for each shape."""
+
+    def __init__(self, fewest):
+        self.fewest = fewest
+
+    def __call__(self, name, function, traced, _):
+        """`function` of arrays and of parameters, for arrays of any size; `name` and `traced` as for functions by element."""
+        fewest = self.fewest
+
+        def run(*args):
+            for x in args[:3]:  # in what a rule is given, a small cotangent may come first, and what is needed second
+                if x.__class__ is np.ndarray and x.size >= fewest:
+                    found = native("shaped", name, traced, args)
+                    return function(*args) if found is NotImplemented else found
+            return function(*args)
+
+        return run
+
+
+#: To plan for another shape takes as long as some calls of NumPy's functions on so many elements.
+by_shape = ByShape(1 << 16)
+#: Where there is more to compute for each element than in passes over rows.
+dear_by_shape = ByShape(1 << 14)
