@@ -727,3 +727,34 @@ def test_an_argument_that_the_function_writes_to_in_another_way_has_what_was_wri
 
     np.testing.assert_array_equal(rg.jit(added)(twice, twice).numpy(), [2.0] * 3)
     np.testing.assert_array_equal(rg.jit(added)(twice[:2], twice[1:]).numpy(), [3.0, 2.0])
+
+
+@pytest.mark.parametrize("read", [
+    lambda c: c.item(), lambda c: float(c), lambda c: c.numpy()[()], np.asarray, lambda c: c.tolist(), lambda c: 5.0 if c else 0.0])
+def test_number_read_out_of_a_tensor_from_outside_is_read_anew_when_that_changes(read):
+    outside = rg.tensor(0.0)
+    step = rg.jit(lambda x: x * read(outside))
+    for _ in range(3):
+        np.testing.assert_array_equal(step(rg.ones((2,))).numpy(), np.ones(2) * np.asarray(read(outside)))
+        outside += 1
+
+
+def test_large_array_read_out_of_a_tensor_is_read_anew_when_that_is_written_to():
+    outside = rg.zeros((3000,))
+    step = rg.jit(lambda x: x + outside.numpy()[:2])
+    step(rg.ones((2,)))
+    outside += 1
+    np.testing.assert_array_equal(step(rg.ones((2,))).numpy(), [2, 2])
+
+
+def test_reading_a_tensor_that_the_traced_function_has_written_to_is_refused():
+    outside = rg.tensor(1.0)
+
+    @rg.jit
+    def step(x):
+        outside.__iadd__(1)
+        return x * outside.item()
+
+    with pytest.raises(rg.errors.TraceError, match="written to in the function that is traced"):
+        step(rg.ones((2,)))
+    assert outside.item() == 1

@@ -63,6 +63,9 @@ class Recorder:
     def own(self, value):
         """Take note of a value that was created while recording, whatever memory it shows."""
 
+    def note_read(self, value):
+        """Take note that the program itself is about to read what `value` holds."""
+
     def noted_leaf(self, value):
         """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
 

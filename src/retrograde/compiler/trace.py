@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from ..core import writes
 from ..core.mode import changed
 from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import TraceError
 from ..ops._arrays import arrays
-from .constants import as_constant
+from .constants import SMALL, as_constant
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
@@ -225,6 +226,16 @@ class Trace(Recorder):
         """Let what is compiled serve only as long as `read()` gives what it gives now."""
         self.watched.append((read, read()))
 
+    def note_read(self, value):
+        """Let what is compiled serve only as long as `value`, a tensor from outside that the program reads, holds what it does."""
+        if isinstance(value.data, Symbol) or id(value) in self._made or id(value) in self._own:
+            return
+        capture = self.captures.get(id(value))
+        if capture is not None and capture.now is not capture.start:
+            raise TraceError("this tensor was written to in the function that is traced, so that it has no number yet; read it before "
+                             "the write or outside the jitted function, or keep the computation in retrograde's ops")
+        self.watch(lambda: _contents(value))
+
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""
         self._undo.append(undo)
@@ -256,3 +267,9 @@ class Trace(Recorder):
             capture.value.record = capture.record
         for value, record in self.leaves.values():
             value.record = record
+
+
+def _contents(value):
+    """What a tensor holds, as something to compare: its elements, or, of many, which memory they are in and when it was written to."""
+    data = value.data
+    return data.tobytes() if data.size <= SMALL else (id(data), writes.entry(arrays, data)[0])

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..backend import device_of
 from ..core.gradient import backward
+from ..core.mode import current
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError, TraceError
 from ..ops import (
@@ -97,18 +98,25 @@ class Tensor(Value):
     # Numbers out of it.
     def item(self, *index):
         """The only element, or the one at `index`, as a Python number."""
-        return self.data.item(*index) if index else self._number()
+        return self._read().item(*index) if index else self._number()
+
+    def _read(self):
+        """The array, which the program itself is about to read: a trace must know."""
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            mode.tracer.note_read(self)
+        return self.data
 
     def _number(self):
         try:
-            return self.data.item()
+            return self._read().item()
         except ValueError:
             raise ShapeError(f"only a tensor of one element is a number, got shape {self.shape}; sum it, or choose one, as in "
                              "x[0]") from None
 
     def tolist(self):
         """The elements as nested lists of Python numbers."""
-        return self.data.tolist()
+        return self._read().tolist()
 
     def numpy(self):
         """The elements as a NumPy array that shares memory. Raises a GraphError if gradients are recorded, but not for what a
@@ -116,7 +124,7 @@ class Tensor(Value):
         """
         if self.record is not None and not self.record.lends_data:
             raise GraphError("numpy() on a tensor that requires gradients would lose them; use x.detach().numpy()")
-        return np.asarray(self.data)
+        return np.asarray(self._read())
 
     def __float__(self):
         return float(self._number())
@@ -129,14 +137,14 @@ class Tensor(Value):
 
     def __bool__(self):
         try:
-            return bool(self.data)
+            return bool(self._read())
         except ValueError:
             raise ShapeError(f"the truth of a tensor of shape {self.shape} is ambiguous, it needs one element; use x.any() or "
                              "x.all()") from None
 
     def __index__(self):
         try:
-            return self.data.__index__()
+            return self._read().__index__()
         except TraceError:
             raise
         except TypeError:
@@ -173,7 +181,8 @@ class Tensor(Value):
     __array_function__ = array_function
 
     def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.data) if dtype is None and not copy else np.array(self.data, dtype, copy=copy)
+        data = self._read()
+        return np.asarray(data) if dtype is None and not copy else np.array(data, dtype, copy=copy)
 
     # Copies and pickles keep data and requires_grad; the graph stays behind.
     def clone(self):
