@@ -232,8 +232,8 @@ class Trace(Recorder):
             return
         capture = self.captures.get(id(value))
         if capture is not None and capture.now is not capture.start:
-            raise TraceError("this tensor was written to in the function that is traced, so that it has no number yet; read it before "
-                             "the write or outside the jitted function, or keep the computation in retrograde's ops")
+            raise TraceError("this tensor was written to in the function that is traced, so that it has no number yet; read it "
+                             "before the write or outside the jitted function, or keep the computation in retrograde's ops")
         self.watch(lambda: _contents(value))
 
     def on_failure(self, undo):
@@ -270,6 +270,6 @@ class Trace(Recorder):
 
 
 def _contents(value):
-    """What a tensor holds, as something to compare: its elements, or, of many, which memory they are in and when it was written to."""
+    """What a tensor holds, to be compared: its elements; of many, in which memory they are, and when that was written to."""
     data = value.data
     return data.tobytes() if data.size <= SMALL else (id(data), writes.entry(arrays, data)[0])
