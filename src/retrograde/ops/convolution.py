@@ -3,6 +3,7 @@
 Arrays are (batch, channels, height, width), kernels (channels out, channels in per group, height, width), as in PyTorch.
 """
 
+from importlib import import_module
 from typing import Any
 
 from ._convolving import (
@@ -15,7 +16,6 @@ from ._convolving import (
     forward,
     has_one_dtype,
 )
-from ._convolving_lines import simpler, simpler_to_input, simpler_to_weight
 from ._families import contraction
 from ._native import dear_by_shape
 from ._samples import call
@@ -39,16 +39,21 @@ def _weight_shape(x, y, shape, *sizes):
     return tuple(shape) if has_one_dtype(x, y) else NotImplemented
 
 
+def _rewriting():
+    """What makes simpler ops of convolutions. It is loaded when one is compiled."""
+    return import_module(f"{__package__}._convolving_lines")
+
+
 def _simpler(*args) -> Any:
-    return simpler(conv2d, *args)
+    return _rewriting().simpler(conv2d, *args)
 
 
 def _simpler_to_input(*args) -> Any:
-    return simpler_to_input(conv2d_input, *args)
+    return _rewriting().simpler_to_input(conv2d_input, *args)
 
 
 def _simpler_to_weight(*args) -> Any:
-    return simpler_to_weight(conv2d_weight, *args)
+    return _rewriting().simpler_to_weight(conv2d_weight, *args)
 
 
 @contraction(faster=dear_by_shape, optional=("bias",), result_shape=_result_shape, samples=(
