@@ -255,3 +255,30 @@ def test_results_are_arrays_or_tensors_as_they_are_without_jit():
             found, wanted = (rg.tree.leaves(way(rg.vmap(function))(kind(X))) for way in (rg.jit, lambda f: f))
             assert [type(leaf) for leaf in found] == [type(leaf) for leaf in wanted]
             agree(found, [np.asarray(leaf) for leaf in wanted])
+
+
+def test_derivative_of_a_branch_that_is_not_taken_does_not_reach_an_example():
+    root = lambda x: rg.cond(x > 0, lambda x: np.sqrt(x), lambda x: x**2, x)
+    x = np.array([0.25, -0.5])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for way in (lambda f: f, rg.jit):
+            np.testing.assert_allclose(np.asarray(way(rg.vmap(rg.grad(root)))(x)), [1, -1])
+            np.testing.assert_allclose(np.asarray(way(rg.grad(lambda x: rg.vmap(root)(x).sum()))(x)), [1, -1])
+        halved = lambda x: rg.while_loop(lambda s: s > 0.5, lambda s: np.sqrt(s - 0.5), x)
+        slopes = rg.vmap(rg.grad(halved))(np.array([2.0, 0.6, 0.3]))
+    np.testing.assert_allclose(np.asarray(slopes), [rg.grad(halved)(v).item() for v in (2.0, 0.6, 0.3)])
+
+
+def test_what_is_detached_under_vmap_is_a_constant_for_the_derivative_around_it():
+    for constant in (rg.stop_gradient, lambda x: x.detach()):
+        slope = rg.grad(lambda x: rg.vmap(lambda v: v * constant(v))(x).sum())
+        for way in (lambda f: f, rg.jit):
+            np.testing.assert_array_equal(np.asarray(way(slope)(rg.tensor([2.0, 3.0]))), [2, 3])
+
+
+def test_number_read_within_vmap_is_read_anew_when_it_changes():
+    outside, x = rg.tensor(2.0), np.ones(2)
+    step = rg.jit(rg.vmap(lambda v: v * outside.item() + outside.detach().item()))
+    for number in (2.0, 3.0):
+        outside[...] = number
+        np.testing.assert_array_equal(np.asarray(step(x)), [2 * number] * 2)

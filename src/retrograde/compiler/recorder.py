@@ -63,6 +63,10 @@ class Recorder:
     def own(self, value):
         """Take note of a value that was created while recording, whatever memory it shows."""
 
+    def stopped(self, value):
+        """`value` as a constant for all derivatives, also those around a vmap."""
+        return Value.detach(value)
+
     def note_read(self, value):
         """Take note that the program itself is about to read what `value` holds."""
 

@@ -65,7 +65,7 @@ class Step:
         for mapping, key, value in self._loose_places:
             if mapping.get(key, True) is not value:
                 return False
-        return not self._watched or all([read() == seen for read, seen in self._watched])
+        return not self._watched or all([read() == seen for read, seen, _ in self._watched])
 
     def changed(self):
         """What is no longer as the trace took it for granted, in words; None if all is."""
@@ -80,7 +80,7 @@ class Step:
             return "whether a tensor requires gradients"
         if any([(value.grad is None) != was_none for value, was_none in self._guards]):
             return "whether there is a gradient in a tensor"
-        return "an option" if any([read() != seen for read, seen in self._watched]) else None
+        return next((what for read, seen, what in self._watched if read() != seen), None)
 
     def _is_as_traced(self):
         """Whether all is in its place that the trace found there, modules are in the mode that they were in, and the same tensors

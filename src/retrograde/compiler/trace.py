@@ -8,10 +8,13 @@ from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import TraceError
 from ..ops._arrays import arrays
-from .constants import SMALL, as_constant
+from .constants import as_constant
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
+
+#: Arrays of at most so many elements are compared element by element.
+_COMPARED = 1 << 16
 
 
 class Capture:
@@ -222,19 +225,19 @@ class Trace(Recorder):
         self.symbol(value)
         return value
 
-    def watch(self, read):
-        """Let what is compiled serve only as long as `read()` gives what it gives now."""
-        self.watched.append((read, read()))
+    def watch(self, read, what="an option"):
+        """Let what is compiled serve only as long as `read()` gives what it gives now; `what` it is that it gives."""
+        self.watched.append((read, read(), what))
 
     def note_read(self, value):
         """Let what is compiled serve only as long as `value`, a tensor from outside that the program reads, holds what it does."""
-        if isinstance(value.data, Symbol) or id(value) in self._made or id(value) in self._own:
+        if isinstance(value.data, Symbol) or id(value) in self._made:
             return
         capture = self.captures.get(id(value))
         if capture is not None and capture.now is not capture.start:
             raise TraceError("this tensor was written to in the function that is traced, so that it has no number yet; read it "
                              "before the write or outside the jitted function, or keep the computation in retrograde's ops")
-        self.watch(lambda: _contents(value))
+        self.watch(lambda: _contents(value), "a number, read by item(), float() or numpy(),")
 
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""
@@ -272,4 +275,4 @@ class Trace(Recorder):
 def _contents(value):
     """What a tensor holds, to be compared: its elements; of many, in which memory they are, and when that was written to."""
     data = value.data
-    return data.tobytes() if data.size <= SMALL else (id(data), writes.entry(arrays, data)[0])
+    return data.tobytes() if data.size <= _COMPARED else (id(data), writes.entry(arrays, data)[0])

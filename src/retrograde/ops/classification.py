@@ -19,6 +19,7 @@ from .comparisons import where
 from .gathering import checked_positions, lines, pick, take, unpick
 from .loss import as_array, reduced
 from .movements import expand_dims
+from .reductions import sum
 
 _CLASSES, _PIXELS = np.array([2, 0, -100, 1]), np.array([[0, 2], [1, -100]])
 _WEIGHTS = np.array([1.0, 0.5, 2.0])
@@ -70,7 +71,7 @@ def _importance(is_valid, classes, weight, dtype):
 
 def _reduced_by(losses, importance, reduction):
     """`losses`, importance included, reduced: their mean is weighted."""
-    return losses.sum() / importance.sum() if reduction == "mean" else reduced(losses, reduction)
+    return sum(losses) / sum(importance) if reduction == "mean" else reduced(losses, reduction)
 
 
 def _share_by(g, importance, reduction):
@@ -114,11 +115,11 @@ def _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_
     is_valid, classes = _valid(target, ignore_index)
     importance = _importance(is_valid, classes, weight, input.dtype)
     shifted = input - input.max(axis=axis, keepdims=True)
-    total = np.log(np.exp(shifted).sum(axis=axis))
+    total = np.log(sum(np.exp(shifted), axis))
     losses = where(is_valid, total - pick(shifted, classes, axis), 0) * importance
     if label_smoothing:
         even = expand_dims(total, axis) - shifted
-        even = (even if weight is None else even * _per_class(weight, input)).sum(axis=axis) * is_valid
+        even = sum(even if weight is None else even * _per_class(weight, input), axis) * is_valid
         losses = losses * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
     return _reduced_by(losses, importance, reduction)
 
@@ -146,7 +147,7 @@ def cross_entropy(input, target, /, weight=None, ignore_index=-100, reduction="m
     if weight is not None or label_smoothing or not _is_plain(target, ignore_index, input.shape, axis):
         return _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_smoothing)
     shifted = input - np.maximum.reduce(input, axis, keepdims=True)
-    losses = np.log(np.add.reduce(np.exp(shifted), axis))
+    losses = np.log(sum(np.exp(shifted), axis))
     losses -= shifted[lines(input.shape, target, axis)]
     return reduced(losses, reduction)
 
@@ -177,7 +178,7 @@ def _soft_loss(input, target, weight, reduction, label_smoothing):
     weighted = _smoothed(target, label_smoothing, axis) * _per_class(weight, input)
     # A class without probability adds nothing, even if its logit rules it out.
     terms = where(weighted == 0, 0, weighted * where(weighted == 0, 0, log_softmax(input, axis)))
-    losses = -terms.sum(axis=axis)
+    losses = -sum(terms, axis)
     return reduced(losses, reduction)
 
 

@@ -18,6 +18,7 @@ from .arithmetic import abs, mirrored, sign
 from .comparisons import clip, where
 from .exponential import exp
 from .movements import unbroadcast
+from .reductions import mean, sum
 from .special import xlogy
 
 _PAIRS = tuple(call((2, 3), (2, 3), reduction=r) for r in ("mean", "sum", "none"))
@@ -26,9 +27,9 @@ _PAIRS = tuple(call((2, 3), (2, 3), reduction=r) for r in ("mean", "sum", "none"
 def reduced(values, reduction):
     """`values` brought together as `reduction` says."""
     if reduction == "mean":
-        return values.mean()
+        return mean(values)
     if reduction == "sum":
-        return values.sum()
+        return sum(values)
     if reduction == "none":
         return values
     raise ArgumentError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
@@ -143,7 +144,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
     """
     terms = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return terms.sum() / terms.shape[0]
+        return sum(terms) / terms.shape[0]
     return reduced(terms, reduction)
 
 

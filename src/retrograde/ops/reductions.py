@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import bfloat16, is_float
 from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
 from ._families import composite, reduction
@@ -40,6 +41,8 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
     $z = \sum_i x_i \;\Rightarrow\; \bar x_i = \bar z$
     """
+    if getattr(x, "dtype", None) is bfloat16 and dtype in (None, bfloat16):
+        return _in_float32(np.sum, x, axis, keepdims, where)
     if where is None:
         if x.__class__ is np.ndarray:
             return np.add.reduce(x, axis, dtype, None, keepdims=bool(keepdims))  # what np.sum comes to after a while
@@ -47,11 +50,19 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
 
+def _in_float32(function, x, axis, keepdims, where):
+    """A sum or a mean of bfloat16 numbers: with sums of its own 8 bits, NumPy would stop at 256."""
+    chosen = {} if where is None else {"where": where}
+    return np.asarray(function(x.astype(np.float32), axis=axis, keepdims=bool(keepdims), **chosen)).astype(bfloat16)
+
+
 sum.defvjp(lambda g, x_shape, axis, where: selected(spread(g, x_shape, axis), where))
 
 
 def _mean_in_ops(x, axis, keepdims, dtype, where):
     taken = count(x.shape, axis) if where is None else sum(broadcast_to(where, x.shape), axis, keepdims)
+    if dtype is None and x.dtype.itemsize == 2 and is_float(x.dtype):  # the sum may be beyond the largest of them
+        return (sum(x.astype(np.float32), axis, keepdims, None, where) / taken).astype(x.dtype)
     return sum(x, axis, keepdims, dtype, where) / taken
 
 
@@ -61,6 +72,8 @@ def mean(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
     $z = \tfrac1n \sum_i x_i \;\Rightarrow\; \bar x_i = \tfrac1n \bar z$
     """
+    if getattr(x, "dtype", None) is bfloat16 and dtype in (None, bfloat16):
+        return _in_float32(np.mean, x, axis, keepdims, where)
     if where is None:
         return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
     return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)

@@ -100,6 +100,11 @@ class Tensor(Value):
         """The only element, or the one at `index`, as a Python number."""
         return self._read().item(*index) if index else self._number()
 
+    def detach(self):
+        """The same data outside the graph, also outside that of a derivative around a `vmap`. Memory is shared."""
+        mode = current()
+        return super().detach() if mode is None or mode.tracer is None else mode.tracer.stopped(self)
+
     def _read(self):
         """The array, which the program itself is about to read: a trace must know."""
         mode = current()
@@ -162,7 +167,7 @@ class Tensor(Value):
         return bool((self.data == (element.data if isinstance(element, Tensor) else element)).any())
 
     def __format__(self, spec):
-        return format(self.data.item(), spec) if self.data.ndim == 0 and spec else format(repr(self), spec)
+        return format(self._number(), spec) if self.data.ndim == 0 and spec else format(repr(self), spec)
 
     # The Array API standard.
     def __array_namespace__(self, api_version=None):

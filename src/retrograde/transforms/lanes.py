@@ -4,11 +4,11 @@ Both branches run, and each example takes the result of its own. A loop runs as 
 ended keep what they have.
 """
 
-
 from .. import tree
 from ..core.mode import current
 from ..core.value import Value
-from ..ops.comparisons import logical_and, where
+from ..dtypes import is_float
+from ..ops.comparisons import logical_and, logical_not, where
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
 from .carried import agreeing, check_carry, settled, truth
@@ -27,23 +27,29 @@ def known(batch, value):
     return None if differs or held.is_traced else held.data
 
 
-def selected(batch, predicate, true_function, false_function):
-    """What the functions give, for each example that of the one which its `predicate` chooses."""
+def selected(batch, predicate, true_function, false_function, operands):
+    """What the functions give of `operands`, for each example that of the one which its `predicate` chooses."""
     chosen = known(batch, predicate)
     if chosen is not None:
-        return true_function() if chosen else false_function()
-    with batch.without_writes():
-        true, false = true_function(), false_function()
-    true, false = agreeing(true, false)
+        return true_function(*operands) if chosen else false_function(*operands)
     predicate = reshape(predicate, ()).astype(bool)
+    with batch.without_writes():
+        true = true_function(*_taken(batch, predicate, operands))
+        false = false_function(*_taken(batch, logical_not(predicate), operands))
+    true, false = agreeing(true, false)
     return tree.map(lambda x, y: where(predicate, x, y), true, false)
+
+
+def _taken(batch, predicate, values):
+    """`values` with derivatives only where `predicate` holds: those of the others may be NaN, and would be even times zero."""
+    return tree.map(lambda x: where(predicate, x, batch.stopped(x)) if isinstance(x, Value) and is_float(x.dtype) else x, values)
 
 
 def lanes_loop(batch, goes_on, condition, body, init):
     """`while_loop` for all examples of a batch, which begins with whether each of them `goes_on`."""
     goes_on, carry, is_first = truth(goes_on), init, True
     while _is_any(batch, goes_on):
-        after = body(carry)
+        after = body(_taken(batch, goes_on, carry))
         if is_first:
             check_carry(carry, after)
             carry, is_first = tree.map(settled, carry, after), False

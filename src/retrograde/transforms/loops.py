@@ -76,8 +76,9 @@ def cond(predicate, true_function, false_function, *operands):
     Under `jit` both are traced, must give the same structure, shapes and dtypes, and only the chosen one runs, also in a
     `vmap` where the predicate is the same for all; it can be differentiated any number of times, also in tensors that the
     functions use from outside. Under `vmap` both run where the predicate differs from example to example, and each example
-    takes its own; so a function whose derivative is infinite or NaN where it is not taken gives NaN there, as `where` does:
-    keep its argument in range. Where both must agree, a Python number takes the dtype of what the other gives.
+    takes its own, also of derivatives in `operands`; but in what a function uses from outside, a derivative that is infinite or
+    NaN where the function is not taken gives NaN, as with `where`: hand it in as an operand. Where both must agree, a Python number
+    takes the dtype of what the other gives.
 
     >>> rg.cond(rg.tensor(2.0) > 1, lambda x: x + 1, lambda x: x - 1, rg.tensor(5.0))
     tensor(6.)
@@ -86,10 +87,9 @@ def cond(predicate, true_function, false_function, *operands):
     tracer, batch = tracing(), lanes_of(predicate)
     if not isinstance(predicate, Value) or tracer is None and batch is None:
         return true_function(*operands) if predicate else false_function(*operands)
-    chosen = partial(true_function, *operands), partial(false_function, *operands)
     if batch is not None and (tracer is None or known(batch, predicate) is not None or batch.held(predicate)[1]):
-        return selected(batch, predicate, *chosen)
-    return traced_cond(tracer, predicate, *chosen)
+        return selected(batch, predicate, true_function, false_function, operands)
+    return traced_cond(tracer, predicate, partial(true_function, *operands), partial(false_function, *operands))
 
 
 def switch(index, branches, *operands):

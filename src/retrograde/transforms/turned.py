@@ -179,7 +179,7 @@ class Back:
         """`x` as a target of the walk; linked to itself if that is differentiated again."""
         if not isinstance(x, Value) or not is_float(x.dtype):
             return x
-        return positive(x) if self._is_again and x.record is not None else x.detach().requires_grad_()
+        return positive(x) if self._is_again and x.record is not None else Value.detach(x).requires_grad_()
 
 
 class _Stacks:

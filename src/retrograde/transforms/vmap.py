@@ -88,7 +88,7 @@ def _handed_out(batch, result, out_axes, are_tensors):
 
     def of_leaf(x):
         found = batch.results(x)
-        found = found.detach() if isinstance(x, Value) and x.record is None else found
+        found = Value.detach(found) if isinstance(x, Value) and x.record is None else found
         found = found if out_axes == 0 else moveaxis(found, 0, out_axes)
         return found if found.record is not None else tensor(found) if are_tensors else plain(found)
 
@@ -199,7 +199,18 @@ class Batch(Recorder):
             if self._is_ours(value) or id(value) in self._made:
                 value.data = self.symbol(state)
             else:
-                self._write_outside(value, self.held(state)[0].detach())
+                self._write_outside(value, Value.detach(self.held(state)[0]))
+
+    def stopped(self, value):
+        if not self._is_ours(value):
+            return Value.detach(value)
+        value, differs = self.held(value)
+        with self.around():
+            return self.leaf(value.detach() if self.outer is None else self.outer.stopped(value), differs)
+
+    def note_read(self, value):
+        if self.outer is not None:
+            self.outer.note_read(value)
 
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
