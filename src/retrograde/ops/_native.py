@@ -85,7 +85,5 @@ class ByShape:
 
 #: To plan for another shape takes as long as some calls of NumPy's functions on so many elements.
 by_shape = ByShape(1 << 16)
-#: Where there is more to compute for each element than in passes over rows.
+#: For matrices, where there is more to compute for each element than in passes over rows.
 dear_by_shape = ByShape(1 << 14)
-#: Where code itself depends on the shape, and takes longer to make: shapes that are met a few times only should not pay for it.
-by_many_of_shape = ByShape(1 << 17)

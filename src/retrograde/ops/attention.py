@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
-from ._native import by_many_of_shape
+from ._native import by_shape
 from ._samples import call
 from .attending import attention_backward, attention_with_sums, chances, check_mask, is_plain, result_shape
 from .contractions import matmul
@@ -93,7 +93,7 @@ def _attention_in_ops(query, key, value, attn_mask, is_causal, scale, dropped, f
     return _weighted(query, key, value, attn_mask, is_causal, scale, dropped, factor)
 
 
-@composite(faster=by_many_of_shape, is_composite=False, expansion=_attention_in_ops, optional=("attn_mask",),
+@composite(faster=by_shape, is_composite=False, expansion=_attention_in_ops, optional=("attn_mask",),
            result_shape=result_shape, samples=(
     call((3, 2), (4, 2), (4, 3)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), is_causal=True, scale=0.5),
     call((2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK),
