@@ -86,6 +86,12 @@ def _divide(op, args, shape, dtype):
     return x if isinstance(x, Symbol) and _is_number(y, 1) and (x.shape, x.dtype) == (shape, dtype) else (op, args)
 
 
+def _where(op, args, shape, dtype):
+    """A choice between a number and itself, as where derivatives alone must choose."""
+    _, x, y = args
+    return x if x is y and isinstance(x, Symbol) and (x.shape, x.dtype) == (shape, dtype) else (op, args)
+
+
 def _matmul(op, args, shape, dtype):
     """An outer product is elementwise, and a product with a matrix of equal numbers a sum; rows that lie apart are brought
     together where each few of them would meet the whole matrix anew.
@@ -194,7 +200,7 @@ def _size(shape):
 
 
 _CHANGES = {"power": _power, "multiply": _multiply, "divide": _divide, "matmul": _matmul, "lu_solve": _lu_solve,
-            "bitwise_invert": _invert, "getitem": chosen_at, "scatter_add": added_at, "add_along_axis": added_along,
-            "cumsum": _running, "cumprod": _running,
+            "bitwise_invert": _invert, "where": _where, "cumsum": _running, "cumprod": _running,
+            "getitem": chosen_at, "scatter_add": added_at, "add_along_axis": added_along,
             **dict.fromkeys(["random_bits", "random_mask", "random_uniform", "random_normal", "random_integers"], _random),
             **dict.fromkeys(["sum", "prod", "max", "min", "any", "all"], _reduction)}
