@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.constants import as_constant, key_of
+from retrograde.compiler.constants import as_constant, constant_key
 
 COUNT = 5000
 
@@ -39,12 +39,12 @@ def test_zeros_of_both_signs_are_not_equal_elements():
     zeros[COUNT // 3] = -0.0
     kept = as_constant(zeros)
     assert np.signbit(kept).sum() == 1
-    assert key_of(kept) != key_of(as_constant(np.zeros(COUNT, np.float32)))
+    assert constant_key(kept) != constant_key(as_constant(np.zeros(COUNT, np.float32)))
 
 
 def test_equal_constants_have_one_key_whatever_memory_they_had():
     ones = np.ones((COUNT, 2), np.float32)
-    assert key_of(as_constant(ones)) == key_of(np.broadcast_to(np.float32(1), (COUNT, 2)))
+    assert constant_key(as_constant(ones)) == constant_key(np.broadcast_to(np.float32(1), (COUNT, 2)))
     assert as_constant(np.asfortranarray(ones)).strides == (0, 0)
 
 

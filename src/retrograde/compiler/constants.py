@@ -45,7 +45,7 @@ def first(array):
     return array[(0,) * array.ndim]
 
 
-def key_of(array):
+def constant_key(array):
     """What equal constants have in common."""
     if array.size > SMALL and any(array.strides):
         return array.dtype.str, array.shape, id(array)

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Outputs, Symbol, replaced, symbols_in
 from ..core.value import Value
-from .constants import key_of
+from .constants import constant_key
 from .laid_together import laid_together
 from .simplify import folded, simplified
 from .trace import PICK, Trace
@@ -110,7 +110,7 @@ def _argument_key(a):
     if isinstance(a, (tuple, list)):
         return (type(a).__name__, *[_argument_key(b) for b in a])
     if isinstance(a, np.ndarray):
-        return key_of(a)
+        return constant_key(a)
     if isinstance(a, slice):
         return ("slice", a.start, a.stop, a.step)
     return (type(a), repr(a))

@@ -65,7 +65,7 @@ class Recorder:
 
     def stopped(self, value):
         """`value` as a constant for all derivatives, also those around a vmap."""
-        return Value.detach(value)
+        return value.unlinked()
 
     def note_read(self, value):
         """Take note that the program itself is about to read what `value` holds."""

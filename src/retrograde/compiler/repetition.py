@@ -100,30 +100,28 @@ def frontier(loops, roots):
 
     Views are cheaper to look through again than to keep beside what they show.
     """
-    found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
+    def reached(node):
         # Results of a loop within the body may have been asked for after that loop was made.
         loop = next((o for o in loops if node in o.nodes or (node.op is PICK and node.args[0] in o.nodes)), None)
-        if loop is not None and (node in loop.leaves or not _is_move(node)):
-            found[node] = loop
-        else:
-            stack.extend(node.inputs)
-    return found
+        return loop if loop is not None and (node in loop.leaves or not _is_move(node)) else None
+
+    return _first_below(roots, reached)
 
 
 def leaves_below(loops, roots):
     """The leaves of the bodies of `loops` that `roots` depend on, each with the first loop that has it."""
+    return _first_below(roots, lambda node: next((o for o in loops if node in o.leaves), None))
+
+
+def _first_below(roots, reached):
+    """The nodes below `roots`, or among them, for which `reached(node)` gives a loop, each with that; none below these."""
     found, seen, stack = {}, set(), [r for r in roots if isinstance(r, Symbol)]
     while stack:
         node = stack.pop()
         if node in seen:
             continue
         seen.add(node)
-        loop = next((o for o in loops if node in o.leaves), None)
+        loop = reached(node)
         if loop is not None:
             found[node] = loop
         else:

@@ -216,7 +216,12 @@ class Value:
         return isinstance(self.data, Symbol)
 
     def detach(self):
-        """The same data outside the graph. Memory is shared."""
+        """The same data outside the graph, also outside that of a derivative around a `vmap`. Memory is shared."""
+        mode = current()
+        return self.unlinked() if mode is None or mode.tracer is None else mode.tracer.stopped(self)
+
+    def unlinked(self):
+        """As `detach`, but under a `vmap` outside the graph within it alone: derivatives around it go on."""
         found, mode = self.linked(None), current()
         if mode is not None and mode.tracer is not None:
             mode.tracer.own(found)

@@ -100,11 +100,6 @@ class Tensor(Value):
         """The only element, or the one at `index`, as a Python number."""
         return self._read().item(*index) if index else self._number()
 
-    def detach(self):
-        """The same data outside the graph, also outside that of a derivative around a `vmap`. Memory is shared."""
-        mode = current()
-        return super().detach() if mode is None or mode.tracer is None else mode.tracer.stopped(self)
-
     def _read(self):
         """The array, which the program itself is about to read: a trace must know."""
         mode = current()

@@ -61,7 +61,7 @@ def _chosen(tracer, predicate, functions, agree):
         tracer.note_kind(value, all([is_plain(tracer, x) for x in pairs[i]]))
     is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
     if is_recording() and any(is_linked) and parents:
-        call = _Choice(Value.detach(predicate), functions, tuple(parents), places, draws)
+        call = _Choice(predicate.unlinked(), functions, tuple(parents), places, draws)
         record = Record().filled(call, tuple(parents), ())
         values = [arrays.kind(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
     found: list = [None] * len(pairs)

@@ -71,7 +71,7 @@ def truth(found):
     if shape_of(found) not in ((), (1,)):
         raise ShapeError(f"the condition of while_loop must give one truth value, got shape {shape_of(found)}; use rg.all or "
                          "rg.any")
-    return reshape(Value.detach(asarray(found)), ()).astype(bool)
+    return reshape(asarray(found).unlinked(), ()).astype(bool)
 
 
 def truth_value(name, predicate):

@@ -186,11 +186,11 @@ class _Inputs:
             self._are_tensors = self._are_tensors or is_tensor(x)
             if x.record is not None and is_recording():
                 return positive(x)
-            return Value.detach(x).requires_grad_()  # for the derivatives here; those around a vmap go on
+            return x.unlinked().requires_grad_()
         if x.__class__ is not np.ndarray:
             is_python_number, x = not hasattr(x, "dtype"), np.asarray(x)
             x = x.astype(np.float64) if is_python_number and x.dtype.kind in "iu" else x
-        return Value.detach(Tensor(x)).requires_grad_()
+        return Tensor(x).unlinked().requires_grad_()
 
     def gradients(self, outputs, seeds, span=None):
         """The gradients in the arguments of `outputs`; notes whether an outer derivative may flow through them.

@@ -27,12 +27,12 @@ def is_tensor(x):
 
 def plain(value):
     """The array of a value, or a value that stands for it in a trace."""
-    return _noted(Value.detach(value), True) if value.is_traced else value.data
+    return _noted(value.unlinked(), True) if value.is_traced else value.data
 
 
 def tensor(value):
     """A value without its history, which stands for a tensor in a trace."""
-    return _noted(Value.detach(value), False)
+    return _noted(value.unlinked(), False)
 
 
 def pushed(change, primals, tangents, hand_out):

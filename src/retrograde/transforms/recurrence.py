@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..compiler.repetition import Carry, Loop, Rows, frontier, leaves_below
-from ..core.gradient import gradient
 from ..core.graph import ancestors
 from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
@@ -19,9 +18,8 @@ from ..dtypes import is_float
 from ..errors import GraphError
 from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
-from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .turned import Back, Turned
+from .turned import Back, Turned, check_steps, walked_back
 from .turns import sum_over_turns
 
 
@@ -162,9 +160,7 @@ class Recurrence:
 
     def function(self, g, needs, *saved):
         """The gradients of what the loop depends on, from those of what it gives."""
-        if self.length is None:
-            raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit, "
-                             "since nobody knows how many steps to keep; use rg.scan, or bounds that are numbers")
+        check_steps(self.length)
         if current().tracer is not self.tracer:
             return self._for_examples(g, needs, *saved)
         is_again, start = is_recording(), tick()
@@ -174,8 +170,7 @@ class Recurrence:
         outside = [r for r, is_wanted in zip(self.outside, wanted, strict=True) if is_wanted]
         targets = [self.carries[i].leaf for i in self.flowing] + [self.handed[i][0] for i in self.rows]
         targets += [r.algebra.kind(None, r) for r in outside]
-        found = gradient(outputs, targets, seeds, create_graph=is_again, stops_at_targets=True)
-        found = [None if c is None else c if isinstance(c, Value) else asarray(np.asarray(c)) for c in found]
+        found = walked_back(outputs, targets, seeds, is_again)
         split, end = len(self.flowing), len(self.flowing) + len(self.rows)
         for carry, c in zip(back.carries, found[:split], strict=True):
             carry.out = _zeros(carry.leaf) if c is None else c

@@ -37,6 +37,19 @@ def linked(op, finals, stacked):
     return values[: len(finals)], values[len(finals) :]
 
 
+def check_steps(length):
+    """Raise unless it is known how many steps a loop has, so that as many may be kept for its derivative."""
+    if length is None:
+        raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit, "
+                         "since nobody knows how many steps to keep; use rg.scan, or bounds that are numbers")
+
+
+def walked_back(outputs, targets, seeds, is_again):
+    """The gradients of a turn's `targets`, as values; None where there is none."""
+    found = gradient(outputs, targets, seeds, create_graph=is_again, stops_at_targets=True)
+    return [c if c is None or isinstance(c, Value) else asarray(np.asarray(c)) for c in found]
+
+
 class Turned:
     """The op of a loop of examples. Its parents are those of what it starts with, of its rows, and what its body uses from outside;
     its results are what it carries in the end, what it stacks, and what it carried before each turn.
@@ -66,9 +79,7 @@ class Turned:
 
     def function(self, g, needs, *saved):
         """The gradients of all parents from those of the results."""
-        if self.length is None:
-            raise GraphError("a while_loop cannot be differentiated under jit, since nobody knows how many steps to keep; use "
-                             "rg.scan, or rg.fori_loop with bounds that are numbers")
+        check_steps(self.length)
         loop, split = self.loop, len(self._starts) + len(self._rows)
         of_rows = [i for i, needed in zip(self._rows, needs[len(self._starts) :], strict=False) if needed]
         back = Back(self, self._before(*saved), g, of_rows, [p for p, n in zip(loop.parents, needs[split:], strict=True) if n])
@@ -167,9 +178,7 @@ class Back:
         targets = [*flowing, *wanted, *[p.algebra.kind(None, p) for p in self._parents]]
         found = [None] * len(targets)
         if pairs:
-            found = gradient([x for x, _ in pairs], targets, [c for _, c in pairs], create_graph=self._is_again,
-                             stops_at_targets=True)
-        found = [c if c is None or isinstance(c, Value) else asarray(np.asarray(c)) for c in found]
+            found = walked_back([x for x, _ in pairs], targets, [c for _, c in pairs], self._is_again)
         split, end = len(flowing), len(flowing) + len(wanted)
         of_carried = [_filled(*pair) for pair in zip(flowing, found[:split], strict=True)]
         of_carried = [c if more is None else c + more for c, more in zip(of_carried, of_before, strict=True)]
@@ -179,7 +188,7 @@ class Back:
         """`x` as a target of the walk; linked to itself if that is differentiated again."""
         if not isinstance(x, Value) or not is_float(x.dtype):
             return x
-        return positive(x) if self._is_again and x.record is not None else Value.detach(x).requires_grad_()
+        return positive(x) if self._is_again and x.record is not None else x.unlinked().requires_grad_()
 
 
 class _Stacks:

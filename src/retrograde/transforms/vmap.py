@@ -88,7 +88,7 @@ def _handed_out(batch, result, out_axes, are_tensors):
 
     def of_leaf(x):
         found = batch.results(x)
-        found = Value.detach(found) if isinstance(x, Value) and x.record is None else found
+        found = found.unlinked() if isinstance(x, Value) and x.record is None else found
         found = found if out_axes == 0 else moveaxis(found, 0, out_axes)
         return found if found.record is not None else tensor(found) if are_tensors else plain(found)
 
@@ -199,11 +199,11 @@ class Batch(Recorder):
             if self._is_ours(value) or id(value) in self._made:
                 value.data = self.symbol(state)
             else:
-                self._write_outside(value, Value.detach(self.held(state)[0]))
+                self._write_outside(value, self.held(state)[0].unlinked())
 
     def stopped(self, value):
         if not self._is_ours(value):
-            return Value.detach(value)
+            return value.unlinked()
         value, differs = self.held(value)
         with self.around():
             return self.leaf(value.detach() if self.outer is None else self.outer.stopped(value), differs)

@@ -61,7 +61,7 @@ def address(builder, pointer, offset, item):
 
 def offset(builder, row, row_stride, column, column_stride):
     """`row * row_stride + column * column_stride`; strides 0 and 1 cost nothing."""
-    row, column = _scaled(builder, row, row_stride), _scaled(builder, column, column_stride)
+    row, column = scaled(builder, row, row_stride), scaled(builder, column, column_stride)
     if isinstance(row, int) or isinstance(column, int):
         return I64(row + column) if isinstance(row, int) and isinstance(column, int) else _plus(builder, row, column)
     return builder.add(row, column)
@@ -73,7 +73,8 @@ def _plus(builder, x, y):
     return builder.add(value, I64(known)) if known else value
 
 
-def _scaled(builder, index, stride):
+def scaled(builder, index, stride):
+    """`index * stride`, a Python number where both are; strides 0 and 1 cost nothing."""
     for known, other in ((index, stride), (stride, index)):
         if isinstance(known, int):
             if isinstance(other, int):

@@ -101,8 +101,8 @@ def _copy_columns(w, tile, k, count, is_last):
                 if is_masked or is_last:
                     masks = [emit.lane_mask(builder, builder.sub(height, I64(group)), spec.lanes) for group in groups]
                 for step in range(count):
-                    there = address(builder, source, offset(builder, step, w.numbers.a_column, 0, 0), BYTE)
-                    here = address(builder, target, offset(builder, step, height, 0, 0), spec.item)
+                    there = address(builder, source, emit.scaled(builder, step, w.numbers.a_column), BYTE)
+                    here = address(builder, target, emit.scaled(builder, step, height), spec.item)
                     for group, mask in zip(groups, masks, strict=True):
                         value = emit.load(builder, address(builder, there, group, spec.item), spec.vector, mask)
                         emit.store(builder, value, address(builder, here, group, spec.item), mask if is_last else None)

@@ -5,7 +5,7 @@ multiplication, ACM TOMS 34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, 
 """
 
 from .. import emit, ir
-from ..emit import BYTE, I64, address, offset
+from ..emit import BYTE, I64, address
 from .product import BLOCK, TILE
 
 _UNROLL = 4
@@ -43,11 +43,6 @@ class Writer:
         if self.spec.left == "rows":
             return 1, self.spec.item
         return (self.spec.height, self.spec.item) if self.spec.left == "panels" else (self.numbers["a_column"], BYTE)
-
-    @property
-    def panel_bytes(self):
-        """The bytes of a panel of A."""
-        return self.builder.mul(self.numbers["k"], I64(self.spec.height * self.spec.item_bytes))
 
     def column_mask(self, j):
         """The mask of vector `j`: only the last one of a ragged tile has one."""
@@ -96,8 +91,10 @@ def _product(tile):
     vectors, builder, depth = tile.spec.vectors, tile.builder, tile.numbers["k"]
     start = [emit.zeros(tile.spec.vector)] * (tile.spec.height * vectors)
     whole = builder.and_(depth, I64(-_UNROLL))
+    next_panel = address(builder, tile.a, builder.mul(depth, I64(tile.spec.height)), tile.spec.item)
     with emit.loop(builder, 0, whole, _UNROLL, [I64(0), tile.b, *start]) as main:
-        _prefetch_next(tile, main.values[0])
+        if tile.spec.left == "panels":
+            _prefetch_panel(tile, address(builder, next_panel, main.values[0], tile.left_unit))
         main.values = _steps(tile, _UNROLL, *main.values)
     with emit.loop(builder, whole, depth, 1, main.results) as rest:
         rest.values = _steps(tile, 1, *rest.values)
@@ -105,14 +102,10 @@ def _product(tile):
     return [sums[i : i + vectors] for i in range(0, len(sums), vectors)]
 
 
-def _prefetch_next(tile, left):
-    """Bring the panel of A that the next tile reads, which follows this one, into the first cache meanwhile."""
-    if tile.spec.left != "panels":
-        return
-    builder, height = tile.builder, tile.spec.height
-    ahead = address(builder, address(builder, tile.a, tile.panel_bytes, BYTE), left, tile.left_unit)
-    for place in range(0, _UNROLL * height * tile.spec.item_bytes, 64):
-        _prefetch_line(tile, address(builder, ahead, place, BYTE), 0)
+def _prefetch_panel(tile, ahead):
+    """Bring what the next tile reads of its panel of A, which follows this one, into the first cache meanwhile."""
+    for place in range(0, _UNROLL * tile.spec.height * tile.spec.item_bytes, 64):
+        _prefetch_line(tile, address(tile.builder, ahead, place, BYTE), 0)
 
 
 def _steps(tile, count, left, right, *sums):
@@ -121,17 +114,13 @@ def _steps(tile, count, left, right, *sums):
     """
     builder = tile.builder
     for step in range(count):
-        sums = _step(tile, (left, _times(tile, step, tile.left_move)), _after(tile, right, step), list(sums))
-    return [builder.add(left, emit.number(_times(tile, count, tile.left_move))), _after(tile, right, count), *sums]
+        sums = _step(tile, (left, emit.scaled(builder, step, tile.left_move)), _after(tile, right, step), list(sums))
+    return [builder.add(left, emit.number(emit.scaled(builder, count, tile.left_move))), _after(tile, right, count), *sums]
 
 
 def _after(tile, right, steps):
     """Where B has the row so many steps after the one at `right`."""
-    return address(tile.builder, right, _times(tile, steps, tile.right_move), BYTE)
-
-
-def _times(tile, steps, move):
-    return offset(tile.builder, steps, move, 0, 0)
+    return address(tile.builder, right, emit.scaled(tile.builder, steps, tile.right_move), BYTE)
 
 
 def _step(tile, left, right, sums):
