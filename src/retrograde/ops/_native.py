@@ -24,6 +24,7 @@ class Native:
 
 native = Native()
 
+
 class ByElement:
     """What makes functions leave arrays of at least `fewest` elements to compiled code, a kernel for each function."""
 
