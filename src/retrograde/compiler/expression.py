@@ -40,6 +40,13 @@ class Load(NamedTuple):
         depends = None if self.depends is None else pick_flags(self.depends)
         return self._replace(steps=pick_moves(self.steps), depends=depends)
 
+    def renumbered(self, places):
+        """The same entry where other entries have other numbers."""
+        if self.guard is None and not self.chosen:
+            return self
+        chosen = tuple([(places[number], stride, size) for number, stride, size in self.chosen])
+        return self._replace(guard=None if self.guard is None else places[self.guard], chosen=chosen)
+
 
 class Constant(NamedTuple):
     """A number known at compile time; `dtype` None leaves its type to what it meets."""
@@ -48,6 +55,10 @@ class Constant(NamedTuple):
     dtype: str | None
     steps: tuple = ()
     moves = ()
+
+    def renumbered(self, _):
+        """The same entry where other entries have other numbers."""
+        return self
 
 
 class Apply(NamedTuple):
@@ -61,6 +72,10 @@ class Apply(NamedTuple):
     def in_loops(self, _, pick_flags):
         """The same entry in other loops."""
         return Apply(self.node, self.arguments, pick_flags(self.steps))
+
+    def renumbered(self, places):
+        """The same entry where other entries have other numbers."""
+        return Apply(self.node, tuple([places[number] for number in self.arguments]), self.steps)
 
 
 class Inside(NamedTuple):
@@ -83,6 +98,10 @@ class Inside(NamedTuple):
         bounds = tuple([(at, pick_moves(along), size) for at, along, size in self.bounds])
         return Inside(bounds, self.outer, pick_flags(self.steps))
 
+    def renumbered(self, places):
+        """The same entry where other entries have other numbers."""
+        return self if self.outer is None else self._replace(outer=places[self.outer])
+
 
 class Select(NamedTuple):
     """Entry `inside` where the entry `guard` holds, entry `outside` elsewhere."""
@@ -97,6 +116,10 @@ class Select(NamedTuple):
     def in_loops(self, _, pick_flags):
         """The same entry in other loops."""
         return self._replace(steps=pick_flags(self.steps))
+
+    def renumbered(self, places):
+        """The same entry where other entries have other numbers."""
+        return self._replace(guard=places[self.guard], inside=places[self.inside], outside=places[self.outside])
 
 
 class Expression:

@@ -4,8 +4,8 @@ from collections import Counter
 from math import prod
 from typing import NamedTuple
 
-from ..expression import Apply, Load
-from ..kinds import CHEAP_OPS, CHECKS
+from ..expression import Apply, Constant, Load
+from ..kinds import CHEAP_OPS, CHECKS, PARTNERS
 
 #: A function takes about as long as this many cheap ops.
 _FUNCTION = 12
@@ -95,6 +95,36 @@ class Box(NamedTuple):
         without = lambda values: values[:i] + values[i + 1 :]
         either = lambda flags: (*flags[:i], int(bool(flags[i] or flags[i + 1])), *flags[i + 2 :])
         return self._in_loops(lengths, without(self.is_reduced), without, either)
+
+    def arranged(self):
+        """The same work in an order that shows repetitions from their first round on: constants come first, and functions that are
+        found together (see `PAIRS`) stand side by side, so that a round of the forward pass finds what one of the backward pass
+        needs.
+        """
+        entries, later = self.entries, self._partners()
+        order, placed = [number for number, entry in enumerate(entries) if isinstance(entry, Constant)], set(later.values())
+        for number, entry in enumerate(entries):
+            if number not in placed and not isinstance(entry, Constant):
+                order += (number, later[number]) if number in later else (number,)
+        if all(map(int.__eq__, order, range(len(order)))):
+            return self
+        places = [0] * len(order)
+        for place, number in enumerate(order):
+            places[number] = place
+        stores = tuple([store._replace(value=places[store.value]) for store in self.stores])
+        return self._replace(entries=tuple([entries[number].renumbered(places) for number in order]), stores=stores)
+
+    def _partners(self):
+        """For each entry whose partner on the same number comes later, that one's number."""
+        found, known = {}, {}
+        for number, e in enumerate(self.entries):
+            if isinstance(e, Apply) and e.node.op.name in PARTNERS:
+                other = known.pop((e.arguments, e.node.dtype, PARTNERS[e.node.op.name][2]), None)
+                if other is None:
+                    known[e.arguments, e.node.dtype, e.node.op.name] = number
+                else:
+                    found[other] = number
+        return found
 
     def vector_loop(self):
         """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""

@@ -92,15 +92,17 @@ class LoopPlan:
     def partners(self):
         """For each entry whose partner on the same number is an entry too (see `PAIRS`), that one's number."""
         found, known = {}, {}
-        for i in self.items:
-            e = self.box.entries[i] if isinstance(i, int) else None
-            if not isinstance(e, Apply) or e.node.op.name not in PARTNERS:
-                continue
-            key = e.arguments, name_of(e.node.dtype)
-            other = known.get((*key, PARTNERS[e.node.op.name][2]))
-            known[*key, e.node.op.name] = i
-            if other is not None:
-                found.update({i: other, other: i})
+        for item in self.items:
+            is_run = not isinstance(item, int)
+            for i in range(item.start, item.start + item.period) if is_run else (item,):
+                e = self.box.entries[i]
+                if not isinstance(e, Apply) or e.node.op.name not in PARTNERS:
+                    continue
+                key = (item, item.arguments[i - item.start]) if is_run else e.arguments, name_of(e.node.dtype)
+                other = known.get((*key, PARTNERS[e.node.op.name][2]))
+                known[*key, e.node.op.name] = i
+                if other is not None:
+                    found.update({i: other, other: i})
         return found
 
     @cached_property
@@ -215,6 +217,8 @@ class Rows(NamedTuple):
 def plan_loops(box, target, rows=None):
     """The plan of a box; `rows` if it is one pass of a nest."""
     box = box.merged() if rows is None else box.in_rows(rows.count)
+    is_long = len(box.entries) >= _LONG
+    box = box.arranged() if is_long else box
     vector = box.vector_loop()
     lanes = _lanes(box, vector, target)
     if rows is None:
@@ -227,7 +231,7 @@ def plan_loops(box, target, rows=None):
     is_split = chunks > 1 and bool(folds) and box.is_folded_in_parts(vector)
     partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
     levels = _levels(box, vector)
-    runs = find_runs(box.entries, levels) if len(box.entries) >= _LONG else []
+    runs = find_runs(box.entries, levels) if is_long else []
     tapes = taped(box.entries, runs, box.stores)
     if runs:
         lanes = _wide_lanes(box, vector, lanes, target)

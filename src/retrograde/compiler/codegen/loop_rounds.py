@@ -49,10 +49,12 @@ class Rounds:
         for slot, arguments in enumerate(run.arguments):
             number = run.start + slot
             entry = self.box.entries[number]
+            operands = [self._operand(a, counter, carried, made) for a in arguments]
             if isinstance(entry, Load):
                 made[slot] = self._load(number, entry, self.ir.mul(counter, _INDEX(run.moves[slot])))
-            else:
-                operands = [self._operand(a, counter, carried, made) for a in arguments]
+            elif slot not in made and number in self.plan.partners:
+                made[slot], made[self.plan.partners[number] - run.start] = self._paired(entry, *operands)
+            elif slot not in made:
                 made[slot] = self._apply(number, entry, operands)
             self.tapes.keep(run, slot, counter, made[slot])
         return made

@@ -36,17 +36,17 @@ class Values:
             inside, outside = (self.k.convert(self._typed(self.values[n], entry.dtype), entry.dtype)
                                for n in (entry.inside, entry.outside))
             return self.k.where(self.values[entry.guard], inside, outside)
-        return self._paired(number, entry) or self._apply(number, entry, [self.values[n] for n in entry.arguments])
+        operands = [self.values[n] for n in entry.arguments]
+        if number in self.plan.partners:
+            value, self.values[self.plan.partners[number]] = self._paired(entry, *operands)
+            return value
+        return self._apply(number, entry, operands)
 
-    def _paired(self, number, entry):
-        """The value of an entry whose partner is wanted too: both are found together."""
-        partner = self.plan.partners.get(number)
-        if partner is None:
-            return None
+    def _paired(self, entry, operand):
+        """The value of an entry whose partner is wanted too, and that of the partner: both are found together."""
         dtype, (both, place, _) = name_of(entry.node.dtype), PARTNERS[entry.node.op.name]
-        pair = getattr(self.k, both)(self.k.convert(self._typed(self.values[entry.arguments[0]], dtype), dtype))
-        self.values[partner] = pair[1 - place]
-        return pair[place]
+        pair = getattr(self.k, both)(self.k.convert(self._typed(operand, dtype), dtype))
+        return pair[place], pair[1 - place]
 
     def _address(self, name, part, moved=None):
         """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""

@@ -155,7 +155,7 @@ class _Search:
         """The run of this period at `start`, or None."""
         if not self._is_alike(start, start + period, period):
             return None
-        count = self._count(start, period)
+        count = self._within(start, period, self._count(start, period))
         if count < _LEAST:
             return None
         arguments = self._arguments(start, period, count)
@@ -179,6 +179,16 @@ class _Search:
             if good < len(holds):
                 break
             looked *= 2
+        return count
+
+    def _within(self, start, period, count):
+        """How many of `count` rounds read what they have from earlier runs within these: what lies before them is on no tape."""
+        for k in range(start, start + period):
+            entry = self._entries[k]
+            for first, move in zip(entry.arguments, self._move(k, k + period), strict=True) if isinstance(entry, Apply) else ():
+                run = next((run for run in self._runs if run.start <= first < run.stop), None)
+                if run is not None and move not in (0, period):
+                    count = min(count, 1 + ((run.stop - 1 - first) // move if move > 0 else (first - run.start) // -move))
         return count
 
     def _is_alike(self, a, b, period):
