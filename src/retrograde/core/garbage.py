@@ -7,7 +7,7 @@ from contextlib import contextmanager
 @contextmanager
 def uncollected():
     """Let nothing be collected meanwhile. Python would look through a growing graph again and again, in vain, for up to half
-    of the time that it takes to compile it.
+    of the time that it takes to compile it. What is left in the end counts as old, or all of it would be looked through at once.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -15,4 +15,12 @@ def uncollected():
         yield
     finally:
         if was_on:
+            _age()
             gc.enable()
+
+
+def _age():
+    """Count all objects as old, as those are that many collections have met. Who keeps objects frozen keeps them so."""
+    if hasattr(gc, "freeze") and not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
