@@ -11,8 +11,6 @@ from ..dtypes import name_of
 from . import threads
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
-from .codegen.running import RunningPlan, write_running
-from .codegen.scatter import ScatterPlan, write_scatter
 from .codegen.target import host
 from .expression import Load
 from .kinds import RUNNING, scattered
@@ -20,7 +18,6 @@ from .launches import Launch
 from .library_call import LibraryCall
 from .loop_call import LoopCall
 from .passes import Passes
-from .products import packed_launches, packs_matrix, product_launch, rows_launches
 from .random_plan import plan_of
 from .repeat import Body, Repeat
 from .repetition import Loop
@@ -61,14 +58,14 @@ class _Assembler:
         return getattr(self, f"_{step.kind}")(step)
 
     def _sliding(self, step):
-        module, name = ("convolutions", "convolution") if is_convolution(step.roots[0]) else ("pools", "pooling")
-        return _loaded(module, name)(step, partial(self._layout, step), self._home, self._lasts(step))
+        make = _loaded("convolutions").convolution if is_convolution(step.roots[0]) else _loaded("pools").pooling
+        return make(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _attention(self, step):
-        return _loaded("attention", "attention")(step, partial(self._layout, step), self._home, self._lasts(step))
+        return _loaded("attention").attention(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _solver(self, step):
-        return _loaded("solving", "solver")(step, partial(self._layout, step), self._home, self._lasts(step))
+        return _loaded("solving").solver(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
@@ -91,7 +88,8 @@ class _Assembler:
         frames, panels, launches = Scratch(nest.frame * nest.frames), {}, []
         for step in nest.steps:
             if step.kind == "matmul":
-                launches += rows_launches(step, self._passes.product(step), nest, self._home, self._lasts(step), panels)
+                product = self._passes.product(step)
+                launches += _loaded("products").rows_launches(step, product, nest, self._home, self._lasts(step), panels)
             elif step.kind == "random":
                 launches += self._random(step, nest, local)
             else:
@@ -130,24 +128,24 @@ class _Assembler:
         return [launch, launch._replace(entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
 
     def _scatter(self, step):
-        node = step.roots[0]
+        scatter, node = _loaded("codegen.scatter"), step.roots[0]
         x, positions, axis = scattered(node)
         buffers = [self._layout(step, a)[0] for a in (x, positions)]
-        plan = ScatterPlan(
+        plan = scatter.ScatterPlan(
             name_of(node.dtype), name_of(positions.dtype), host().lanes(name_of(node.dtype)), prod(node.shape[:axis]),
             prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
-        unit = unit_of(plan.key, lambda module, name: write_scatter(module, name, plan))
+        unit = unit_of(plan.key, lambda module, name: scatter.write_scatter(module, name, plan))
         slots, seconds = (*buffers, self._home(node), FLAG), (x.size + node.size) * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)]
 
     def _running(self, step):
-        node = step.roots[0]
+        running, node = _loaded("codegen.running"), step.roots[0]
         read = operands_of(node.op, node.args)
         buffers = [self._layout(step, x)[0] for x in read]
         axis, dtype = node.args[len(read)] % node.ndim, name_of(node.dtype)
         sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :])
-        plan = RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes)
-        unit = unit_of(plan.key, lambda module, name: write_running(module, name, plan))
+        plan = running.RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes)
+        unit = unit_of(plan.key, lambda module, name: running.write_running(module, name, plan))
         seconds = node.size * 10 * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
@@ -160,11 +158,11 @@ class _Assembler:
         return [plan.launch(step, state, self._home(node), self._lasts(step))]
 
     def _matmul(self, step):
-        product, body = self._passes.product(step), self._body
+        products, product, body = _loaded("products"), self._passes.product(step), self._body
         matrix = None if body is None else body.fixed(product.b[0])
-        if matrix is None or not packs_matrix(product.problem):
-            return [product_launch(step, product, self._home, self._lasts(step))]
-        packing, launch = packed_launches(step, product, self._home, body.step, matrix)
+        if matrix is None or not products.packs_matrix(product.problem):
+            return [products.product_launch(step, product, self._home, self._lasts(step))]
+        packing, launch = products.packed_launches(step, product, self._home, body.step, matrix)
         self.before.append(packing)
         body.keep(packing.buffers[-1])
         return [launch]
@@ -184,11 +182,11 @@ class _Assembler:
         return buffer if isinstance(buffer, np.ndarray) else self._homes.get(buffer, buffer)
 
 
-def _loaded(module, name):
-    """A function that makes the launches of a kind of pass which few programs have. Its code is loaded where there is one: loading
-    all takes longer than planning a small program.
+def _loaded(module):
+    """What makes the launches of a kind of pass that few programs have. It is loaded where there is one: loading all takes longer
+    than planning a small program.
     """
-    return getattr(import_module(f"{__package__}.{module}"), name)
+    return import_module(f"{__package__}.{module}")
 
 
 def _turns(passes, nest):

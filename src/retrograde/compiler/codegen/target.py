@@ -1,6 +1,5 @@
 """What the generated code needs to know about the machine it runs on."""
 
-import json
 import platform
 from functools import cache
 from importlib import import_module
@@ -34,6 +33,7 @@ class Target(NamedTuple):
         return self.vector_bytes // ITEM_BYTES[dtype]
 
 
+_KINDS = [kind for field, kind in Target.__annotations__.items() if field != "name"]
 ITEM_BYTES = {"float32": 4, "float64": 8}
 SCALAR_TYPES = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
@@ -63,9 +63,10 @@ def host():
     if known is None:
         llvm = import_module("llvmlite.binding")
         found = describe(llvm.get_host_cpu_name(), platform.machine().lower(), llvm.get_host_cpu_features(), cache_sizes())
-        store.put(name, json.dumps(found).encode())
+        store.put(name, "\n".join([found.name, *[str(int(number)) for number in found[1:]]]).encode())
         return found
-    return Target(*json.loads(known))
+    called, *numbers = known.decode().split("\n")
+    return Target(called, *[kind(int(number)) for kind, number in zip(_KINDS, numbers, strict=True)])
 
 
 def describe(name, machine, features, caches):
