@@ -20,7 +20,7 @@ def uncollected():
 
 
 def _age():
-    """Count all objects as old, as those are that many collections have met. Who keeps objects frozen keeps them so."""
+    """Count all objects as old, as those are that many collections have met; unless some are frozen, as who froze them wants."""
     if hasattr(gc, "freeze") and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
