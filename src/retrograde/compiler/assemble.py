@@ -121,7 +121,7 @@ class _Assembler:
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
-        seconds = plan.box.work * _ENTRY_SECONDS
+        seconds = plan.work * _ENTRY_SECONDS
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, self._lasts(step), seconds)
         if not plan.partials:
             return [launch]

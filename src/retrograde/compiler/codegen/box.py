@@ -128,6 +128,8 @@ class Box(NamedTuple):
 
     def vector_loop(self):
         """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""
+        if len(self.lengths) < 2:
+            return 0 if self.lengths else None
         moved = Counter([e.steps for e in self.entries if isinstance(e, Load)])
         moved.update([s.steps for s in self.stores if s.combine is None])
         computed = Counter()

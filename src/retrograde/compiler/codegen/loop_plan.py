@@ -57,6 +57,7 @@ class LoopPlan:
     """A box with all decisions made.
 
     vector        the loop that runs in vectors
+    work          a rough measure of all that is to be done: see `Box.work`
     lanes         elements that one value of the body holds
     chunk_length  how much of the outermost loop one chunk takes; `chunks` depend on the box alone, so that results never
                   depend on threads
@@ -74,6 +75,7 @@ class LoopPlan:
 
     box: Box
     vector: int | None
+    work: int
     lanes: int
     chunk_length: int
     chunks: int
@@ -92,17 +94,16 @@ class LoopPlan:
     def partners(self):
         """For each entry whose partner on the same number is an entry too (see `PAIRS`), that one's number."""
         found, known = {}, {}
-        for item in self.items:
-            is_run = not isinstance(item, int)
-            for i in range(item.start, item.start + item.period) if is_run else (item,):
-                e = self.box.entries[i]
-                if not isinstance(e, Apply) or e.node.op.name not in PARTNERS:
-                    continue
-                key = (item, item.arguments[i - item.start]) if is_run else e.arguments, name_of(e.node.dtype)
-                other = known.get((*key, PARTNERS[e.node.op.name][2]))
-                known[*key, e.node.op.name] = i
-                if other is not None:
-                    found.update({i: other, other: i})
+        for i in self.written:
+            e = self.box.entries[i]
+            if not isinstance(e, Apply) or e.node.op.name not in PARTNERS:
+                continue
+            run = next((run for run in self.runs if run.start <= i < run.stop), None)
+            key = run, e.arguments if run is None else run.arguments[i - run.start], name_of(e.node.dtype)
+            other = known.get((*key, PARTNERS[e.node.op.name][2]))
+            known[*key, e.node.op.name] = i
+            if other is not None:
+                found.update({i: other, other: i})
         return found
 
     @cached_property
@@ -150,6 +151,12 @@ class LoopPlan:
     def size(self):
         """How many entries are written."""
         return len(self.box.entries) - sum((run.count - 1) * run.period for run in self.runs)
+
+    @property
+    def written(self):
+        """The numbers of the entries that code is written for: of a run those of its first round."""
+        for item in self.items:
+            yield from (item,) if isinstance(item, int) else range(item.start, item.start + item.period)
 
     @property
     def words(self):
@@ -219,10 +226,10 @@ def plan_loops(box, target, rows=None):
     box = box.merged() if rows is None else box.in_rows(rows.count)
     is_long = len(box.entries) >= _LONG
     box = box.arranged() if is_long else box
-    vector = box.vector_loop()
-    lanes = _lanes(box, vector, target)
+    vector, work = box.vector_loop(), box.work
+    lanes = _lanes(box, vector, work, target)
     if rows is None:
-        length, chunks = _chunks(box, vector, lanes)
+        length, chunks = _chunks(box, vector, work, lanes)
     else:
         length, chunks = rows.block, -(-box.lengths[0] // rows.block)
         lanes = min(lanes, length) if vector == 0 else lanes
@@ -241,7 +248,8 @@ def plan_loops(box, target, rows=None):
     buffers = (*_buffers(box), *partials, *extra)
     kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
     is_early = kept > target.registers * target.vector_bytes
-    plan = LoopPlan(box, vector, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, tapes, tape, rows)
+    plan = LoopPlan(
+        box, vector, work, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, tapes, tape, rows)
     plan.numbers.update(_numbers(plan))
     if plan.is_cut:
         plan.numbers["chunk_length"] = length
@@ -271,21 +279,22 @@ def _numbers(plan):
     for i, buffer in enumerate(plan.framed):
         moves = (plan.rows.frame, *plan.rows.local[id(buffer)]) if id(buffer) in plan.rows.local else (0, 0, 0)
         yield from zip((("frame", i), ("block", i), ("place", i)), moves, strict=True)
-    starts = [("start", i, e.start) for i, e in enumerate(box.entries) if isinstance(e, Load)]
+    written = list(plan.written)
+    starts = [("start", i, box.entries[i].start) for i in written if isinstance(box.entries[i], Load)]
     starts += [("store", i, s.start) for i, s in enumerate(box.stores)]
     yield from (((kind, i), start) for kind, i, start in starts if start)
-    yield from ((("constant", i), _bits(box.entries[i].value)) for i in _scales(box))
+    yield from ((("constant", i), _bits(box.entries[i].value)) for i in _scales(box, written))
 
 
-def _scales(box):
-    """The numbers of constants that are nothing but factors and divisors."""
-    scaling, others = set(), {store.value for store in box.stores}
+def _scales(box, written):
+    """The numbers of constants that are nothing but factors and divisors in the entries that are written."""
+    scaling, others, entries = set(), {store.value for store in box.stores}, [box.entries[i] for i in written]
     constants = {
-        i for i, e in enumerate(box.entries)
+        i for i, e in zip(written, entries, strict=True)
         if isinstance(e, Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)
         and e.value not in _PLAIN_FACTORS
     }
-    for entry in box.entries:
+    for entry in entries:
         if isinstance(entry, Apply) and not constants.isdisjoint(entry.arguments):
             is_scaling = entry.node.op.name in ("multiply", "divide") and entry.node.dtype.kind == "f"
             (scaling if is_scaling else others).update(entry.arguments)
@@ -296,13 +305,13 @@ def _bits(number):
     return struct.unpack("<q", struct.pack("<d", float(number)))[0]
 
 
-def _chunks(box, vector, lanes):
+def _chunks(box, vector, work, lanes):
     """How much of the outermost loop one chunk takes, and how many chunks there are."""
     if not box.lengths:
         return 1, 1
     outermost = box.order(vector)[0]
     length = box.lengths[outermost]
-    wanted = min(_MOST_CHUNKS, box.work // _CHUNK_WORK, length)
+    wanted = min(_MOST_CHUNKS, work // _CHUNK_WORK, length)
     if wanted < 2:
         return length, 1
     step = -(-length // wanted)
@@ -311,7 +320,7 @@ def _chunks(box, vector, lanes):
     return step, -(-length // step)
 
 
-def _lanes(box, vector, target):
+def _lanes(box, vector, work, target):
     """How many elements one value of the body holds."""
     if vector is None:
         return 1
@@ -320,7 +329,7 @@ def _lanes(box, vector, target):
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
     size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in box.entries])
     for most, width in _WIDTHS:
-        if size < most and length >= 4 * width * lanes and (width < _WIDTH or box.work >= _WIDE_WORK):
+        if size < most and length >= 4 * width * lanes and (width < _WIDTH or work >= _WIDE_WORK):
             return lanes * width
     while lanes > 1 and lanes >= 2 * length:
         lanes //= 2

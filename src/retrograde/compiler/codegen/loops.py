@@ -171,7 +171,10 @@ class _Writer(Values, Rounds, Folds):
         """The plain stores by the number of the entry after which they are made, once all that their memory holds is read; those
         at the end are `late`.
         """
-        items = self.plan.items if self.plan.stores_early else ()
+        if not self.plan.stores_early:
+            self.late = [number for number, store in enumerate(self.box.stores) if store.combine is None]
+            return
+        items = self.plan.items
         single = {item for item in items if isinstance(item, int) and self.plan.levels[item] == len(self.loops)}
         last = {id(entry.buffer): number for number, entry in enumerate(self.box.entries) if isinstance(entry, Load)}
         for number, store in enumerate(self.box.stores):
