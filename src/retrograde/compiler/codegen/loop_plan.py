@@ -22,6 +22,8 @@ from .vecmath.elements import BYTES, is_float
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
 #: constant once for all of them.
 _WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
+#: Several vectors at once are worth a rest of fewer if they take so many turns: with repetitions inside, and without.
+_FEW_TURNS, _MANY_TURNS = 1, 4
 #: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
 _WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
 #: What does fewer entries in all than this is not worth the code for most vectors at once.
@@ -67,8 +69,9 @@ class LoopPlan:
     keeps_rows    whether the results of reductions are folded in memory, row after row
     stores_early  whether results are stored as soon as they are there, since registers cannot keep all of them to the end
     rows          where the kernel is one pass of a nest, what is to be known of that
-    runs          repetitions among the entries, `tapes` their slots that are kept for every round, and `levels` of how many
-                  loops each entry is inside
+    levels        of how many loops each entry is inside
+    runs          repetitions among the entries, `tapes` their slots that are kept for every round
+    written       the numbers of the entries that code is written for: of a run those of its first round
     tape          memory for the tapes, the same amount for each chunk
     numbers       what is known at run time only: int64 words, by name
     """
@@ -85,6 +88,7 @@ class LoopPlan:
     stores_early: bool
     levels: list
     runs: list
+    written: list
     tapes: list
     tape: object = None
     rows: object = None
@@ -140,23 +144,13 @@ class LoopPlan:
     @property
     def items(self):
         """What the body consists of, in order: numbers of entries, and runs."""
-        at = 0
-        for run in self.runs:
-            yield from range(at, run.start)
-            yield run
-            at = run.stop
-        yield from range(at, len(self.box.entries))
+        return _items(self.box, self.runs)
 
     @property
     def size(self):
         """How many entries are written."""
-        return len(self.box.entries) - sum((run.count - 1) * run.period for run in self.runs)
+        return len(self.written)
 
-    @property
-    def written(self):
-        """The numbers of the entries that code is written for: of a run those of its first round."""
-        for item in self.items:
-            yield from (item,) if isinstance(item, int) else range(item.start, item.start + item.period)
 
     @property
     def words(self):
@@ -227,7 +221,12 @@ def plan_loops(box, target, rows=None):
     is_long = len(box.entries) >= _LONG
     box = box.arranged() if is_long else box
     vector, work = box.vector_loop(), box.work
-    lanes = _lanes(box, vector, work, target)
+    levels = _levels(box, vector)
+    runs = find_runs(box.entries, levels) if is_long else []
+    written = [number for item in _items(box, runs) for number in _numbers_of(item)]
+    entries = [box.entries[number] for number in written]
+    lanes = _lanes(entries, box.lengths, vector, work, target, _FEW_TURNS if runs else _MANY_TURNS)
+    lanes = _wide_lanes(box, vector, lanes, target) if runs else lanes
     if rows is None:
         length, chunks = _chunks(box, vector, work, lanes)
     else:
@@ -237,11 +236,7 @@ def plan_loops(box, target, rows=None):
     keeps_rows = bool(folds) and box.keeps_rows(vector)
     is_split = chunks > 1 and bool(folds) and box.is_folded_in_parts(vector)
     partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
-    levels = _levels(box, vector)
-    runs = find_runs(box.entries, levels) if is_long else []
     tapes = taped(box.entries, runs, box.stores)
-    if runs:
-        lanes = _wide_lanes(box, vector, lanes, target)
     nbytes = sum(run.count * lanes * _TAPE_BYTES for run, slots in zip(runs, tapes, strict=True) for _ in slots)
     tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
     extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
@@ -249,11 +244,24 @@ def plan_loops(box, target, rows=None):
     kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
     is_early = kept > target.registers * target.vector_bytes
     plan = LoopPlan(
-        box, vector, work, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, tapes, tape, rows)
+        box, vector, work, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, written, tapes, tape, rows)
     plan.numbers.update(_numbers(plan))
     if plan.is_cut:
         plan.numbers["chunk_length"] = length
     return plan
+
+
+def _items(box, runs):
+    at = 0
+    for run in runs:
+        yield from range(at, run.start)
+        yield run
+        at = run.stop
+    yield from range(at, len(box.entries))
+
+
+def _numbers_of(item):
+    return (item,) if isinstance(item, int) else range(item.start, item.start + item.period)
 
 
 def _levels(box, vector):
@@ -279,11 +287,10 @@ def _numbers(plan):
     for i, buffer in enumerate(plan.framed):
         moves = (plan.rows.frame, *plan.rows.local[id(buffer)]) if id(buffer) in plan.rows.local else (0, 0, 0)
         yield from zip((("frame", i), ("block", i), ("place", i)), moves, strict=True)
-    written = list(plan.written)
-    starts = [("start", i, box.entries[i].start) for i in written if isinstance(box.entries[i], Load)]
+    starts = [("start", i, box.entries[i].start) for i in plan.written if isinstance(box.entries[i], Load)]
     starts += [("store", i, s.start) for i, s in enumerate(box.stores)]
     yield from (((kind, i), start) for kind, i, start in starts if start)
-    yield from ((("constant", i), _bits(box.entries[i].value)) for i in _scales(box, written))
+    yield from ((("constant", i), _bits(box.entries[i].value)) for i in _scales(box, plan.written))
 
 
 def _scales(box, written):
@@ -320,16 +327,16 @@ def _chunks(box, vector, work, lanes):
     return step, -(-length // step)
 
 
-def _lanes(box, vector, work, target):
-    """How many elements one value of the body holds."""
+def _lanes(entries, lengths, vector, work, target, turns):
+    """How many elements one value of a body of these entries holds: those of several vectors if these take `turns` at least."""
     if vector is None:
         return 1
-    moving = {dtype for dtype, loops in {(dtype_of_entry(e), depends_of(e)) for e in box.entries} if not loops or loops[vector]}
+    moving = {dtype for dtype, loops in {(dtype_of_entry(e), depends_of(e)) for e in entries} if not loops or loops[vector]}
     sizes = [BYTES[dtype] for dtype in moving - {None} if is_float(dtype)]
-    lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
-    size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in box.entries])
+    lanes, length = target.vector_bytes // max(sizes, default=8), lengths[vector]
+    size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in entries])
     for most, width in _WIDTHS:
-        if size < most and length >= 4 * width * lanes and (width < _WIDTH or work >= _WIDE_WORK):
+        if size < most and length >= turns * width * lanes and (width < _WIDTH or work >= _WIDE_WORK):
             return lanes * width
     while lanes > 1 and lanes >= 2 * length:
         lanes //= 2
