@@ -199,3 +199,15 @@ def test_rows_may_be_texts_of_a_batch_for_some_passes_and_characters_for_others(
     for a, b in zip(gradients, wanted_gradients, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-9)
     assert 32 in [nest.rows for nest in nests_of(step)]
+
+
+@pytest.mark.parametrize(("function", "is_nest"), [
+    (lambda x, hidden, column: x[:, :64] @ column[:, 0], False),
+    (lambda x, hidden, column: x.T @ x[:, 0], False),
+    (lambda x, hidden, column: rg.tanh(x @ hidden) @ column[:, 0], True),
+], ids=["rows from memory", "long rows", "short rows in cache"])
+def test_one_column_of_rows_that_are_long_or_come_from_memory_is_made_of_dot_products(function, is_nest):
+    x, (hidden, column), step = layers([1024, 600])[0], layers([600, 64, 1]), rg.jit(function)
+    expected = function(x, hidden, column).numpy()
+    np.testing.assert_allclose(step(x, hidden, column).numpy(), expected, rtol=1e-10, atol=1e-10)
+    assert bool(nests_of(step)) == is_nest

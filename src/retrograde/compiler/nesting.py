@@ -20,6 +20,8 @@ _MOST_ENTRIES = 64
 #: The matrix of a product has at most so many bytes, and this share of the numbers of the rows that it meets: each block meets all
 #: of it, and had better find it in the second cache.
 _MATRIX_BYTES, _MATRIX_SHARE = 256 * 1024, 1 / 4
+#: A product of at most so many columns is narrow, and a row of at least so many numbers long.
+_NARROW, _LONG_ROW = 4, 256
 
 
 def nested(schedule, passes, kept):
@@ -87,8 +89,8 @@ class _Rows:
     def counts(self, step):
         """How many rows a step has by its own axes, the most first; none if it cannot be a pass of a nest."""
         if step.kind == "matmul":
-            problem = self._passes.product(step).problem
-            return [problem.m] if _is_tall(problem) else []
+            product = self._passes.product(step)
+            return [product.problem.m] if _is_tall(product.problem) and not _is_apart(product) else []
         domain = step.roots[0].shape if step.kind == "random" else step.domain
         if step.kind not in ("loop", "random") or not domain or domain[0] == 1:
             return []
@@ -138,6 +140,14 @@ def _is_tall(problem):
     is_plain = not problem.batch and problem.c == (problem.n, 1)
     is_small = matrix <= _MATRIX_SHARE * rows and problem.matrix_bytes <= _MATRIX_BYTES
     return is_plain and is_small and rows >= _LEAST
+
+
+def _is_apart(product):
+    """Whether a product had better be made of dot products, in a kernel of its own: a narrow one, which leaves most of a tile idle,
+    of rows that are long or that no pass has in its cache.
+    """
+    problem, left = product.problem, product.a[0]
+    return problem.n <= _NARROW and (problem.k >= _LONG_ROW or getattr(left, "op", None) is None)
 
 
 def _met_by_product(product, rows):
