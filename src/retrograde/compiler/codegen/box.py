@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..expression import Apply, Constant, Load
 from ..kinds import CHEAP_OPS, CHECKS, PARTNERS
+from .target import ITEM_BYTES
 
 #: A function takes about as long as this many cheap ops.
 _FUNCTION = 12
@@ -14,6 +15,9 @@ _FUNCTION = 12
 _LANES, _APART, _FAR_APART = 8, 2, 8
 #: So many numbers are in the second cache when they are needed again, and the lines that so many numbers span in the first.
 _NEAR, _SPAN = 65536, 8192
+#: To move a vector that is transposed takes so many times as long as one that lies side by side. Bodies of more entries than the
+#: second gain little by it.
+_CROSSED, _MOST_CROSSED = 3, 64
 #: Rows of at most this many elements are folded into one that stays in cache.
 _WIDEST = 8192
 
@@ -130,15 +134,17 @@ class Box(NamedTuple):
         """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""
         if len(self.lengths) < 2:
             return 0 if self.lengths else None
-        moved = Counter([e.steps for e in self.entries if isinstance(e, Load)])
-        moved.update([s.steps for s in self.stores if s.combine is None])
+        read = Counter([e.steps for e in self.entries if isinstance(e, Load)])
+        written = Counter([s.steps for s in self.stores if s.combine is None])
         computed = Counter()
         for (name, steps), count in self._applied().items():
             computed[steps] += count * _cost(name, steps)
         best, choice = None, None
         for i, length in enumerate(self.lengths):
-            together, once = 1 / min(length, _LANES), 1 / length
-            cost = sum([n * (together if s[i] == 1 else self._apart(s, i) if s[i] else once) for s, n in moved.items()])
+            together, once, crossing = 1 / min(length, _LANES), 1 / length, self.crossing(i)
+            move = lambda s: together if s[i] == 1 else self._apart(s, i) if s[i] else once
+            cost = sum([n * (_CROSSED * together if crossing in self._beside(s, i) else move(s)) for s, n in read.items()])
+            cost += sum([n * move(s) for s, n in written.items()])
             cost += sum([n * (together if s and s[i] else once) for s, n in computed.items()])
             if best is None or cost <= best:
                 best, choice = cost, i
@@ -175,7 +181,28 @@ class Box(NamedTuple):
         """
         if self.keeps_rows(vector):
             return tuple(range(len(self.lengths)))
-        return tuple(sorted(range(len(self.lengths)), key=lambda i: (self.is_reduced[i], i == vector, i)))
+        crossing = self.crossing(vector)
+        return tuple(sorted(range(len(self.lengths)), key=lambda i: (self.is_reduced[i], i == crossing, i == vector, i)))
+
+    def crossing(self, vector):
+        """The loop along which numbers lie side by side that are apart along the vector loop, as those of a transposed array are;
+        the last of several. None if there is none, or where a long body, or a reduction, makes little of it.
+        """
+        if vector is None or any(self.is_reduced) or len(self.entries) > _MOST_CROSSED or self.lengths[vector] < _LANES:
+            return None
+        crossed = [e.steps for e in self.entries if isinstance(e, Load) and self.is_crossed(e, vector)]
+        return max([i for steps in crossed for i in self._beside(steps, vector)], default=None)
+
+    def is_crossed(self, load, vector):
+        """Whether a load is of plain numbers that are apart along the vector loop, and side by side along another one."""
+        is_plain = load.guard is None and not load.chosen and load.dtype in ITEM_BYTES
+        return is_plain and bool(self._beside(load.steps, vector))
+
+    def _beside(self, steps, vector):
+        """The loops along which numbers that are apart along the vector loop lie side by side."""
+        if abs(steps[vector]) < 2:
+            return []
+        return [i for i, step in enumerate(steps) if step == 1 and self.lengths[i] >= _LANES]
 
     @property
     def has_checks(self):

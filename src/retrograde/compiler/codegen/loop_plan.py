@@ -22,6 +22,8 @@ from .vecmath.elements import BYTES, is_float
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
 #: constant once for all of them.
 _WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
+#: A line of memory has at most so many numbers.
+_LARGEST_LINE = 16
 #: Several vectors at once are worth a rest of fewer if they take so many turns: with repetitions inside, and without.
 _FEW_TURNS, _MANY_TURNS = 1, 4
 #: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
@@ -94,6 +96,11 @@ class LoopPlan:
     rows: object = None
     numbers: dict = field(default_factory=dict)
 
+    @property
+    def crossing(self):
+        """The loop inside the vector loop along which loads are transposed, if any."""
+        return self.box.crossing(self.vector) if self.lanes > 1 else None
+
     @cached_property
     def partners(self):
         """For each entry whose partner on the same number is an entry too (see `PAIRS`), that one's number."""
@@ -162,6 +169,7 @@ class LoopPlan:
         place = {id(buffer): i for i, buffer in enumerate(self.buffers)}
         box, vector = self.box, self.vector
         rest = None if vector is None else (box.lengths[vector] % self.lanes, box.lengths[vector] >= self.lanes)
+        rest = rest if self.crossing is None else (*rest, box.lengths[self.crossing] % _LARGEST_LINE)
         lengths = tuple("n" if ("length", i) in self.numbers else n for i, n in enumerate(box.lengths))
         split = self.chunks if self.partials else self.is_cut
         entries = tuple(

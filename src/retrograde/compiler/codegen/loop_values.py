@@ -58,6 +58,8 @@ class Values:
         return self.k.offset(self.pointers[id(part.buffer)], place, part.dtype)
 
     def _load(self, number, entry, moved=None):
+        if number in self.crossed:
+            return self._recrossed(number, entry)
         where = self._address(("start", number), entry, moved)
         step = entry.steps[self.vector] if self.vector is not None else 0
         mask = self.mask if entry.guard is None else self._combined(self.values[entry.guard])
@@ -67,7 +69,7 @@ class Values:
             return self.k.load(where if entry.guard is None else self._safe(where, self.values[entry.guard], entry), entry.dtype, 1)
         if step == 1:
             return self._side_by_side(where, mask, entry.dtype)
-        return self._gathered(entry, [self._ahead(where, lane * step, entry) for lane in range(self.lanes)], mask)
+        return self._gathered(entry, [self._ahead(where, _INDEX(lane * step), entry) for lane in range(self.lanes)], mask)
 
     def _side_by_side(self, where, mask, dtype):
         return self.k.load_masked(where, mask, dtype) if mask else self.k.load(where, dtype)
@@ -80,7 +82,7 @@ class Values:
         return self.ir.select(self.values[entry.guard], self._place_of(entry.inside), self._place_of(entry.outside))
 
     def _ahead(self, where, count, entry):
-        return self.k.offset(where, _INDEX(count), entry.dtype)
+        return self.k.offset(where, count, entry.dtype)
 
     def _combined(self, guard):
         """The lanes that count and for which a guard holds."""
@@ -101,7 +103,7 @@ class Values:
                 return self.k.load(at if entry.guard is None else self._safe(at, self.values[entry.guard], entry), entry.dtype, 1)
             if step == 1:
                 return self._side_by_side(at, mask, entry.dtype)
-            return self._gathered(entry, [self._ahead(at, lane * step, entry) for lane in range(self.lanes)], mask)
+            return self._gathered(entry, [self._ahead(at, _INDEX(lane * step), entry) for lane in range(self.lanes)], mask)
         places = []
         for lane in range(self.lanes):
             place = self.ir.add(self.ir.mul(self.k.lane(position, lane), _INDEX(stride)), _INDEX(lane * step))

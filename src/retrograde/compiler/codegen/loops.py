@@ -9,6 +9,7 @@ from . import ir
 from .builder import Builder
 from .counting import counted
 from .entry import Entry
+from .loop_crossings import Crossings
 from .loop_folds import Folds, write_finish
 from .loop_rounds import Rounds
 from .loop_values import Values
@@ -48,7 +49,7 @@ class _Entry(Entry):
         self.pointers[buffer] = self.ir.gep(self.pointers[buffer], [self.ir.add(frame, before)], source_etype=ir.IntType(8))
 
 
-class _Writer(Values, Rounds, Folds):
+class _Writer(Values, Rounds, Crossings, Folds):
     """Writes one kernel, from the outermost loop in."""
 
     def __init__(self, entry, plan):
@@ -56,7 +57,7 @@ class _Writer(Values, Rounds, Folds):
         self.pointers, self.ir = entry.pointers, entry.ir
         self.vector = plan.vector
         self.addressed, self.places = plan.addresses
-        self.loops = self.box.order(self.vector)
+        self.loops, self.crossing, self.crossed = self.box.order(self.vector), plan.crossing, {}
         self.kept = sum(not r for r in self.box.is_reduced)
         self.is_heavy = plan.size > _HEAVY
         self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy or plan.runs else None)
@@ -112,7 +113,11 @@ class _Writer(Values, Rounds, Folds):
             start = self.ir.mul(self.entry.chunk, step)
             end = self.ir.add(start, step)
             stop = self.ir.select(self.ir.icmp_signed("<", end, length), end, length)
-        if self.loops[level] == self.vector and self.lanes > 1:
+        if self.loops[level] == self.crossing:
+            self._run_crossing(level)
+        elif self.loops[level] == self.vector and self.crossing is not None:
+            self._cross(lambda: self._vector_loop(level, start, stop, length))
+        elif self.loops[level] == self.vector and self.lanes > 1:
             self._vector_loop(level, start, stop, length)
         else:
             self._loop(level, start, stop, 1)
