@@ -149,6 +149,15 @@ class _Assembler:
         seconds = node.size * 10 * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
+    def _ranking(self, step):
+        ranking, node = _loaded("codegen.ranking"), step.roots[0]
+        x, ranked, _, is_greatest = node.args
+        dtype = name_of(x.dtype)
+        plan = ranking.RankingPlan(dtype, host().lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
+        unit = unit_of(plan.key, lambda module, name: ranking.write_ranking(module, name, plan))
+        slots, seconds = (self._layout(step, x)[0], self._home(node)), x.size * 10 * _ENTRY_SECONDS
+        return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)]
+
     def _random(self, step, nest=None, local=()):
         node = step.roots[0]
         plan, (state, _, _) = plan_of(node), self._layout(step, node.args[0])

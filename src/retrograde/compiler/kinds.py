@@ -28,6 +28,8 @@ PAIRS = {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu_erf", "gelu_erf_slop
          "gelu_tanh_and_slope": ("gelu_tanh", "gelu_tanh_slope"), "silu_and_slope": ("silu", "silu_slope")}
 #: For each of these ops (the function, which of the two it is, the other one).
 PARTNERS = {name: (both, i, names[1 - i]) for both, names in PAIRS.items() for i, name in enumerate(names)}
+#: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
+MOST_RANKED = 128
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
@@ -44,9 +46,9 @@ class Facts:
     def __init__(self):
         self._maps, self._pieces = {}, {}
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
-        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, "random" numbers,
-        #: a "solver" of linear algebra, the "shared" kernel of several results, or "call" for all that has no lowering and runs as
-        #: a library call. It is asked ten times for each node.
+        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, the "ranking" of
+        #: the first few, "random" numbers, a "solver" of linear algebra, the "shared" kernel of several results, or "call" for
+        #: all that has no lowering and runs as a library call. It is asked ten times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
@@ -126,6 +128,8 @@ def _kind(facts, node):
         return "scatter"
     if op.name in RUNNING and _is_running(node):
         return "running"
+    if op.name == "top_places" and _is_ranking(node):
+        return "ranking"
     if op.name in PIECES and facts.pieces(node) is not None:
         return "pieces"
     if op.name in ("take", "take_along_axis") and _is_gather(node):
@@ -159,6 +163,12 @@ def _is_running(node):
     axis = node.args[len(node.op.operands)]
     return axis is not None and node.ndim > 0 and node.dtype.kind == "f" and all([
         isinstance(x, Symbol) and x.dtype == node.dtype for x in operands_of(node.op, node.args)])
+
+
+def _is_ranking(node):
+    x, ranked, axis, _ = node.args
+    is_plain = isinstance(x, Symbol) and name_of(x.dtype) in ("float32", "float64") and axis % x.ndim == x.ndim - 1
+    return is_plain and ranked <= MOST_RANKED
 
 
 def _is_matrix(argument, dtype):

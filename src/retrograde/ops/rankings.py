@@ -9,6 +9,7 @@ from ..dtypes import float64, int64
 from ..errors import ArgumentError, ShapeError
 from ..shapes import axis_tuple, kept, one_axis
 from ._families import composite, search
+from ._native import by_shape
 from ._samples import call, distinct, of, uniform
 from .comparisons import clip, isnan, maximum, minimum, where
 from .conversions import astype
@@ -36,7 +37,7 @@ def topk(x, /, k, axis=-1, largest=True):
     return take_along_axis(x, places, axis), places
 
 
-@search(samples=(call(_TABLE, 2), call(_TABLE, k=3, axis=0, largest=False), call(_TABLE, k=0, axis=1)))
+@search(faster=by_shape, samples=(call(_TABLE, 2), call(_TABLE, k=3, axis=0, largest=False), call(_TABLE, k=0, axis=1)))
 def top_places(x, /, k, axis=-1, largest=True):
     """The positions along `axis` of the `k` greatest (or least) elements, in order; of equal ones the first come first."""
     size = x.shape[one_axis(axis, x.ndim)]
