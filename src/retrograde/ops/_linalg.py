@@ -18,7 +18,7 @@ def computed(function, *operands):
     operands = [np.asarray(x) if not hasattr(x, "dtype") else x for x in operands]
     dtype = np.result_type(*operands)
     is_narrow = is_float(dtype) and dtype.itemsize < 4
-    wide = [x.astype(np.float32) if is_narrow else x for x in operands]
+    wide = [x.astype(np.float32) if is_narrow else x.astype(float) if x.dtype.kind == "b" else x for x in operands]
     try:
         found = function(*wide)
     except np.linalg.LinAlgError as error:
@@ -110,7 +110,7 @@ def _products_of_others(s):
     ones = np.ones_like(s[..., :1])
     before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
-    return before * after
+    return np.multiply(before, after)
 
 
 def substituted(x, y, upper):
