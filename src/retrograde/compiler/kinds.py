@@ -160,9 +160,9 @@ def scattered(node):
 
 
 def _is_running(node):
-    axis = node.args[len(node.op.operands)]
-    return axis is not None and node.ndim > 0 and node.dtype.kind == "f" and all([
-        isinstance(x, Symbol) and x.dtype == node.dtype for x in operands_of(node.op, node.args)])
+    axis, operands = node.args[len(node.op.operands)], operands_of(node.op, node.args)
+    has_dtypes = node.dtype.kind == "f" and all([getattr(x, "dtype", None) == node.dtype for x in operands])
+    return axis is not None and node.ndim > 0 and has_dtypes and any([isinstance(x, Symbol) for x in operands])
 
 
 def _is_ranking(node):

@@ -26,12 +26,13 @@ def is_shared(node):
 
 
 def _has_kernel(node):
-    first, *others = operands_of(node)
+    first, *others = operands = operands_of(node)
     if node.op.name in _GEOMETRIES:
         has_dtypes = all([a.dtype == first.dtype and a.size > 0 for a in others])
     else:
         has_dtypes = all([a.dtype == np.uint8 for a in others]) and _places(windows_of(node)) <= _MOST_PLACES
-    return first.dtype in _FLOATS and first.size > 0 and isinstance(node.args[0], Symbol) and has_dtypes
+    is_known = all([isinstance(a, np.ndarray) for a in operands])
+    return first.dtype in _FLOATS and first.size > 0 and not is_known and has_dtypes
 
 
 def _places(windows):
