@@ -92,3 +92,23 @@ def test_a_product_reads_a_copy_where_a_view_was_given_another_shape():
         return rg.permute_dims(rg.tanh(x), (0, 2, 1, 3)).reshape(15, 8) @ rg.tensor(w)
 
     np.testing.assert_allclose(rg.jit(function)(rg.tensor(x)).numpy(), function(rg.tensor(x)).numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "chosen", "axis"), [
+    ((40, 30), (40, 12), 1), ((64, 6, 5), (64, 20, 5), 1), ((30, 7), (90, 7), 0), ((5, 7, 40), (5, 7, 9), -1), ((50,), (70,), 0)])
+def test_many_numbers_of_each_line_are_added_along_an_axis_by_kernels(shape, chosen, axis):
+    rng = np.random.default_rng(sum(shape))
+    x, positions = rng.standard_normal(shape), rng.integers(-shape[axis], shape[axis], chosen)
+    for power in (1, 3):
+        slope = rg.grad(lambda x, positions, power=power: (rg.take_along_axis(x, positions, axis) ** power).sum())
+        step = rg.jit(slope)
+        np.testing.assert_allclose(step(x, rg.tensor(positions)), slope(x, rg.tensor(positions)), rtol=1e-12, atol=1e-12)
+        assert "library" not in {kernel.kind for kernel in step.explain().kernels}
+
+
+def test_one_of_many_positions_out_of_range_is_told_and_nothing_is_written():
+    x, positions = rg.tensor(np.zeros((4, 20))), rg.tensor(np.full((4, 10), 19))
+    step = rg.jit(rg.grad(lambda x, positions: (rg.take_along_axis(x, positions, 1) ** 2).sum()))
+    step(x, positions)
+    with pytest.raises(rg.errors.OutOfRangeError):
+        step(x, positions + 1)

@@ -53,12 +53,16 @@ def added_at(op, args, shape, dtype):
 
 
 def added_along(op, args, shape, dtype):
-    """(op, args) for an `add_along_axis` of a few numbers to each line: at each place the sum of those whose position it is."""
+    """(op, args) for an `add_along_axis` of a few numbers to each line: at each place the sum of those whose position it is; and of
+    many, which are added one by one.
+    """
     x, _, positions, axis = args
     count = positions.shape[axis] if positions.ndim == len(shape) and positions.ndim else 0
-    if not 0 < count <= _FEW or getattr(x, "dtype", None) != dtype or x.shape != positions.shape or positions.dtype.kind != "i":
+    if not count or getattr(x, "dtype", None) != dtype or x.shape != positions.shape or positions.dtype.kind != "i":
         return op, args
     axis, found = axis % len(shape), None
+    if count > _FEW:
+        return _added_one_by_one(x, shape, positions, axis)
     places = np.arange(shape[axis], dtype=positions.dtype).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     positions = _from_front(positions, shape[axis])
     for k in range(count):
@@ -67,6 +71,26 @@ def added_along(op, args, shape, dtype):
         found_here = called("where", called("equal", position, places), number, np.zeros((), dtype))
         found = found_here if found is None else called("add", found, found_here)
     return found.op, found.args
+
+
+def _added_one_by_one(x, shape, positions, axis):
+    """(op, args) that add numbers at positions along an axis, which is brought to the end, as numbers of one long line."""
+    order = (*[i for i in range(len(shape)) if i != axis], axis)
+    lines = [shape[i] for i in order]
+    rows = np.arange(prod(lines[:-1])).reshape(*lines[:-1], 1)
+    rows = np.broadcast_to(rows, [positions.shape[i] for i in order])
+    x, positions = (_permuted(a, order) for a in (x, positions))
+    places = _in_row_major_order((rows, positions), (len(rows.reshape(-1, rows.shape[-1])), shape[axis]))
+    x = x.reshape(-1) if isinstance(x, np.ndarray) else called("reshape", x, (-1,))
+    line = called("scatter_add", x, (prod(shape),), (called("reshape", places, (-1,)),))
+    found = _permuted(called("reshape", line, tuple(lines)), tuple(np.argsort(order).tolist()))
+    return found.op, found.args
+
+
+def _permuted(x, order):
+    if isinstance(x, np.ndarray):
+        return x.transpose(order)
+    return x if order == tuple(range(len(order))) else called("permute_dims", x, order)
 
 
 def _in_row_major_order(positions, shape):

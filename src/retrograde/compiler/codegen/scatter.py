@@ -95,15 +95,27 @@ class _Writer:
     def write(self):
         """The whole function."""
         b = self.ir
-        whole = b.sub(self.last, b.srem(b.sub(self.last, self.first), I64(self.lanes)))
-        parts = [(self.first, whole, ir.VectorType(self.item, self.lanes)), (whole, self.last, self.item)]
+        parts = self._parts(self.first, self.last)
+        has_lines = b.icmp_signed("==", b.sub(self.last, self.first), self.width)
         with emit.loop(b, 0, self.outer) as o:
-            with emit.loop(b, self.first_line, self.last_line) as line:
-                start = self._line(o.index, self.size, line.index)
-                self._along(parts, lambda kind, c: emit.store(b, emit.zeros(kind), self._at(self.out, start, c)))
+            start, end = (self._line(o.index, self.size, line) for line in (self.first_line, self.last_line))
+            with b.if_else(has_lines) as (whole, part):
+                with whole:
+                    self._clear(self._parts(start, end), I64(0))
+                with part, emit.loop(b, start, end, self.width) as line:
+                    self._clear(parts, line.index)
             with emit.loop(b, 0, self.count) as i:
                 self._add(parts, o.index, i.index)
         b.ret_void()
+
+    def _parts(self, first, last):
+        """Columns in vectors, and those that are left."""
+        b = self.ir
+        whole = b.sub(last, b.srem(b.sub(last, first), I64(self.lanes)))
+        return [(first, whole, ir.VectorType(self.item, self.lanes)), (whole, last, self.item)]
+
+    def _clear(self, parts, start):
+        self._along(parts, lambda kind, c: emit.store(self.ir, emit.zeros(kind), self._at(self.out, start, c)))
 
     def _add(self, parts, outer, i):
         """Add line `i` where its position says; a position that is out of range is noted."""
