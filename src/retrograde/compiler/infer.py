@@ -49,7 +49,7 @@ def _broadcast(op, specs):
     shape = np.broadcast_shapes(*[spec[0] for spec in specs if spec[0] is not None])
     arrays = [np.ones((), spec[1]) if spec[0] is not None else spec[2] for spec in specs]
     with np.errstate(all="ignore"):
-        return shape, np.asarray(op.kernel(*arrays)).dtype
+        return shape, np.asarray(op.kernel(*arrays)).dtype if op.result_dtype is None else op.result_dtype(*arrays)
 
 
 def called(name, *args, **named):

@@ -77,7 +77,7 @@ def _grid(shape, indices, axis):
 
 
 @elementwise(is_differentiable=False, samples=(call(np.array([0, 2]), size=3),), emit=lambda k, i, size: k.in_range(i, size),
-             skips={"exported": "the inside of pick"}, told="")
+             result_dtype=lambda indices, _: indices.dtype, skips={"exported": "the inside of pick"}, told="")
 def checked_positions(indices, /, size):
     """The `indices` themselves; one that is negative or not below `size` raises an OutOfRangeError."""
     if indices.size and (indices.min() < 0 or indices.max() >= size):
