@@ -112,3 +112,17 @@ def test_one_of_many_positions_out_of_range_is_told_and_nothing_is_written():
     step(x, positions)
     with pytest.raises(rg.errors.OutOfRangeError):
         step(x, positions + 1)
+
+
+@pytest.mark.parametrize("shape", [(300, 40), (50, 30, 9)])
+def test_columns_of_many_tables_add_up_for_any_number_of_threads(shape):
+    rng, before = np.random.default_rng(0), rg.get_num_threads()
+    x, positions = rng.standard_normal(shape), rng.integers(0, shape[1], 100)
+    weights = rng.standard_normal((shape[0], 100, *shape[2:]))
+    expected = np.zeros_like(x)
+    np.add.at(expected, (slice(None), positions), weights)
+    for threads in (1, 2, 3):
+        rg.set_num_threads(threads)
+        found = rg.jit(rg.grad(lambda x, positions, weights: (x[:, positions] * weights).sum()))(x, rg.tensor(positions), weights)
+        assert np.array_equal(found, expected)
+    rg.set_num_threads(before)

@@ -5,7 +5,7 @@ import numpy as np
 from ..shapes import one_axis
 from ._families import movement, search
 from ._samples import call, distinct, of
-from .gathering import take_along_axis
+from .gathering import add_along_axis
 from .movements import reshape
 
 _TABLE = of((4, 3), distinct())
@@ -42,9 +42,7 @@ def sort(x, /, axis=-1, descending=False, stable=True):
 
 
 def _sort_rule(g, x, axis, descending):
-    along = 0 if axis is None else axis
-    places = argsort(argsort(x, axis, descending), along)
-    return reshape(take_along_axis(g, places, along), x.shape)
+    return reshape(add_along_axis(g, g.shape, argsort(x, axis, descending), 0 if axis is None else axis), x.shape)
 
 
 sort.defvjp(_sort_rule)

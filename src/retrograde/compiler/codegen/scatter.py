@@ -1,7 +1,7 @@
 """Adding lines at positions: `out[o, positions[i]] += x[o, i]` for all o and i, in order of i, lines in vectors.
 
-Of a table with many lines a chunk fills some whole ones, which are one piece of memory, and looks through all positions for
-those that are its own. Of one with few a chunk takes a part of every line.
+Of many tables a chunk takes some. Of one with many lines a chunk fills some whole ones, which are one piece of memory, and looks
+through all positions for those that are its own. Of one with few a chunk takes a part of every line.
 """
 
 from typing import NamedTuple
@@ -31,20 +31,34 @@ class ScatterPlan(NamedTuple):
     @property
     def key(self):
         """What the code depends on."""
-        return "scatter", self.dtype, self.index_dtype, self.lanes
+        return "scatter", self.dtype, self.index_dtype, self.lanes, self.width == 1
+
+    @property
+    def work(self):
+        """How many numbers are written."""
+        return self.outer * (self.count + self.size) * self.width
+
+    @property
+    def has_many_tables(self):
+        """Whether chunks take whole tables."""
+        return self.outer >= _MOST_LINES_CHUNKS
 
     @property
     def has_many_lines(self):
-        """Whether chunks take whole lines: where filling with zeros is much of the work."""
-        return self.size >= max(self.count // 2, 8 * _MOST_LINES_CHUNKS)
+        """Whether chunks take whole lines of a table: where filling with zeros is much of the work."""
+        return self.has_many_tables or self.size >= max(self.count // 2, 8 * _MOST_LINES_CHUNKS)
+
+    @property
+    def chunk_tables(self):
+        """How many of the tables one chunk takes, whatever the number of threads; so of all that chunks take."""
+        return -(-self.outer // min(_MOST_CHUNKS, max(1, self.work // _CHUNK_WORK))) if self.has_many_tables else self.outer
 
     @property
     def chunk_lines(self):
-        """How many of the lines one chunk takes, whatever the number of threads."""
-        if not self.has_many_lines:
+        """How many of the lines of a table one chunk takes."""
+        if self.has_many_tables or not self.has_many_lines:
             return self.size
-        work = self.outer * (self.count + self.size) * self.width
-        return -(-self.size // min(_MOST_LINES_CHUNKS, max(1, work // _LINES_WORK)))
+        return -(-self.size // min(_MOST_LINES_CHUNKS, max(1, self.work // _LINES_WORK)))
 
     @property
     def chunk_width(self):
@@ -61,14 +75,20 @@ class ScatterPlan(NamedTuple):
         return max(1, -(-self.width // self.chunk_width))
 
     @property
+    def line_parts(self):
+        """How many chunks share a table, each with whole lines or with the same part of them."""
+        return max(1, -(-self.size // max(self.chunk_lines, 1)))
+
+    @property
     def chunks(self):
         """How many chunks there are."""
-        return self.parts * max(1, -(-self.size // max(self.chunk_lines, 1)))
+        return self.parts * self.line_parts * max(1, -(-self.outer // max(self.chunk_tables, 1)))
 
     @property
     def words(self):
         """The numbers that the code is handed."""
-        return self.outer, self.count, self.size, self.width, self.chunk_width, self.chunk_lines, self.parts
+        sizes = self.outer, self.count, self.size, self.width
+        return (*sizes, self.chunk_width, self.chunk_lines, self.chunk_tables, self.parts, self.line_parts)
 
 
 def write_scatter(module, name, plan):
@@ -79,14 +99,16 @@ def write_scatter(module, name, plan):
 class _Writer:
     def __init__(self, module, name, plan):
         self.item, self.index_item = ELEMENTS[plan.dtype], ELEMENTS[plan.index_dtype]
-        self.lanes = plan.lanes
+        self.lanes, self.is_narrow = plan.lanes, plan.width == 1
         entry = Entry(module, name)
         self.ir = entry.builder
         self.x, self.positions, self.out, self.flag = (entry.pointer(i) for i in range(4))
-        self.outer, self.count, self.size, self.width, step, lines, parts = (entry.word(4 + i) for i in range(7))
+        words = [entry.word(4 + i) for i in range(len(plan.words))]
+        self.outer, self.count, self.size, self.width, step, lines, tables, parts, line_parts = words
         number, part = self.ir.sdiv(entry.chunk, parts), self.ir.srem(entry.chunk, parts)
         self.first, self.last = self._share(part, step, self.width)
-        self.first_line, self.last_line = self._share(number, lines, self.size)
+        self.first_line, self.last_line = self._share(self.ir.srem(number, line_parts), lines, self.size)
+        self.first_table, self.last_table = self._share(self.ir.sdiv(number, line_parts), tables, self.outer)
 
     def _share(self, number, step, total):
         first = self.ir.mul(number, step)
@@ -97,7 +119,7 @@ class _Writer:
         b = self.ir
         parts = self._parts(self.first, self.last)
         has_lines = b.icmp_signed("==", b.sub(self.last, self.first), self.width)
-        with emit.loop(b, 0, self.outer) as o:
+        with emit.loop(b, self.first_table, self.last_table) as o:
             start, end = (self._line(o.index, self.size, line) for line in (self.first_line, self.last_line))
             with b.if_else(has_lines) as (whole, part):
                 with whole:
@@ -127,7 +149,8 @@ class _Writer:
         with b.if_else(b.icmp_unsigned("<", own, lines)) as (inside, outside):
             with inside:
                 target, source = self._line(outer, self.size, found), self._line(outer, self.count, i)
-                self._along(parts, lambda kind, c: self._join(kind, self._at(self.out, target, c), self._at(self.x, source, c)))
+                join = lambda kind, c: self._join(kind, self._at(self.out, target, c), self._at(self.x, source, c))
+                join(self.item, I64(0)) if self.is_narrow else self._along(parts, join)
             with outside, b.if_then(b.icmp_unsigned(">=", found, self.size)):
                 b.store(I64(1), self.flag)
 
