@@ -83,3 +83,10 @@ def test_an_outer_product_with_ones_is_the_other_factor_broadcast():
     np.testing.assert_allclose(step(x, w).numpy(), 2 * np.sin(x.numpy() * 0.5), rtol=1e-12)
     made = [op for kernel in step.explain().kernels for op in kernel.ops]
     assert made.count("sin") == 1
+
+
+def test_axes_that_are_put_where_they_are_are_not_moved():
+    x = np.random.default_rng(0).standard_normal((70, 60))
+    step = rg.jit(lambda x: rg.trace(rg.moveaxis(rg.permute(x, (0, 1)), (0, 1), (0, 1))))
+    np.testing.assert_allclose(step(x), np.trace(x))
+    assert len(step.explain().kernels) == 1

@@ -9,6 +9,7 @@ from ..core.symbol import Symbol
 from .constants import SMALL, first, is_uniform
 from .infer import called
 from .positions import added_along, added_at, chosen_at
+from .views import index_map
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])
 #: What the extrema of truth values are.
@@ -50,14 +51,17 @@ def simplified(op, args, shape, dtype):
         return op, args
     if op.name in _SAME or (op.name == "astype" and source.dtype == dtype):
         return source
-    if op.name in _SAME_SHAPE and source.shape == shape and _keeps_order(op, shape):
+    if op.name in _SAME_SHAPE and source.shape == shape and _keeps_order(op, args[1:], shape):
         return source
     return op, args
 
 
-def _keeps_order(op, shape):
-    """Whether a movement to the same shape cannot have moved anything."""
-    return op.name in ("reshape", "broadcast_to") or sum(n != 1 for n in shape) < 2
+def _keeps_order(op, rest, shape):
+    """Whether a movement to the same shape moves nothing."""
+    if op.name in ("reshape", "broadcast_to") or sum(n != 1 for n in shape) < 2:
+        return True
+    axes = range(len(shape))
+    return index_map(op, shape, rest) == [(0, tuple([int(i == axis and shape[i] > 1) for i in axes])) for axis in axes]
 
 
 def _power(op, args, shape, dtype):

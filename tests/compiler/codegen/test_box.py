@@ -45,3 +45,10 @@ def test_normalising_channels_before_the_last_axis_gives_what_numpy_gives():
     compiled = rg.jit(lambda x, m, v, s, b: rg.relu((x - m) / rg.sqrt(v + 1e-5) * s + b))
     found = compiled(*map(rg.tensor, (x, mean, variance, scale, shift))).numpy()
     np.testing.assert_allclose(found, np.maximum((x - mean) / np.sqrt(variance + 1e-5) * scale + shift, 0), rtol=2e-6, atol=1e-6)
+
+
+def test_rows_are_folded_into_memory_only_where_the_outermost_loop_is_folded():
+    tall = box_of((64, 8, 32), [(256, 32, 1)], (0, 32, 1), "sum")
+    inner = box_of((64, 8, 32), [(256, 32, 1)], (32, 0, 1), "sum")
+    assert tall.keeps_rows(2) and not inner.keeps_rows(2)
+    assert inner.order(2) == (0, 2, 1) and not inner.is_folded_in_parts(2)

@@ -163,7 +163,7 @@ class Box(NamedTuple):
     def keeps_rows(self, vector):
         """Whether whole rows are folded into one: memory is then read in its order, and the sums of all columns are kept."""
         last = len(self.lengths) - 1
-        is_tall = vector == last and last > 0 and not self.is_reduced[last] and any(self.is_reduced)
+        is_tall = vector == last and last > 0 and not self.is_reduced[last] and self.is_reduced[0]
         return is_tall and self.width <= _WIDEST
 
     def is_folded_in_parts(self, vector):
