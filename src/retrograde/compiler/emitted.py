@@ -4,13 +4,13 @@
 #: the same name.
 EMITTED = frozenset([
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor", "cbrt",
-    "ceil", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc", "exp", "exp2", "expm1", "floor", "gelu_tanh",
-    "gelu_tanh_slope", "greater", "greater_equal", "hypot", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log10",
-    "log1p", "log2", "log_sigmoid", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "negative", "not_equal", "power", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "silu", "silu_slope", "sin",
-    "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc", "where",
+    "ceil", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc", "exp", "exp2", "expm1", "floor", "floor_divide",
+    "gelu_tanh", "gelu_tanh_slope", "greater", "greater_equal", "hypot", "isfinite", "isinf", "isnan", "less", "less_equal",
+    "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "maximum", "minimum", "multiply", "negative", "not_equal", "power", "reciprocal", "remainder", "round", "rsqrt", "sigmoid",
+    "sign", "silu", "silu_slope", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc", "where",
 ])
 #: Those that give integers for integers, and whose code takes floats only.
-OF_FLOATS = frozenset(["power"])
+OF_FLOATS = frozenset(["floor_divide", "power", "remainder"])
 #: The dtypes that kernels compute in.
 ELEMENTS = frozenset(["bool", "int8", "int16", "int32", "int64", "float32", "float64"])

@@ -179,7 +179,7 @@ def reciprocal(x, /):
 reciprocal.defvjp(lambda g, z: -g * z * z)
 
 
-@elementwise(samples=(uniform(-3, 3), uniform(0.7, 0.9)))
+@elementwise(faster=by_many_elements, samples=(uniform(-3, 3), uniform(0.7, 0.9)))
 def floor_divide(x, y, /):
     r"""The largest integer not above `x / y`; an infinite `x` stays infinite, as the Array API standard has it.
 
@@ -194,7 +194,7 @@ def floor_divide(x, y, /):
 floor_divide.defvjp(lambda g: g * 0, lambda g: g * 0)
 
 
-@elementwise(aliases=("mod",), samples=(uniform(0.1, 0.9), uniform(1.1, 1.9)))
+@elementwise(faster=by_many_elements, aliases=("mod",), samples=(uniform(0.1, 0.9), uniform(1.1, 1.9)))
 def remainder(x, y, /):
     r"""What is left of `x` after division by `y`; it has the sign of `y`, as Python's `%`.
 

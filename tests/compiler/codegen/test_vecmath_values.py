@@ -40,7 +40,7 @@ LIMITS = {
     "gelu": (-0.0, -0.0, 0.0, INFINITY),
     "gelu_tanh": (-0.0, -0.0, 0.0, INFINITY),
 }
-BINARY = {"power": np.power, "atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp}
+BINARY = {"power": np.power, "atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp, "remainder": np.remainder}
 DTYPES = ("float32", "float64")
 
 

@@ -1,12 +1,13 @@
 """Elementary functions as LLVM IR on scalars and vectors; importing the package fills the table of `table.py`."""
 
-from . import activation, exponential, hyperbolic, inverse, logarithmic, powers, special, trigonometric
+from . import activation, division, exponential, hyperbolic, inverse, logarithmic, powers, special, trigonometric
 from .table import FUNCTIONS, NAMES
 
 __all__ = [
     "FUNCTIONS",
     "NAMES",
     "activation",
+    "division",
     "exponential",
     "hyperbolic",
     "inverse",
