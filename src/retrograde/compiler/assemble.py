@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from ..core.dispatch import operands_of
-from ..dtypes import name_of
+from ..dtypes import name_of, parts_dtype
 from . import threads
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
@@ -144,12 +144,12 @@ class _Assembler:
         node = step.roots[0]
         read = operands_of(node.op, node.args)
         buffers = [self._layout(step, x)[0] for x in read]
-        axis, dtype = node.args[len(read)] % node.ndim, name_of(node.dtype)
-        sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :])
-        plan = RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes)
-        unit = unit_of(plan.key, lambda module, name: write_running(module, name, plan))
+        axis, dtype, unit = node.args[len(read)] % node.ndim, name_of(parts_dtype(node.dtype)), 2 if node.dtype.kind == "c" else 1
+        sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]) * unit
+        plan = RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes, unit)
+        code = unit_of(plan.key, lambda module, name: write_running(module, name, plan))
         seconds = node.size * 10 * _ENTRY_SECONDS
-        return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
+        return [Launch(step, code, code.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
     def _random(self, step, nest=None, local=()):
         node = step.roots[0]

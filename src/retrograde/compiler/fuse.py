@@ -23,7 +23,7 @@ _FAR_FEWER = 8
 #: The kinds of node that are a pass by themselves.
 PASSES = ("matmul", "sliding", "attention", "solver", "scatter", "running", "random", "call")
 #: What is found in memory only, once the pass that makes it is over.
-_APART = frozenset(["reduction", *PASSES])
+_APART = frozenset(["reduction", "pair", *PASSES])
 #: What shows elements of memory in its own way.
 _SHOWN = ("gather", "reshaped")
 #: Those that read their operands as they are in memory.
