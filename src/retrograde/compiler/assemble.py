@@ -151,6 +151,9 @@ class _Assembler:
         seconds = node.size * 10 * _ENTRY_SECONDS
         return [Launch(step, code, code.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
 
+    def _transform(self, step):
+        return _loaded("transforms", "transform")(step, partial(self._layout, step), self._home, self._lasts(step))
+
     def _random(self, step, nest=None, local=()):
         node = step.roots[0]
         plan, (state, _, _) = plan_of(node), self._layout(step, node.args[0])

@@ -12,6 +12,7 @@ from .random_plan import is_random
 from .recorder import PICK
 from .sliding import is_shared, is_sliding
 from .solvers import is_solver
+from .transforming import is_transform
 from .views import index_map, is_movement
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
@@ -48,7 +49,7 @@ class Facts:
         self._maps, self._pieces = {}, {}
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
         #: of other arrays, one "part" of complex numbers in memory, a "pair" of parts that makes such numbers, "gather", "matmul",
-        #: "sliding" windows, "attention", "scatter", "running" sums, "random" numbers, a "solver" of linear
+        #: "sliding" windows, "attention", "scatter", "running" sums, a Fourier "transform", "random" numbers, a "solver" of linear
         #: algebra, the "shared" kernel of several results, or "call" for all that has no lowering and runs as a library call. It is
         #: asked ten times for each node.
         self.kind = _Kinds(self).__getitem__
@@ -121,6 +122,8 @@ def _kind(facts, node):
         return "call"
     if is_random(node):
         return "random"
+    if is_transform(node):
+        return "transform"
     if op.name in PARTS and is_complex(node.args[0]) and isinstance(node.args[0], Symbol):
         return "part"
     if node.dtype.kind == "c":
