@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from .case import Compilation, Curve, FirstCall, Peak, Quick, Timed
-from .workloads import chain, elementwise, gpt, images, langevin, nothing, perceptron, pinn, policy, recurrent, rows
+from .workloads import chain, elementwise, gpt, images, langevin, nothing, perceptron, pinn, policy, recurrent, rows, waves
 from .workloads.perceptron import Task
 
 CLASSIFIER = Task((784, 512, 256, 10), "ReLU", 128)
@@ -72,6 +72,10 @@ CASES = [
           rows.RIVALS, goals={"torch": 6, "jax": 2, "tinygrad": 1}),
     Timed("m-langevin", "1,000 steps of Langevin's dynamics of 512 particles, noise drawn in each, value and gradient, float32",
           langevin.RIVALS, goals={"torch": 50, "jax": 4}),
+    Timed("n-state-space", "an S4D layer, 64 channels of 32 complex states, 8 signals of 512 steps, value and gradients, float32",
+          waves.rivals(waves.state_space), goals={"torch": 4, "jax": 1.5}),
+    Timed("o-fourier", "a layer of a Fourier neural operator, 12×12 modes, 32 channels, 4 images of 64×64, with gradients, float32",
+          waves.rivals(waves.fourier_layer), goals={"torch": 1.3, "jax": 1}),
     FirstCall("first-call", "the first call of the step of a-mlp, without and with what an earlier process compiled",
               perceptron.rivals(CLASSIFIER, COMPILERS), goals={"retrograde, cold": 500, "retrograde, warm": 100}),
     Compilation("compile", "the first call of the compiled chain of f-chain, unrolled ever more often",

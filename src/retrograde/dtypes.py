@@ -32,6 +32,17 @@ def is_float(dtype):
     return dtype.kind in "fc" or dtype == bfloat16
 
 
+def is_complex(argument):
+    """Whether an argument of an op, an array or a number, holds complex numbers."""
+    dtype = getattr(argument, "dtype", None)
+    return argument.__class__ is complex if dtype is None else getattr(dtype, "kind", "") == "c"
+
+
+def parts_dtype(dtype):
+    """The dtype of the parts of complex numbers; of real numbers their own."""
+    return np.empty(0, dtype).real.dtype
+
+
 def as_dtype(dtype):
     """`dtype` as a NumPy dtype: one of ours, one of NumPy's, a name such as "bfloat16", or `float`, `int`, `bool`.
 

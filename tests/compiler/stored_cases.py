@@ -38,12 +38,19 @@ def called(function, *arrays):
     return run
 
 
+def waved(x, y):
+    """Complex numbers: kernels on parts, transforms, and a library call."""
+    wave = rg.fft.rfft(x) * rg.complex(y, 1)
+    return rg.fft.irfft(wave, 50), rg.cumsum(wave, 0), rg.asin(wave / 9) @ (TABLE.T[:26] * 1j)
+
+
 def summed(x):
     """A loop: its carried numbers, and each turn's."""
     return rg.scan(lambda total, row: (total * 0.5 + row, rg.sin(total)), rg.zeros(5), x)
 
 
 CASES = {
+    "complex numbers": called(waved, TABLE / 999, TABLE[:, :26]),
     "training with state, dropout and gradients that are kept": trained,
     "elementwise": called(lambda x: rg.sin(x) * 2 + x, NUMBERS),
     "several results, one of them an argument, one twice, one a constant": called(

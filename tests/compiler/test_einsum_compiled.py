@@ -37,6 +37,23 @@ def test_gradients_of_a_compiled_contraction_are_those_of_the_eager_one(subscrip
         assert_close(found, expected)
 
 
+@pytest.mark.parametrize(("subscripts", "kind"), [("bixy,ioxy->boxy", "loop"), ("bixy,boxy->ioxy", "loop"), ("ijb,jkb->ikb", "loop"),
+                                                  ("bij,bjk->bik", "matmul"), ("ijb,jkb->bik", "matmul")])
+def test_small_matrices_that_lie_side_by_side_are_not_brought_together(subscripts, kind):
+    sizes = dict(zip("bioxyjk", (9, 4, 5, 6, 8, 7, 3), strict=True))
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal([sizes[c] for c in labels]) for labels in subscripts.partition("->")[0].split(",")]
+    compiled = rg.jit(lambda x, y: rg.einsum(subscripts, x, y))
+    assert_close(compiled(*map(rg.tensor, arrays)), np.einsum(subscripts, *arrays))
+    assert {kernel.kind for kernel in compiled.explain().kernels} == {kind}
+
+
+def test_large_matrices_that_lie_side_by_side_are_products():
+    compiled = rg.jit(lambda x, y: rg.einsum("ijb,jkb->ikb", x, y))
+    compiled(rg.ones(64, 64, 8), rg.ones(64, 64, 8))
+    assert "matmul" in {kernel.kind for kernel in compiled.explain().kernels}
+
+
 def test_axes_of_one_stand_for_longer_ones():
     x, y = np.arange(3.0).reshape(3, 1), np.arange(8.0).reshape(4, 2)
     compiled = rg.jit(lambda x, y: rg.einsum("ij,jk->ik", x, y))

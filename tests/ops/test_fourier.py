@@ -81,6 +81,15 @@ def test_single_precision_stays_single():
     assert rg.fft.fft(rg.tensor(x.astype(np.float16))).dtype == rg.complex64
 
 
+@pytest.mark.parametrize(("name", "kwargs"), CALLS)
+def test_transforms_in_single_precision_are_numpys_to_rounding(name, kwargs):
+    x = operand(name)
+    found = getattr(rg.fft, name)(x.astype(np.float32 if x.dtype.kind == "f" else np.complex64), **kwargs)
+    expected = getattr(np.fft, name)(x, **kwargs)
+    assert found.dtype.itemsize * 2 == expected.dtype.itemsize
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
 def test_the_gradient_of_power_by_parseval():
     x = rg.tensor(REAL[0], requires_grad=True)
     spectrum = rg.fft.fft(x, norm="ortho")

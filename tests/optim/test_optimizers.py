@@ -237,6 +237,24 @@ def test_fifty_steps_in_float32_agree_with_torch(name, options):
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("compiles", [False, True])
+@pytest.mark.parametrize(("name", "options"), [case for case in CASES if case[0] != "Adafactor"])
+def test_the_parts_of_complex_parameters_follow_the_formula(name, options, compiles):
+    (starts, gradients), (others, slopes) = runs(np.float64, 5), runs(np.float64, 5)
+    columns = [[row[i] + 1j * other[i][..., ::-1] for row, other in zip(gradients, slopes, strict=True)] for i in (0, 1)]
+    parameters = [nn.Parameter(starts[0] + 1j * others[0].T[::-1].T), nn.Parameter((starts[1] + 1j * others[1]).T.copy().T)]
+    expected = [p.detach().numpy().copy() for p in parameters]
+    optimizer = getattr(optim, name)(parameters, **{"lr": 1e-3, **options})
+    step = rg.jit(optimizer.step) if compiles else optimizer.step
+    for row in zip(*columns, strict=True):
+        for parameter, g in zip(parameters, row, strict=True):
+            parameter.grad = rg.tensor(g)
+        step()
+    for parameter, start, column in zip(parameters, expected, columns, strict=True):
+        parts = [FORMULAS[name](part(start), [part(g) for g in column], **options) for part in (np.real, np.imag)]
+        np.testing.assert_allclose(parameter.detach(), parts[0] + 1j * parts[1], rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("layout", ["transposed", "strided", "reversed"])
 def test_parameters_in_any_layout_are_updated_in_their_own_memory(layout):
     base = np.ones((200, 300))

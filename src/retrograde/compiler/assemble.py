@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from ..core.dispatch import operands_of
-from ..dtypes import name_of
+from ..dtypes import name_of, parts_dtype
 from . import threads
 from .codegen.loop_plan import Rows, plan_loops
 from .codegen.loops import write_loops
@@ -142,12 +142,15 @@ class _Assembler:
         running, node = _loaded("codegen.running"), step.roots[0]
         read = operands_of(node.op, node.args)
         buffers = [self._layout(step, x)[0] for x in read]
-        axis, dtype = node.args[len(read)] % node.ndim, name_of(node.dtype)
-        sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :])
-        plan = running.RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes)
+        axis, dtype, width = node.args[len(read)] % node.ndim, name_of(parts_dtype(node.dtype)), 2 if node.dtype.kind == "c" else 1
+        sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]) * width
+        plan = running.RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes, width)
         unit = unit_of(plan.key, lambda module, name: running.write_running(module, name, plan))
         seconds = node.size * 10 * _ENTRY_SECONDS
         return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
+
+    def _transform(self, step):
+        return _loaded("transforms").transform(step, partial(self._layout, step), self._home, self._lasts(step))
 
     def _ranking(self, step):
         ranking, node = _loaded("codegen.ranking"), step.roots[0]

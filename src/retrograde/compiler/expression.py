@@ -19,7 +19,8 @@ from .places import Places
 class Load(NamedTuple):
     """A number from memory: element `start` of a buffer plus a step for each loop, where the entry `guard` holds.
 
-    `chosen` adds to the address: (entry of a position, elements per position, number of positions).
+    `chosen` adds to the address: (entry of a position, elements per position, number of positions). `part` says which part of a
+    complex number it is, whose first part is element `start`; of other numbers it is None.
     """
 
     buffer: object
@@ -29,6 +30,7 @@ class Load(NamedTuple):
     guard: int | None = None
     chosen: tuple = ()
     depends: tuple | None = None  # which loops it depends on, where `steps` do not tell
+    part: int | None = None
 
     @property
     def moves(self):
@@ -182,6 +184,8 @@ class Expression:
         if kind == "reshaped":
             source = self._facts.memory(node)
             return [], lambda _: self._append(self._load(source, node.shape, source.dtype, place, guard))
+        if kind == "part":
+            return [], lambda _: self._append(self._part(node, place, guard))
         if kind == "pieces":
             return self._assembled(node, place, guard)
         if kind == "gather":
@@ -206,8 +210,16 @@ class Expression:
         value = np.ascontiguousarray(value)
         return self._load(value, value.shape, value.dtype, place, guard)
 
-    def _load(self, buffer, shape, dtype, place, guard):
-        strides, place = row_major(shape), self._places[place]
+    def _part(self, node, place, guard):
+        """A part of complex numbers in memory, where the parts of each stand beside each other."""
+        source, facts = node.args[0], self._facts
+        while not self._is_stored(source) and facts.kind(source) == "view":
+            place, source = self._places.moved(facts.index_map(source), place), source.args[0]
+        memory = source if self._is_stored(source) else facts.memory(source)
+        return self._load(memory, source.shape, node.dtype, place, guard, facts.part(node))
+
+    def _load(self, buffer, shape, dtype, place, guard, part=None):
+        strides, place = row_major(shape) if part is None else doubled(row_major(shape)), self._places[place]
         start = sum([s * at for s, (at, _) in zip(strides, place, strict=True)])
         steps = tuple([
             sum([s * along[j] for s, (_, along) in zip(strides, place, strict=True)]) for j in range(len(self.domain))
@@ -215,7 +227,7 @@ class Expression:
         depends = None
         if guard is not None:
             depends = tuple([int(bool(a or b)) for a, b in zip(steps, self.entries[guard].steps, strict=True)])
-        return Load(buffer, start, steps, name_of(dtype), guard, depends=depends)
+        return Load(buffer, start, steps, name_of(dtype), guard, depends=depends, part=part)
 
     # Pieces and positions
 
@@ -259,6 +271,11 @@ class Expression:
             return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size),)))
 
         return [(indices, positions, guard)], make
+
+
+def doubled(strides):
+    """The strides of complex numbers, counted in parts."""
+    return tuple([2 * stride for stride in strides])
 
 
 def arguments_of(entry):

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..core.dispatch import operands_of
 from ..core.symbol import Symbol
-from ..dtypes import name_of
+from ..dtypes import is_complex, name_of
 from .attending import is_attention, is_kernel
 from .emitted import ELEMENTS, EMITTED, OF_FLOATS
 from .pieces import PIECES, are_tiles
@@ -12,6 +12,7 @@ from .random_plan import is_random
 from .recorder import PICK
 from .sliding import is_shared, is_sliding
 from .solvers import is_solver
+from .transforming import is_transform
 from .views import index_map, is_movement
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
@@ -33,6 +34,9 @@ MOST_RANKED = 128
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
+#: The parts of complex numbers, as they lie beside each other.
+PARTS = ("real", "imag")
+
 #: The op that hands its first argument on once the second is there.
 AFTER = "after"
 
@@ -46,9 +50,10 @@ class Facts:
     def __init__(self):
         self._maps, self._pieces = {}, {}
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
-        #: of other arrays, "gather", "matmul", "sliding" windows, "attention", "scatter", "running" sums, the "ranking" of
-        #: the first few, "random" numbers, a "solver" of linear algebra, the "shared" kernel of several results, or "call" for
-        #: all that has no lowering and runs as a library call. It is asked ten times for each node.
+        #: of other arrays, one "part" of complex numbers in memory, a "pair" of parts that makes such numbers, "gather", "matmul",
+        #: "sliding" windows, "attention", "scatter", "running" sums, the "ranking" of the first few, a Fourier "transform",
+        #: "random" numbers, a "solver" of linear algebra, the "shared" kernel of several results, or "call" for all that has no lowering and
+        #: runs as a library call. It is asked ten times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
@@ -81,9 +86,14 @@ class Facts:
 
     def base(self, node):
         """The node whose memory `node` shows: itself, or what is under its views."""
-        while isinstance(node, Symbol) and self.kind(node) == "view":
+        while isinstance(node, Symbol) and self.kind(node) in ("view", "part"):
             node = node.args[0]
         return self.memory(node)
+
+    @staticmethod
+    def part(node):
+        """Which part of complex numbers a node of that kind is: 0 for the real one, 1 for the imaginary one."""
+        return PARTS.index(node.op.name)
 
 
 class _Kinds(dict):
@@ -114,6 +124,12 @@ def _kind(facts, node):
         return "call"
     if is_random(node):
         return "random"
+    if is_transform(node):
+        return "transform"
+    if op.name in PARTS and is_complex(node.args[0]) and isinstance(node.args[0], Symbol):
+        return "part"
+    if node.dtype.kind == "c":
+        return _complex_kind(facts, node)
     if not _has_elements(node):
         return "call"
     if _is_elementwise(node):
@@ -141,6 +157,18 @@ def _kind(facts, node):
     return "call"
 
 
+def _complex_kind(facts, node):
+    """The kind of a node that makes complex numbers."""
+    op = node.op
+    if op.name == "complex":
+        return "pair"
+    if op.name in RUNNING and _is_running(node):
+        return "running"
+    if op.name != "reshape" or not isinstance(node.args[0], Symbol):
+        return "call"
+    return "reshaped" if facts.index_map(node) is None else "view"
+
+
 def _is_gather(node):
     source, indices, axis = node.args
     return isinstance(source, Symbol) and hasattr(indices, "shape") and axis is not None and indices.dtype.kind in "iu"
@@ -161,7 +189,7 @@ def scattered(node):
 
 def _is_running(node):
     axis, operands = node.args[len(node.op.operands)], operands_of(node.op, node.args)
-    has_dtypes = node.dtype.kind == "f" and all([getattr(x, "dtype", None) == node.dtype for x in operands])
+    has_dtypes = node.dtype.kind in "fc" and all([getattr(x, "dtype", None) == node.dtype for x in operands])
     return axis is not None and node.ndim > 0 and has_dtypes and any([isinstance(x, Symbol) for x in operands])
 
 

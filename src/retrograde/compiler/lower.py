@@ -9,8 +9,13 @@ import numpy as np
 from ..core.mode import changed
 from ..core.symbol import Outputs, Symbol, replaced, symbols_in
 from ..core.value import Value
+from ..dtypes import parts_dtype
+from ..ops._arrays import arrays
+from ..ops.movements import broadcast_to
+from .complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
 from .constants import constant_key
 from .laid_together import laid_together
+from .parts import Parts, known_parts
 from .simplify import folded, simplified
 from .trace import PICK, Trace
 
@@ -21,13 +26,17 @@ def lower(outputs, known=None):
     known  by the identity of a node, (that node, what stands for it); nothing below it is looked at
     """
     lowering = _Lowering(known or {})
-    return laid_together(Outputs([lowering.lowered(output) for output in outputs]))
+    return laid_together(Outputs([lowering.output(output) for output in outputs]))
 
 
 class _Lowering:
     def __init__(self, known):
         self._done, self._equal = dict(known.values()), {}
-        self._trace = Trace()
+        self._trace, self._constants = Trace(), {}
+
+    def output(self, root):
+        """The node for `root`, which has memory of its own."""
+        return self._in_memory(self.lowered(root))
 
     def lowered(self, root):
         """The node for `root`; iterative, since graphs may be deep."""
@@ -59,19 +68,26 @@ class _Lowering:
             known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
                 return known
+        if node.shape is not None and node.op is not PICK and involves_complex(node):
+            return self._in_parts(node, args)
         op = node.op
-        if node.shape is not None and op is not PICK:
+        if node.shape is None:
+            args = replaced(args, self._in_memory)
+        elif op is not PICK:
             simple = simplified(op, args, node.shape, node.dtype)
             if isinstance(simple, Symbol):
                 return simple
             if simple[1] is not args:
                 simple = simple[0], replaced(simple[1], self._interned)
             op, args = simple
+        return self._equal_to(op, args, node.shape, node.dtype)
+
+    def _equal_to(self, op, args, shape, dtype):
+        """The node of an op on these arguments, the same for equal ones."""
         key = _key(op, args)
         found = self._equal.get(key)
         if found is None:
-            found = Symbol(op, args, node.shape, node.dtype)
-            self._equal[key] = found
+            found = self._equal[key] = Symbol(op, args, shape, dtype)
         return found
 
     def _interned(self, node, depth=3):
@@ -86,6 +102,55 @@ class _Lowering:
             found = self._equal.setdefault(key, Symbol(node.op, args, node.shape, node.dtype))
         return found
 
+    # Complex numbers
+
+    def _in_parts(self, node, args):
+        """The node for one that makes complex numbers or reads them, made of their parts as far as that can be."""
+        if is_shown_as_it_is(node, args):
+            source = args[0].args[0] if is_shown_as_it_is(args[0], args[0].args) else args[0]
+            return source if source.shape == node.shape else self._equal_to(node.op, (source, node.shape), node.shape, node.dtype)
+        with changed(tracer=self._trace, records=False):
+            found = in_parts(node, replaced(args, _value_of_real), self._parts_of)
+            if found is NotImplemented:
+                return self._equal_to(node.op, replaced(args, self._in_memory), node.shape, node.dtype)
+            dtype = parts_dtype(node.dtype)
+            parts = [_fitted(part, node.shape, dtype) for part in (found if isinstance(found, Parts) else (found,))]
+        parts = [self.lowered(part) for part in parts]
+        return parts[0] if len(parts) == 1 else self._whole(*parts, node.dtype)
+
+    def _parts_of(self, argument):
+        """The parts of an argument of an op: values, arrays or numbers."""
+        if isinstance(argument, np.ndarray):  # each is taken apart once
+            if id(argument) not in self._constants:
+                self._constants[id(argument)] = argument, known_parts(argument)
+            return self._constants[id(argument)][1]
+        if not isinstance(argument, Symbol):
+            return known_parts(argument)
+        if argument.op is COMPLEX:
+            return Parts(*[_value_of(part) for part in argument.args])
+        return Parts(*[arrays.kind(self._part(argument, op)) for op in (REAL, IMAG)])
+
+    def _part(self, node, op):
+        """The node of a part of complex numbers in memory, with which lowering is over."""
+        part = self._equal_to(op, (node,), node.shape, parts_dtype(node.dtype))
+        self._done[part] = part
+        return part
+
+    def _whole(self, real, imag, dtype):
+        """The node of complex numbers with these parts: what they are parts of, if they are."""
+        sources = [part.args[0] for part, op in ((real, REAL), (imag, IMAG)) if isinstance(part, Symbol) and part.op is op]
+        if len(sources) == 2 and sources[0] is sources[1]:
+            return sources[0]
+        if not isinstance(real, Symbol) and not isinstance(imag, Symbol):
+            return COMPLEX.kernel(real, imag).astype(dtype)
+        return self._equal_to(COMPLEX, (real, imag), real.shape, dtype)
+
+    def _in_memory(self, node):
+        """A node, or for complex numbers that are shown in another shape those in memory of their own."""
+        if not isinstance(node, Symbol) or node.dtype is None or node.dtype.kind != "c" or not is_shown_as_it_is(node, node.args):
+            return node
+        return self._equal_to(COMPLEX, tuple([self._part(node, op) for op in (REAL, IMAG)]), node.shape, node.dtype)
+
     def _expanded(self, node, args):
         """The graph of a composite's body on `args`; of one with several results, a tuple of graphs. NotImplemented where the body
         says that these arguments have none.
@@ -98,6 +163,24 @@ class _Lowering:
             if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
                 result = result.astype(node.dtype)
         return result.data if isinstance(result, Value) else result
+
+
+def _value_of_real(node):
+    """A node of real numbers as a value; complex ones are taken apart first."""
+    return node if node.dtype.kind == "c" else arrays.kind(node)
+
+
+def _value_of(part):
+    """A part as ops read it: a value, or a constant."""
+    return arrays.kind(part) if isinstance(part, Symbol) else known_parts(part).real
+
+
+def _fitted(part, shape, dtype):
+    """A part as a node or an array of a shape and a dtype."""
+    if not isinstance(part, Value):
+        return np.broadcast_to(np.asarray(part, dtype), shape)
+    part = part if part.dtype == dtype else part.astype(dtype)
+    return (part if part.shape == shape else broadcast_to(part, shape)).data
 
 
 def _key(op, args):

@@ -168,13 +168,14 @@ def _met_by_loops(box, rows):
         return None
     loads = [entry for entry in merged.entries if isinstance(entry, Load)]
     stores = [store for store in merged.stores if store.combine is None]
-    strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, part.buffer.size // rows)}
+    strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, rows)}
     parts = {id(store.buffer) for store in merged.stores if store.combine is not None and merged.is_reduced[0]}
     return _Met({id(load.buffer) for load in loads}, strangers, parts)
 
 
-def _is_in_row(part, lengths, size):
-    """Whether a load or a store meets in each round of the first loop one of the `size` elements that belong to it."""
+def _is_in_row(part, lengths, rows):
+    """Whether a load or a store meets in each round of the first loop one of the elements that belong to it."""
+    size = part.buffer.size * (1 if part.part is None else 2) // rows
     reach = [step * (n - 1) for step, n in zip(part.steps[1:], lengths[1:], strict=True)]
     reach += [stride * (count - 1) for _, stride, count in getattr(part, "chosen", ())]
     low, high = part.start + sum([min(r, 0) for r in reach]), part.start + sum([max(r, 0) for r in reach])

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dtypes import name_of
+from ..dtypes import name_of, parts_dtype
 from ..shapes import row_major
 from .codegen.box import Box, Store
-from .expression import Expression
+from .expression import Expression, doubled
 from .problem import Problem
 
 
@@ -52,7 +52,7 @@ class Passes:
         memory = set(self._schedule.read_by(step))
         expression = Expression(node.shape, self._schedule.facts, memory.__contains__)
         load = expression.entries[expression.add(node)]
-        return load.buffer, load.start, load.steps
+        return load.buffer, load.start + (load.part or 0), load.steps
 
     def _boxed(self, step):
         """The loops of a step, what they compute and what they store."""
@@ -63,6 +63,9 @@ class Passes:
             if schedule.facts.is_tiled(root):
                 pieces = schedule.facts.pieces(root)[0]
                 stores += [_tile(root, piece, expression.add(piece.source)) for piece in pieces]
+                continue
+            if schedule.facts.kind(root) == "pair":
+                stores += [_half(root, number, expression.add(part)) for number, part in enumerate(root.args)]
                 continue
             is_reduction = schedule.facts.kind(root) == "reduction"
             value = expression.add(root.args[0] if is_reduction else root)
@@ -79,6 +82,11 @@ def _tile(node, piece, value):
     start = sum([strides[axis] * at for axis, at in places])
     steps = tuple([0 if n == 1 else strides[axis[0]] for n, axis in zip(piece.source.shape, piece.axes, strict=True)])
     return Store(node, value, start, steps, name_of(node.dtype))
+
+
+def _half(node, part, value):
+    """The store of one part of complex numbers."""
+    return Store(node, value, 0, doubled(_strides(node.shape)), name_of(parts_dtype(node.dtype)), part=part)
 
 
 def _strides(shape):

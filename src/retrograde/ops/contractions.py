@@ -15,6 +15,8 @@ from ._samples import call
 from .movements import broadcast_to, expand_dims, permute_dims, reshape, transpose, unbroadcast
 from .reductions import sum as summed
 
+#: To fetch a number that lies apart takes about as long as so many products in vectors, which need so many matrices side by side.
+_MOST_PRODUCTS, _FEWEST_MATRICES = 12, 8
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -119,7 +121,7 @@ def _sizes_by_label(inputs, operands):
 def _contraction_shape(operands, subscripts):
     """The shape of a contraction that is plainly right; NumPy is asked about others, and says what is wrong with them."""
     parts = _parts(operands, subscripts)
-    if parts is None or any([x.dtype.kind != "f" for x in operands]):
+    if parts is None or any([x.dtype.kind not in "fc" for x in operands]):
         return NotImplemented
     _, output, sizes = parts
     return tuple([sizes[c] for c in output])
@@ -143,7 +145,7 @@ def _parts(operands, subscripts):
 def _contract_in_ops(operands, subscripts):
     """A contraction of one or two operands as sums, products of matrices and movements."""
     parts = _parts(operands, subscripts) if len(operands) < 3 else None
-    if parts is None or any([x.dtype.kind != "f" for x in operands]):
+    if parts is None or any([x.dtype.kind not in "fc" for x in operands]):
         return NotImplemented
     inputs, output, sizes = parts
     if len(operands) == 1:
@@ -154,9 +156,22 @@ def _contract_in_ops(operands, subscripts):
     operands = [reshape(x, tuple([sizes[c] for c in labels])) for x, labels in zip(operands, inputs, strict=True)]
     plan = matrix_plan(inputs[0], inputs[1], output)
     has_vector = any([prod([sizes[c] for c in labels]) == 1 for labels in (plan.rows, plan.columns)])
+    if _lie_in_batches(inputs, output, plan, sizes):
+        return _multiplied(operands, inputs, plan, output)
     if not plan.shared or plan.batch and has_vector:
-        return _arranged(_multiplied(operands, inputs, plan), plan.result, output)
+        return _arranged(_multiplied(operands, inputs, plan, plan.result), plan.result, output)
     return _arranged(_as_matrices(operands, inputs, plan, sizes), plan.result, output)
+
+
+def _lie_in_batches(inputs, output, plan, sizes):
+    """Whether the numbers of each matrix lie apart, those of different ones side by side, and matrices are so small that to bring
+    them together takes longer than their product.
+    """
+    last = {labels[-1:] for labels in (*inputs, output)}
+    if len(last) > 1 or not last <= set(plan.batch) or sizes[last.pop()] < _FEWEST_MATRICES:
+        return False
+    m, k, n = [prod([sizes[c] for c in labels]) for labels in (plan.rows, plan.shared, plan.columns)]
+    return m * k * n <= _MOST_PRODUCTS * (m * k + k * n + m * n)
 
 
 def _arranged(x, labels, output):
@@ -174,11 +189,13 @@ def _placed(x, labels, wanted):
     return expand_dims(x, missing) if missing else x
 
 
-def _multiplied(operands, inputs, plan):
-    """The product as a sum over elementwise products: where nothing is summed, or one matrix is a vector."""
-    wanted = plan.result + plan.shared
+def _multiplied(operands, inputs, plan, result):
+    """The product, with the labels `result`, as a sum over products of elements: where nothing is summed, or one matrix is a
+    vector, or matrices lie beside each other.
+    """
+    wanted = result + plan.shared
     left, right = [_placed(x, labels, wanted) for x, labels in zip(operands, inputs, strict=True)]
-    axes = tuple(range(len(plan.result), len(wanted)))
+    axes = tuple(range(len(result), len(wanted)))
     return summed(left * right, axes) if axes else left * right
 
 

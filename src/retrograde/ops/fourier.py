@@ -6,7 +6,7 @@ Transforms are symmetric matrices, so the cotangent of `fftn` is its transform o
 
 import numpy as np
 
-from ..dtypes import is_float
+from ..dtypes import is_float, parts_dtype
 from ..errors import ArgumentError, ShapeError
 from ..shapes import axis_tuple, one_axis
 from ._families import transform
@@ -33,24 +33,95 @@ def _in_float(x):
     return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x
 
 
-@transform(skips=_COMPLEX, samples=_CALLS)
+def _over_axes(function, x, axes, norm, whole):
+    """A transform along each of some axes, the last one first, as NumPy has it."""
+    _opposite(norm)
+    x = _in_float(x)
+    for axis in reversed(axis_tuple(axes, x.ndim)):
+        x = _scaled(function, x, x.shape[axis], axis, norm, whole)
+    return x
+
+
+def _scaled(function, x, size, axis, norm, whole):
+    """A transform of `size` elements along `axis`, whose norm `whole` divides nothing.
+
+    NumPy takes the 1 that such a one multiplies by for a double, and makes doubles of single precision: so it is let divide, and
+    the result is multiplied again.
+    """
+    if (norm or "backward") != whole or x.dtype.itemsize > (8 if x.dtype.kind == "c" else 4) or x.dtype.kind in "biu":
+        return function(x, size, axis=axis, norm=norm)
+    found = function(x, size, axis=axis, norm=_opposite(whole))
+    found *= size
+    return found
+
+
+def _spectrum_dtype(x, *_):
+    """The dtype of the transform of an array of this dtype."""
+    return np.result_type(np.float32 if is_float(x.dtype) and x.dtype.itemsize < 4 else x.dtype, 1j)
+
+
+def _same_shape(x, axes, norm):
+    """The shape of a transform that is plainly right."""
+    axes = range(x.ndim) if axes is None else axes
+    is_plain = norm in _OPPOSITE and all([-x.ndim <= axis < x.ndim and x.shape[axis] for axis in axes])
+    return x.shape if is_plain else NotImplemented
+
+
+def _half_shape(x, axis, norm):
+    """As `_same_shape`, for one of real numbers."""
+    found = _same_shape(x, (axis,), norm) if x.dtype.kind != "c" else NotImplemented
+    return found if found is NotImplemented else _with_size(found, axis, x.shape[axis] // 2 + 1)
+
+
+def _whole_shape(x, size, axis, norm):
+    """As `_same_shape`, for the inverse of one of real numbers."""
+    found = _same_shape(x, (axis,), norm)
+    is_plain = found is not NotImplemented and size > 0 and x.shape[axis] == size // 2 + 1
+    return _with_size(found, axis, size) if is_plain else NotImplemented
+
+
+def _with_size(shape, axis, size):
+    axis %= len(shape)
+    return *shape[:axis], size, *shape[axis + 1 :]
+
+
+def _axis_by_axis(one, x, axes, norm):
+    """A transform over several axes as one after another of complex numbers; NotImplemented for one that is so already."""
+    axes = axis_tuple(axes, x.ndim)
+    if len(axes) == 1 and x.dtype.kind == "c":
+        return NotImplemented
+    x = x.astype(_spectrum_dtype(x))
+    for axis in reversed(axes):
+        x = one(x, (axis,), norm)
+    return x
+
+
+def _transformed_by_axis(x, axes, norm):
+    return _axis_by_axis(transform_axes, x, axes, norm)
+
+
+def _inverted_by_axis(x, axes, norm):
+    return _axis_by_axis(inverse_transform_axes, x, axes, norm)
+
+
+@transform(skips=_COMPLEX, samples=_CALLS, result_shape=_same_shape, result_dtype=_spectrum_dtype,
+           expansion=_transformed_by_axis)
 def transform_axes(x, /, axes=None, norm="backward"):
     r"""The Fourier transform of `x` over `axes`, of the size that they have: the inside of `fft`, `fft2` and `fftn`.
 
     $z_k = \sum_j x_j e^{-2 \pi i j k / n} \;\Rightarrow\; \bar x$ is the same transform of $\bar z$.
     """
-    _opposite(norm)
-    return np.fft.fftn(_in_float(x), axes=axis_tuple(axes, x.ndim), norm=norm)
+    return _over_axes(np.fft.fft, x, axes, norm, "backward")
 
 
-@transform(skips=_COMPLEX, samples=_CALLS)
+@transform(skips=_COMPLEX, samples=_CALLS, result_shape=_same_shape, result_dtype=_spectrum_dtype,
+           expansion=_inverted_by_axis)
 def inverse_transform_axes(x, /, axes=None, norm="backward"):
     r"""The inverse of `transform_axes`.
 
     $z_k = \tfrac1n \sum_j x_j e^{2 \pi i j k / n} \;\Rightarrow\; \bar x$ is the same transform of $\bar z$.
     """
-    _opposite(norm)
-    return np.fft.ifftn(_in_float(x), axes=axis_tuple(axes, x.ndim), norm=norm)
+    return _over_axes(np.fft.ifft, x, axes, norm, "forward")
 
 
 transform_axes.defvjp(lambda g, x, axes, norm: _of_kind(transform_axes(g, axes, norm), x))
@@ -62,7 +133,8 @@ def _of_kind(g, x):
     return g if x.dtype.kind == "c" else real(g)
 
 
-@transform(skips=_COMPLEX, samples=(call((5,)), call((2, 4), axis=0, norm="ortho"), call((2, 6), axis=1, norm="forward")))
+@transform(skips=_COMPLEX, result_shape=_half_shape, result_dtype=_spectrum_dtype, samples=(
+    call((5,)), call((2, 4), axis=0, norm="ortho"), call((2, 6), axis=1, norm="forward")))
 def real_transform(x, /, axis=-1, norm="backward"):
     r"""The first half of the Fourier transform of real `x` along `axis`; the other half mirrors it.
 
@@ -72,7 +144,7 @@ def real_transform(x, /, axis=-1, norm="backward"):
     if x.dtype.kind == "c":
         raise ArgumentError(f"a transform of real numbers needs a real array, got {x.dtype}; use fft")
     _opposite(norm)
-    return np.fft.rfft(_in_float(x), axis=axis, norm=norm)
+    return _scaled(np.fft.rfft, _in_float(x), x.shape[axis], axis, norm, "backward")
 
 
 def _real_rule(g, x_shape, axis, norm):
@@ -84,7 +156,7 @@ def _real_rule(g, x_shape, axis, norm):
 real_transform.defvjp(_real_rule)
 
 
-@transform(skips=_COMPLEX, samples=(
+@transform(skips=_COMPLEX, result_shape=_whole_shape, result_dtype=lambda x, *_: parts_dtype(_spectrum_dtype(x)), samples=(
     call(of((3,), complex_uniform()), size=5), call(of((3, 2), complex_uniform()), size=4, axis=0, norm="ortho"),
     call(of((2, 4), complex_uniform()), size=6, axis=1, norm="forward")))
 def inverse_real_transform(x, /, size, axis=-1, norm="backward"):
@@ -96,7 +168,7 @@ def inverse_real_transform(x, /, size, axis=-1, norm="backward"):
     _opposite(norm)
     if x.shape[axis] != size // 2 + 1:
         raise ShapeError(f"{size} numbers have {size // 2 + 1} frequencies, got {x.shape[axis]} along axis {axis}")
-    return np.fft.irfft(_in_float(x), size, axis=axis, norm=norm)
+    return _scaled(np.fft.irfft, _in_float(x), size, axis, norm, "forward")
 
 
 def _inverse_real_rule(g, x, size, axis, norm):

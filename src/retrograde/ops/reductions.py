@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bfloat16, is_float
+from ..dtypes import bfloat16, is_float, parts_dtype
 from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
 from ._families import composite, reduction
@@ -146,13 +146,14 @@ logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * exp(x - spread
 
 
 def length(x, p, axis, keepdims):
-    """`norm` of real numbers in ops, also for the powers `p` that other norms have."""
-    if x.dtype.kind != "f":
+    """`norm` in ops, also for the powers `p` that other norms have."""
+    if x.dtype.kind not in "fc":
         return NotImplemented
     if p == 0:
-        return astype(sum(x != 0, axis, keepdims), x.dtype)
+        return astype(sum(x != 0, axis, keepdims), parts_dtype(x.dtype))
     if p == 2:
-        return sqrt(sum(x * x, axis, keepdims))
+        squares = x * x if x.dtype.kind == "f" else x.real * x.real + x.imag * x.imag
+        return sqrt(sum(squares, axis, keepdims))
     size = abs(x)
     if np.isinf(p):
         return (max if p > 0 else min)(size, axis, keepdims)

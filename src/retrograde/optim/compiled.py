@@ -93,4 +93,4 @@ def _is_common(parameter, gradient, state):
     if not state or gradient.record is not None or (gradient.shape, gradient.dtype) != (parameter.shape, parameter.dtype):
         return False
     return all([isinstance(t, Tensor) and t.data.__class__ is np.ndarray and t.data.flags.c_contiguous
-                and t.data.dtype.char in "fd" for t in (parameter, gradient, *state.values())])
+                and t.data.dtype.char in "fdFD" for t in (parameter, gradient, *state.values())])

@@ -6,7 +6,10 @@ from typing import Any
 
 from ..core.mode import no_grad
 from ..core.value import Value
+from ..dtypes import parts_dtype
 from ..errors import ShapeError
+from ..ops.complexes import complex as whole
+from ..ops.complexes import imag, real
 
 
 def trace_step(optimizer, tracer, gradients=None):
@@ -44,11 +47,19 @@ def _trace_update(optimizer, group, parameter, gradient, tracer):
     if optimizer.counts_steps:
         state["step"] += 1
         age = optimizer.aged(group, state["step"].astype("float64"), state)
-    rates = [r.astype(parameter.dtype) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
+    rates = [r.astype(parts_dtype(parameter.dtype)) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
     kept = [state[name] for name in optimizer.kept_of(parameter, group)]
-    made = optimizer.update(group, rates, parameter, gradient, *kept)
+    made = _updated(optimizer, group, rates, [parameter, gradient, *kept])
     for target, value in zip((parameter, *kept), made, strict=True):
         target[...] = value
+
+
+def _updated(optimizer, group, rates, arrays):
+    """What the formula makes of a parameter, its gradient and what is kept of it; of complex ones, of each part by itself."""
+    if arrays[0].dtype.kind != "c" or not optimizer.is_elementwise:
+        return optimizer.update(group, rates, *arrays)
+    parts = [optimizer.update(group, rates, *[part(x) for x in arrays]) for part in (real, imag)]
+    return [whole(*pair) for pair in zip(*parts, strict=True)]
 
 
 def _forget(optimizer, parameter, known):

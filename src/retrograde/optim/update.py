@@ -1,6 +1,11 @@
-"""Running an update over arrays near the speed of memory: in runs that stay in cache, small arrays packed together."""
+"""Running an update over arrays near the speed of memory: in runs that stay in cache, small arrays packed together.
+
+The parts of complex numbers are updated as numbers of their own, as in PyTorch.
+"""
 
 import numpy as np
+
+from ..dtypes import parts_dtype
 
 # Elements of a run: five arrays of them stay in the second-level cache.
 _RUN = 1 << 14
@@ -12,9 +17,10 @@ def update_flat(update, arrays):
     """Replace `arrays`, which have one shape, by what `update` makes of them, in runs; the second, the gradient, stays."""
     written = (arrays[0], *arrays[2:])
     if not all([a.flags.c_contiguous for a in written]):
-        update_whole(update, arrays)
+        for part in [arrays] if arrays[0].dtype.kind != "c" else [[a.real for a in arrays], [a.imag for a in arrays]]:
+            update_whole(update, part)
         return
-    flat = [a.reshape(-1) for a in arrays]
+    flat = [a.reshape(-1).view(parts_dtype(a.dtype)) for a in arrays]
     for i in range(0, flat[0].size, _RUN):
         run = [a[i : i + _RUN] for a in flat]
         _replace((run[0], *run[2:]), update(*run))

@@ -25,7 +25,8 @@ _WIDEST = 8192
 class Store(NamedTuple):
     """A result to be written: entry `value` to element `start` of a buffer plus a step for each loop.
 
-    `combine` names the reduction that folds the value first, None for a value stored as it is.
+    `combine` names the reduction that folds the value first, None for a value stored as it is. `part` says which part of a complex
+    number it is, whose first part is element `start`; the store of the other part follows, or stands before it.
     """
 
     buffer: object
@@ -34,6 +35,7 @@ class Store(NamedTuple):
     steps: tuple
     dtype: str
     combine: str | None = None
+    part: int | None = None
 
 
 class Box(NamedTuple):
@@ -134,8 +136,8 @@ class Box(NamedTuple):
         """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""
         if len(self.lengths) < 2:
             return 0 if self.lengths else None
-        read = Counter([e.steps for e in self.entries if isinstance(e, Load)])
-        written = Counter([s.steps for s in self.stores if s.combine is None])
+        read = Counter([_lines(e) for e in self.entries if isinstance(e, Load)])
+        written = Counter([_lines(s) for s in self.stores if s.combine is None])
         computed = Counter()
         for (name, steps), count in self._applied().items():
             computed[steps] += count * _cost(name, steps)
@@ -224,6 +226,11 @@ class Box(NamedTuple):
     def _applied(self):
         """How many entries are made by each op on each choice of loops, by its name and by these."""
         return Counter([(e.node.op.name, e.steps) for e in self.entries if isinstance(e, Apply)])
+
+
+def _lines(part):
+    """How the address of a load or a store moves; parts of complex numbers that lie in order are moved in vectors, too."""
+    return part.steps if part.part is None else tuple([step // 2 for step in part.steps])
 
 
 def _cost(name, steps):

@@ -118,6 +118,19 @@ class LoopPlan:
         return found
 
     @cached_property
+    def other_parts(self):
+        """For each load of a part of complex numbers whose other part is loaded too, the number of that one."""
+        found, known = {}, {}
+        for i in self.items:
+            e = self.box.entries[i] if isinstance(i, int) else None
+            if isinstance(e, Load) and e.part is not None:
+                key = id(e.buffer), e.start, e.steps, e.guard, e.chosen
+                other = known.setdefault((*key, e.part), i) and known.get((*key, 1 - e.part))
+                if other is not None:
+                    found.update({i: other, other: i})
+        return found
+
+    @cached_property
     def read_once(self):
         """The numbers of entries that nothing but one other entry reads."""
         readers = Counter(chain.from_iterable(map(arguments_of, self.box.entries)))
@@ -175,7 +188,7 @@ class LoopPlan:
         entries = tuple(
             self._entry_key(item, place) if isinstance(item, int) else self._run_key(item, place) for item in self.items
         )
-        stores = tuple([(place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine) for s in box.stores])
+        stores = tuple([(place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine, s.part) for s in box.stores])
         loops = lengths, box.is_reduced, vector, rest, split, self._width()
         return ("loop", self.rows is not None, self.lanes, loops, entries, stores, self.tapes)
 
@@ -202,7 +215,7 @@ class LoopPlan:
     def _entry_key(self, number, place):
         entry = self.box.entries[number]
         if isinstance(entry, Load):
-            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype, entry.guard, entry.chosen
+            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype, entry.guard, entry.chosen, entry.part
         if isinstance(entry, (Inside, Select)):
             return entry
         if isinstance(entry, Constant):

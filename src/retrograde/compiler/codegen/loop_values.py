@@ -8,7 +8,7 @@ from ...dtypes import name_of
 from ..expression import Constant, Inside, Load, Select
 from ..kinds import IDENTITIES, PARTNERS
 from ..table import FLAG
-from . import ir
+from . import emit, ir
 from .vecmath.elements import dtype_of, lanes_of, type_of, undefined
 
 _INDEX = ir.IntType(64)
@@ -50,6 +50,11 @@ class Values:
 
     def _address(self, name, part, moved=None):
         """Where an entry or store `part` is, whose start goes by `name`, and which `moved` from there."""
+        where = self._first_part(name, part, moved)
+        return self.k.offset(where, part.part, part.dtype) if part.part else where
+
+    def _first_part(self, name, part, moved=None):
+        """As `_address`; of complex numbers where the real part is."""
         moves = [move for move in (self.entry.numbers.get(name), moved) if move is not None]
         for loop, step in enumerate(part.steps):
             if step:
@@ -60,8 +65,10 @@ class Values:
     def _load(self, number, entry, moved=None):
         if number in self.crossed:
             return self._recrossed(number, entry)
-        where = self._address(("start", number), entry, moved)
         step = entry.steps[self.vector] if self.vector is not None else 0
+        if entry.part is not None and step == 2 and self.lanes > 1 and not entry.chosen:
+            return self._one_part(number, entry, self._first_part(("start", number), entry, moved))
+        where = self._address(("start", number), entry, moved)
         mask = self.mask if entry.guard is None else self._combined(self.values[entry.guard])
         if entry.chosen:
             return self._chosen(entry, where, step, mask)
@@ -70,6 +77,17 @@ class Values:
         if step == 1:
             return self._side_by_side(where, mask, entry.dtype)
         return self._gathered(entry, [self._ahead(where, _INDEX(lane * step), entry) for lane in range(self.lanes)], mask)
+
+    def _one_part(self, number, entry, where):
+        """One part of complex numbers that lie in order; the other one is there too, if it is wanted."""
+        mask = self.mask if entry.guard is None else self._combined(self.values[entry.guard])
+        mask = mask and emit.shuffle(self.ir, mask, mask, [lane // 2 for lane in range(2 * self.lanes)])
+        both = self.k.load_masked(where, mask, entry.dtype) if mask else self.k.load(where, entry.dtype, 2 * self.lanes)
+        parts = [emit.shuffle(self.ir, both, both, range(part, 2 * self.lanes, 2)) for part in (0, 1)]
+        other = self.plan.other_parts.get(number)
+        if other is not None:
+            self.values[other] = parts[1 - entry.part]
+        return parts[entry.part]
 
     def _side_by_side(self, where, mask, dtype):
         return self.k.load_masked(where, mask, dtype) if mask else self.k.load(where, dtype)

@@ -5,7 +5,7 @@ pointers, then its run-time numbers.
 """
 
 from ..expression import Load
-from . import ir
+from . import emit, ir
 from .builder import Builder
 from .counting import counted
 from .entry import Entry
@@ -184,12 +184,16 @@ class _Writer(Values, Rounds, Crossings, Folds):
         last = {id(entry.buffer): number for number, entry in enumerate(self.box.entries) if isinstance(entry, Load)}
         for number, store in enumerate(self.box.stores):
             if store.combine is None:
-                is_early = store.value in single and last.get(id(store.buffer), -1) < store.value
+                is_early = store.part is None and store.value in single and last.get(id(store.buffer), -1) < store.value
                 (self.early.setdefault(store.value, []) if is_early else self.late).append(number)
 
     def _store_plain(self, numbers):
         for number in numbers:
             store = self.box.stores[number]
+            if store.part is not None and self.lanes > 1 and store.steps[self.vector] == 2:
+                if store.part:
+                    self._write_both(number - 1, store)
+                continue
             self._write(number, store, self._stored(store))
 
     def _stored(self, store):
@@ -211,6 +215,18 @@ class _Writer(Values, Rounds, Crossings, Folds):
             self.k.store_masked(value, where, self.mask)
         else:
             self.k.store(value, where)
+
+    def _write_both(self, number, store):
+        """Store both parts of complex numbers that lie in order, of which the first one is store `number`."""
+        parts = [self._typed(self._stored(s), s.dtype) for s in self.box.stores[number : number + 2]]
+        real, imag = (self.k.broadcast(self.k.convert(part, store.dtype), self.lanes) for part in parts)
+        picks = [lane // 2 + lane % 2 * self.lanes for lane in range(2 * self.lanes)]
+        where, both = self._first_part(("store", number), store), emit.shuffle(self.ir, real, imag, picks)
+        if self.mask is None:
+            self.k.store(both, where)
+            return
+        mask = emit.shuffle(self.ir, self.mask, self.mask, [lane // 2 for lane in range(2 * self.lanes)])
+        self.k.store_masked(both, where, mask)
 
     def _scatter(self, value, where, step):
         for lane in range(self.lanes):

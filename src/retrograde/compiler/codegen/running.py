@@ -1,7 +1,7 @@
 """Running sums, products and recurrences: each line of an array joined with the result for the line before it, or behind it.
 
 Arrays are `outer` times `count` lines of `width` numbers. Lines are joined in vectors; numbers that follow each other in memory
-one after the other.
+one after the other. A complex number is two numbers side by side.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,8 @@ _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 class RunningPlan(NamedTuple):
     """A running sum or product: `instruction` joins two numbers, `is_reversed` says that it starts with the last line.
 
-    The instruction "recur" multiplies what there is so far by the factor of the line, and adds the line.
+    The instruction "recur" multiplies what there is so far by the factor of the line, and adds the line. `unit` numbers are joined
+    as one: two where they are complex.
     """
 
     dtype: str
@@ -28,11 +29,17 @@ class RunningPlan(NamedTuple):
     outer: int
     count: int
     width: int
+    unit: int
 
     @property
     def key(self):
         """What the code depends on."""
-        return "running", self.dtype, self.lanes, self.instruction, self.is_reversed, self.width == 1
+        return "running", self.dtype, self.lanes, self.instruction, self.is_reversed, self.is_one_unit, self.unit
+
+    @property
+    def is_one_unit(self):
+        """Whether what is joined lies side by side."""
+        return self.width == self.unit
 
     @property
     def chunks(self):
@@ -63,6 +70,7 @@ def write_running(module, name, plan):
 class _Writer:
     def __init__(self, module, name, plan):
         self.plan, self.item = plan, ELEMENTS[plan.dtype]
+        self.single = self.item if plan.unit == 1 else ir.VectorType(self.item, plan.unit)
         entry = Entry(module, name)
         self.ir, self.chunk = entry.builder, entry.chunk
         count = 3 if plan.instruction == "recur" else 2
@@ -73,7 +81,7 @@ class _Writer:
         """The whole function."""
         b = self.ir
         with emit.loop(b, *self._share(self.outer_step, self.outer)) as o:
-            if self.plan.width == 1:
+            if self.plan.is_one_unit:
                 self._along_memory(o.index)
             else:
                 self._line_by_line(o.index)
@@ -90,11 +98,11 @@ class _Writer:
         """Numbers that follow each other, with what they come to so far in a register."""
         b = self.ir
         start = self._place(o, I64(0))
-        first = emit.load(b, emit.address(b, self.x, start, self.item), self.item)
+        first = self._at(self.x, start, self.single)
         emit.store(b, first, emit.address(b, self.out, start, self.item))
         with emit.loop(b, 1, self.count, 1, [first]) as line:
             place = self._place(o, line.index)
-            found = self._joined(line.values[0], place, self.item)
+            found = self._joined(line.values[0], place, self.single)
             emit.store(b, found, emit.address(b, self.out, place, self.item))
             line.values = [found]
 
@@ -102,7 +110,7 @@ class _Writer:
         b = self.ir
         first, end = self._share(self.width_step, self.width)
         whole = b.sub(end, b.srem(b.sub(end, first), I64(self.plan.lanes)))
-        parts = [(first, whole, ir.VectorType(self.item, self.plan.lanes)), (whole, end, self.item)]
+        parts = [(first, whole, ir.VectorType(self.item, self.plan.lanes)), (whole, end, self.single)]
         start = self._place(o, I64(0))
         self._along(parts, start, lambda kind, place: self._at(self.x, place, kind))
         with emit.loop(b, 1, self.count) as line:
@@ -130,6 +138,17 @@ class _Writer:
     def _joined(self, so_far, place, kind):
         """What there is so far, joined with what stands at `place`."""
         x = self._at(self.x, place, kind)
-        if not self.factors:
-            return getattr(self.ir, self.plan.instruction)(so_far, x)
-        return self.ir.fadd(self.ir.fmul(so_far, self._at(*self.factors, place, kind)), x)
+        if self.factors:
+            return self.ir.fadd(self._multiplied(so_far, self._at(*self.factors, place, kind)), x)
+        return self._multiplied(so_far, x) if self.plan.instruction == "fmul" else self.ir.fadd(so_far, x)
+
+    def _multiplied(self, x, y):
+        """The product of numbers, or of pairs of numbers that are complex."""
+        b = self.ir
+        if self.plan.unit == 1:
+            return b.fmul(x, y)
+        lanes = range(x.type.count)
+        real, imag = (emit.shuffle(b, y, y, [lane - lane % 2 + part for lane in lanes]) for part in (0, 1))
+        turned = emit.shuffle(b, x, x, [lane ^ 1 for lane in lanes])
+        signs = ir.Constant(x.type, [2.0 * (lane % 2) - 1 for lane in lanes])
+        return b.fadd(b.fmul(x, real), b.fmul(turned, b.fmul(imag, signs)))

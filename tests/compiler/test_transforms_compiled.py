@@ -1,0 +1,112 @@
+"""transforms: Fourier transforms of many lines in compiled code are kernels, whose values are NumPy's to rounding."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.compiler.ways import way
+
+#: Each case is traced once, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::retrograde.errors.RetraceWarning")
+
+ROUNDING = {"float32": 2e-6, "float64": 1e-14}
+#: Shapes and axes: powers of two, every factor, lines that fill whole vectors and that do not, rows and columns of memory.
+NATIVE = [((16, 16), 1), ((17, 64), 1), ((33, 30), 1), ((40, 42), 1), ((20, 22), 1), ((16, 26), 1), ((2, 9, 120), 2), ((16, 1024), 1),
+          ((8, 24), 0), ((2, 10, 33), 1), ((2, 4, 17), 1), ((3, 2, 40), 1), ((2, 6, 3, 8), 1), ((1, 210, 16), 1)]
+#: Too few lines, a line too short for a vector, and a large prime.
+CALLED = [((5, 16), 1), ((20, 3), 1), ((2, 16, 7), 1), ((16, 34), 1)]
+NAMES = ["fft", "ifft", "rfft", "irfft"]
+
+
+def drawn(name, shape, axis, dtype):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape)
+    if name == "rfft":
+        return x.astype(dtype)
+    if name == "irfft":
+        shape = (*shape[:axis], shape[axis] // 2 + 1, *shape[axis + 1 :])
+    x = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+    return x.astype(np.result_type(dtype, 1j))
+
+
+def compiled(function, x):
+    step = rg.jit(function)
+    return np.asarray(step(rg.tensor(x))), {kernel.kind for kernel in step.explain().kernels}
+
+
+def check(name, shape, axis, dtype, norm="backward"):
+    """The kinds of kernels of a transform, whose values are NumPy's in double precision."""
+    x = drawn(name, shape, axis, dtype)
+    found, kinds = compiled(lambda x: getattr(rg.fft, name)(x, axis=axis, norm=norm), x)
+    expected = getattr(np.fft, name)(x.astype(np.result_type(x.dtype, np.float64)), axis=axis, norm=norm)
+    assert found.dtype == (dtype if name == "irfft" else np.result_type(dtype, 1j))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING[dtype] * np.abs(expected).max())
+    return kinds
+
+
+@pytest.mark.parametrize(("shape", "axis"), [*NATIVE, *CALLED])
+@pytest.mark.parametrize("name", NAMES)
+def test_transforms_are_numpys(name, shape, axis):
+    for dtype in ROUNDING:
+        assert check(name, shape, axis, dtype) == {"transform" if (shape, axis) in NATIVE else "library"}
+
+
+@pytest.mark.parametrize("norm", ["forward", "ortho", None])
+@pytest.mark.parametrize("name", NAMES)
+def test_transforms_divide_where_they_are_told_to(name, norm):
+    assert check(name, (16, 24), 1, "float64", norm) == {"transform"}
+
+
+@pytest.mark.parametrize("name", ["fft2", "ifftn", "rfft2", "rfftn", "irfft2"])
+def test_axis_after_axis(name):
+    x = drawn("rfft" if name[0] == "r" else "fft", (16, 6, 16), 1, "float64")
+    found, kinds = compiled(getattr(rg.fft, name), x)
+    np.testing.assert_allclose(found, getattr(np.fft, name)(x), rtol=0, atol=1e-13 * np.abs(x).sum())
+    assert "library" not in kinds
+
+
+def test_a_real_line_of_an_odd_length_is_transformed_by_numpy():
+    found, kinds = compiled(rg.fft.rfft, x := drawn("rfft", (20, 15), 1, "float64"))
+    np.testing.assert_allclose(found, np.fft.rfft(x), rtol=0, atol=1e-13)
+    assert kinds == {"library"}
+
+
+def test_imaginary_parts_that_a_real_result_has_no_place_for_do_not_count():
+    x = drawn("irfft", (16, 8), 1, "float64")
+    x[:, 0] = x[:, -1] = 3j
+    np.testing.assert_allclose(compiled(rg.fft.irfft, x)[0], np.fft.irfft(x), rtol=0, atol=1e-14)
+
+
+def test_a_line_with_an_unknown_number_leaves_others_alone():
+    x = drawn("fft", (20, 16), 1, "float64")
+    x[3, 5] = np.nan
+    found = compiled(rg.fft.fft, x)[0]
+    assert np.isnan(found).any(1).tolist() == [line == 3 for line in range(20)]
+
+
+def test_gradients_and_loops():
+    x, weight = drawn("rfft", (20, 12), 1, "float64"), drawn("irfft", (20, 12), 1, "float64")
+
+    def loss(x, weight):
+        _, kept = rg.scan(lambda state, _: (state + 1, rg.fft.irfft(rg.fft.rfft(x * state) * weight, 12)), rg.tensor(1.0, dtype=rg.float64),
+                          None, length=3)
+        return rg.sin(kept).sum()
+
+    slopes = rg.grad(loss, (0, 1))
+    step = rg.jit(slopes)
+    step(x, weight)
+    if way() == "native":  # else loops run from Python
+        assert "library" not in {kernel.kind for kernel in step.explain().kernels}
+    for found, wanted in zip(step(x, weight), slopes(x, weight), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_bits_are_equal_for_any_number_of_threads():
+    x, before, found = drawn("fft", (300, 40, 34), 1, "float32"), rg.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            rg.set_num_threads(count)
+            found.append(compiled(lambda x: rg.fft.irfft(rg.fft.fft(x, axis=1), 60, axis=1), x)[0].tobytes())
+    finally:
+        rg.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
