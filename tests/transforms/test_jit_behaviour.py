@@ -758,3 +758,91 @@ def test_reading_a_tensor_that_the_traced_function_has_written_to_is_refused():
     with pytest.raises(rg.errors.TraceError, match="written to in the function that is traced"):
         step(rg.ones((2,)))
     assert outside.item() == 1
+
+
+@pytest.mark.parametrize("write", [
+    lambda p: p.data.__setitem__(..., 3.0), lambda p: p.data.__iadd__(p.data), lambda p: np.copyto(p.data, 2.0),
+    lambda p: p.detach().data[:1].fill(1), lambda p: np.multiply(p.data, 2, out=p.data), lambda p: p.detach().numpy().sort()])
+@pytest.mark.parametrize("make", [rg.tensor, nn.Parameter])
+def test_writing_to_the_array_of_a_tensor_from_outside_is_refused(make, write):
+    outside = make([5.0, 4.0])
+    before = outside.data
+
+    @rg.jit
+    def step(x):
+        write(outside)
+        return x * outside
+
+    with pytest.raises(TraceError, match=r"wrote to the array of a tensor from outside.*x\[\.\.\.\] = y"):
+        step(rg.ones(2))
+    assert outside.data is before and outside.tolist() == [5.0, 4.0]
+    outside.data[0] = 1  # as it may be again
+    assert outside.tolist() == [1.0, 4.0]
+
+
+def test_array_of_a_tensor_that_the_search_does_not_find_is_held_fast_once_it_is_used():
+    found = iter([rg.ones(2)])
+
+    @rg.jit
+    def step(x):
+        outside = next(found)
+        y = x * outside
+        outside.data[...] = 2
+        return y
+
+    with pytest.raises(TraceError, match="wrote to the array of a tensor"):
+        step(rg.ones(2))
+
+
+def test_setting_the_array_of_a_tensor_from_outside_is_refused():
+    outside = rg.zeros(2)
+    before = outside.data
+
+    @rg.jit
+    def step(x):
+        outside.data = outside.data + 1
+        return x * outside
+
+    with pytest.raises(TraceError, match="data of a tensor of shape .* was set in a jitted function"):
+        step(rg.ones(2))
+    assert outside.data is before
+
+
+def test_view_of_an_array_that_is_held_fast_may_be_written_to_again():
+    whole = rg.zeros(4)
+    part = whole[1:]
+    rg.jit(lambda x: x + part.sum() + whole.sum())(rg.ones(1))
+    part.data[0] = whole.data[0] = 1
+    assert whole.tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_other_threads_write_to_tensors_while_a_function_that_uses_them_is_traced():
+    outside = rg.zeros(2)
+
+    def add():
+        outside.__iadd__(1)
+
+    def read(x):
+        thread = threading.Thread(target=add)
+        thread.start()
+        thread.join()
+        return x + outside
+
+    assert rg.jit(read)(rg.zeros(2)).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("size", [3, 3000])
+def test_array_that_is_written_to_between_its_uses_counts_as_it_was_at_each(size):
+    scratch = np.zeros(size)
+
+    def f(x):
+        scratch[:] = np.arange(size)
+        y = x + scratch
+        scratch[:] *= 2
+        z = y * scratch
+        scratch[:] = 7
+        return z
+
+    step = rg.jit(f)
+    for _ in range(2):
+        np.testing.assert_array_equal(step(np.ones(size)), (1 + np.arange(size)) * 2 * np.arange(size))

@@ -11,17 +11,25 @@ _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 def as_constant(array):
     """An array as a graph keeps it, as it is now: with bytes in the order of this machine, one element in the place of many equal
-    ones, and many others copied, so that nobody else writes to them.
+    ones, and others copied, so that nobody else writes to them.
     """
     array = native(array)
-    if array.size <= SMALL or not any(array.strides):
+    if array.size > SMALL and any(array.strides) and _has_equal_bits(array):
+        return np.broadcast_to(first(array).copy(), array.shape)
+    if not array.flags.writeable:
         return array
-    if _has_equal_bits(array):
-        return np.broadcast_to(first(array), array.shape)
-    if array.flags.writeable:
-        array = array.copy()
-        array.flags.writeable = False
+    array = np.broadcast_to(first(array).copy(), array.shape) if array.size and not any(array.strides) else array.copy()
+    array.flags.writeable = False
     return array
+
+
+def is_kept_as(array, kept):
+    """Whether `kept`, as which a graph keeps `array`, is still what that holds."""
+    if not array.flags.writeable:
+        return True
+    array = native(array)
+    kind = _BITS.get(array.dtype.itemsize)
+    return array.tobytes() == kept.tobytes() if kind is None else bool((array.view(kind) == kept.view(kind)).all())
 
 
 def _has_equal_bits(array):

@@ -6,9 +6,11 @@ from ..core import writes
 from ..core.mode import changed
 from ..core.symbol import Symbol
 from ..core.value import Value
-from ..errors import TraceError
+from ..errors import ArgumentError, TraceError
 from ..ops._arrays import arrays
-from .constants import as_constant
+from ..ops.random import State
+from .constants import as_constant, is_kept_as
+from .frozen import Frozen
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
@@ -97,6 +99,9 @@ class Trace(Recorder):
         self.logs = []
         #: (array, what the graph keeps of it) by identity.
         self._constants = {}
+        self.frozen = Frozen()
+        #: (value, its array) of tensors from outside, by identity.
+        self._arrays = {}
 
     def node(self, op, args, shape, dtype):
         for a in args:
@@ -111,7 +116,7 @@ class Trace(Recorder):
     def _constant(self, array):
         """What the graph keeps of an array, the same for each time that it is met."""
         known = self._constants.get(id(array))
-        if known is None:
+        if known is None or not is_kept_as(array, known[1]):
             known = self._constants[id(array)] = array, as_constant(array)
         return known[1]
 
@@ -127,7 +132,22 @@ class Trace(Recorder):
                 capture.record = self.leaves[id(value)][1]
             self.captures[id(value)] = self._by_array[id(value.data)] = capture
             self._kept.append(value)
+            self.freeze(value)
         return capture.now
+
+    def freeze(self, value):
+        """Let nobody but the engine write to the memory of `value`, a tensor from outside, until the trace is over."""
+        try:
+            array = value.data
+        except ArgumentError:  # of a lazy module, which has none yet
+            return
+        if not isinstance(value, State):  # Nobody else has its memory.
+            self.frozen.add(array)
+            self._arrays.setdefault(id(value), (value, array))
+
+    def rebound(self):
+        """(tensor, its array) of tensors from outside that have another array than they had, or none."""
+        return [(v, a) for v, a in self._arrays.values() if v.data is not a and id(v) not in self._own]
 
     def write(self, value, data):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
@@ -265,7 +285,10 @@ class Trace(Recorder):
         return list({id(capture): capture for capture in self.captures.values()}.values())
 
     def restore(self):
-        """Give captured tensors the history back that they had before the trace."""
+        """Give captured tensors the history back that they had before the trace, and their memory to NumPy."""
+        self.frozen.release()
+        for value, array in self.rebound():
+            value.data = array
         for capture in self.captures.values():
             capture.value.record = capture.record
         for value, record in self.leaves.values():

@@ -14,6 +14,16 @@ WRITTEN = {}
 READERS = {}
 
 
+# What the engine writes to in the place of data that NumPy may not write to now, by the identity of that. Empty until a function is
+# traced.
+FROZEN = {}
+
+
+def into(data):
+    """What to write to in the place of `data`: itself, unless a trace, maybe of another thread, holds it fast."""
+    return FROZEN.get(id(data), data) if FROZEN else data
+
+
 def before(algebra, data):
     """Let whoever is still to read the memory of `data` keep what it holds now, since it is about to be written to."""
     if READERS:

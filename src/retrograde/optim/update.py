@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..core import writes
+
 # Elements of a run: five arrays of them stay in the second-level cache.
 _RUN = 1 << 14
 # Parameters up to this size are packed: below it the cost of a call outweighs that of its elements.
@@ -81,4 +83,4 @@ class _Pack:
         np.concatenate([p.grad.data.reshape(-1) for p in members], out=self._gradients)
         update_flat(update, [self._numbers, self._gradients, *self._kept])
         for parameter, part in zip(members, self._parts, strict=True):
-            parameter.data[...] = part
+            writes.into(parameter.data)[...] = part

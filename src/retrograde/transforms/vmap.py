@@ -289,7 +289,7 @@ class Batch(Recorder):
             self.outer.write(value, new)
             return
         writes.before(value.algebra, value.data)
-        value.data[...] = new.data
+        writes.into(value.data)[...] = new.data
         writes.stamp(value.algebra, value.data)
 
     def check_function(self, function, args):
