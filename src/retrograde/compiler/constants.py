@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from ..core import writes
 from ..dtypes import native
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
+#: So many elements are compared at once.
+_PART = 1 << 20
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -16,7 +19,7 @@ def as_constant(array):
     array = native(array)
     if array.size > SMALL and any(array.strides) and _has_equal_bits(array):
         return np.broadcast_to(first(array).copy(), array.shape)
-    if not array.flags.writeable:
+    if array.flags.owndata and not array.flags.writeable and id(array) not in writes.FROZEN:
         return array
     array = np.broadcast_to(first(array).copy(), array.shape) if array.size and not any(array.strides) else array.copy()
     array.flags.writeable = False
@@ -25,11 +28,18 @@ def as_constant(array):
 
 def is_kept_as(array, kept):
     """Whether `kept`, as which a graph keeps `array`, is still what that holds."""
-    if not array.flags.writeable:
-        return True
-    array = native(array)
-    kind = _BITS.get(array.dtype.itemsize)
-    return array.tobytes() == kept.tobytes() if kind is None else bool((array.view(kind) == kept.view(kind)).all())
+    return not array.flags.writeable or has_bits_of(native(array), kept)
+
+
+def has_bits_of(x, y):
+    """Whether arrays of one shape and dtype have the same bits, of which many are looked at in parts."""
+    kind = _BITS.get(x.dtype.itemsize)
+    if kind is None:
+        return x.tobytes() == y.tobytes()
+    if x.size <= _PART or x.ndim == 0:
+        return bool((x.view(kind) == y.view(kind)).all())
+    rows = max(1, _PART * len(x) // x.size)
+    return all([bool((x[i : i + rows].view(kind) == y[i : i + rows].view(kind)).all()) for i in range(0, len(x), rows)])
 
 
 def _has_equal_bits(array):

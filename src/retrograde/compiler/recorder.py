@@ -68,7 +68,7 @@ class Recorder:
         return value.unlinked()
 
     def note_read(self, value):
-        """Take note that the program itself is about to read what `value` holds."""
+        """Take note that the program itself is about to read what `value` holds, and give that; None if it has no number."""
 
     def noted_leaf(self, value):
         """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""

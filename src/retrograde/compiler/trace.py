@@ -2,21 +2,19 @@
 
 import numpy as np
 
-from ..core import writes
 from ..core.mode import changed
-from ..core.symbol import Symbol
+from ..core.symbol import Symbol, ordered
 from ..core.value import Value
+from ..dtypes import is_float
 from ..errors import ArgumentError, TraceError
 from ..ops._arrays import arrays
 from ..ops.random import State
 from .constants import as_constant, is_kept_as
 from .frozen import Frozen
+from .readings import contents, reading
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
-
-#: Arrays of at most so many elements are compared element by element.
-_COMPARED = 1 << 16
 
 
 class Capture:
@@ -91,6 +89,8 @@ class Trace(Recorder):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made, self._own = {}, {}
+        #: Floats that were read, of those made of tensors from outside.
+        self._read = []
         #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
         self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
@@ -250,14 +250,34 @@ class Trace(Recorder):
         self.watched.append((read, read(), what))
 
     def note_read(self, value):
-        """Let what is compiled serve only as long as `value`, a tensor from outside that the program reads, holds what it does."""
-        if isinstance(value.data, Symbol) or id(value) in self._made:
-            return
+        """What `value`, which the program reads, holds: it is a tensor from outside, or made of such alone, and what is compiled
+        serves only as long as it holds that. None if it has no number.
+        """
+        if id(value) in self._made:
+            return value.data
         capture = self.captures.get(id(value))
         if capture is not None and capture.now is not capture.start:
             raise TraceError("this tensor was written to in the function that is traced, so that it has no number yet; read it "
                              "before the write or outside the jitted function, or keep the computation in retrograde's ops")
-        self.watch(lambda: _contents(value), "a number, read by item(), float() or numpy(),")
+        symbol, numbers = value.data, {id(number) for number, _ in self.numbers}
+        is_made = isinstance(symbol, Symbol)
+        known = {c.start: c.value for c in self.captured() if c.owner is None and id(c.value) not in numbers}
+        read = reading(symbol, known) if is_made else lambda: value.data
+        if read is None:
+            return None
+        if is_made and is_float(symbol.dtype):
+            self._read.append(symbol)
+        self.watch(contents(read), "a number, read by item(), float() or numpy(),")
+        return read()
+
+    def check_read(self):
+        """Raise a TraceError if a float was read that is made of what the function writes to: it is another at each call."""
+        written = {c.start for c in self.changed()}
+        for symbol in self._read:
+            if not written.isdisjoint(ordered([symbol])):
+                raise TraceError("a number was read, by item(), float() or numpy(), that is computed from tensors which the jitted "
+                                 "function writes to, so that it is another one at each call; return it from the function, or "
+                                 "keep the computation in retrograde's ops")
 
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""
@@ -293,9 +313,3 @@ class Trace(Recorder):
             capture.value.record = capture.record
         for value, record in self.leaves.values():
             value.record = record
-
-
-def _contents(value):
-    """What a tensor holds, to be compared: its elements; of many, in which memory they are, and when that was written to."""
-    data = value.data
-    return data.tobytes() if data.size <= _COMPARED else (id(data), writes.entry(arrays, data)[0])

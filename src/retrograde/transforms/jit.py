@@ -327,6 +327,7 @@ def _traced(function, leaves, build, records):
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
         _check_data(trace)
+        trace.check_read()
         step = Step(trace, symbols, outputs, whole, Places(function), are_plain, replay)
     except BaseException as error:
         trace.fail()
@@ -345,8 +346,8 @@ def _traced(function, leaves, build, records):
 def _check_data(trace):
     """Raise a TraceError if a tensor from outside was given another array."""
     for value, _ in trace.rebound():
-        raise TraceError(f"the data of a tensor of shape {value.shape} from outside was set in a jitted function, which would be done "
-                         "while it is traced and at no call; write to the tensor itself, within rg.no_grad() if it requires "
+        raise TraceError(f"the data of a tensor of shape {value.shape} from outside was set in a jitted function, which would be "
+                         "done while it is traced and at no call; write to the tensor itself, within rg.no_grad() if it requires "
                          "gradients: x[...] = y, or x += y")
 
 

@@ -209,8 +209,7 @@ class Batch(Recorder):
             return self.leaf(value.detach() if self.outer is None else self.outer.stopped(value), differs)
 
     def note_read(self, value):
-        if self.outer is not None:
-            self.outer.note_read(value)
+        return None if self.outer is None else self.outer.note_read(value)
 
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
