@@ -1,5 +1,7 @@
 """Trace: what records ops without running them while a function is compiled."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from ..core.mode import changed
@@ -86,6 +88,7 @@ class Trace(Recorder):
     """
 
     def __init__(self):
+        super().__init__()
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made, self._own = {}, {}
@@ -157,10 +160,29 @@ class Trace(Recorder):
         if isinstance(symbol, Symbol) and symbol.op is not None and not self.is_plain(value):
             self.plain[symbol] = False
         if isinstance(value.data, Symbol):
+            self.writes.append((value, value.data, value.record))
             value.data = symbol
         else:
             self.symbol(value)
             self.captures[id(value)].now = symbol
+
+    def snapshot(self):
+        return len(self.writes), {id(c): (c.now, c.value.record) for c in self.captured()}
+
+    @contextmanager
+    def rewound_to(self, past):
+        (count, states), (_, present) = past, self.snapshot()
+        self._hold(states)
+        try:
+            with self.made_rewound_to(count):
+                yield
+        finally:
+            self._hold(present)
+
+    def _hold(self, states):
+        """Let tensors from outside be in `states`, and as they were at first where nothing is known."""
+        for capture in self.captured():
+            capture.now, capture.value.record = states.get(id(capture), (capture.start, capture.record))
 
     def is_plain(self, value):
         if id(value) in self.captures or not isinstance(value.data, Symbol):

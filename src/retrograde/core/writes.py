@@ -54,6 +54,18 @@ def entry(algebra, data):
     return found
 
 
+def check_unwritten(op, arrays, repeats):
+    """Raise an InplaceError if `op`, within what runs again, reads what was written to since that ran for the first time."""
+    name, ran, runs_again = repeats
+    for array in arrays:
+        if isinstance(array, op.algebra.native):
+            written = WRITTEN.get(id(op.algebra.owner(array)))
+            if written is not None and ran < written[0] < runs_again:
+                raise InplaceError(f"the gradient of {name} runs its function again, where {op.name} reads an array of shape "
+                                   f"{array.shape} that was written to in place since; write `x = x + y` instead of `x += y`, or "
+                                   "write after backward()")
+
+
 def check_fresh(record):
     """Raise an InplaceError if a rule of `record` would read an array that was written to after it was saved."""
     algebra = record.algebra
