@@ -6,6 +6,10 @@ What NumPy writes is written once, by the trace, and by no call of what is compi
 import numpy as np
 
 from ..core import writes
+from ..errors import TraceError
+
+#: What to do in the place of writing to an array.
+INSTEAD = "write to the tensor itself, within rg.no_grad() if it requires gradients: x[...] = y, or x += y"
 
 
 class Frozen:
@@ -28,9 +32,11 @@ class Frozen:
             _thaw(array)
             writes.FROZEN.pop(id(array), None)
 
-    def refused(self, error):
-        """Whether `error`, which has left the function that is traced, is NumPy's for a write to what may be held fast."""
-        return bool(self._arrays) and isinstance(error, ValueError) and "read-only" in str(error)
+    def explain(self, error):
+        """Raise a TraceError if `error`, which has left the function that is traced, is NumPy's for a write to what is held fast."""
+        if self._arrays and isinstance(error, ValueError) and "read-only" in str(error):
+            raise TraceError("a jitted function wrote to the array of a tensor from outside (x.data, or x.numpy()), which would be "
+                             f"done while it is traced and at no call; {INSTEAD}") from error
 
 
 def _is_writeable_below(array):

@@ -12,7 +12,7 @@ from ..errors import ArgumentError, TraceError
 from ..ops._arrays import arrays
 from ..ops.random import State
 from .constants import as_constant, is_kept_as
-from .frozen import Frozen
+from .frozen import INSTEAD, Frozen
 from .readings import contents, reading
 from .recorder import PICK, Recorder
 
@@ -292,8 +292,13 @@ class Trace(Recorder):
         self.watch(contents(read), "a number, read by item(), float() or numpy(),")
         return read()
 
-    def check_read(self):
-        """Raise a TraceError if a float was read that is made of what the function writes to: it is another at each call."""
+    def check_outside(self):
+        """Raise a TraceError if a tensor from outside was given another array, or if a float was read that is made of what the
+        function writes to: it is another at each call.
+        """
+        for value, array in self.rebound():
+            raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would be "
+                             f"done while it is traced and at no call; {INSTEAD}")
         written = {c.start for c in self.changed()}
         for symbol in self._read:
             if not written.isdisjoint(ordered([symbol])):

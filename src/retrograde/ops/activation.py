@@ -10,6 +10,7 @@ from ._families import composite, elementwise
 from ._native import by_element, by_shape
 from ._samples import call, uniform
 from .comparisons import clip, where
+from .conversions import narrowed, widened
 from .exponential import exp
 from .reductions import logsumexp, max, sum
 from .special import ERF
@@ -299,8 +300,9 @@ def softmax(x, /, axis=-1):
     """
     if not x.size:
         return exp(x)
-    powers = exp(x - max(x, axis, keepdims=True))
-    return powers * (1 / sum(powers, axis, keepdims=True))  # the sum is at least 1
+    wide = widened(x)
+    powers = exp(wide - max(wide, axis, keepdims=True))
+    return narrowed(powers * (1 / sum(powers, axis, keepdims=True)), x)  # the sum is at least 1
 
 
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))
@@ -312,7 +314,8 @@ def log_softmax(x, /, axis=-1):
 
     $z_i = x_i - \log\sum_j e^{x_j} \;\Rightarrow\; \bar x_i = \bar z_i - e^{z_i} \sum_j \bar z_j$
     """
-    return x - logsumexp(x, axis, keepdims=True)
+    wide = widened(x)
+    return narrowed(wide - logsumexp(wide, axis, keepdims=True), x)
 
 
 log_softmax.defvjp(lambda g, z, axis: g - exp(z) * sum(g, axis, keepdims=True))

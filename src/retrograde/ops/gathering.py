@@ -7,6 +7,7 @@ from ..shapes import one_axis
 from ._families import elementwise, indexing
 from ._samples import call
 from .comparisons import equal, where
+from .conversions import narrowed, widened
 from .movements import expand_dims
 from .selections import scatter_add
 
@@ -57,9 +58,10 @@ def add_along_axis(x, /, shape, indices, axis=-1):
 
     The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$.
     """
-    result = np.zeros_like(x, shape=shape)
-    np.add.at(result, _grid(shape, indices, axis), x)
-    return result
+    wide = widened(x)
+    result = np.zeros_like(wide, shape=shape)
+    np.add.at(result, _grid(shape, indices, axis), wide)
+    return narrowed(result, x)
 
 
 add_along_axis.defvjp(lambda g, indices, axis: take_along_axis(g, indices, axis))

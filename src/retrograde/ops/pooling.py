@@ -9,6 +9,7 @@ from ._native import by_shape
 from ._pooling import Windows, check_ndim, largest, placed, selected
 from ._samples import call, distinct, of
 from .contractions import matmul
+from .conversions import narrowed
 from .movements import reshape, transpose
 
 _IMAGES = of((1, 2, 5, 4), distinct())
@@ -85,7 +86,7 @@ def avg_pool2d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count
     """
     windows = Windows.of(x.shape, kernel_size, stride, padding, 1, ceil_mode)
     total = windows.sums(x)
-    return np.divide(total, windows.counts(count_include_pad, divisor_override), out=total, casting="same_kind")
+    return narrowed(np.divide(total, windows.counts(count_include_pad, divisor_override), out=total, casting="same_kind"), x)
 
 
 @reduction(faster=by_shape, samples=(

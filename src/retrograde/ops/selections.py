@@ -7,7 +7,7 @@ import numpy as np
 from ._families import indexing
 from ._samples import call
 from .comparisons import where
-from .conversions import astype
+from .conversions import astype, narrowed, widened
 from .movements import broadcast_to, pad, reshape, unbroadcast
 
 _SAMPLES = (call((4, 3), index=1), call((4, 3), index=(slice(None, None, -2), None)), call((4, 3), index=(..., [0, 2, 0])),
@@ -33,13 +33,15 @@ def scatter_add(x, /, shape, index):
 
     $\bar x = \bar z[\text{index}]$
     """
-    result = np.zeros_like(x, shape=shape)
     index = _usable(index)
     if _is_basic(index):
+        result = np.zeros_like(x, shape=shape)
         result[index] = x
-    else:
-        np.add.at(result, index, x)
-    return result
+        return result
+    wide = widened(x)
+    result = np.zeros_like(wide, shape=shape)
+    np.add.at(result, index, wide)
+    return narrowed(result, x)
 
 
 scatter_add.defvjp(lambda g, x_shape, index: unbroadcast(getitem(g, index), x_shape))

@@ -326,29 +326,17 @@ def _traced(function, leaves, build, records):
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
-        _check_data(trace)
-        trace.check_read()
+        trace.check_outside()
         step = Step(trace, symbols, outputs, whole, Places(function), are_plain, replay)
     except BaseException as error:
         trace.fail()
-        if trace.frozen.refused(error):
-            raise TraceError("a jitted function wrote to the array of a tensor from outside (x.data, or x.numpy()), which would be "
-                             "done while it is traced and at no call; write to the tensor itself, within rg.no_grad() if it "
-                             "requires gradients: x[...] = y, or x += y") from error
+        trace.frozen.explain(error)
         raise
     finally:
         trace.restore()
     step.rewritten = written
     step.bind()
     return step
-
-
-def _check_data(trace):
-    """Raise a TraceError if a tensor from outside was given another array."""
-    for value, _ in trace.rebound():
-        raise TraceError(f"the data of a tensor of shape {value.shape} from outside was set in a jitted function, which would be "
-                         "done while it is traced and at no call; write to the tensor itself, within rg.no_grad() if it requires "
-                         "gradients: x[...] = y, or x += y")
 
 
 def _argument(leaf, records):
