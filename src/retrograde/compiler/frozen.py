@@ -33,7 +33,7 @@ class Frozen:
             writes.FROZEN.pop(id(array), None)
 
     def explain(self, error):
-        """Raise a TraceError if `error`, which has left the function that is traced, is NumPy's for a write to what is held fast."""
+        """Raise a TraceError if `error`, which has left the function that is traced, is NumPy's for such a write."""
         if self._arrays and isinstance(error, ValueError) and "read-only" in str(error):
             raise TraceError("a jitted function wrote to the array of a tensor from outside (x.data, or x.numpy()), which would be "
                              f"done while it is traced and at no call; {INSTEAD}") from error

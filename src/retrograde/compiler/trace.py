@@ -296,9 +296,9 @@ class Trace(Recorder):
         """Raise a TraceError if a tensor from outside was given another array, or if a float was read that is made of what the
         function writes to: it is another at each call.
         """
-        for value, array in self.rebound():
-            raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would be "
-                             f"done while it is traced and at no call; {INSTEAD}")
+        for _, array in self.rebound():
+            raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would "
+                             f"be done while it is traced and at no call; {INSTEAD}")
         written = {c.start for c in self.changed()}
         for symbol in self._read:
             if not written.isdisjoint(ordered([symbol])):
