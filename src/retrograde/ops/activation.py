@@ -156,7 +156,7 @@ def elu(x, /, alpha=1.0):
 elu.defvjp(lambda g, x, alpha: g * _elu_slope(x, alpha))
 
 
-@composite(faster=by_element, samples=(call((2, 3)),))
+@composite(keeps_sizes=True, faster=by_element, samples=(call((2, 3)),))
 def selu(x, /):
     r"""$\lambda\,x$ where `x` is positive, else $\lambda \alpha\,(e^x - 1)$, with $\lambda = 1.0507\dots$ and
     $\alpha = 1.6732\dots$ from Klambauer et al., "Self-normalizing neural networks" (2017).
@@ -169,7 +169,7 @@ def selu(x, /):
 selu.defvjp(lambda g, x: g * (_SELU_SCALE * _elu_slope(x, _SELU_ALPHA)))
 
 
-@composite(faster=by_element, samples=(call((2, 3)),))
+@composite(keeps_sizes=True, faster=by_element, samples=(call((2, 3)),))
 def hardswish(x, /):
     r"""$x \min(\max(x + 3, 0), 6) / 6$, a `silu` made of straight pieces.
 
@@ -291,7 +291,7 @@ gelu_tanh_slope.defvjp(lambda g, x: g * _gelu_tanh_bend(x))
 _GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 
-@composite(faster=by_shape, samples=(
+@composite(keeps_sizes=True, faster=by_shape, samples=(
     call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0))))
 def softmax(x, /, axis=-1):
     r"""Exponentials of `x` divided by their sum over `axis`; safe for large numbers.
@@ -308,7 +308,7 @@ def softmax(x, /, axis=-1):
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))
 
 
-@composite(faster=by_shape, samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
+@composite(keeps_sizes=True, faster=by_shape, samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
 def log_softmax(x, /, axis=-1):
     r"""Logarithm of `softmax`, without the loss of precision of taking it afterwards.
 

@@ -128,7 +128,7 @@ max.defvjp(_extremum_rule)
 min.defvjp(_extremum_rule)
 
 
-@composite(faster=by_shape, samples=(
+@composite(keeps_sizes=True, faster=by_shape, samples=(
     call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True), call(()), call((0, 3), axis=1)))
 def logsumexp(x, /, axis=None, keepdims=False):
     r"""Logarithm of the sum of exponentials of `x` over `axis`; safe for large numbers.

@@ -26,7 +26,8 @@ def getitem(x, /, index):
 getitem.defvjp(lambda g, x_shape, index: scatter_add(g, x_shape, index))
 
 
-@indexing(samples=tuple(call(shape, shape=(4, 3), index=c.kwargs["index"])
+@indexing(result_shape=lambda x, shape, index: tuple(shape), result_dtype=lambda x, *_: x.dtype,
+          samples=tuple(call(shape, shape=(4, 3), index=c.kwargs["index"])
                         for c, shape in zip(_SAMPLES, [(3,), (2, 1, 3), (4, 3), (3, 3), (3,)], strict=True)))
 def scatter_add(x, /, shape, index):
     r"""Zeros of `shape` with `x` added at `index`; elements that meet in one place add up.

@@ -41,7 +41,9 @@ def check_steps(length):
     """Raise unless it is known how many steps a loop has, so that as many may be kept for its derivative."""
     if length is None:
         raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit by "
-                         "backward or grad, since nobody knows how many steps to keep; use rg.scan, bounds that are numbers, or rg.jvp")
+                         "backward or grad, since nobody knows how many steps to keep; use rg.scan, bounds that are numbers, "
+                         "or rg.jvp")
+
 
 
 def walked_back(outputs, targets, seeds, is_again):
