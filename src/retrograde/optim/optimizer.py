@@ -211,7 +211,7 @@ class Optimizer:
             for tensor in (parameter, *[s for s in state.values() if isinstance(s, Value)]):
                 writes.before(tensor.algebra, tensor.data)
             if self.counts_steps:
-                state["step"].data += 1
+                writes.into(state["step"].data)[...] += 1
                 age = self.aged(group, int(state["step"].data), state)
             if age not in updates:
                 updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
@@ -219,7 +219,8 @@ class Optimizer:
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:
                 update = update_flat if self.is_elementwise else update_whole
-                update(updates[age], [parameter.data, gradient.data, *self._arrays(parameter, group)])
+                arrays = [parameter.data, gradient.data, *self._arrays(parameter, group)]
+                update(updates[age], list(map(writes.into, arrays)))
             writes.stamp(parameter.algebra, parameter.data)
         for (_, age), members in small.items():
             states = [[self.state[p][name] for name in self.kept_in(group)] for p in members]

@@ -1,6 +1,6 @@
 """Elementary functions as LLVM IR on scalars and vectors; importing the package fills the table of `table.py`."""
 
-from . import activation, exponential, hyperbolic, inverse, logarithmic, powers, special, trigonometric
+from . import activation, exponential, gamma, hyperbolic, inverse, logarithmic, powers, quantiles, special, trigonometric
 from .table import FUNCTIONS, NAMES
 
 __all__ = [
@@ -8,10 +8,12 @@ __all__ = [
     "NAMES",
     "activation",
     "exponential",
+    "gamma",
     "hyperbolic",
     "inverse",
     "logarithmic",
     "powers",
+    "quantiles",
     "special",
     "trigonometric",
 ]
