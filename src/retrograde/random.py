@@ -33,6 +33,7 @@ standard_t = student_t
 
 __all__ = [
     "Generator", "bernoulli", "beta", "categorical", "cauchy", "chisquare", "choice", "default_generator", "dirichlet",
-    "exponential", "gamma", "gumbel", "gumbel_softmax", "halfnormal", "laplace", "logistic", "lognormal", "manual_seed", "normal", "pareto",
-    "permutation", "rand", "randint", "randn", "rayleigh", "standard_t", "student_t", "uniform", "weibull",
+    "exponential", "gamma", "gumbel", "gumbel_softmax", "halfnormal", "laplace", "logistic", "lognormal", "manual_seed",
+    "normal", "pareto", "permutation", "rand", "randint", "randn", "rayleigh", "standard_t", "student_t", "uniform",
+    "weibull",
 ]

@@ -40,7 +40,8 @@ def scaled_dot_product_attention(query, key, value, /, attn_mask=None, dropout_p
         query, key, value, attn_mask = _grouped(query, key, value, attn_mask, repeats)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     dtype = np.result_type(query.dtype, key.dtype, value.dtype)
-    query, key, value, attn_mask = [x if x is None else widened(x) for x in (query, key, value, attn_mask)]
+    query, key, value = widened(query), widened(key), widened(value)
+    attn_mask = None if attn_mask is None else widened(attn_mask)
     if dropout_p:
         batch = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         mask = kept(dropout_p, (*batch, query.shape[-2], key.shape[-2]))

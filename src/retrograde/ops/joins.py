@@ -12,10 +12,10 @@ from .selections import getitem
 
 
 def _joined_shape(arrays, axis):
-    shapes = {getattr(a, "shape", None) for a in arrays}
-    if None in shapes or not shapes or axis is None:
+    if axis is None or not all([hasattr(a, "shape") for a in arrays]):
         return NotImplemented
-    first = next(iter(shapes))
+    shapes = {tuple(a.shape) for a in arrays}
+    first = next(iter(shapes), ())
     if not first or not -len(first) <= axis < len(first):
         return NotImplemented
     before, after = first[: axis % len(first)], first[axis % len(first) + 1 :]
@@ -25,10 +25,10 @@ def _joined_shape(arrays, axis):
 
 
 def _stacked_shape(arrays, axis):
-    shapes = {getattr(a, "shape", None) for a in arrays}
-    if len(shapes) != 1 or None in shapes:
+    shapes = {tuple(a.shape) if hasattr(a, "shape") else None for a in arrays}
+    shape = next(iter(shapes), None)
+    if len(shapes) != 1 or shape is None:
         return NotImplemented
-    shape = next(iter(shapes))
     at = axis + len(shape) + 1 if axis < 0 else axis
     return (*shape[:at], len(arrays), *shape[at:]) if 0 <= at <= len(shape) else NotImplemented
 

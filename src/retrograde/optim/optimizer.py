@@ -151,7 +151,8 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook):
         """Call `hook(optimizer, args, kwargs)` before each step; it may return other (args, kwargs) for that. Returns a
-        handle whose `remove()` takes the hook away. In a jitted function it is called while that is traced, and what it computes is compiled.
+        handle whose `remove()` takes the hook away. In a jitted function it is called while that is traced, and what it computes is
+        compiled.
         """
         self._before.append(hook)
         return HookHandle(self._before, hook)

@@ -197,9 +197,11 @@ def choice(a: Any, size=None, replace=True, p=None, axis=0, generator=None):
         places = randint(0, count, shape, generator) if p is None else categorical(logits, size=shape, generator=generator)
     elif prod(shape) > count:
         raise ArgumentError(f"choice without replacement needs at least as many entries as are drawn, {prod(shape)}, got {count}")
-    else:
-        order = permutation(count, generator) if p is None else argsort(-(logits + gumbel(0.0, 1.0, count, generator, float_type(p))))
-        places = reshape(order[: prod(shape)], shape)
+    elif p is None:
+        places = reshape(permutation(count, generator)[: prod(shape)], shape)
+    else:  # the places of the greatest logits with noise added
+        noisy = logits + gumbel(0.0, 1.0, count, generator, float_type(p))
+        places = reshape(argsort(-noisy)[: prod(shape)], shape)
     return places if is_count else take(entries, places, axis)
 
 

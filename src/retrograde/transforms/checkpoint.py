@@ -84,8 +84,8 @@ class _Segment:
     def function(self, g, needs, *saved):
         """The gradients of all parents from those of the outputs."""
         is_differentiable_again, mode = is_recording(), current()
-        is_eager = self._past is None or mode is None or mode.tracer is None
-        past = nullcontext() if is_eager else mode.tracer.rewound_to(self._past)
+        tracer = None if mode is None else mode.tracer
+        past = nullcontext() if self._past is None or tracer is None else tracer.rewound_to(self._past)
         with changed(records=True, repeats=(self.name, self._ran, tick())), self._draws.replayed(), past:
             args, kwargs = self._build(_put_off([
                 constant if link is None else link[0].kind(data, link[1])
