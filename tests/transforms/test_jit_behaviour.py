@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 import warnings
 import weakref
 from collections import namedtuple
@@ -15,6 +14,7 @@ import pytest
 import retrograde as rg
 from retrograde import nn, optim
 from retrograde.errors import ArgumentError, OutOfRangeError, RetraceWarning, TraceError
+from together import in_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -576,22 +576,13 @@ def test_threads_may_call_one_function_at_the_same_time(size):
     shared, other = rg.jit(lambda x: rg.tanh(x @ w).sum(axis=1)), rg.jit(lambda x: (rg.sin(x) @ w).sum(axis=0))
     xs = [np.full((size, size), float(k)) for k in range(4)]
     wanted = [(np.tanh(x @ w.numpy()).sum(axis=1), (np.sin(x) @ w.numpy()).sum(axis=0)) for x in xs]
-    wrong = []
 
     def work(k):
-        try:
-            for _ in range(15):
-                np.testing.assert_allclose(shared(xs[k]).numpy(), wanted[k][0], rtol=1e-9)
-                np.testing.assert_allclose(other(xs[k]).numpy(), wanted[k][1], rtol=1e-9)
-        except BaseException as error:  # noqa: BLE001 - shown below
-            wrong.append(error)
+        for _ in range(15):
+            np.testing.assert_allclose(shared(xs[k]).numpy(), wanted[k][0], rtol=1e-9)
+            np.testing.assert_allclose(other(xs[k]).numpy(), wanted[k][1], rtol=1e-9)
 
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
+    in_threads(work, [(k,) for k in range(4)])
 
 
 def test_a_library_call_with_several_results_is_explained_too():

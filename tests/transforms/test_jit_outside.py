@@ -1,6 +1,5 @@
 """What a jitted function reads out of tensors from outside, and writes to their memory."""
 
-import threading
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ import pytest
 import retrograde as rg
 from retrograde import nn
 from retrograde.errors import TraceError
+from together import in_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -156,13 +156,8 @@ def test_view_of_an_array_that_is_held_fast_may_be_written_to_again():
 def test_other_threads_write_to_tensors_while_a_function_that_uses_them_is_traced():
     outside = rg.zeros(2)
 
-    def add():
-        outside.__iadd__(1)
-
     def read(x):
-        thread = threading.Thread(target=add)
-        thread.start()
-        thread.join()
+        in_threads(outside.__iadd__, [(1,)])
         return x + outside
 
     assert rg.jit(read)(rg.zeros(2)).tolist() == [1.0, 1.0]
