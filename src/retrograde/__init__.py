@@ -173,6 +173,7 @@ from .ops.pooling import (
 from .ops.products import cumprod, cumsum, linear_recurrence, prod
 from .ops.random import (
     Generator,
+    get_rng_state,
     manual_seed,
     preserved_state,
     random_bits,
@@ -180,6 +181,7 @@ from .ops.random import (
     random_normal,
     random_permutation,
     random_uniform,
+    set_rng_state,
 )
 from .ops.rankings import median, quantile, top_places, topk
 from .ops.reductions import logsumexp, max, mean, min, norm, sum

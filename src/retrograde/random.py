@@ -12,6 +12,7 @@ from .tensor.distributions import (
     categorical,
     cauchy,
     chisquare,
+    choice,
     dirichlet,
     exponential,
     gamma,
@@ -31,7 +32,8 @@ from .tensor.random import bernoulli, normal, permutation, rand, randint, randn,
 standard_t = student_t
 
 __all__ = [
-    "Generator", "bernoulli", "beta", "categorical", "cauchy", "chisquare", "default_generator", "dirichlet", "exponential",
-    "gamma", "gumbel", "gumbel_softmax", "halfnormal", "laplace", "logistic", "lognormal", "manual_seed", "normal", "pareto",
-    "permutation", "rand", "randint", "randn", "rayleigh", "standard_t", "student_t", "uniform", "weibull",
+    "Generator", "bernoulli", "beta", "categorical", "cauchy", "chisquare", "choice", "default_generator", "dirichlet",
+    "exponential", "gamma", "gumbel", "gumbel_softmax", "halfnormal", "laplace", "logistic", "lognormal", "manual_seed",
+    "normal", "pareto", "permutation", "rand", "randint", "randn", "rayleigh", "standard_t", "student_t", "uniform",
+    "weibull",
 ]

@@ -246,7 +246,14 @@ def test_the_report_says_what_attention_reads_and_computes():
 
 
 def test_types_without_a_kernel_are_computed_by_other_means():
+    q = drawn(2, 5, 4).astype(np.float32)
+    step = rg.jit(lambda q: attend(q, q.astype(np.float64), q))
+    np.testing.assert_allclose(step(q), attend(q, q.astype(np.float64), q), atol=1e-5)
+    assert "attention" not in kinds(step)
+
+
+def test_half_precision_runs_the_kernel_of_float32():
     q = drawn(2, 5, 4).astype(np.float16)
     step = rg.jit(lambda q: attend(q, q, q))
     np.testing.assert_allclose(step(q), attend(q, q, q), atol=5e-3)
-    assert "attention" not in kinds(step)
+    assert "attention" in kinds(step) and step(q).dtype == np.float16

@@ -1,6 +1,5 @@
 """Arrays filled by native kernels have the bits that NumPy gives."""
 
-import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +9,7 @@ import retrograde as rg
 from retrograde.compiler import drawing
 from retrograde.compiler.units import library
 from retrograde.ops import _streams
+from together import in_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -96,11 +96,7 @@ def test_several_threads_may_draw_at_the_same_time():
         for block, array in enumerate(found[key]):
             fill(kind, key, block, array, ())
 
-    threads = [threading.Thread(target=draw, args=(key,)) for key in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(draw, [(key,) for key in range(4)])
     for key, arrays in found.items():
         for block, array in enumerate(arrays):
             np.testing.assert_array_equal(array[:5000], _streams.numbers(kind, key, block, 5000))

@@ -1,7 +1,6 @@
 """Eager functions of large arrays are computed by the kernels of compiled code."""
 
 import os
-import threading
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ import retrograde as rg
 from retrograde.compiler import functions, ways
 from retrograde.core.gradient import gradient
 from retrograde.ops import _native
+from together import in_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 RNG = np.random.default_rng(0)
@@ -166,11 +166,7 @@ def test_several_threads_may_compute_at_the_same_time():
     def compute(i):
         found[i] = [rg.tanh(inputs[i]) for _ in range(20)]
 
-    threads = [threading.Thread(target=compute, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(compute, [(i,) for i in range(4)])
     for i, x in enumerate(inputs):
         for array in found[i]:
             np.testing.assert_allclose(array, np.tanh(x), rtol=1e-14)

@@ -1,6 +1,5 @@
 """Ops of large arrays that are compiled for shapes give what NumPy gives, and its errors."""
 
-import threading
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from retrograde.compiler.shaped import _programs
 from retrograde.core.gradient import gradient
 from retrograde.errors import ArgumentError, OutOfRangeError
 from retrograde.ops import _native
+from together import in_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 F, RNG = rg.nn.functional, np.random.default_rng(0)
@@ -159,11 +159,7 @@ def test_several_threads_may_use_one_program():
     def compute(i):
         found[i] = [rg.log_softmax(inputs[i]) for _ in range(10)]
 
-    threads = [threading.Thread(target=compute, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(compute, [(i,) for i in range(4)])
     for i in range(4):
         for array in found[i]:
             np.testing.assert_array_equal(array, expected[i])

@@ -7,6 +7,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.core.mode import current, is_recording
+from together import in_threads
 
 
 @pytest.fixture
@@ -118,33 +119,20 @@ def test_a_mode_in_one_thread_does_not_act_in_another(x):
 
 
 def test_threads_may_build_and_walk_graphs_at_the_same_time():
-    results, errors = {}, []
-
     def work(k):
-        try:
-            w = rg.tensor(np.full(50, float(k)), requires_grad=True)
-            for _ in range(30):
-                (rg.sin(w) * w).sum().backward()
-            results[k] = w.grad.data / 30
-        except Exception as error:  # noqa: BLE001
-            errors.append(error)
+        w = rg.tensor(np.full(50, float(k)), requires_grad=True)
+        for _ in range(30):
+            (rg.sin(w) * w).sum().backward()
+        return w.grad.data / 30
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    assert not errors
-    for k, g in results.items():
+    for k, g in enumerate(in_threads(work, [(float(k),) for k in range(8)])):
         np.testing.assert_allclose(g, np.sin(k) + k * np.cos(k), rtol=1e-12)
 
 
 def test_a_thread_inherits_a_mode_from_a_copied_context(x):
-    seen = []
     with rg.no_grad():
         context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(lambda: seen.append((x * 2).requires_grad),))
-    thread.start()
-    thread.join()
-    assert seen == [False]
+    assert in_threads(context.run, [(lambda: (x * 2).requires_grad,)]) == [False]
     assert is_recording()
 
 

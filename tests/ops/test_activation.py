@@ -76,3 +76,42 @@ def test_derivatives_at_the_kink():
         x = rg.tensor(0.0, dtype=rg.float64, requires_grad=True)
         getattr(activation, name)(x).backward()
         assert float(x.grad) == expected
+
+
+GATES = {
+    "silu": rg.silu, "mish": rg.mish, "gelu": rg.gelu, "gelu by tanh": lambda x: rg.gelu(x, "tanh"),
+    "log_sigmoid": rg.log_sigmoid, "sigmoid": rg.sigmoid,
+}
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_activations_are_the_same_at_special_values_in_small_and_large_arrays_and_compiled(name):
+    values = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-45, -0.0, 0.0, -100, 100, -10, 1000], np.float32)
+
+    def both(x):
+        return GATES[name](x), rg.grad(lambda x: GATES[name](x).sum())(x), rg.grad(lambda x: rg.grad(
+            lambda x: GATES[name](x).sum())(x).sum())(x)
+
+    with np.errstate(all="ignore"):
+        small, large = both(rg.tensor(values)), both(rg.tensor(np.tile(values, 6000)))
+    for i, (a, b, c) in enumerate(zip(small, large, rg.jit(both)(rg.tensor(values)), strict=True)):
+        assert np.isfinite(np.delete(a.numpy(), [0, 1, 2])).all() and (i == 0 or np.isfinite(a.numpy()[:2]).all())
+        for found in (b[: len(values)], c):
+            np.testing.assert_allclose(found.numpy(), a.numpy(), rtol=2e-5, atol=1e-37)
+    limits = {"sigmoid": (1, 0), "log_sigmoid": (0, -np.inf)}.get(name, (np.inf, 0))
+    np.testing.assert_array_equal(small[0].numpy()[:2], limits)
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_activations_of_unsigned_integers_are_those_of_floats(name):
+    numbers = np.array([0, 3, 200], np.uint8)
+    with np.errstate(over="ignore"):
+        found = GATES[name](rg.tensor(numbers)).numpy()
+    np.testing.assert_allclose(found, GATES[name](rg.tensor(numbers.astype(float))).numpy(), rtol=1e-3, atol=1e-7)
+
+
+def test_gelu_of_small_arrays_is_precise_where_it_is_nearly_zero():
+    x = np.array([-5, -10, -20], np.float32)
+    np.testing.assert_allclose(rg.gelu(rg.tensor(x)).numpy(), [-1.4332579e-6, -7.6198530e-23, 0], rtol=1e-5)
+    np.testing.assert_allclose(rg.gelu(rg.tensor(x.astype(float))).numpy(), [-1.4332578593e-6, -7.6198530242e-23, -5.5072482372e-88],
+                               rtol=1e-9)

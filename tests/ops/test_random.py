@@ -1,4 +1,3 @@
-import threading
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from retrograde.ops.random import (
     random_uniform,
 )
 from retrograde.tensor import random
+from together import in_threads
 
 # Counter, key and words of the known-answer tests of Random123 (kat_vectors, philox4x32 10).
 KNOWN = [
@@ -139,11 +139,7 @@ def test_threads_never_receive_the_same_numbers():
     def draw():
         seen.extend([random.randint(2**40, (4,), generator=generator).tolist() for _ in range(50)])
 
-    threads = [threading.Thread(target=draw) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(draw, [()] * 4)
     assert len({tuple(s) for s in seen}) == 200
     assert int(generator.get_state()[1]) == 200 * 2
 

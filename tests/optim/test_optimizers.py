@@ -542,3 +542,43 @@ def test_a_saved_state_without_an_option_that_is_new_takes_it_from_the_optimizer
 def test_wrong_options_of_the_newer_optimizers_are_told(make, told):
     with pytest.raises(ValueError, match=told):
         make(nn.Parameter(rg.ones(2)))
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, rg.jit])
+def test_hooks_are_called_around_steps(compiled):
+    p, calls = rg.tensor([1.0, 2.0], requires_grad=True), []
+    optimizer = optim.SGD([p], lr=1.0)
+
+    def halve(found, args, kwargs):
+        calls.append(("before", found is optimizer, args, kwargs))
+        p.grad = p.grad / 2
+
+    before = optimizer.register_step_pre_hook(halve)
+    after = optimizer.register_step_post_hook(lambda found, args, kwargs: calls.append(("after", found is optimizer, args, kwargs)))
+
+    def step():
+        optimizer.zero_grad()
+        (p * rg.tensor([2.0, 4.0])).sum().backward()
+        optimizer.step()
+
+    compiled(step)()
+    assert p.tolist() == [0.0, 0.0]
+    assert calls == [("before", True, (None,), {}), ("after", True, (None,), {})]
+    before.remove()
+    after.remove()
+    step()
+    assert p.tolist() == [-2.0, -4.0] and len(calls) == 2
+
+
+def test_hook_before_a_step_may_replace_its_arguments():
+    p = rg.tensor([3.0], requires_grad=True)
+    optimizer = optim.LBFGS([p], lr=1.0)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    optimizer.register_step_pre_hook(lambda *_: ((closure,), {}))
+    assert optimizer.step() == 9.0 and abs(p.item()) < 1e-3

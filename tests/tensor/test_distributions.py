@@ -107,3 +107,38 @@ def test_compiled_draws_are_the_eager_ones_and_have_gradients():
         rg.manual_seed(5)
         found.append(np.asarray(call(a)))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("p", [None, [0.1, 0.2, 0.0, 0.7]])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_choice_has_its_chances(p, replace, compiled):
+    draw = lambda: rg.random.choice(4, 2, replace, p if p is None else rg.tensor(p, dtype="float64"))
+    draw = rg.jit(draw) if compiled else draw
+    numbers = np.stack([draw().numpy() for _ in range(400)])
+    chances = np.array([0.25] * 4 if p is None else p)
+    pairs = np.outer(chances, chances)
+    if not replace:
+        np.fill_diagonal(pairs, 0)
+        pairs *= (1 / (1 - chances))[:, None]
+    found = np.bincount(numbers[:, 0] * 4 + numbers[:, 1], minlength=16)
+    assert found[pairs.ravel() == 0].sum() == 0
+    assert stats.chisquare(found[pairs.ravel() > 0], 400 * pairs[pairs > 0]).pvalue > 1e-3
+
+
+def test_choice_takes_entries_and_says_what_it_needs():
+    entries = rg.arange(6.0).reshape(3, 2)
+    assert rg.random.choice(entries, (4, 5)).shape == (4, 5, 2)
+    assert rg.random.choice(entries, axis=1).shape == (3,)
+    assert sorted(rg.random.choice(entries, 3, replace=False)[:, 0].tolist()) == [0, 2, 4]
+    with pytest.raises(ArgumentError, match="at least as many entries"):
+        rg.random.choice(3, 4, replace=False)
+    with pytest.raises(ShapeError, match="one chance for each of 3"):
+        rg.random.choice(3, p=[0.5, 0.5])
+
+
+def test_state_of_the_default_generator_is_kept_and_set():
+    state = rg.get_rng_state()
+    first = rg.randn(3).tolist()
+    rg.set_rng_state(state)
+    assert rg.randn(3).tolist() == first

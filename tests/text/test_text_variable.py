@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import pickle
-import threading
 
 import pytest
 
@@ -11,6 +10,7 @@ import retrograde as rg
 from retrograde import text
 from retrograde.errors import ArgumentError, DTypeError, FreedGraphError, GraphError, ShapeError
 from retrograde.text import Variable
+from together import in_threads
 
 
 def leaf(data="a", role="x"):
@@ -216,9 +216,7 @@ def test_threads_and_tasks_do_not_see_each_others_grad_mode():
 
     asyncio.run(both())
     with rg.no_grad():
-        thread = threading.Thread(target=lambda: seen.append((x + x).requires_grad))
-        thread.start()
-        thread.join()
+        in_threads(lambda: seen.append((x + x).requires_grad))
     assert seen == [False, True, True]
 
 

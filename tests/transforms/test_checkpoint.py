@@ -153,6 +153,62 @@ def test_writing_to_an_input_afterwards_is_refused():
         y.sum().backward()
 
 
+def _written_after(x, scale, compute):
+    """The gradient in `x` of what `compute` makes of a function of `x` and `scale`, which is written to before the way back."""
+    def value(x):
+        y = compute(lambda v: rg.sin(v * scale), x)
+        with rg.no_grad():
+            scale.__imul__(10)
+        return y.sum()
+
+    return rg.grad(value)(x)
+
+
+def test_writing_to_what_the_function_reads_from_outside_afterwards_is_refused():
+    with pytest.raises(rg.errors.InplaceError, match="checkpoint runs its function again, where multiply reads an array"):
+        _written_after(X[0], rg.tensor([1.0, 2.0, 3.0]), rg.checkpoint)
+
+
+@pytest.mark.parametrize("is_made_inside", [True, False])
+@pytest.mark.parametrize("is_vmapped", [True, False])
+def test_compiled_code_computes_again_from_what_was_there(is_made_inside, is_vmapped):
+    outside, factors = rg.tensor([1.0, 2.0, 3.0], dtype="float64"), np.array([1.0, 3.0])
+
+    def of_one(x, factor):
+        return _written_after(x * factor, outside * 1 if is_made_inside else outside, rg.checkpoint)
+
+    if is_vmapped:
+        found = rg.jit(lambda x: rg.vmap(of_one, in_axes=(None, 0))(x, factors))(X[0])
+    else:
+        found = np.stack([rg.jit(of_one)(X[0], np.asarray(f)) for f in factors])
+    scales = np.array([1.0, 2.0, 3.0])
+    if not is_made_inside and not is_vmapped:
+        scales = np.stack([scales, scales * 10])
+    assert_close(found, np.cos(X[0] * factors[:, None] * scales) * scales)
+
+
+def test_function_returned_from_compiled_code_computes_again_from_what_was_there():
+    outside, weight = rg.tensor([1.0, 2.0, 3.0]), rg.ones(3).requires_grad_()
+
+    @rg.jit
+    def f(x):
+        y = rg.checkpoint(lambda v: rg.sin(v * outside) * weight, x)
+        outside.__imul__(10)
+        return y
+
+    f(rg.tensor(X[0])).sum().backward()
+    assert_close(weight.grad, np.sin(X[0] * [1, 2, 3]), check_dtype=False)
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, rg.jit])
+def test_running_statistics_move_once(compiled):
+    norms = [rg.nn.BatchNorm1d(3, dtype="float64") for _ in range(2)]
+    rg.nn.functional.mse_loss(norms[0](rg.tensor(X)), rg.zeros((2, 3))).backward()
+    compiled(lambda x: rg.checkpoint(norms[1], x).sum().backward())(rg.tensor(X))
+    for name, buffer in norms[0].named_buffers():
+        assert_close(norms[1].get_buffer(name), buffer)
+
+
 def _layers(count, size):
     rng = np.random.default_rng(0)
     return [rg.tensor(rng.standard_normal((size, size)) / np.sqrt(size), requires_grad=True) for _ in range(count)]

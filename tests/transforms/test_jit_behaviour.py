@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 import warnings
 import weakref
 from collections import namedtuple
@@ -15,6 +14,7 @@ import pytest
 import retrograde as rg
 from retrograde import nn, optim
 from retrograde.errors import ArgumentError, OutOfRangeError, RetraceWarning, TraceError
+from together import in_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -576,22 +576,13 @@ def test_threads_may_call_one_function_at_the_same_time(size):
     shared, other = rg.jit(lambda x: rg.tanh(x @ w).sum(axis=1)), rg.jit(lambda x: (rg.sin(x) @ w).sum(axis=0))
     xs = [np.full((size, size), float(k)) for k in range(4)]
     wanted = [(np.tanh(x @ w.numpy()).sum(axis=1), (np.sin(x) @ w.numpy()).sum(axis=0)) for x in xs]
-    wrong = []
 
     def work(k):
-        try:
-            for _ in range(15):
-                np.testing.assert_allclose(shared(xs[k]).numpy(), wanted[k][0], rtol=1e-9)
-                np.testing.assert_allclose(other(xs[k]).numpy(), wanted[k][1], rtol=1e-9)
-        except BaseException as error:  # noqa: BLE001 - shown below
-            wrong.append(error)
+        for _ in range(15):
+            np.testing.assert_allclose(shared(xs[k]).numpy(), wanted[k][0], rtol=1e-9)
+            np.testing.assert_allclose(other(xs[k]).numpy(), wanted[k][1], rtol=1e-9)
 
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
+    in_threads(work, [(k,) for k in range(4)])
 
 
 def test_a_library_call_with_several_results_is_explained_too():
@@ -727,34 +718,3 @@ def test_an_argument_that_the_function_writes_to_in_another_way_has_what_was_wri
 
     np.testing.assert_array_equal(rg.jit(added)(twice, twice).numpy(), [2.0] * 3)
     np.testing.assert_array_equal(rg.jit(added)(twice[:2], twice[1:]).numpy(), [3.0, 2.0])
-
-
-@pytest.mark.parametrize("read", [
-    lambda c: c.item(), lambda c: float(c), lambda c: c.numpy()[()], np.asarray, lambda c: c.tolist(), lambda c: 5.0 if c else 0.0])
-def test_number_read_out_of_a_tensor_from_outside_is_read_anew_when_that_changes(read):
-    outside = rg.tensor(0.0)
-    step = rg.jit(lambda x: x * read(outside))
-    for _ in range(3):
-        np.testing.assert_array_equal(step(rg.ones((2,))).numpy(), np.ones(2) * np.asarray(read(outside)))
-        outside += 1
-
-
-def test_large_array_read_out_of_a_tensor_is_read_anew_when_that_is_written_to():
-    outside = rg.zeros((3000,))
-    step = rg.jit(lambda x: x + outside.numpy()[:2])
-    step(rg.ones((2,)))
-    outside += 1
-    np.testing.assert_array_equal(step(rg.ones((2,))).numpy(), [2, 2])
-
-
-def test_reading_a_tensor_that_the_traced_function_has_written_to_is_refused():
-    outside = rg.tensor(1.0)
-
-    @rg.jit
-    def step(x):
-        outside.__iadd__(1)
-        return x * outside.item()
-
-    with pytest.raises(rg.errors.TraceError, match="written to in the function that is traced"):
-        step(rg.ones((2,)))
-    assert outside.item() == 1

@@ -1,12 +1,12 @@
 """Draws in compiled functions: no random number is drawn twice, however many threads draw from one generator."""
 
 import sys
-import threading
 
 import numpy as np
 import pytest
 
 import retrograde as rg
+from together import in_threads
 
 
 @pytest.fixture
@@ -35,11 +35,7 @@ def test_functions_that_draw_from_one_generator_in_two_threads_get_other_numbers
         for _ in range(count):
             found[k].append(draws[k]()[0].item())
 
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    in_threads(work, [(k,) for k in range(3)])
     single = rg.Generator(3)
     alone = [rg.rand(size, generator=single)[0].item() for _ in range(4 * count)]
     seen = [x for numbers in found for x in numbers]

@@ -3,7 +3,6 @@
 import copy
 import gc
 import pickle
-import threading
 import weakref
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from retrograde.compiler import pending, ways
 from retrograde.core import writes
 from retrograde.tensor.lazy import Lazy
 from sweeping import cases, has_derivative
+from together import in_threads
 
 RNG = np.random.default_rng(0)
 
@@ -490,19 +490,11 @@ def test_after_the_block_the_mode_is_the_ordinary_one_also_after_an_error():
 
 
 def test_threads_do_not_see_the_mode_of_each_other_but_may_read_each_others_values():
-    found = {}
     with rg.lazy():
         x = rg.tensor(numbers(2000))
         y = (rg.sin(x) * 2).sum()
-
-        def work():
-            found["class"] = type(rg.ones(2) + 1)
-            found["value"] = float(y)
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    assert found == {"class": rg.Tensor, "value": pytest.approx((np.sin(x.numpy()) * 2).sum())}
+        found = in_threads(lambda: {"class": type(rg.ones(2) + 1), "value": float(y)})
+    assert found[0] == {"class": rg.Tensor, "value": pytest.approx((np.sin(x.numpy()) * 2).sum())}
 
 
 def test_many_threads_can_be_lazy_at_once():
@@ -517,11 +509,7 @@ def test_many_threads_can_be_lazy_at_once():
             if not np.allclose(t.grad.numpy(), np.cos(x) * x + np.sin(x)):
                 failures.append(n)
 
-    threads = [threading.Thread(target=work, args=(x,)) for x in data]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, [(x,) for x in data])
     assert not failures
 
 

@@ -28,6 +28,61 @@ def test_while_loop_can_be_differentiated_eager_and_says_why_not_compiled():
     agree(lambda x: rg.grad(lambda y: y * double(x))(x), np.array(3.0))
 
 
+WHILES = {
+    "what is carried": lambda x: rg.while_loop(lambda c: c.sum() < 100, lambda c: c * 1.5 + rg.sin(c), x),
+    "what is used from outside": lambda x: rg.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, rg.sin(c[1]) * x), (0, x * 2))[1],
+    "outside alone": lambda x: rg.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, c[1] + x * c[0]), (0, np.ones(2)))[1],
+    "a parameter": lambda x: rg.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, c[1] * WEIGHT), (0, x))[1].sum() * x,
+    "one after the other": lambda x: rg.while_loop(
+        lambda c: c.sum() < 20, lambda c: c * c + 1, rg.while_loop(lambda c: c.sum() < 5, lambda c: c * 1.1 + x, x)),
+    "one in the other": lambda x: rg.while_loop(lambda c: c.sum() < 20, lambda c: rg.while_loop(
+        lambda d: d.sum() < c.sum() + 1, lambda d: d * 1.1 + x, c), x),
+    "no turn": lambda x: rg.while_loop(lambda c: c.sum() < -5, lambda c: c * c + 1, x),
+    "computed bounds": lambda x: rg.fori_loop(0, (x.sum() * 3).astype("int64"), lambda i, c: rg.sin(c) * x, x),
+    "a gradient inside": lambda x: rg.while_loop(
+        lambda c: c.sum() < 20, lambda c: c + rg.grad(lambda v: (v**3).sum())(c) * 0.1 + x, x),
+    "a change of a change": lambda x: rg.jvp(
+        lambda y: rg.while_loop(lambda c: c.sum() < 20, lambda c: c * c * y + 1, y), (x,), (x * 2,))[1],
+}
+
+
+@pytest.mark.parametrize("name", WHILES)
+def test_while_loop_has_forward_derivatives_compiled(name):
+    x, v = np.array([0.5, 0.6]), np.array([1.0, -0.3])
+    function = lambda x, v: rg.jvp(WHILES[name], (x,), (v,))
+    for found, expected in zip(rg.jit(function)(x, v), function(x, v), strict=True):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-6)
+
+
+def test_forward_derivative_of_a_while_loop_reads_what_that_read_and_draws_what_it_drew():
+    factor, generator = rg.tensor([2.0, 3.0], dtype="float64"), rg.random.Generator(3)
+
+    def walk(x):
+        draw = lambda c: c * factor + rg.randn(2, generator=generator, dtype="float64") * c
+        found = rg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, draw(c[1])), (0, x))[1]
+        with rg.no_grad():
+            factor.__imul__(10)
+        return found
+
+    x = np.array([1.0, 2.0])
+    value, change = rg.jit(lambda x: rg.jvp(walk, (x,), (x,)))(x)
+    np.testing.assert_allclose(change, value, rtol=1e-12)
+    assert factor.tolist() == [20.0, 30.0]
+    drawn = generator.get_state()
+    generator.manual_seed(3)
+    rg.randn(6, generator=generator, dtype="float64")
+    np.testing.assert_array_equal(np.asarray(generator.get_state()), np.asarray(drawn))
+
+
+def test_reverse_derivatives_of_forward_ones_and_of_unknown_ones_are_refused():
+    square = lambda x: rg.while_loop(lambda c: c.sum() < 20, lambda c: c * c + x, x)
+    for f in (lambda x: rg.grad(lambda y: rg.grad(lambda z: square(z).sum())(y).sum())(x),
+              lambda x: rg.grad(lambda y: rg.jvp(square, (y,), (y,))[1].sum())(x),
+              lambda x: rg.hessian(lambda y: square(y).sum())(x)):
+        with pytest.raises(GraphError, match=r"rg\.scan"):
+            rg.jit(f)(np.array([0.5, 0.6]))
+
+
 def test_fori_loop_counts_and_is_differentiable():
     f = lambda x: rg.fori_loop(2, 6, lambda i, c: c * x + i, x)
     assert f(1.0) == 1 + 2 + 3 + 4 + 5

@@ -1,6 +1,5 @@
 """The history of what jitted functions return: derivatives reach what they read, as they do without jit."""
 
-import threading
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ import pytest
 import retrograde as rg
 from retrograde import nn
 from retrograde.errors import FreedGraphError, GraphError, InplaceError
+from together import in_threads
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5, 3))
@@ -281,9 +281,5 @@ def test_threads_may_walk_back_through_one_function_at_the_same_time():
             if not np.allclose(x.grad.numpy(), (1 - np.tanh(X * k) ** 2) * w.detach().numpy()):
                 wrong.append(k)
 
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(1, 4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    in_threads(work, [(k,) for k in range(1, 4)])
     assert not wrong

@@ -2,26 +2,44 @@
 
 import numpy as np
 
+from ..core import writes
 from ..dtypes import native
 
 #: Constants of more elements are computed by the program, unless all their elements are equal.
 SMALL = 1024
+#: So many elements are compared at once.
+_PART = 1 << 20
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def as_constant(array):
     """An array as a graph keeps it, as it is now: with bytes in the order of this machine, one element in the place of many equal
-    ones, and many others copied, so that nobody else writes to them.
+    ones, and others copied, so that nobody else writes to them.
     """
     array = native(array)
-    if array.size <= SMALL or not any(array.strides):
+    if array.size > SMALL and any(array.strides) and _has_equal_bits(array):
+        return np.broadcast_to(first(array).copy(), array.shape)
+    if array.flags.owndata and not array.flags.writeable and id(array) not in writes.FROZEN:
         return array
-    if _has_equal_bits(array):
-        return np.broadcast_to(first(array), array.shape)
-    if array.flags.writeable:
-        array = array.copy()
-        array.flags.writeable = False
+    array = np.broadcast_to(first(array).copy(), array.shape) if array.size and not any(array.strides) else array.copy()
+    array.flags.writeable = False
     return array
+
+
+def is_kept_as(array, kept):
+    """Whether `kept`, as which a graph keeps `array`, is still what that holds."""
+    return not array.flags.writeable or has_bits_of(native(array), kept)
+
+
+def has_bits_of(x, y):
+    """Whether arrays of one shape and dtype have the same bits, of which many are looked at in parts."""
+    kind = _BITS.get(x.dtype.itemsize)
+    if kind is None:
+        return x.tobytes() == y.tobytes()
+    if x.size <= _PART or x.ndim == 0:
+        return bool((x.view(kind) == y.view(kind)).all())
+    rows = max(1, _PART * len(x) // x.size)
+    return all([bool((x[i : i + rows].view(kind) == y[i : i + rows].view(kind)).all()) for i in range(0, len(x), rows)])
 
 
 def _has_equal_bits(array):

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import numpy as np
 
+from ..errors import CompilerError
 from . import threads
 from .table import STEP_WORDS, address_of
 from .units import library, unit_of
@@ -31,8 +32,20 @@ def function(name, traced, arrays):
         return NotImplemented
     found = _known.get((name, first.dtype))
     if found is None:
-        found = _known[name, first.dtype] = Function(name, traced, first.dtype, len(arrays))
+        try:
+            found = Function(name, traced, first.dtype, len(arrays))
+        except SeveralStepsError:
+            found = _by_numpy
+        _known[name, first.dtype] = found
     return found(arrays)
+
+
+class SeveralStepsError(CompilerError):
+    """A function is made of more than one kernel, as where an op in it is a library call: it stays with NumPy."""
+
+
+def _by_numpy(_):
+    return NotImplemented
 
 
 class Function:

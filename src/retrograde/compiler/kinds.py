@@ -52,8 +52,8 @@ class Facts:
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
         #: of other arrays, one "part" of complex numbers in memory, a "pair" of parts that makes such numbers, "gather", "matmul",
         #: "sliding" windows, "attention", "scatter", "running" sums, the "ranking" of the first few, a Fourier "transform",
-        #: "random" numbers, a "solver" of linear algebra, the "shared" kernel of several results, or "call" for all that has no lowering and
-        #: runs as a library call. It is asked ten times for each node.
+        #: "random" numbers, a "solver" of linear algebra, the "shared" kernel of several results, or "call" for all that has no
+        #: lowering and runs as a library call. It is asked ten times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):

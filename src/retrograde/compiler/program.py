@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core import writes
 from ..core.symbol import Symbol
 from .capacity import check_fits
 
@@ -82,7 +83,7 @@ class Program:
         if self.late:
             late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self.late]
             for target, value in late:
-                np.copyto(target, value)
+                np.copyto(writes.into(target), value)
         return results
 
     def held(self, number):

@@ -1,5 +1,6 @@
 """Recorder: what puts ops down as symbols in place of running them; base of traces and of lazy graphs."""
 
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,12 @@ from ..dtypes import is_float
 from ..errors import TraceError
 from ..ops._arrays import arrays
 from .infer import infer, stand_in
+
+
+def _hold(states):
+    """Let values be in `states`."""
+    for value, data, record in states:
+        value.data, value.record = data, record
 
 
 class Pick:
@@ -68,10 +75,33 @@ class Recorder:
         return value.unlinked()
 
     def note_read(self, value):
-        """Take note that the program itself is about to read what `value` holds."""
+        """Take note that the program itself is about to read what `value` holds, and give that; None if it has no number."""
 
     def noted_leaf(self, value):
         """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
+
+    def __init__(self):
+        #: (value, what it held, its record) of values of this recorder that were written to, for each write.
+        self.writes = []
+
+    def snapshot(self):
+        """What values hold now, for `rewound_to`."""
+
+    @contextmanager
+    def made_rewound_to(self, count):
+        """Within it, values of this recorder hold what they did when they had been written to `count` times."""
+        present, since = len(self.writes), self.writes[count:]
+        now = [(value, value.data, value.record) for value, *_ in since]
+        _hold(reversed(since))
+        try:
+            yield
+        finally:
+            del self.writes[present:]
+            _hold(now)
+
+    def rewound_to(self, past):
+        """A context manager within which values hold what they did when `snapshot` gave `past`, where that is known here."""
+        return nullcontext()
 
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..core import writes
 from .library_call import LibraryCall, computed
 from .loop_call import LoopCall
 from .lower import replaced, symbols_in
@@ -38,7 +39,7 @@ class ReferenceProgram(Planned, Program):
                 return self.finished(found, fresh)
         except BaseException:
             for array, before in old:
-                np.copyto(array, before)
+                np.copyto(writes.into(array), before)
             raise
 
     def single_runs(self, arrays):
@@ -71,7 +72,7 @@ class ReferenceStep:
             value = computed(node, replaced(node.args, values.__getitem__))
             values[node] = value if node.shape is None else np.asarray(value).astype(node.dtype, copy=False)
         for root in self.step.roots:
-            np.copyto(found[root], values[root])
+            np.copyto(writes.into(found[root]), values[root])
 
 
 def _inside(step, schedule):

@@ -146,7 +146,7 @@ class Step:
         found, kept = self._drawing(arrays) if self._drawn else self._run(arrays)
         for value, array, is_written in self._loose:
             if is_written:
-                value.data[...] = array
+                writes.into(value.data)[...] = array
         if self._stamps:
             writes.stamp_all(self._stamps)
         for value in self._cleared:

@@ -1,20 +1,22 @@
 """Trace: what records ops without running them while a function is compiled."""
 
+from contextlib import contextmanager
+
 import numpy as np
 
-from ..core import writes
 from ..core.mode import changed
-from ..core.symbol import Symbol
+from ..core.symbol import Symbol, ordered
 from ..core.value import Value
-from ..errors import TraceError
+from ..dtypes import is_float
+from ..errors import ArgumentError, TraceError
 from ..ops._arrays import arrays
-from .constants import as_constant
+from ..ops.random import State
+from .constants import as_constant, is_kept_as
+from .frozen import INSTEAD, Frozen
+from .readings import contents, reading
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
-
-#: Arrays of at most so many elements are compared element by element.
-_COMPARED = 1 << 16
 
 
 class Capture:
@@ -86,9 +88,12 @@ class Trace(Recorder):
     """
 
     def __init__(self):
+        super().__init__()
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made, self._own = {}, {}
+        #: Floats that were read, of those made of tensors from outside.
+        self._read = []
         #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
         self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
@@ -97,6 +102,9 @@ class Trace(Recorder):
         self.logs = []
         #: (array, what the graph keeps of it) by identity.
         self._constants = {}
+        self.frozen = Frozen()
+        #: (value, its array) of tensors from outside, by identity.
+        self._arrays = {}
 
     def node(self, op, args, shape, dtype):
         for a in args:
@@ -111,7 +119,7 @@ class Trace(Recorder):
     def _constant(self, array):
         """What the graph keeps of an array, the same for each time that it is met."""
         known = self._constants.get(id(array))
-        if known is None:
+        if known is None or not is_kept_as(array, known[1]):
             known = self._constants[id(array)] = array, as_constant(array)
         return known[1]
 
@@ -127,7 +135,22 @@ class Trace(Recorder):
                 capture.record = self.leaves[id(value)][1]
             self.captures[id(value)] = self._by_array[id(value.data)] = capture
             self._kept.append(value)
+            self.freeze(value)
         return capture.now
+
+    def freeze(self, value):
+        """Let nobody but the engine write to the memory of `value`, a tensor from outside, until the trace is over."""
+        try:
+            array = value.data
+        except ArgumentError:  # of a lazy module, which has none yet
+            return
+        if not isinstance(value, State):  # Nobody else has its memory.
+            self.frozen.add(array)
+            self._arrays.setdefault(id(value), (value, array))
+
+    def rebound(self):
+        """(tensor, its array) of tensors from outside that have another array than they had, or none."""
+        return [(v, a) for v, a in self._arrays.values() if v.data is not a and id(v) not in self._own]
 
     def write(self, value, data):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
@@ -137,10 +160,29 @@ class Trace(Recorder):
         if isinstance(symbol, Symbol) and symbol.op is not None and not self.is_plain(value):
             self.plain[symbol] = False
         if isinstance(value.data, Symbol):
+            self.writes.append((value, value.data, value.record))
             value.data = symbol
         else:
             self.symbol(value)
             self.captures[id(value)].now = symbol
+
+    def snapshot(self):
+        return len(self.writes), {id(c): (c.now, c.value.record) for c in self.captured()}
+
+    @contextmanager
+    def rewound_to(self, past):
+        (count, states), (_, present) = past, self.snapshot()
+        self._hold(states)
+        try:
+            with self.made_rewound_to(count):
+                yield
+        finally:
+            self._hold(present)
+
+    def _hold(self, states):
+        """Let tensors from outside be in `states`, and as they were at first where nothing is known."""
+        for capture in self.captured():
+            capture.now, capture.value.record = states.get(id(capture), (capture.start, capture.record))
 
     def is_plain(self, value):
         if id(value) in self.captures or not isinstance(value.data, Symbol):
@@ -230,14 +272,39 @@ class Trace(Recorder):
         self.watched.append((read, read(), what))
 
     def note_read(self, value):
-        """Let what is compiled serve only as long as `value`, a tensor from outside that the program reads, holds what it does."""
-        if isinstance(value.data, Symbol) or id(value) in self._made:
-            return
+        """What `value`, which the program reads, holds: it is a tensor from outside, or made of such alone, and what is compiled
+        serves only as long as it holds that. None if it has no number.
+        """
+        if id(value) in self._made:
+            return value.data
         capture = self.captures.get(id(value))
         if capture is not None and capture.now is not capture.start:
             raise TraceError("this tensor was written to in the function that is traced, so that it has no number yet; read it "
                              "before the write or outside the jitted function, or keep the computation in retrograde's ops")
-        self.watch(lambda: _contents(value), "a number, read by item(), float() or numpy(),")
+        symbol, numbers = value.data, {id(number) for number, _ in self.numbers}
+        is_made = isinstance(symbol, Symbol)
+        known = {c.start: c.value for c in self.captured() if c.owner is None and id(c.value) not in numbers}
+        read = reading(symbol, known) if is_made else lambda: value.data
+        if read is None:
+            return None
+        if is_made and is_float(symbol.dtype):
+            self._read.append(symbol)
+        self.watch(contents(read), "a number, read by item(), float() or numpy(),")
+        return read()
+
+    def check_outside(self):
+        """Raise a TraceError if a tensor from outside was given another array, or if a float was read that is made of what the
+        function writes to: it is another at each call.
+        """
+        for _, array in self.rebound():
+            raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would "
+                             f"be done while it is traced and at no call; {INSTEAD}")
+        written = {c.start for c in self.changed()}
+        for symbol in self._read:
+            if not written.isdisjoint(ordered([symbol])):
+                raise TraceError("a number was read, by item(), float() or numpy(), that is computed from tensors which the jitted "
+                                 "function writes to, so that it is another one at each call; return it from the function, or "
+                                 "keep the computation in retrograde's ops")
 
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""
@@ -265,14 +332,11 @@ class Trace(Recorder):
         return list({id(capture): capture for capture in self.captures.values()}.values())
 
     def restore(self):
-        """Give captured tensors the history back that they had before the trace."""
+        """Give captured tensors the history back that they had before the trace, and their memory to NumPy."""
+        self.frozen.release()
+        for value, array in self.rebound():
+            value.data = array
         for capture in self.captures.values():
             capture.value.record = capture.record
         for value, record in self.leaves.values():
             value.record = record
-
-
-def _contents(value):
-    """What a tensor holds, to be compared: its elements; of many, in which memory they are, and when that was written to."""
-    data = value.data
-    return data.tobytes() if data.size <= _COMPARED else (id(data), writes.entry(arrays, data)[0])

@@ -6,6 +6,7 @@ from ..core.symbol import Symbol
 from .codegen.loop_plan import plan_loops
 from .codegen.loops import write_loops
 from .codegen.target import host
+from .functions import SeveralStepsError
 from .outcome import outcome_of
 from .planned import Plan
 from .program import Graph
@@ -20,6 +21,8 @@ def write_function(module, name, function, dtype, count):
     """
     leaves = [Symbol(None, (), (_MANY,), dtype) for _ in range(count)]
     plan = Plan(Graph(leaves, [], [outcome_of(function, leaves)], [], []))
+    if len(plan.schedule.steps) != 1 or plan.schedule.steps[0].kind == "call":
+        raise SeveralStepsError(f"{name} is not one loop over elements")
     (step,), (result,) = plan.schedule.steps, plan.results
     loops = plan_loops(plan.passes.box(step), host())
     numbers = dict.fromkeys((("length", 0), "chunk_length"))

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable
 
 from ..errors import DTypeError
-from . import anomaly
+from . import anomaly, writes
 from .explain import NESTED, described, explained
 from .mode import current
 from .value import Projection, Record, Value
@@ -73,6 +73,8 @@ def apply(op, args):
             arrays.append(a.data)
         else:
             arrays.append(plain(a) if a.__class__ in NESTED else a)
+    if mode is not None and mode.repeats is not None and mode.records:
+        writes.check_unwritten(op, arrays[0] if op.is_variadic else arrays, mode.repeats)
     try:
         data = (op.large or op.kernel)(*arrays)
     except Exception as error:

@@ -19,6 +19,8 @@ class Mode(NamedTuple):
     #: Whether a view knows its base, so that writing through it can be differentiated.
     tracks_views: bool = True
     finds_anomalies: bool = False
+    #: (an op, and the times between which it ran and runs again): what is read now must not have been written to between them.
+    repeats: Any = None
     #: Whether jitted functions run what is compiled for them, and not as they are.
     runs_compiled: bool = True
     #: What records ops without running them, while a function is traced or values are lazy.
@@ -41,6 +43,12 @@ def is_tracing():
     """Whether ops are put down now and not run: a function is traced, or values are lazy."""
     mode = current()
     return mode is not None and mode.tracer is not None
+
+
+def is_repeating():
+    """Whether a function runs again for the sake of its derivative: what it counts was counted in its first run."""
+    mode = current()
+    return mode is not None and mode.repeats is not None
 
 
 def is_lazy():

@@ -52,6 +52,8 @@ class Op:
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
     result_shape      the shape of the result from the arguments, for a kernel that would take long to ask; NotImplemented where it
                       is asked all the same. The dtype is what NumPy makes of the operands, or what `result_dtype` says
+    keeps_sizes       whether the sizes of the result are sizes of operands, or 1, whatever these are; the kernel is then asked for
+                      the shape on small arrays
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
     samples           where tests may evaluate it
     skips             checks of the sweep that do not apply, each with its reason
@@ -60,7 +62,8 @@ class Op:
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None):
+                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None,
+                 keeps_sizes=False):
         self.name = name or kernel.__name__
         self.told = self.name if told is None else told
         self.kernel: Any = kernel
@@ -72,6 +75,7 @@ class Op:
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
         self.is_differentiable = is_differentiable
         self.is_foreign = not kernel.__module__.startswith(_PACKAGE)
+        self.keeps_sizes = keeps_sizes and not self.is_foreign
         self.rules: Any = None
         self.picks: Any = None
         self.joint: Any = None

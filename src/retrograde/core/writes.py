@@ -14,6 +14,16 @@ WRITTEN = {}
 READERS = {}
 
 
+# What the engine writes to in the place of data that NumPy may not write to now, by the identity of that. Empty until a function is
+# traced.
+FROZEN = {}
+
+
+def into(data):
+    """What to write to in the place of `data`: itself, unless a trace, maybe of another thread, holds it fast."""
+    return FROZEN.get(id(data), data) if FROZEN else data
+
+
 def before(algebra, data):
     """Let whoever is still to read the memory of `data` keep what it holds now, since it is about to be written to."""
     if READERS:
@@ -42,6 +52,18 @@ def entry(algebra, data):
     if found is None:
         found = WRITTEN[key] = [0, weakref.ref(owner, lambda _: WRITTEN.pop(key, None))]
     return found
+
+
+def check_unwritten(op, arrays, repeats):
+    """Raise an InplaceError if `op`, within what runs again, reads what was written to since that ran for the first time."""
+    name, ran, runs_again = repeats
+    for array in arrays:
+        if isinstance(array, op.algebra.native):
+            written = WRITTEN.get(id(op.algebra.owner(array)))
+            if written is not None and ran < written[0] < runs_again:
+                raise InplaceError(f"the gradient of {name} runs its function again, where {op.name} reads an array of shape "
+                                   f"{array.shape} that was written to in place since; write `x = x + y` instead of `x += y`, or "
+                                   "write after backward()")
 
 
 def check_fresh(record):

@@ -1,6 +1,6 @@
 """Normalisation layers: batch, layer, group, instance and root-mean-square norm."""
 
-from ..core.mode import no_grad
+from ..core.mode import is_repeating, no_grad
 from ..errors import ArgumentError, ShapeError
 from ..tensor.creation import asarray, ones, zeros
 from . import functional, init
@@ -57,7 +57,8 @@ class _RunningNorm(Module):
         if not (self.training and self.track_running_stats):
             return 0.0
         with no_grad():
-            self.num_batches_tracked[...] = self.num_batches_tracked + 1
+            if not is_repeating():
+                self.num_batches_tracked[...] = self.num_batches_tracked + 1
             return self.momentum if self.momentum is not None else 1 / self.num_batches_tracked.astype(self.running_mean.dtype)
 
     def extra_repr(self):

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from ..core.mode import no_grad
+from ..core.mode import is_repeating, no_grad
 from ..errors import ArgumentError, ShapeError
 from ..ops.movements import reshape
 from ..ops.normalization import channel_norm, check_channels, check_floats, fixed_norm, moments
@@ -66,7 +66,7 @@ def _count(x, axes):
 
 def _follow(running_mean, running_var, x, axes, momentum):
     """Move the running statistics towards those of `x` over `axes`, averaged over the batch."""
-    if running_mean is None and running_var is None:
+    if running_mean is None and running_var is None or is_repeating():
         return
     count = _count(x, axes)
     with no_grad():

@@ -21,8 +21,9 @@ class ArrayAlgebra(Algebra):
     native = np.ndarray
     narrow = bfloat16
 
-    #: The op that puts arrays side by side along a new axis.
+    #: The op that puts arrays side by side along a new axis, and the one that sums over axes.
     stack: Any = None
+    sum: Any = None
 
     def stacked(self, values):
         return self._stacked(values, np.result_type(*_dtypes_in(values)))
@@ -111,7 +112,9 @@ class ArrayAlgebra(Algebra):
     def fit(self, cotangent, target):
         shape, dtype = target
         if cotangent.shape != shape:
-            cotangent = cotangent.sum(axis=summed_axes(cotangent.shape, shape), keepdims=True).reshape(shape)
+            axes = summed_axes(cotangent.shape, shape)
+            is_narrow = cotangent.dtype.itemsize < 4  # the op sums such in float32
+            cotangent = (self.sum(cotangent, axes, True) if is_narrow else cotangent.sum(axis=axes, keepdims=True)).reshape(shape)
         if cotangent.dtype == dtype:
             return cotangent
         is_halved = cotangent.dtype.kind == "c" and dtype.kind != "c"

@@ -29,7 +29,7 @@ elementwise = _family("elementwise", broadcasts=True, samples=uniform(-3, 3))
 #: Elementwise with a boolean result, and so without a derivative.
 comparison = _family("comparison", broadcasts=True, is_differentiable=False, samples=uniform(-3, 3))
 #: Axes are folded into one number each.
-reduction = _family("reduction")
+reduction = _family("reduction", keeps_sizes=True)
 #: The same elements in another place; the result may be a view.
 movement = _family("movement", makes_views=True)
 #: Several arrays put together into one.
@@ -37,19 +37,19 @@ joining = _family("joining", is_variadic=True)
 #: Sums of products.
 contraction = _family("contraction")
 #: Of matrices in the last two axes; leading axes are batches.
-matrix = _family("matrix")
+matrix = _family("matrix", keeps_sizes=True)
 #: Discrete Fourier transforms.
-transform = _family("transform")
+transform = _family("transform", keeps_sizes=True)
 #: Elements chosen or written by index.
 indexing = _family("indexing", makes_views=True)
 #: Where something is: integers or booleans, without a derivative.
-search = _family("search", is_differentiable=False)
+search = _family("search", keeps_sizes=True, is_differentiable=False)
 #: The same numbers in another type or place.
-conversion = _family("conversion")
+conversion = _family("conversion", keeps_sizes=True)
 #: Made of other ops: needs no rule, may have one.
 composite = _family("composite", is_composite=True)
 #: Composites that compare predictions with targets.
-loss = _family("loss", is_composite=True)
+loss = _family("loss", keeps_sizes=True, is_composite=True)
 #: Random numbers with a derivative in the parameters of their distribution.
 sampling = _family("sampling")
 #: Made from nothing, and so without a derivative.

@@ -11,23 +11,25 @@ import numpy as np
 
 from ._series import chebyshev, fill, polynomial
 
-_LARGE = 10.0
+LARGE = 10.0
+#: Below this the gamma function is 1 / x.
+_TINY = 1e-17
 #: log gamma(2 + t) / t in t, for |t| <= 1/2.
-_NEAR_TWO = (
+NEAR_TWO = (
     0.42278433509846713, 0.3224670334241132, -0.06735230105319814, 0.02058080842778463, -0.007385551028668096,
     0.0028905103307343394, -0.0011927539120033873, 0.0005096695250262799, -0.00022315475069647703, 9.945750665169768e-05,
     -4.492635166770339e-05, 2.0507292365463726e-05, -9.438454884054915e-06, 4.3742212083414155e-06, -2.0449353231792894e-06,
     9.584290248945052e-07, -4.303234692973014e-07, 2.0192169927023717e-07, -1.3415702734455407e-07, 6.473973444600987e-08,
 )
 #: Stirling's series: B(2k) / (2k (2k - 1)).
-_STIRLING = (
+STIRLING = (
     0.08333333333333333, -0.002777777777777778, 0.0007936507936507937, -0.0005952380952380953, 0.0008417508417508417,
     -0.0019175269175269176, 0.00641025641025641, -0.029550653594771242,
 )
 #: The positive zero of digamma, in two parts.
-_ROOT = (1.4616321449683622, 9.549995429965697e-17)
+ROOT = (1.4616321449683622, 9.549995429965697e-17)
 #: digamma(x) / (x - root) for 1 <= x <= 2, by Chebyshev's polynomials of 2x - 3.
-_NEAR_ROOT = (
+NEAR_ROOT = (
     0.983570260441567, -0.2270640863346444, 0.03336889902393011, -0.005320077271596548, 0.0008788656937820505,
     -0.00014773492650606044, 2.5060543468359146e-05, -4.2721034029993324e-06, 7.302769272465923e-07, -1.2502886813559594e-07,
     2.1425009322359472e-08, -3.673295918565179e-09, 6.299717236108931e-10, -1.080593028883266e-10, 1.853735192053638e-11,
@@ -35,7 +37,7 @@ _NEAR_ROOT = (
     4.727736178601909e-16, -8.111484203464955e-17, 1.3917077694733694e-17, -2.3877901081731248e-18,
 )
 #: B(2k) / 2k, and B(2k) / (2k)! for the formula of Euler and Maclaurin.
-_HARMONIC = (
+HARMONIC = (
     0.08333333333333333, -0.008333333333333333, 0.003968253968253968, -0.004166666666666667, 0.007575757575757576,
     -0.021092796092796094, 0.08333333333333333, -0.4432598039215686,
 )
@@ -49,15 +51,15 @@ _MACLAURIN = (
 def log_gamma(x):
     """The logarithm of the absolute value of gamma; infinite at 0, at the negative integers and at -inf."""
     result = np.full_like(x, np.nan)
-    fill(result, x, x >= _LARGE, _stirling)
-    fill(result, x, (x > 0) & (x < _LARGE), _log_gamma_below)
+    fill(result, x, x >= LARGE, _stirling)
+    fill(result, x, (x > 0) & (x < LARGE), _log_gamma_below)
     fill(result, x, x < 0, _log_gamma_reflected)
     result[(x == 0) | np.isinf(x)] = np.inf
     return result
 
 
 def _stirling(x):
-    series = polynomial(1 / (x * x), _STIRLING) / x
+    series = polynomial(1 / (x * x), STIRLING) / x
     return (x - 0.5) * (np.log(x) - 1) + (0.5 * math.log(2 * math.pi) - 0.5) + series
 
 
@@ -69,14 +71,15 @@ def _log_gamma_below(x):
     # Where x was less than 1.5 the way up to the interval leads through log1p, which is precise near the zero at 1.
     lower, lowest = y < 1.5, y < 0.5
     t = np.where(lowest, y, np.where(lower, y - 1, y - 2))
-    result = t * polynomial(t, _NEAR_TWO)
+    result = t * polynomial(t, NEAR_TWO)
     result[lower] -= np.log1p(t[lower])
     result[lowest] -= np.log(y[lowest])
     return result + np.log(product)
 
 
 def _log_gamma_reflected(x):
-    return np.log(np.pi / np.abs(_sine(x) * x)) - log_gamma(-x)
+    above = np.pi / np.abs(_sine(x)) / -x
+    return np.where(x > -_TINY, log_gamma(-x), np.log(above) - log_gamma(-x))
 
 
 def _sine(x):
@@ -88,8 +91,8 @@ def _sine(x):
 def digamma(x):
     """The derivative of the logarithm of gamma; NaN at the negative integers, minus and plus infinity at 0 and -0."""
     result = np.full_like(x, np.nan)
-    fill(result, x, x >= _LARGE, _digamma_large)
-    fill(result, x, (x > 0) & (x < _LARGE), _digamma_below)
+    fill(result, x, x >= LARGE, _digamma_large)
+    fill(result, x, (x > 0) & (x < LARGE), _digamma_below)
     fill(result, x, (x < 0) & (x != np.floor(x)), lambda x: digamma(1 - x) - np.pi * _cotangent(x))
     is_zero = x == 0
     result[is_zero] = -np.copysign(np.inf, x[is_zero])
@@ -98,7 +101,7 @@ def digamma(x):
 
 def _digamma_large(x):
     inverse_square = 1 / (x * x)
-    return np.log(x) - 0.5 / x - inverse_square * polynomial(inverse_square, _HARMONIC)
+    return np.log(x) - 0.5 / x - inverse_square * polynomial(inverse_square, HARMONIC)
 
 
 def _digamma_below(x):
@@ -109,7 +112,7 @@ def _digamma_below(x):
     low = y < 1
     total[low] -= 1 / y[low]
     y[low] += 1
-    return (y - _ROOT[0] - _ROOT[1]) * chebyshev(2 * y - 3, _NEAR_ROOT) + total
+    return (y - ROOT[0] - ROOT[1]) * chebyshev(2 * y - 3, NEAR_ROOT) + total
 
 
 def _cotangent(x):

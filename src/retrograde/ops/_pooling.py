@@ -8,6 +8,7 @@ import numpy as np
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
 from ._convolving import pair
+from .conversions import is_narrow
 
 
 def check_ndim(shape, least):
@@ -63,7 +64,8 @@ class Windows:
 
     def sums(self, x):
         """The sum of each window of `x`."""
-        total = np.zeros((*self.shape[:-2], *self.result), x.dtype if is_float(x.dtype) else np.result_type(x.dtype, np.float16))
+        dtype = x.dtype if is_float(x.dtype) else np.result_type(x.dtype, np.float16)
+        total = np.zeros((*self.shape[:-2], *self.result), np.float32 if is_narrow(x) else dtype)
         for tap in self.taps:
             of_result, of_image = self.clipped(tap)
             total[of_result] += x[of_image]

@@ -4,15 +4,17 @@ import math
 
 import numpy as np
 
+from ..dtypes import is_float
 from ..errors import ArgumentError
 from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._native import by_element, by_shape
 from ._samples import call, uniform
 from .comparisons import clip, where
+from .conversions import narrowed, widened
 from .exponential import exp
 from .reductions import logsumexp, max, sum
-from .special import ERF
+from .special import ERFC
 from .trigonometric import tanh
 
 _ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
@@ -51,6 +53,7 @@ def sigmoid(x, /):
 
     $z = \sigma(x) \;\Rightarrow\; \bar x = \bar z\, z\, (1 - z)$
     """
+    x = _floating(x)
     is_right = np.real(x) >= 0
     small = np.exp(np.where(is_right, -x, x)) if np.iscomplexobj(x) else np.exp(-np.abs(x))
     return np.where(is_right, 1, small) / (1 + small)
@@ -65,7 +68,8 @@ def log_sigmoid(x, /):
 
     $z = \ln \sigma(x) \;\Rightarrow\; \bar x = \bar z\, \sigma(-x)$
     """
-    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+    x = _floating(x)
+    return np.minimum(x, -0.0) - np.log1p(np.exp(-np.abs(x)))
 
 
 log_sigmoid.defvjp(lambda g, x: g * sigmoid(-x))
@@ -90,7 +94,23 @@ def silu(x, /):
 
     $z = x\,\sigma(x) \;\Rightarrow\; \bar x = \bar z\, \sigma\,(1 + x\,(1 - \sigma))$
     """
-    return x * sigmoid(x)
+    x = _floating(x)
+    return _above(x) * sigmoid(x)
+
+
+def _floating(x):
+    """`x` in the floats that NumPy's functions make of integers, of which unsigned ones have no negative."""
+    is_integer = getattr(getattr(x, "dtype", None), "kind", "") in tuple("biu")
+    return x.astype(np.result_type(x.dtype, np.float16)) if is_integer else x
+
+
+def _above(x):
+    """`x` without minus infinity, where what it is multiplied by is 0 far below."""
+    return x if _is_complex(x) else np.maximum(x, -1e3)
+
+
+def _is_complex(x):
+    return getattr(getattr(x, "dtype", None), "kind", "") == "c"
 
 
 @elementwise(faster=by_element, skips={"exported": "the derivative of silu"})
@@ -105,30 +125,35 @@ def silu_slope(x, /):
 
 def _bounded(x):
     """`x` without infinities, where what it is multiplied by is 0 beyond a bound."""
-    return x if np.iscomplexobj(x) else np.clip(x, -1e3, 1e3)
+    return x if _is_complex(x) else clip(x, -1e3, 1e3)
 
 
 def _silu_bend(x):
     chance = sigmoid(x)
-    return chance * (1 - chance) * (2 + x * (1 - 2 * chance))
+    return chance * (1 - chance) * (2 + _bounded(x) * (1 - 2 * chance))
 
 
 silu.defvjp(lambda g, x: g * silu_slope(x))
 silu_slope.defvjp(lambda g, x: g * _silu_bend(x))
 
 
-@elementwise(faster=by_element, expansion=lambda x: x * tanh(softplus(x)))
+def _mish_in_ops(x):
+    return clip(x, -1e3, None) * tanh(softplus(x)) if is_float(x.dtype) else NotImplemented
+
+
+@elementwise(faster=by_element, expansion=_mish_in_ops)
 def mish(x, /):
     r"""$x \tanh(\ln(1 + e^x))$.
 
     With $t = \tanh(\ln(1 + e^x))$: $\bar x = \bar z\,(t + x\,(1 - t^2)\,\sigma(x))$
     """
-    return x * np.tanh(softplus(x))
+    x = _floating(x)
+    return _above(x) * np.tanh(softplus(x))
 
 
 def _mish_slope(x):
     t = tanh(softplus(x))
-    return t + x * (1 - t * t) * sigmoid(x)
+    return t + _bounded(x) * (1 - t * t) * sigmoid(x)
 
 
 mish.defvjp(lambda g, x: g * _mish_slope(x))
@@ -155,7 +180,7 @@ def elu(x, /, alpha=1.0):
 elu.defvjp(lambda g, x, alpha: g * _elu_slope(x, alpha))
 
 
-@composite(faster=by_element, samples=(call((2, 3)),))
+@composite(keeps_sizes=True, faster=by_element, samples=(call((2, 3)),))
 def selu(x, /):
     r"""$\lambda\,x$ where `x` is positive, else $\lambda \alpha\,(e^x - 1)$, with $\lambda = 1.0507\dots$ and
     $\alpha = 1.6732\dots$ from Klambauer et al., "Self-normalizing neural networks" (2017).
@@ -168,7 +193,7 @@ def selu(x, /):
 selu.defvjp(lambda g, x: g * (_SELU_SCALE * _elu_slope(x, _SELU_ALPHA)))
 
 
-@composite(faster=by_element, samples=(call((2, 3)),))
+@composite(keeps_sizes=True, faster=by_element, samples=(call((2, 3)),))
 def hardswish(x, /):
     r"""$x \min(\max(x + 3, 0), 6) / 6$, a `silu` made of straight pieces.
 
@@ -201,20 +226,21 @@ def gelu_erf(x, /):
     return in_blocks(_GELU_ERF, x)
 
 
-def _times_chance(error_function):
-    """`gelu` of a block, from the error function of its dtype."""
+def _times_chance(complement):
+    """`gelu` of a block, from the complement of the error function of its dtype: that is precise where chances are small."""
 
     def gelu_of(x):
-        chance = error_function(x * x.dtype.type(_ROOT_HALF))
-        chance += 1
-        chance *= x
+        chance = complement(x * x.dtype.type(-_ROOT_HALF))
         chance *= 0.5
+        chance *= np.maximum(x, -_FLAT)
         return chance
 
     return gelu_of
 
 
-_GELU_ERF = {name: _times_chance(function) for name, function in ERF.items()}
+#: Beyond this the normal density is 0.
+_FLAT = 40.0
+_GELU_ERF = {name: _times_chance(function) for name, function in ERFC.items()}
 
 
 @elementwise(faster=by_element, emit=lambda k, x: k.gelu_slope(x), skips={"exported": "the derivative of gelu"})
@@ -227,16 +253,11 @@ def gelu_erf_slope(x, /):
     return in_blocks(_GELU_ERF_SLOPE, x)
 
 
-#: Beyond this the normal density is 0.
-_FLAT = 40.0
-
-
-def _slope(error_function):
-    """`gelu_erf_slope` of a block, from the error function of its dtype."""
+def _slope(complement):
+    """`gelu_erf_slope` of a block, from the complement of the error function of its dtype."""
 
     def slope_of(x):
-        chance = error_function(x * x.dtype.type(_ROOT_HALF))
-        chance += 1
+        chance = complement(x * x.dtype.type(-_ROOT_HALF))
         chance *= 0.5
         x = np.clip(x, -_FLAT, _FLAT)
         return chance + x * np.exp(x * x * -0.5) * x.dtype.type(1 / _ROOT_TWO_PI)
@@ -244,9 +265,13 @@ def _slope(error_function):
     return slope_of
 
 
-_GELU_ERF_SLOPE = {name: _slope(function) for name, function in ERF.items()}
+_GELU_ERF_SLOPE = {name: _slope(function) for name, function in ERFC.items()}
 gelu_erf.defvjp(lambda g, x: g * gelu_erf_slope(x))
-gelu_erf_slope.defvjp(lambda g, x: g * ((2 - x * x) * exp(x * x * -0.5) * (1 / _ROOT_TWO_PI)))
+gelu_erf_slope.defvjp(lambda g, x: g * _gelu_erf_bend(clip(x, -_FLAT, _FLAT)))
+
+
+def _gelu_erf_bend(x):
+    return (2 - x * x) * exp(x * x * -0.5) * (1 / _ROOT_TWO_PI)
 
 
 @elementwise(faster=by_element)
@@ -256,7 +281,8 @@ def gelu_tanh(x, /):
     $z = x\,\sigma(v)$ with $v = 2 \sqrt{2/\pi}\,(x + 0.044715\,x^3) \;\Rightarrow\;
     \bar x = \bar z\,\sigma(v)\,(1 + x v' (1 - \sigma(v)))$
     """
-    return x * sigmoid(_inner(x))
+    x = _floating(x)
+    return _above(x) * sigmoid(_inner(x))
 
 
 def _inner(x):
@@ -280,6 +306,7 @@ def _steep(x):
 
 
 def _gelu_tanh_bend(x):
+    x = _bounded(x)
     chance, steep = sigmoid(_inner(x)), _steep(x)
     return chance * (1 - chance) * (2 * steep + x * (6 * _RATE * 0.044715 * x + steep * steep * (1 - 2 * chance)))
 
@@ -290,7 +317,7 @@ gelu_tanh_slope.defvjp(lambda g, x: g * _gelu_tanh_bend(x))
 _GELUS = {"none": gelu_erf, "tanh": gelu_tanh}
 
 
-@composite(faster=by_shape, samples=(
+@composite(keeps_sizes=True, faster=by_shape, samples=(
     call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, 1)), call((2, 3), axis=None), call((2, 0))))
 def softmax(x, /, axis=-1):
     r"""Exponentials of `x` divided by their sum over `axis`; safe for large numbers.
@@ -299,20 +326,22 @@ def softmax(x, /, axis=-1):
     """
     if not x.size:
         return exp(x)
-    powers = exp(x - max(x, axis, keepdims=True))
-    return powers * (1 / sum(powers, axis, keepdims=True))  # the sum is at least 1
+    wide = widened(x)
+    powers = exp(wide - max(wide, axis, keepdims=True))
+    return narrowed(powers * (1 / sum(powers, axis, keepdims=True)), x)  # the sum is at least 1
 
 
 softmax.defvjp(lambda g, z, axis: z * (g - sum(g * z, axis, keepdims=True)))
 
 
-@composite(faster=by_shape, samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
+@composite(keeps_sizes=True, faster=by_shape, samples=(call((2, 3)), call((2, 3), axis=0), call((2, 0))))
 def log_softmax(x, /, axis=-1):
     r"""Logarithm of `softmax`, without the loss of precision of taking it afterwards.
 
     $z_i = x_i - \log\sum_j e^{x_j} \;\Rightarrow\; \bar x_i = \bar z_i - e^{z_i} \sum_j \bar z_j$
     """
-    return x - logsumexp(x, axis, keepdims=True)
+    wide = widened(x)
+    return narrowed(wide - logsumexp(wide, axis, keepdims=True), x)
 
 
 log_softmax.defvjp(lambda g, z, axis: g - exp(z) * sum(g, axis, keepdims=True))

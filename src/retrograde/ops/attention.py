@@ -10,7 +10,7 @@ from ._native import by_shape
 from ._samples import call
 from .attending import attention_backward, attention_with_sums, chances, check_mask, is_plain, result_shape
 from .contractions import matmul
-from .conversions import astype
+from .conversions import astype, widened
 from .dropout import drop, kept
 from .movements import expand_dims, reshape, transpose, unbroadcast
 from .reductions import sum
@@ -39,12 +39,16 @@ def scaled_dot_product_attention(query, key, value, /, attn_mask=None, dropout_p
     if repeats > 1:
         query, key, value, attn_mask = _grouped(query, key, value, attn_mask, repeats)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    dtype = np.result_type(query.dtype, key.dtype, value.dtype)
+    query, key, value = widened(query), widened(key), widened(value)
+    attn_mask = None if attn_mask is None else widened(attn_mask)
     if dropout_p:
         batch = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         mask = kept(dropout_p, (*batch, query.shape[-2], key.shape[-2]))
         found = attention(query, key, value, attn_mask, is_causal, scale, mask, 1 / (1 - dropout_p))
     else:
         found = attention(query, key, value, attn_mask, is_causal, scale)
+    found = found if found.dtype == dtype else astype(found, dtype)
     return reshape(found, (*shape[:-1], value.shape[-1])) if repeats > 1 else found
 
 

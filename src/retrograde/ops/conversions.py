@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..backend import device_of, move
-from ..dtypes import as_dtype, float32, float64, int32
+from ..dtypes import as_dtype, float32, float64, int32, is_float
 from ._families import conversion, elementwise
 from ._samples import call, uniform
 
@@ -23,6 +23,22 @@ def astype(x, /, dtype, copy=True, device=None):
 
 # The walk converts every cotangent to the type of what it belongs to.
 astype.defvjp(lambda g: g)
+
+
+def is_narrow(x):
+    """Whether `x` has floats of half precision: sums of them overflow, or stop to grow."""
+    dtype = getattr(x, "dtype", None)
+    return dtype is not None and dtype.itemsize < 4 and is_float(dtype)
+
+
+def widened(x):
+    """`x` in a type in which long sums and squares are precise: float32 in the place of half precision."""
+    return astype(x, np.float32) if is_narrow(x) else x
+
+
+def narrowed(z, x):
+    """`z`, which was computed from `widened(x)`, in the type of `x` if that is of half precision."""
+    return astype(z, x.dtype) if is_narrow(x) else z
 
 
 @conversion(is_differentiable=False, samples=(call(np.ones(3, np.float32), dtype=int32),))

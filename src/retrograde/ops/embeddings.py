@@ -19,7 +19,7 @@ def _embedding_in_ops(input, weight, padding_idx):  # noqa: ARG001 - an expansio
     return take(weight, checked_positions(input, weight.shape[0]), 0)
 
 
-@indexing(faster=by_shape, makes_views=False, optional=("weight",), expansion=_embedding_in_ops, samples=(
+@indexing(keeps_sizes=True, faster=by_shape, makes_views=False, optional=("weight",), expansion=_embedding_in_ops, samples=(
     call(_ROWS, (4, 3)), call(np.array([0, 2]), (4, 3), 1), call(np.array(2), (4, 3), -1)))
 def embedding(input, /, weight, padding_idx=None):  # noqa: ARG001 - the derivative reads it
     r"""The rows of `weight` at the positions `input`; the axis of rows is replaced by the axes of `input`.

@@ -133,7 +133,7 @@ def _of_kind(g, x):
     return g if x.dtype.kind == "c" else real(g)
 
 
-@transform(skips=_COMPLEX, result_shape=_half_shape, result_dtype=_spectrum_dtype, samples=(
+@transform(keeps_sizes=False, skips=_COMPLEX, result_shape=_half_shape, result_dtype=_spectrum_dtype, samples=(
     call((5,)), call((2, 4), axis=0, norm="ortho"), call((2, 6), axis=1, norm="forward")))
 def real_transform(x, /, axis=-1, norm="backward"):
     r"""The first half of the Fourier transform of real `x` along `axis`; the other half mirrors it.
@@ -156,7 +156,8 @@ def _real_rule(g, x_shape, axis, norm):
 real_transform.defvjp(_real_rule)
 
 
-@transform(skips=_COMPLEX, result_shape=_whole_shape, result_dtype=lambda x, *_: parts_dtype(_spectrum_dtype(x)), samples=(
+@transform(keeps_sizes=False, skips=_COMPLEX, result_shape=_whole_shape,
+           result_dtype=lambda x, *_: parts_dtype(_spectrum_dtype(x)), samples=(
     call(of((3,), complex_uniform()), size=5), call(of((3, 2), complex_uniform()), size=4, axis=0, norm="ortho"),
     call(of((2, 4), complex_uniform()), size=6, axis=1, norm="forward")))
 def inverse_real_transform(x, /, size, axis=-1, norm="backward"):

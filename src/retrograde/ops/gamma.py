@@ -7,6 +7,7 @@ from ..errors import ArgumentError
 from . import _gamma
 from ._blocks import in_blocks
 from ._families import composite, elementwise
+from ._native import by_element
 from ._samples import call, of, uniform
 
 _DOMAIN = uniform(0.3, 5)
@@ -14,7 +15,7 @@ _DOMAIN = uniform(0.3, 5)
 _BETWEEN = uniform(-2.6, -2.4)
 
 
-@elementwise(aliases=("gammaln",), samples=_DOMAIN)
+@elementwise(faster=by_element, aliases=("gammaln",), samples=_DOMAIN)
 def lgamma(x, /):
     r"""$\ln |\Gamma(x)|$, the logarithm of the factorial of $x - 1$.
 
@@ -26,7 +27,7 @@ def lgamma(x, /):
     return in_blocks({"float64": _gamma.log_gamma}, x)
 
 
-@elementwise(aliases=("psi",), samples=_DOMAIN)
+@elementwise(faster=by_element, aliases=("psi",), samples=_DOMAIN)
 def digamma(x, /):
     r"""$\psi(x)$, the derivative of $\ln \Gamma(x)$; NaN at the negative integers.
 

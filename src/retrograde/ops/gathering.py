@@ -7,13 +7,14 @@ from ..shapes import one_axis
 from ._families import elementwise, indexing
 from ._samples import call
 from .comparisons import equal, where
+from .conversions import narrowed, widened
 from .movements import expand_dims
 from .selections import scatter_add
 
 _ROWS = np.array([[2, 0], [1, 1]])
 
 
-@indexing(makes_views=False, samples=(
+@indexing(keeps_sizes=True, makes_views=False, samples=(
     call((4, 3), indices=np.array([0, 2, 2])), call((4, 3), indices=_ROWS, axis=0), call((4, 3), indices=2, axis=-1),
     call((2, 3, 2), indices=np.array([0, 2, 0]), axis=1)))
 def take(x, /, indices, axis=None):
@@ -36,7 +37,7 @@ def _take_rule(g, x_shape, indices, axis):
 take.defvjp(_take_rule)
 
 
-@indexing(makes_views=False, samples=(
+@indexing(keeps_sizes=True, makes_views=False, samples=(
     call((2, 3), indices=np.array([[0, 2], [1, 1]]), axis=1), call((3, 2), indices=np.array([[2, 0]]), axis=0),
     call((4,), indices=np.array([3, 3, 0]))))
 def take_along_axis(x, /, indices, axis=-1):
@@ -50,16 +51,17 @@ def take_along_axis(x, /, indices, axis=-1):
 take_along_axis.defvjp(lambda g, x_shape, indices, axis: add_along_axis(g, x_shape, indices, axis))
 
 
-@indexing(makes_views=False, samples=(
+@indexing(result_shape=lambda x, shape, *_: tuple(shape), result_dtype=lambda x, *_: x.dtype, makes_views=False, samples=(
     call((2, 2), shape=(2, 3), indices=np.array([[0, 2], [1, 1]]), axis=1), call((3,), shape=(4,), indices=np.array([3, 3, 0]))))
 def add_along_axis(x, /, shape, indices, axis=-1):
     r"""Zeros of `shape` with `x` added, line by line, at the positions `indices` along `axis`.
 
     The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$.
     """
-    result = np.zeros_like(x, shape=shape)
-    np.add.at(result, _grid(shape, indices, axis), x)
-    return result
+    wide = widened(x)
+    result = np.zeros_like(wide, shape=shape)
+    np.add.at(result, _grid(shape, indices, axis), wide)
+    return narrowed(result, x)
 
 
 add_along_axis.defvjp(lambda g, indices, axis: take_along_axis(g, indices, axis))

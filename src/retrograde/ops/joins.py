@@ -11,7 +11,30 @@ from ._samples import call
 from .selections import getitem
 
 
-@joining(aliases=("concat",), samples=(call([(2, 3), (1, 3)]), call([(2, 1), (2, 3)], axis=-1), call([(2,), (2, 2)], axis=None)))
+def _joined_shape(arrays, axis):
+    if axis is None or not all([hasattr(a, "shape") for a in arrays]):
+        return NotImplemented
+    shapes = {tuple(a.shape) for a in arrays}
+    first = next(iter(shapes), ())
+    if not first or not -len(first) <= axis < len(first):
+        return NotImplemented
+    before, after = first[: axis % len(first)], first[axis % len(first) + 1 :]
+    sizes = [a.shape[axis] for a in arrays if len(a.shape) == len(first)]
+    alike = {(*before, n, *after) for n in sizes}
+    return (*before, sum(sizes), *after) if shapes == alike else NotImplemented
+
+
+def _stacked_shape(arrays, axis):
+    shapes = {tuple(a.shape) if hasattr(a, "shape") else None for a in arrays}
+    shape = next(iter(shapes), None)
+    if len(shapes) != 1 or shape is None:
+        return NotImplemented
+    at = axis + len(shape) + 1 if axis < 0 else axis
+    return (*shape[:at], len(arrays), *shape[at:]) if 0 <= at <= len(shape) else NotImplemented
+
+
+@joining(aliases=("concat",), result_shape=_joined_shape, samples=(
+    call([(2, 3), (1, 3)]), call([(2, 1), (2, 3)], axis=-1), call([(2,), (2, 2)], axis=None)))
 def concatenate(arrays, /, axis=0):
     r"""The `arrays` one after another along `axis`; None joins their elements in row-major order.
 
@@ -43,7 +66,7 @@ def _parts(g, needs, arrays_shape, axis):
 concatenate.defvjp_all(_parts)
 
 
-@joining(samples=(call([(2, 3), (2, 3)]), call([(2, 3), (2, 3)], axis=-1), call([(), ()])))
+@joining(result_shape=_stacked_shape, samples=(call([(2, 3), (2, 3)]), call([(2, 3), (2, 3)], axis=-1), call([(), ()])))
 def stack(arrays, /, axis=0):
     r"""The `arrays`, all of one shape, side by side along a new `axis`. Python numbers take the type of the others.
 

@@ -89,7 +89,8 @@ def flip(x, /, axis=None):
 flip.defvjp(lambda g, axis: flip(g, axis))
 
 
-@movement(skips={"exported": "its public face, borders.pad, has all modes"}, samples=(
+@movement(result_shape=lambda x, pad_width, _: _padded_shape(x, pad_width), result_dtype=lambda x, *_: x.dtype,
+          skips={"exported": "its public face, borders.pad, has all modes"}, samples=(
     call((2, 3), pad_width=((1, 0), (2, 1))), call((3,), pad_width=1, value=2.0), call((0, 2), pad_width=1), call((), pad_width=0)))
 def pad(x, /, pad_width, value=0):
     r"""`x` with a border of `value`: `pad_width` has (before, after) for each axis, or one number for all.
@@ -101,6 +102,12 @@ def pad(x, /, pad_width, value=0):
 
 
 pad.defvjp(lambda g, x_shape, pad_width: shrink(g, _inside(pad_width, x_shape)))
+
+
+def _padded_shape(x, pad_width):
+    widths = _widths(pad_width, x.ndim)
+    is_border = all([min(pair) >= 0 for pair in widths])
+    return tuple([before + n + after for n, (before, after) in zip(x.shape, widths, strict=True)]) if is_border else NotImplemented
 
 
 def _widths(pad_width, ndim):

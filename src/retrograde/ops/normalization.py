@@ -13,19 +13,14 @@ from ._families import composite
 from ._native import by_shape
 from ._samples import call
 from .arithmetic import reciprocal, sqrt
-from .conversions import astype
+from .conversions import astype, widened
 from .movements import reshape, unbroadcast
 from .reductions import mean
 
 
-def _widened(x):
-    """`x` in a type in which long sums are precise."""
-    return astype(x, np.float32) if x.dtype.itemsize < 4 else x
-
-
 def moments(x, axis):
     """`x` less its mean over `axis`, that mean, and the variance there; the reduced axes stay, with size 1."""
-    x = _widened(x)
+    x = widened(x)
     location = mean(x, axis, keepdims=True)
     centred = x - location
     return centred, location, mean(centred * centred, axis, keepdims=True)
@@ -79,7 +74,7 @@ def standardize(x, /, weight=None, bias=None, axis=-1, eps=1e-5):
     tensor([-1.,  1.])
     """
     _result_shape(x, weight, bias)
-    wide = _widened(x)
+    wide = widened(x)
     result = wide - np.mean(wide, axis, keepdims=True)
     result *= 1 / np.sqrt(np.mean(result * result, axis, keepdims=True) + eps)
     return _affine(result, weight, bias).astype(x.dtype, copy=False)
@@ -188,7 +183,7 @@ def _rms_shape(x, normalized_shape, weight, _):
 def _rms_terms(x, normalized_shape, weight, eps):
     check_floats(x)
     axis = _last_axes(x, normalized_shape, weight)
-    return _widened(x), axis, float(np.finfo(np.float32 if x.dtype.itemsize < 4 else x.dtype).eps) if eps is None else eps
+    return widened(x), axis, float(np.finfo(np.float32 if x.dtype.itemsize < 4 else x.dtype).eps) if eps is None else eps
 
 
 @composite(faster=by_shape, is_composite=False, expansion=_rms_norm_in_ops, result_shape=_rms_shape, optional=("weight",),

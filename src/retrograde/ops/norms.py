@@ -12,6 +12,7 @@ from ._families import composite, reduction, search
 from ._samples import call, distinct, of, uniform, well_conditioned
 from .arithmetic import abs, mirrored, power
 from .comparisons import where
+from .conversions import narrowed, widened
 from .factorizations import svdvals
 from .inverses import inv
 from .movements import expand_dims, moveaxis
@@ -34,15 +35,15 @@ def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     $\bar x_i = \bar z\, \frac{\overline{x_i}}{|x_i|}\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
     """
     # As in the rule: the sizes of complex numbers must come out the same to the last bit.
-    size = np.hypot(x.real, x.imag) if np.iscomplexobj(x) else np.abs(x)
+    size = np.hypot(x.real, x.imag) if np.iscomplexobj(x) else np.abs(widened(x))
     size = size.astype(np.float64) if size.dtype.kind in "iub" else size
     if ord in (np.inf, -np.inf):
-        return (np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdims)
+        return narrowed((np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdims), x)
     if ord == 0:
-        return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(size.dtype)
+        return narrowed(np.sum(size != 0, axis=axis, keepdims=keepdims).astype(size.dtype), x)
     if ord == 2:
-        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
-    return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+        return narrowed(np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims)), x)
+    return narrowed(np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord), x)
 
 
 def _vector_norm_rule(g, x, z, axis, ord):

@@ -9,6 +9,7 @@ from ._native import by_shape
 from ._pooling import Windows, check_ndim, largest, placed, selected
 from ._samples import call, distinct, of
 from .contractions import matmul
+from .conversions import narrowed
 from .movements import reshape, transpose
 
 _IMAGES = of((1, 2, 5, 4), distinct())
@@ -25,7 +26,7 @@ def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=
     return max_pool2d_with_taps(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
-@reduction(faster=by_shape, is_multiple=True, told="max_pool2d", samples=(
+@reduction(keeps_sizes=False, faster=by_shape, is_multiple=True, told="max_pool2d", samples=(
     call(_IMAGES, 2), call(_IMAGES, kernel_size=(3, 2), stride=2, padding=1), call(_IMAGES, 2, 1, 0, 2),
     call(_IMAGES, 2, 2, 1, 1, True), call(of((2, 4, 4), distinct()), 2)))
 def max_pool2d_with_taps(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
@@ -46,7 +47,7 @@ max_pool2d_with_taps.defvjp_all(_max_rule)
 _TAPS = np.array([[[0, 3], [1, 2]]], np.uint8)
 
 
-@reduction(faster=by_shape, samples=(call((1, 2, 2), _TAPS, shape=(1, 4, 5), kernel_size=2),
+@reduction(keeps_sizes=False, faster=by_shape, samples=(call((1, 2, 2), _TAPS, shape=(1, 4, 5), kernel_size=2),
                     call((1, 2, 2), _TAPS, shape=(1, 3, 3), kernel_size=2, stride=1)))
 def max_pool2d_input(x, /, taps, shape, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     r"""Zeros of `shape` with each element of `x` added to the element `taps` of its window: what `max_pool2d` hands back.
@@ -56,7 +57,7 @@ def max_pool2d_input(x, /, taps, shape, kernel_size, stride=None, padding=0, dil
     return placed(x, taps, Windows.of(shape, kernel_size, stride, padding, dilation, ceil_mode))
 
 
-@reduction(faster=by_shape, samples=(
+@reduction(keeps_sizes=False, faster=by_shape, samples=(
     call((1, 4, 5), _TAPS, kernel_size=2), call((1, 3, 3), _TAPS, kernel_size=2, stride=1)))
 def max_pool2d_output(x, /, taps, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     r"""The element `taps` of each window of `x`. Linear in $x$: $\bar x$ is `max_pool2d_input` of $\bar z$."""
@@ -73,7 +74,8 @@ max_pool2d_output.defvjp(
 )
 
 
-@reduction(faster=by_shape, samples=(call((1, 2, 5, 4), 2), call((1, 5, 4), kernel_size=(3, 2), stride=2, padding=1),
+@reduction(keeps_sizes=False, faster=by_shape, samples=(
+    call((1, 2, 5, 4), 2), call((1, 5, 4), kernel_size=(3, 2), stride=2, padding=1),
                     call((1, 5, 4), 3, 2, 1, True, False), call((4, 4), 2, 1, 0, False, True, 3)))
 def avg_pool2d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     r"""The mean of each window of `x`; windows lie `stride` apart, by default their own size.
@@ -85,10 +87,10 @@ def avg_pool2d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count
     """
     windows = Windows.of(x.shape, kernel_size, stride, padding, 1, ceil_mode)
     total = windows.sums(x)
-    return np.divide(total, windows.counts(count_include_pad, divisor_override), out=total, casting="same_kind")
+    return narrowed(np.divide(total, windows.counts(count_include_pad, divisor_override), out=total, casting="same_kind"), x)
 
 
-@reduction(faster=by_shape, samples=(
+@reduction(keeps_sizes=False, faster=by_shape, samples=(
     call((1, 2, 2), shape=(1, 5, 4), kernel_size=2),
     call((1, 2, 3), shape=(1, 4, 4), kernel_size=(3, 2), stride=2,
                                                                        padding=1)))

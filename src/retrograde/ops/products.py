@@ -7,19 +7,43 @@ from ..shapes import axis_tuple, one_axis
 from ._families import reduction
 from ._samples import call
 from .comparisons import where as choose
+from .conversions import is_narrow, narrowed, widened
 from .joins import stack
 from .movements import flip, pad, reshape
 from .reductions import selected, spread
 
 
+def _is_widened(x, dtype):
+    """Whether a result on `x` that is to be of `dtype` is computed in float32."""
+    return is_narrow(x) and dtype in (None, x.dtype)
+
+
+def _prod_in_ops(x, axis, keepdims, dtype, where):
+    return narrowed(prod(widened(x), axis, keepdims, None, where), x) if _is_widened(x, dtype) else NotImplemented
+
+
+def _cumsum_in_ops(x, axis, dtype):
+    return narrowed(cumsum(widened(x), axis), x) if _is_widened(x, dtype) else NotImplemented
+
+
+def _cumsum_from_end_in_ops(x, axis):
+    return narrowed(cumsum_from_end(widened(x), axis), x) if is_narrow(x) else NotImplemented
+
+
+def _cumprod_in_ops(x, axis, dtype):
+    return narrowed(cumprod(widened(x), axis), x) if _is_widened(x, dtype) else NotImplemented
+
+
 @reduction(samples=(call((2, 3)), call((2, 3), axis=0), call((2, 3, 2), axis=(-1, 0), keepdims=True), call(()),
                     call((0, 2), axis=0), call((5,), axis=-1),
-                    call((2, 3), where=np.array([[True, False, True], [False, True, True]]), axis=1)))
+                    call((2, 3), where=np.array([[True, False, True], [False, True, True]]), axis=1)), expansion=_prod_in_ops)
 def prod(x, /, axis=None, keepdims=False, dtype=None, where=None):
     r"""Product of the elements of `x` over `axis`, of those that `where` selects if it is given.
 
     $z = \prod_i x_i \;\Rightarrow\; \bar x_i = \bar z \prod_{j \ne i} x_j$
     """
+    if _is_widened(x, dtype):
+        return _prod_in_ops(x, axis, keepdims, dtype, where)
     if where is None:
         return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
     return np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
@@ -49,7 +73,7 @@ def _tree_of_others(rows):
     levels = [_padded(rows, width - size, 1)]
     while levels[-1].shape[-1] > 1:
         levels.append(levels[-1][..., ::2] * levels[-1][..., 1::2])
-    others = levels.pop() * 0 + 1
+    others = np.ones(levels.pop().shape, rows.dtype)  # whatever the product of all is, maybe infinite
     for level in reversed(levels):
         pairs = stack([others * level[..., 1::2], others * level[..., ::2]], -1)
         others = reshape(pairs, level.shape)
@@ -60,38 +84,39 @@ def _padded(rows, extra, value):
     return pad(rows, ((0, 0),) * (rows.ndim - 1) + ((0, extra),), value)
 
 
-@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
+@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)), expansion=_cumsum_in_ops)
 def cumsum(x, /, axis=None, dtype=None):
     r"""Running sum of `x` along `axis`; None for the elements in row-major order.
 
     $z_i = \sum_{j \le i} x_j \;\Rightarrow\; \bar x_j = \sum_{i \ge j} \bar z_i$
     """
-    return np.cumsum(x, axis=axis, dtype=dtype)
+    return _cumsum_in_ops(x, axis, dtype) if _is_widened(x, dtype) else np.cumsum(x, axis=axis, dtype=dtype)
 
 
 cumsum.defvjp(lambda g, x_shape, axis: reshape(cumsum_from_end(g, 0 if axis is None else axis), x_shape))
 
 
-@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((0,), axis=0)), skips={"exported": "the transpose of cumsum"})
+@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((0,), axis=0)), skips={"exported": "the transpose of cumsum"},
+           expansion=_cumsum_from_end_in_ops)
 def cumsum_from_end(x, /, axis):
     r"""For each element of `x` the sum of it and of those behind it along `axis`.
 
     $z_i = \sum_{j \ge i} x_j \;\Rightarrow\; \bar x_j = \sum_{i \le j} \bar z_i$
     """
-    return np.flip(np.cumsum(np.flip(x, axis), axis), axis)
+    return _cumsum_from_end_in_ops(x, axis) if is_narrow(x) else np.flip(np.cumsum(np.flip(x, axis), axis), axis)
 
 
 cumsum_from_end.defvjp(lambda g, axis: cumsum(g, axis))
 
 
-@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)))
+@reduction(samples=(call((2, 3), axis=0), call((2, 3), axis=-1), call((4,)), call((0,), axis=0)), expansion=_cumprod_in_ops)
 def cumprod(x, /, axis=None, dtype=None):
     r"""Running product of `x` along `axis`; None for the elements in row-major order.
 
     $z_i = \prod_{k \le i} x_k \;\Rightarrow\; \bar x_j = p_j s_j$ with $p_j = \prod_{k < j} x_k$ and the recurrence
     $s_j = \bar z_j + x_{j+1} s_{j+1}$.
     """
-    return np.cumprod(x, axis=axis, dtype=dtype)
+    return _cumprod_in_ops(x, axis, dtype) if _is_widened(x, dtype) else np.cumprod(x, axis=axis, dtype=dtype)
 
 
 def _cumprod_rule(g, x, axis):

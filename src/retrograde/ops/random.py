@@ -196,6 +196,23 @@ def manual_seed(seed):
     return default_generator.manual_seed(seed)
 
 
+def get_rng_state():
+    """The state of the default generator, as an array that `set_rng_state` takes.
+
+    >>> state = rg.get_rng_state()
+    >>> first = rg.rand(2).tolist()
+    >>> rg.set_rng_state(state)
+    >>> rg.rand(2).tolist() == first
+    True
+    """
+    return default_generator.get_state()
+
+
+def set_rng_state(state):
+    """Let the default generator go on from `state`, which `get_rng_state` gave."""
+    default_generator.set_state(state)
+
+
 @contextmanager
 def preserved_state(generator=None):
     """Within it, draws are as anywhere; after it, the generator (the default one if None) is where it was before."""

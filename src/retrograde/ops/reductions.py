@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bfloat16, is_float, parts_dtype
+from ..dtypes import parts_dtype
 from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
+from ._arrays import arrays
 from ._families import composite, reduction
 from ._native import by_shape
 from ._samples import call, distinct, of
 from .arithmetic import abs, mirrored, power, sign, sqrt
 from .comparisons import isfinite, where
-from .conversions import astype
+from .conversions import astype, is_narrow, narrowed, widened
 from .exponential import exp, log
 from .movements import broadcast_to, reshape
 
@@ -35,13 +36,18 @@ def selected(g, mask):
     return g if mask is None else where(mask, g, 0)
 
 
-@reduction(samples=_AXES + _MASKED)
+def _sum_in_ops(x, axis, keepdims, dtype, where):
+    is_plain = is_narrow(x) and dtype in (None, x.dtype)
+    return narrowed(sum(widened(x), axis, keepdims, None, where), x) if is_plain else NotImplemented
+
+
+@reduction(samples=_AXES + _MASKED, expansion=_sum_in_ops)
 def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
     r"""Sum of the elements of `x` over `axis`, of those that `where` selects if it is given.
 
     $z = \sum_i x_i \;\Rightarrow\; \bar x_i = \bar z$
     """
-    if getattr(x, "dtype", None) is bfloat16 and dtype in (None, bfloat16):
+    if is_narrow(x) and dtype in (None, x.dtype):
         return _in_float32(np.sum, x, axis, keepdims, where)
     if where is None:
         if x.__class__ is np.ndarray:
@@ -51,18 +57,21 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
 
 def _in_float32(function, x, axis, keepdims, where):
-    """A sum or a mean of bfloat16 numbers: with sums of its own 8 bits, NumPy would stop at 256."""
+    """A sum or a mean of narrow floats: with sums of their own few bits NumPy would stop at 256, or 2048."""
     chosen = {} if where is None else {"where": where}
-    return np.asarray(function(x.astype(np.float32), axis=axis, keepdims=bool(keepdims), **chosen)).astype(bfloat16)
+    return np.asarray(function(x.astype(np.float32), axis=axis, keepdims=bool(keepdims), **chosen)).astype(x.dtype)
 
 
 sum.defvjp(lambda g, x_shape, axis, where: selected(spread(g, x_shape, axis), where))
 
 
+arrays.sum = sum
+
+
 def _mean_in_ops(x, axis, keepdims, dtype, where):
     taken = count(x.shape, axis) if where is None else sum(broadcast_to(where, x.shape), axis, keepdims)
-    if dtype is None and x.dtype.itemsize == 2 and is_float(x.dtype):  # the sum may be beyond the largest of them
-        return (sum(x.astype(np.float32), axis, keepdims, None, where) / taken).astype(x.dtype)
+    if dtype is None and is_narrow(x):  # the sum may be beyond the largest of them
+        return narrowed(sum(widened(x), axis, keepdims, None, where) / taken, x)
     return sum(x, axis, keepdims, dtype, where) / taken
 
 
@@ -72,7 +81,7 @@ def mean(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
     $z = \tfrac1n \sum_i x_i \;\Rightarrow\; \bar x_i = \tfrac1n \bar z$
     """
-    if getattr(x, "dtype", None) is bfloat16 and dtype in (None, bfloat16):
+    if is_narrow(x) and dtype in (None, x.dtype):
         return _in_float32(np.mean, x, axis, keepdims, where)
     if where is None:
         return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
@@ -81,9 +90,9 @@ def mean(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
 def _mean_rule(g, x_shape, axis, where):
     if where is None:
-        return spread(g / (count(x_shape, axis) or 1), x_shape, axis)
+        return spread(narrowed(widened(g) / (count(x_shape, axis) or 1), g), x_shape, axis)
     taken = np.sum(np.broadcast_to(where, x_shape), axis=axis).reshape(g.shape)
-    return selected(spread(g / taken, x_shape, axis), where)
+    return selected(spread(narrowed(widened(g) / taken, g), x_shape, axis), where)
 
 
 mean.defvjp(_mean_rule)
@@ -112,14 +121,15 @@ def min(x, /, axis=None, keepdims=False):
 def _extremum_rule(g, x, z, axis):
     is_extreme = (x == spread(z, x.shape, axis)) | (x != x)
     ties = sum(is_extreme, axis, keepdims=True)
-    return where(is_extreme, spread(g, x.shape, axis) / ties.astype(g.dtype), 0)
+    wide = widened(g)
+    return narrowed(where(is_extreme, spread(wide, x.shape, axis) / ties.astype(wide.dtype), 0), g)
 
 
 max.defvjp(_extremum_rule)
 min.defvjp(_extremum_rule)
 
 
-@composite(faster=by_shape, samples=(
+@composite(keeps_sizes=True, faster=by_shape, samples=(
     call((2, 3)), call((2, 3), axis=0), call((2, 3), axis=(0, -1), keepdims=True), call(()), call((0, 3), axis=1)))
 def logsumexp(x, /, axis=None, keepdims=False):
     r"""Logarithm of the sum of exponentials of `x` over `axis`; safe for large numbers.
@@ -131,9 +141,10 @@ def logsumexp(x, /, axis=None, keepdims=False):
     """
     if not x.size:  # of nothing it is minus infinity
         return sum(x, axis, keepdims) - np.inf
-    top = max(x.real if x.dtype.kind == "c" else x, axis, keepdims=True)
+    wide = widened(x)
+    top = max(wide.real if x.dtype.kind == "c" else wide, axis, keepdims=True)
     top = where(isfinite(top), top, 0)
-    total = log(sum(exp(x - top), axis, keepdims=True)) + top
+    total = narrowed(log(sum(exp(wide - top), axis, keepdims=True)) + top, x)
     return total if keepdims else reshape(total, _dropped(x.shape, axis))
 
 
@@ -147,6 +158,8 @@ logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * exp(x - spread
 
 def length(x, p, axis, keepdims):
     """`norm` in ops, also for the powers `p` that other norms have."""
+    if is_narrow(x):
+        return narrowed(length(widened(x), p, axis, keepdims), x)
     if x.dtype.kind not in "fc":
         return NotImplemented
     if p == 0:
@@ -175,13 +188,13 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     """
     if ord is not None and (isinstance(ord, str) and ord != "fro" or not isinstance(ord, str) and ord < 1):
         raise ArgumentError(f"norm takes ord=None, 'fro' or a number from 1 to inf, got {ord!r}")
-    size = np.abs(x)
+    size = np.abs(widened(x))
     if ord == np.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
+        return narrowed(np.max(size, axis=axis, keepdims=keepdims), x)
     p: Any = 2 if ord in (None, "fro") else ord
     if p == 2:
-        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
-    return np.power(np.sum(np.power(size, p), axis=axis, keepdims=keepdims), 1 / p)
+        return narrowed(np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims)), x)
+    return narrowed(np.power(np.sum(np.power(size, p), axis=axis, keepdims=keepdims), 1 / p), x)
 
 
 def _norm_rule(g, x, z, ord, axis):

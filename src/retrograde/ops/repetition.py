@@ -75,7 +75,7 @@ def _roll_in_ops(x, shift, axis):
     return x
 
 
-@movement(makes_views=False, expansion=_roll_in_ops, samples=(
+@movement(keeps_sizes=True, makes_views=False, expansion=_roll_in_ops, samples=(
     call((2, 3), shift=1), call((2, 3), shift=-2, axis=1), call((2, 3), shift=(1, 2), axis=(0, 1))))
 def roll(x, /, shift, axis=None):
     r"""`x` moved by `shift` places along `axis`; what leaves at the end comes in at the start. None for row-major order.

@@ -50,7 +50,7 @@ def segment_mean(x, /, segments, count):
     return divide(segment_sum(x, segments, count), reshape(sizes, (count,) + (1,) * (x.ndim - 1)))
 
 
-@reduction(samples=(call(_ROWS, segments=_FULL, count=3), call(of((4,), distinct()), segments=_FULL, count=3)))
+@reduction(keeps_sizes=False, samples=(call(_ROWS, segments=_FULL, count=3), call(of((4,), distinct()), segments=_FULL, count=3)))
 def segment_max(x, /, segments, count):
     r"""The greatest of the rows of `x` that carry each number in `segments`, element by element; the least number of none.
 
@@ -60,7 +60,7 @@ def segment_max(x, /, segments, count):
     return _folded(np.maximum, x, segments, count, least)
 
 
-@reduction(samples=(call(_ROWS, segments=_FULL, count=3), call(of((4,), distinct()), segments=_FULL, count=3)))
+@reduction(keeps_sizes=False, samples=(call(_ROWS, segments=_FULL, count=3), call(of((4,), distinct()), segments=_FULL, count=3)))
 def segment_min(x, /, segments, count):
     r"""The least of the rows of `x` that carry each number in `segments`, element by element; the greatest number of none.
 
@@ -86,7 +86,7 @@ segment_max.defvjp(_extremum_rule)
 segment_min.defvjp(_extremum_rule)
 
 
-@reduction(samples=(call(of((4, 2), uniform(0.5, 2)), segments=_IDS, count=5),
+@reduction(keeps_sizes=False, samples=(call(of((4, 2), uniform(0.5, 2)), segments=_IDS, count=5),
                     call(of((4,), uniform(-2, -1)), segments=_IDS, count=4)))
 def segment_prod(x, /, segments, count):
     r"""The product of the rows of `x` that carry each number in `segments`; 1 of none.

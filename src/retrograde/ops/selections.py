@@ -7,7 +7,7 @@ import numpy as np
 from ._families import indexing
 from ._samples import call
 from .comparisons import where
-from .conversions import astype
+from .conversions import astype, narrowed, widened
 from .movements import broadcast_to, pad, reshape, unbroadcast
 
 _SAMPLES = (call((4, 3), index=1), call((4, 3), index=(slice(None, None, -2), None)), call((4, 3), index=(..., [0, 2, 0])),
@@ -26,20 +26,23 @@ def getitem(x, /, index):
 getitem.defvjp(lambda g, x_shape, index: scatter_add(g, x_shape, index))
 
 
-@indexing(samples=tuple(call(shape, shape=(4, 3), index=c.kwargs["index"])
+@indexing(result_shape=lambda x, shape, index: tuple(shape), result_dtype=lambda x, *_: x.dtype,
+          samples=tuple(call(shape, shape=(4, 3), index=c.kwargs["index"])
                         for c, shape in zip(_SAMPLES, [(3,), (2, 1, 3), (4, 3), (3, 3), (3,)], strict=True)))
 def scatter_add(x, /, shape, index):
     r"""Zeros of `shape` with `x` added at `index`; elements that meet in one place add up.
 
     $\bar x = \bar z[\text{index}]$
     """
-    result = np.zeros_like(x, shape=shape)
     index = _usable(index)
     if _is_basic(index):
+        result = np.zeros_like(x, shape=shape)
         result[index] = x
-    else:
-        np.add.at(result, index, x)
-    return result
+        return result
+    wide = widened(x)
+    result = np.zeros_like(wide, shape=shape)
+    np.add.at(result, index, wide)
+    return narrowed(result, x)
 
 
 scatter_add.defvjp(lambda g, x_shape, index: unbroadcast(getitem(g, index), x_shape))

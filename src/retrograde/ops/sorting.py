@@ -27,7 +27,7 @@ def argsort(x, /, axis=-1, descending=False, stable=True):
     return np.flip(x.shape[axis] - 1 - backwards, axis)
 
 
-@movement(makes_views=False, samples=_CALLS)
+@movement(keeps_sizes=True, makes_views=False, samples=_CALLS)
 def sort(x, /, axis=-1, descending=False, stable=True):
     r"""`x` in ascending (or descending) order along `axis`; None sorts the elements in row-major order.
 

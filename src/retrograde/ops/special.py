@@ -35,7 +35,7 @@ def erfc(x, /):
 
     $z = \operatorname{erfc} x \;\Rightarrow\; \bar x = -\bar z\, \tfrac{2}{\sqrt\pi}\, e^{-x^2}$
     """
-    return in_blocks(_ERFC, x)
+    return in_blocks(ERFC, x)
 
 
 erfc.defvjp(lambda g, x: g * (-_SLOPE * exp(-x * x)))
@@ -43,7 +43,7 @@ erfc.defvjp(lambda g, x: g * (-_SLOPE * exp(-x * x)))
 # One function per dtype; a missing one is computed in float64.
 ERF = {"float64": error_function, "float32": error_function_float32, "float16": error_function_float32,
        "bfloat16": error_function_float32}
-_ERFC = {"float64": complement, "float32": complement_float32}
+ERFC = {"float64": complement, "float32": complement_float32, "float16": complement_float32, "bfloat16": complement_float32}
 
 
 def _sinc_in_ops(x):

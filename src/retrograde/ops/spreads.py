@@ -8,6 +8,7 @@ from ._native import by_shape
 from ._samples import call
 from .arithmetic import mirrored, sqrt
 from .comparisons import where as choose
+from .conversions import narrowed, widened
 from .movements import broadcast_to, reshape
 from .reductions import mean, spread, sum
 
@@ -31,7 +32,14 @@ def _divisor(x, axis, correction, where):
     return sum(broadcast_to(where, x.shape), axis, keepdims=True).astype(x.dtype) - correction
 
 
-@composite(faster=by_shape, samples=_CALLS)
+def _variance(x, axis, keepdims, correction, where):
+    centred = _centred(x, axis, where)
+    total = sum(_square(centred), axis, keepdims)
+    divisor = _divisor(x, axis, correction, where)
+    return total / (divisor if where is None else reshape(divisor, total.shape))
+
+
+@composite(keeps_sizes=True, faster=by_shape, samples=_CALLS)
 def var(x, /, axis=None, keepdims=False, correction=0, where=None):
     r"""Mean squared distance of the elements of `x` over `axis` from their mean; NaN of nothing.
 
@@ -40,19 +48,16 @@ def var(x, /, axis=None, keepdims=False, correction=0, where=None):
 
     $z = \tfrac{1}{n - c} \sum_i (x_i - m)^2 \;\Rightarrow\; \bar x_i = \tfrac{2}{n - c} \bar z\,(x_i - m)$
     """
-    centred = _centred(x, axis, where)
-    total = sum(_square(centred), axis, keepdims)
-    divisor = _divisor(x, axis, correction, where)
-    return total / (divisor if where is None else reshape(divisor, total.shape))
+    return narrowed(_variance(widened(x), axis, keepdims, correction, where), x)
 
 
-@composite(faster=by_shape, samples=_CALLS)
+@composite(keeps_sizes=True, faster=by_shape, samples=_CALLS)
 def std(x, /, axis=None, keepdims=False, correction=0, where=None):
     r"""Square root of `var`; the derivative where all elements are equal is 0.
 
     $z = \sqrt{\tfrac{1}{n - c} \sum_i (x_i - m)^2} \;\Rightarrow\; \bar x_i = \bar z\,\frac{x_i - m}{(n - c)\, z}$
     """
-    return sqrt(var(x, axis, keepdims, correction, where))
+    return narrowed(sqrt(_variance(widened(x), axis, keepdims, correction, where)), x)
 
 
 def _share(part, x, axis, correction, where):
@@ -62,12 +67,19 @@ def _share(part, x, axis, correction, where):
 
 
 def _var_rule(g, x, axis, correction, where):
-    return spread(g, x.shape, axis) * (mirrored(_centred(x, axis, where)) * _share(2, x, axis, correction, where))
+    return _distances(widened(g), x, axis, correction, where, 2)
 
 
 def _std_rule(g, x, z, axis, correction, where):
-    share = choose(z == 0, 0, g / choose(z == 0, 1, z))
-    return spread(share, x.shape, axis) * (mirrored(_centred(x, axis, where)) * _share(1, x, axis, correction, where))
+    g, z = widened(g), widened(z)
+    return _distances(choose(z == 0, 0, g / choose(z == 0, 1, z)), x, axis, correction, where, 1)
+
+
+def _distances(g, x, axis, correction, where, factor):
+    """The distances of the elements of `x` from their mean, times `g` and `factor` over what squares are divided by."""
+    wide = widened(x)
+    shares = mirrored(_centred(wide, axis, where)) * _share(factor, wide, axis, correction, where)
+    return narrowed(spread(g, x.shape, axis) * shares, x)
 
 
 var.defvjp(_var_rule)

@@ -53,15 +53,18 @@ class LBFGS(Optimizer):
 
         Raises a GraphError if the closure leaves no gradients.
         """
+        return super().step(closure)
+
+    def _stepped(self, closure=None):
         if closure is None:
             raise ArgumentError("LBFGS asks for the loss many times in a step: pass a closure that computes it and the gradients")
         mode = current()
         if mode is not None and mode.tracer is not None and not mode.tracer.is_lazy:
             raise TraceError("LBFGS decides by the loss how to go on and cannot be a part of a jitted step; jit the loss instead")
         with np.errstate(all="ignore"), changed(tracer=None):
-            return self._stepped(closure)
+            return self._searched_from(closure)
 
-    def _stepped(self, closure):
+    def _searched_from(self, closure):
         group = self.param_groups[0]
         state = self.state.setdefault(group["params"][0], {"func_evals": 0, "n_iter": 0})
         memory, asked = _Memory(state, group["history_size"]), 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import writes
 from ..core.mode import changed, current, enable_grad
-from ..core.value import Value
+from ..core.value import HookHandle, Value
 from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
@@ -60,6 +60,7 @@ class Optimizer:
         self.defaults = defaults
         self.param_groups, self.state = [], {}
         self._packs, self._compiled = Packs(), CompiledSteps()
+        self._before, self._after = [], []
         if isinstance(params, (Value, set, frozenset)) or not isinstance(params, Iterable):
             raise DTypeError(f"params must be a list of tensors or of dictionaries, got {type(params).__name__}")
         if isinstance(params, dict) or hasattr(params, "named_parameters"):
@@ -136,6 +137,32 @@ class Optimizer:
 
     def step(self, closure=None):
         """Update every parameter that has a gradient. `closure`, if given, computes the loss first, which is returned."""
+        if not self._before and not self._after:
+            return self._stepped(closure)
+        args, kwargs = (closure,), {}
+        for hook in tuple(self._before):
+            answer = hook(self, args, kwargs)
+            if answer is not None:
+                args, kwargs = answer
+        loss = self._stepped(*args, **kwargs)
+        for hook in tuple(self._after):
+            hook(self, args, kwargs)
+        return loss
+
+    def register_step_pre_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return other (args, kwargs) for that. Returns a
+        handle whose `remove()` takes the hook away. In a jitted function it is called while that is traced, and what it computes is
+        compiled.
+        """
+        self._before.append(hook)
+        return HookHandle(self._before, hook)
+
+    def register_step_post_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` after each step; as `register_step_pre_hook`."""
+        self._after.append(hook)
+        return HookHandle(self._after, hook)
+
+    def _stepped(self, closure=None):
         loss = None
         if closure is not None:
             with enable_grad():
@@ -211,7 +238,7 @@ class Optimizer:
             for tensor in (parameter, *[s for s in state.values() if isinstance(s, Value)]):
                 writes.before(tensor.algebra, tensor.data)
             if self.counts_steps:
-                state["step"].data += 1
+                writes.into(state["step"].data)[...] += 1
                 age = self.aged(group, int(state["step"].data), state)
             if age not in updates:
                 updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
@@ -219,7 +246,8 @@ class Optimizer:
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:
                 update = update_flat if self.is_elementwise else update_whole
-                update(updates[age], [parameter.data, gradient.data, *self._arrays(parameter, group)])
+                arrays = [parameter.data, gradient.data, *self._arrays(parameter, group)]
+                update(updates[age], list(map(writes.into, arrays)))
             writes.stamp(parameter.algebra, parameter.data)
         for (_, age), members in small.items():
             states = [[self.state[p][name] for name in self.kept_in(group)] for p in members]

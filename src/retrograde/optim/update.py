@@ -5,6 +5,7 @@ The parts of complex numbers are updated as numbers of their own, as in PyTorch.
 
 import numpy as np
 
+from ..core import writes
 from ..dtypes import parts_dtype
 
 # Elements of a run: five arrays of them stay in the second-level cache.
@@ -87,4 +88,4 @@ class _Pack:
         np.concatenate([p.grad.data.reshape(-1) for p in members], out=self._gradients)
         update_flat(update, [self._numbers, self._gradients, *self._kept])
         for parameter, part in zip(members, self._parts, strict=True):
-            parameter.data[...] = part
+            writes.into(parameter.data)[...] = part

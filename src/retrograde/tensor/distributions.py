@@ -7,25 +7,30 @@ them the function is implicit, see `random_gamma`.
 """
 
 import math
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..core.value import Value
+from ..errors import ArgumentError, ShapeError
 from ..ops import arithmetic, reductions
 from ..ops._marsaglia import words_of_gamma
 from ..ops.activation import softmax
 from ..ops.arithmetic import sign, sqrt
-from ..ops.comparisons import equal, maximum
+from ..ops.comparisons import equal, maximum, where
 from ..ops.conversions import astype
 from ..ops.exponential import exp, log, log1p
+from ..ops.gathering import take
 from ..ops.incomplete import random_gamma
-from ..ops.movements import broadcast_to
+from ..ops.movements import broadcast_to, reshape
 from ..ops.random import default_generator, random_normal, random_uniform
 from ..ops.searches import argmax
+from ..ops.sorting import argsort
 from ..ops.trigonometric import tan
+from ..shapes import sizes
 from .creation import asarray
-from .random import _floats, _placed, check_parameter, float_type, shape_of_draw
+from .random import _floats, _placed, check_parameter, float_type, permutation, randint, shape_of_draw
 
 
 def exponential(scale: Any = 1.0, size=None, generator=None, dtype=None):
@@ -168,6 +173,36 @@ def categorical(logits, axis=-1, size=None, generator=None):
     lead = () if size is None else size if isinstance(size, (tuple, list)) else (size,)
     axis = axis if axis < 0 else axis - logits.ndim
     return argmax(logits + gumbel(0.0, 1.0, (*lead, *logits.shape), generator, float_type(logits)), axis)
+
+
+def choice(a: Any, size=None, replace=True, p=None, axis=0, generator=None):
+    """Entries of `a` along `axis`, or numbers below the integer `a`, chosen with the chances `p`, by default all alike; no gradient
+    in `p`. Each is chosen once at most unless `replace`.
+
+    >>> rg.random.choice(5, (2, 3)).shape
+    (2, 3)
+    >>> sorted(rg.random.choice(rg.tensor([1.0, 2.0, 4.0]), 3, replace=False).tolist())
+    [1.0, 2.0, 4.0]
+    """
+    is_count = not isinstance(a, Value) and not hasattr(a, "shape")
+    entries: Any = None if is_count else asarray(a)
+    count: Any = a if is_count else entries.shape[axis]
+    shape = () if size is None else sizes(size)
+    if p is not None:
+        p = asarray(p).detach()
+        if p.shape != (count,):
+            raise ShapeError(f"choice needs one chance for each of {count} entries, got p of shape {p.shape}")
+        logits = where(p == 0, -np.inf, log(where(p == 0, 1, p)))
+    if replace:
+        places = randint(0, count, shape, generator) if p is None else categorical(logits, size=shape, generator=generator)
+    elif prod(shape) > count:
+        raise ArgumentError(f"choice without replacement needs at least as many entries as are drawn, {prod(shape)}, got {count}")
+    elif p is None:
+        places = reshape(permutation(count, generator)[: prod(shape)], shape)
+    else:  # the places of the greatest logits with noise added
+        noisy = logits + gumbel(0.0, 1.0, count, generator, float_type(p))
+        places = reshape(argsort(-noisy)[: prod(shape)], shape)
+    return places if is_count else take(entries, places, axis)
 
 
 def _drawn(op, parameters, size, generator, dtype) -> Any:

@@ -107,7 +107,7 @@ def _check_writable(x):
 def _write(x, index, data):
     writes.before(x.algebra, x.data)
     try:
-        x.data[index] = data
+        writes.into(x.data)[index] = data
     except Exception as error:
         raise explained(set_at.op, error, (x, data, index)) from None
     writes.stamp(x.algebra, x.data)

@@ -1,11 +1,12 @@
 """Checkpointing: what a part of the forward pass would keep is computed again in the backward pass."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from .. import tree
 from ..core.gradient import gradient
 from ..core.graph import ancestors
-from ..core.mode import changed, enable_grad, is_lazy, is_recording
+from ..core.mode import changed, current, is_lazy, is_recording
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
 from ..ops.conversions import after
@@ -33,7 +34,8 @@ def checkpoint(function, *args, **kwargs):
 def _run(function, args, kwargs):
     if not is_recording() or is_lazy():  # lazy values keep nothing until they are computed
         return function(*args, **kwargs)
-    start, draws = tick(), Draws()
+    start, draws, mode = tick(), Draws(), current()
+    past = None if mode is None or mode.tracer is None else mode.tracer.snapshot()
     with changed(keeps_arrays=False), draws.recorded():
         outputs, build = tree.flatten(function(*args, **kwargs))
     places = [i for i, o in enumerate(outputs) if isinstance(o, Value) and o.record is not None]
@@ -41,7 +43,7 @@ def _run(function, args, kwargs):
         return build(outputs)
     inputs, build_inputs = tree.flatten((args, kwargs))
     parents = outside([outputs[i].record for i in places], start)
-    call = _Segment(function, inputs, build_inputs, parents, places, draws)
+    call = _Segment(function, inputs, build_inputs, parents, places, draws, past)
     record = Record().filled(call, parents, tuple([x.data if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
         data, algebra = outputs[i].data, outputs[i].algebra
@@ -69,9 +71,9 @@ class _Segment:
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
 
-    def __init__(self, function, inputs, build, parents, places, draws):
+    def __init__(self, function, inputs, build, parents, places, draws, past):
         self._function, self._build, self._parents, self._places = function, build, parents, places
-        self._draws = draws
+        self._draws, self._past, self._ran = draws, past, tick()
         self._constants = [None if isinstance(x, Value) else x for x in inputs]
         self._links = [(x.algebra, x.record) if isinstance(x, Value) else None for x in inputs]
 
@@ -81,8 +83,10 @@ class _Segment:
 
     def function(self, g, needs, *saved):
         """The gradients of all parents from those of the outputs."""
-        is_differentiable_again = is_recording()
-        with enable_grad(), self._draws.replayed():
+        is_differentiable_again, mode = is_recording(), current()
+        tracer = None if mode is None else mode.tracer
+        past = nullcontext() if self._past is None or tracer is None else tracer.rewound_to(self._past)
+        with changed(records=True, repeats=(self.name, self._ran, tick())), self._draws.replayed(), past:
             args, kwargs = self._build(_put_off([
                 constant if link is None else link[0].kind(data, link[1])
                 for constant, link, data in zip(self._constants, self._links, saved, strict=True)

@@ -309,6 +309,8 @@ def _traced(function, leaves, build, records):
     args, kwargs = build(inputs)
     before, start = Places(function), tick()
     try:
+        for value in before.tensors():
+            trace.freeze(value)
         with changed(tracer=trace, keeps_arrays=True), unnoted():
             returned = function(*args, **kwargs)
             results, rebuild = tree.flatten(returned)
@@ -324,9 +326,11 @@ def _traced(function, leaves, build, records):
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
+        trace.check_outside()
         step = Step(trace, symbols, outputs, whole, Places(function), are_plain, replay)
-    except BaseException:
+    except BaseException as error:
         trace.fail()
+        trace.frozen.explain(error)
         raise
     finally:
         trace.restore()

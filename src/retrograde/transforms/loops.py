@@ -21,8 +21,8 @@ def while_loop(condition, body, init):
     The carry, a tree of arrays or numbers, keeps its structure, shapes and dtypes. Under `vmap` it runs as long as one example
     goes on, and those that have ended keep what they have; a turn in which nothing differs yet between examples is run once for
     all. Under `jit` the body is traced once. There
-    the loop cannot be differentiated by `backward` or `grad`, since nobody knows how many steps to keep: use `scan` or
-    `fori_loop` with a number of steps that is known.
+    the loop can be differentiated by `jvp` and `jacfwd`, but not by `backward` or `grad`, since nobody knows how many steps to
+    keep: use `scan` or `fori_loop` with a number of steps that is known.
 
     >>> rg.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
     192
@@ -48,7 +48,7 @@ def fori_loop(lower, upper, body, init):
     """`carry = body(i, carry)` for each integer `i` from `lower` to `upper` - 1, starting with `init`; returns the last carry.
 
     The bounds are integers, or tensors and arrays of one integer. It can be differentiated wherever they are numbers; under `jit`
-    they may be values too, and then it cannot.
+    they may be values too, and then it is as of `while_loop`.
 
     >>> rg.fori_loop(0, 5, lambda i, total: total + i, 0)
     10

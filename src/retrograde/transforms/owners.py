@@ -45,6 +45,10 @@ class Places:
         search.function(function)
         self._places, self._modules = search.places, search.modules
 
+    def tensors(self):
+        """The tensors that are found there."""
+        return [place.value for place in self._places if isinstance(place.value, Value)]
+
     def chosen(self, values):
         """(mapping, key, value, whether a change there counts as an edit) for each of the tensors `values` that has a place,
         and for all else that must stay as it is.

@@ -19,6 +19,7 @@ from ..errors import GraphError
 from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
 from ..tensor.tensor import Tensor
+from .ahead import Ahead
 from .turned import Back, Turned, check_steps, walked_back
 from .turns import sum_over_turns
 
@@ -45,6 +46,8 @@ class Recurrence:
     bindings       (node of the body, the rows that stand for it)
     loops          of a derivative: the loops whose turns its body may read
     body           how its body is called, as a `Body`; None of a derivative
+    again, past    of a loop without a length: what runs another one as often, from (call, starts) to what is carried in the end;
+                   and what tensors from outside held when this one began
     finals         what is carried after the last turn
     stacked        what `made` was in all turns
 
@@ -66,6 +69,8 @@ class Recurrence:
     loops: list = field(default_factory=list)
     loop: Any = None
     body: Any = None
+    again: Any = None
+    past: Any = None
     finals: list = field(default_factory=list)
     stacked: list = field(default_factory=list)
     outside: list = field(default_factory=list)
@@ -160,6 +165,8 @@ class Recurrence:
 
     def function(self, g, needs, *saved):
         """The gradients of what the loop depends on, from those of what it gives."""
+        if self.length is None and self.body is not None and is_recording() and current().tracer is self.tracer:
+            return self._ahead(g, needs, *saved)
         check_steps(self.length)
         if current().tracer is not self.tracer:
             return self._for_examples(g, needs, *saved)
@@ -179,6 +186,16 @@ class Recurrence:
         sums = dict(zip(outside, sums, strict=True))
         of_starts = [back.finals[self.flowing.index(i)] for i in self.starts]
         return (*of_starts, *back.stacked[: len(self.rows)], *[sums.get(r) for r in self.outside])
+
+    def _ahead(self, g, needs, record):
+        """As `function`, where nobody knows how many turns to walk back through, but the walk may be differentiated in turn."""
+        outside = [r for r, is_wanted in zip(self.outside, needs[len(self.starts) :], strict=True) if is_wanted]
+        outs = [c.out for c in self.carries if isinstance(c.out, Value) and c.out.record is not None]
+        likes = walked_back(outs, [r.algebra.kind(None, r) for r in outside], [_seed(x, True) for x in outs], True)
+        starts = [self.carries[i].leaf if needed else None for i, needed in zip(self.starts, needs, strict=False)]
+        of_outside = dict(zip(outside, likes, strict=True))
+        ahead = Ahead(self.body, self.flowing, self.starts, self.outside, self.again, self.past)
+        return ahead.walk(g[: len(self.body.starts)], [*starts, *map(of_outside.get, self.outside)], record.parents)
 
     def _for_examples(self, g, needs, record=None):
         """As `function`, where the walk is in a vmap that the loop is not in: for each example, with other cotangents."""

@@ -63,8 +63,13 @@ def traced_while(tracer, condition, body, init):
     starts, build, call, goes_on = flat_while(tracer, condition, body, init)
     with no_grad():
         count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
-    loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
-    return build(loop.finals[: len(starts)])
+    def run(call, starts):
+        past = tracer.snapshot()
+        loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
+        loop.again, loop.past = run, past
+        return loop.finals[: len(starts)]
+
+    return build(run(call, starts))
 
 
 def flat_while(tracer, condition, body, init):

@@ -40,8 +40,10 @@ def linked(op, finals, stacked):
 def check_steps(length):
     """Raise unless it is known how many steps a loop has, so that as many may be kept for its derivative."""
     if length is None:
-        raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit, "
-                         "since nobody knows how many steps to keep; use rg.scan, or bounds that are numbers")
+        raise GraphError("a while_loop, or a fori_loop with bounds that are computed, cannot be differentiated under jit by "
+                         "backward or grad, since nobody knows how many steps to keep; use rg.scan, bounds that are numbers, "
+                         "or rg.jvp")
+
 
 
 def walked_back(outputs, targets, seeds, is_again):

@@ -1,6 +1,6 @@
 """vmap: a function of one example, called once for all of them."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import Any
 
@@ -113,6 +113,7 @@ class Batch(Recorder):
     is_batch = True
 
     def __init__(self, count):
+        super().__init__()
         mode = current()
         self.count: int = count
         self.outer: Any = None if mode is None else mode.tracer
@@ -194,6 +195,21 @@ class Batch(Recorder):
             self._hold(values, before)
             self.written = noted
 
+    def snapshot(self):
+        return len(self.writes), None if self.outer is None else self.outer.snapshot()
+
+    @contextmanager
+    def rewound_to(self, past):
+        count, before = past
+        outside, self._outside = self._outside, {}
+        try:
+            with nullcontext() if before is None else self.outer.rewound_to(before), self.made_rewound_to(count):
+                yield
+                if before is not None:
+                    self.settle()
+        finally:
+            self._outside = outside
+
     def _hold(self, values, states):
         for value, state in zip(values, states, strict=True):
             if self._is_ours(value) or id(value) in self._made:
@@ -209,8 +225,7 @@ class Batch(Recorder):
             return self.leaf(value.detach() if self.outer is None else self.outer.stopped(value), differs)
 
     def note_read(self, value):
-        if self.outer is not None:
-            self.outer.note_read(value)
+        return None if self.outer is None else self.outer.note_read(value)
 
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
@@ -269,6 +284,7 @@ class Batch(Recorder):
         """Let `value` hold `data` from here on. A tensor from outside can hold only what is the same for all examples."""
         symbol = self.symbol(data if isinstance(data, Value) else asarray(data))
         if self._is_ours(value) or id(value) in self._made:
+            self.writes.append((value, value.data, value.record))
             value.data = symbol
             return
         if not self._may_write and isinstance(value, Tensor):
@@ -289,7 +305,7 @@ class Batch(Recorder):
             self.outer.write(value, new)
             return
         writes.before(value.algebra, value.data)
-        value.data[...] = new.data
+        writes.into(value.data)[...] = new.data
         writes.stamp(value.algebra, value.data)
 
     def check_function(self, function, args):

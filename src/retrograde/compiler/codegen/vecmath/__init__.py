@@ -1,6 +1,6 @@
 """Elementary functions as LLVM IR on scalars and vectors; importing the package fills the table of `table.py`."""
 
-from . import activation, division, exponential, hyperbolic, inverse, logarithmic, powers, special, trigonometric
+from . import activation, division, exponential, gamma, hyperbolic, inverse, logarithmic, powers, quantiles, special, trigonometric
 from .table import FUNCTIONS, NAMES
 
 __all__ = [
@@ -9,10 +9,12 @@ __all__ = [
     "activation",
     "division",
     "exponential",
+    "gamma",
     "hyperbolic",
     "inverse",
     "logarithmic",
     "powers",
+    "quantiles",
     "special",
     "trigonometric",
 ]

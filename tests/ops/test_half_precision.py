@@ -1,0 +1,84 @@
+"""Half precision: long sums, squares and products of it are computed in float32, so that only results are rounded."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.nn import functional
+
+NUMBERS = np.random.default_rng(0).standard_normal((4, 300)) * 300
+NARROW = [rg.float16, rg.bfloat16]
+SAME = np.broadcast_to(1.5, (5000, 3))
+PLACES = np.zeros(5000, int)
+
+FUNCTIONS = {
+    "var": lambda x: rg.var(x[:, :200] / 2, axis=1),
+    "std": lambda x: rg.std(x, axis=1),
+    "norm": lambda x: rg.norm(x, axis=1),
+    "norm of order 3": lambda x: rg.norm(x, 3, axis=1),
+    "vector_norm": lambda x: rg.vector_norm(x, axis=1, ord=3),
+    "log_softmax": lambda x: rg.log_softmax(x, axis=1),
+    "layer_norm": lambda x: functional.layer_norm(x, (300,)),
+    "normalize": lambda x: functional.normalize(x, dim=1),
+    "cosine_similarity": lambda x: functional.cosine_similarity(x, x[::-1], dim=1),
+    "pairwise_distance": lambda x: functional.pairwise_distance(x, x[::-1]),
+    "prod": lambda x: rg.prod(x[:, :3] * np.asarray([1, 1, 1 / 512], x.dtype), axis=1),
+    "attention": lambda x: functional.scaled_dot_product_attention(*[x.reshape(4, 30, 10)] * 3),
+}
+LONG = {
+    "sum": lambda x: x.sum(axis=0),
+    "mean": lambda x: x.mean(axis=0),
+    "cumsum": lambda x: rg.cumsum(x, axis=0)[-1],
+    "cumulative_sum": lambda x: rg.cumulative_sum(x, axis=0)[-1],
+    "softmax": lambda x: rg.softmax(x, axis=0)[0],
+    "logsumexp": lambda x: rg.logsumexp(x, axis=0),
+    "average": lambda x: np.average(x, axis=0, weights=x[:, 0]),
+    "segment_sum": lambda x: rg.segment_sum(x, PLACES, 1),
+    "avg_pool1d": lambda x: functional.avg_pool1d(x.T, 5000),
+}
+
+
+def check(f, numbers, dtype, ulps):
+    x = rg.tensor(numbers).astype(dtype)
+    expected = f(x.astype(rg.float64)).numpy()
+    allowed = ulps * float(ml_dtypes.finfo(dtype).eps) * np.maximum(np.abs(expected), np.abs(expected).max() / 1000)
+    for found in (f(x), rg.jit(f)(x)):
+        assert found.dtype == dtype
+        assert (np.abs(found.numpy().astype(float) - expected) <= allowed).all()
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_those_of_float64_rounded(name, dtype):
+    check(FUNCTIONS[name], NUMBERS, dtype, 2)
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("name", LONG)
+def test_long_sums_do_not_stop(name, dtype):
+    check(LONG[name], SAME, dtype, 2)
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("function", [
+    lambda b: (b + np.asarray(SAME, b.dtype)).sum(),
+    lambda b: b[PLACES].sum(),
+    lambda b: rg.take(b, PLACES).sum() + 2 * b.sum(),
+    lambda b: rg.take_along_axis(b, PLACES).sum(),
+    lambda b: (rg.broadcast_to(b, (70000, 3)).mean(axis=0)).sum(),
+    lambda b: rg.std(b * 300),
+    lambda b: rg.cumsum(rg.broadcast_to(b, (5000, 3)), axis=0).mean(),
+])
+def test_gradients_are_those_of_float64_rounded(function, dtype):
+    def f(b):
+        return rg.grad(lambda b: function(b).astype(rg.float64))(b)
+
+    check(f, np.array([0.5, 1, 2]), dtype, 4)
+
+
+def test_gradient_of_a_product_that_overflows_is_that_of_its_factors():
+    x = np.array([1e30, 2e30], np.float32)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(rg.grad(rg.prod)(x), x[::-1])
+        assert np.isfinite(rg.grad(rg.prod)(np.array([300, 300], np.float16))).all()
