@@ -52,7 +52,8 @@ def _stack_of(pieces, moved, shape):
     others = [i for i in range(len(shape)) if i != axis]
     pieces = sorted(pieces, key=lambda piece: piece.fixed)
     is_full = len(axes) == 1 and [piece.fixed[0][1] for piece in pieces] == list(range(shape[axis]))
-    is_plain = moved == set(enumerate(others)) and all([len(piece.fixed) == 1 for piece in pieces])
+    whole = tuple([shape[i] for i in others])
+    is_plain = moved == set(enumerate(others)) and all([len(p.fixed) == 1 and p.source.shape == whole for p in pieces])
     return ("stack", [piece.source for piece in pieces], axis) if is_full and is_plain else None
 
 
