@@ -16,6 +16,7 @@ from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError, TraceError
 from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
+from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
 from .examples import scan_of_examples
@@ -111,6 +112,7 @@ class Batch(Recorder):
     """Runs each op on all examples as soon as it is called with one of them, in the mode that surrounds the `vmap`."""
 
     is_batch = True
+    shown = staticmethod(shown)
 
     def __init__(self, count):
         mode = current()
@@ -122,7 +124,8 @@ class Batch(Recorder):
         self._found: dict = {}
         self._outside: dict = {}
         self._made: dict = {}
-        self._may_write = True
+        #: The nodes, and the identities of what was made, before a branch that may not be chosen; None outside of such.
+        self._fixed: Any = None
         #: (tensor from outside, what it held before) of those that were written to, by identity.
         self.written: dict = {}
 
@@ -212,18 +215,22 @@ class Batch(Recorder):
         if self.outer is not None:
             self.outer.note_read(value)
 
+    def watch(self, read, what="an option", owner=None):
+        if self.outer is not None:
+            self.outer.watch(read, what, owner)
+
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
         return changed(tracer=self.outer, keeps_arrays=self._keeps_arrays)
 
     @contextmanager
     def without_writes(self):
-        """Within it, tensors from outside cannot be written to: what runs need not have been chosen."""
-        before, self._may_write = self._may_write, False
+        """Within it, what was there before cannot be written to: what runs need not have been chosen."""
+        before, self._fixed = self._fixed, {*self._found, *self._made}
         try:
             yield
         finally:
-            self._may_write = before
+            self._fixed = before
 
     def symbol(self, value):
         if self._is_ours(value):
@@ -264,20 +271,40 @@ class Batch(Recorder):
 
     def made(self, value):
         self._made[id(value)] = value
+        if self.outer is not None:
+            self.outer.made(value)
+
+    def set_aside(self, value):
+        if self._is_ours(value) or id(value) not in self._made:
+            return
+        if self.outer is not None:
+            self.outer.set_aside(value)
+        _, node = self._outside.pop(id(value), (None, None))
+        if node is not None:
+            self._found[node] = Tensor(value.data), False
 
     def write(self, value, data):
         """Let `value` hold `data` from here on. A tensor from outside can hold only what is the same for all examples."""
         symbol = self.symbol(data if isinstance(data, Value) else asarray(data))
-        if self._is_ours(value) or id(value) in self._made:
+        is_ours = self._is_ours(value)
+        if self._fixed is not None and isinstance(value, Tensor) and self._was_before(value, is_ours):
+            raise TraceError("a branch of cond in vmap, where both run, cannot write to what was there before; return the new "
+                             "value")
+        if is_ours or id(value) in self._made:
+            if self.outer is not None:
+                self.outer.check_within(self.held(value)[0] if is_ours else value)
+            self.set_aside(value)
             value.data = symbol
             return
-        if not self._may_write and isinstance(value, Tensor):
-            raise TraceError("a branch of cond cannot write to a tensor from outside in vmap, where both run; return the new value")
         new, has_examples = self._found[symbol]
         if has_examples or new.requires_grad:
             raise TraceError("a tensor from outside a vmapped function cannot be written to with what differs from example to "
                              "example, or has a gradient; return it instead")
         self._write_outside(value, new)
+
+    def _was_before(self, value, is_ours):
+        """Whether a value was there before the branch that is run."""
+        return value.data in self._fixed if is_ours else id(value) in self._fixed or id(value) not in self._made
 
     def _write_outside(self, value, new):
         """Write what is the same for all examples; who has read `value` before keeps what it held then."""
