@@ -75,7 +75,7 @@ def _padded(node):
     source, widths, value = node.args
     if not isinstance(source, Symbol) or not isinstance(value, (int, float)):
         return None
-    befores = np.broadcast_to(np.asarray(widths, dtype=int), (source.ndim, 2))[:, 0]
+    befores = np.broadcast_to(np.asarray(widths if source.ndim else 0, dtype=int), (source.ndim, 2))[:, 0]
     return [Piece(source, tuple((i, int(at), 1) for i, at in enumerate(befores)))], value
 
 
