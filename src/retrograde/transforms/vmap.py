@@ -9,7 +9,7 @@ import numpy as np
 from .. import tree
 from ..compiler.recorder import PICK, Recorder
 from ..core import writes
-from ..core.mode import changed, current
+from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
 from ..dtypes import is_float
@@ -264,10 +264,14 @@ class Batch(Recorder):
         return Batched(value) if has_examples else value
 
     def _in_parts(self, op, args):
-        """The results by the ops that `op` is made of; None if it is not made of any when called like that."""
+        """The results by the ops that `op` is made of; None if it is not made of any when called like that, or of such as have no
+        derivative, where one may be asked for around the vmap.
+        """
         with changed(tracer=self):
             result = op.expansion(*replaced(args, Tensor))
-        return None if result is NotImplemented else self.results(result)
+        found = None if result is NotImplemented else self.results(result)
+        is_lost = found is not None and found.record is None and op.is_differentiable and is_recording() and is_float(found.dtype)
+        return None if is_lost and any([self._found[s][0].record is not None for s in symbols_in(args)]) else found
 
     def made(self, value):
         self._made[id(value)] = value
