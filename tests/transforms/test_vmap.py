@@ -7,6 +7,7 @@ import pytest
 
 import retrograde as rg
 from cube import Cube
+from retrograde import nn
 from retrograde.errors import ArgumentError, ShapeError, TraceError
 from sweeping import Case, cases, results
 
@@ -69,6 +70,12 @@ def test_every_op_has_its_derivative_around_a_vmap(name):
             numbers = tuple(range(len(given)))
             for found, wanted in zip(rg.grad(by_vmap, numbers)(*given), rg.grad(by_loop, numbers)(*given), strict=True):
                 np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-8, err_msg=f"{case}, examples of operands {chosen}")
+
+
+def test_each_example_may_choose_other_rows_of_a_table_whose_cotangents_are_constants():
+    table, rows = np.arange(14.0).reshape(7, 2), np.array([[1, 2], [3, 3]])
+    counts = rg.vmap(rg.grad(lambda table, i: nn.functional.embedding(i, table).sum()), (None, 0))(table, rows)
+    np.testing.assert_array_equal(counts[:, :, 0], [[0, 1, 1, 0, 0, 0, 0], [0, 0, 0, 2, 0, 0, 0]])
 
 
 def _data(*shape, seed=0):

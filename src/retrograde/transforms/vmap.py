@@ -244,7 +244,9 @@ class Batch(Recorder):
     def node(self, op, args, shape, dtype):
         node = Example(op, args, shape, dtype)
         with self.around():
-            self._found[node] = self._run(op, args, shape)
+            found, differs = self._run(op, args, shape)
+            # Ops on arrays give arrays, also where it is only a parameter that differs between examples.
+            self._found[node] = tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found), differs
         return node
 
     def _run(self, op, args, shape):
