@@ -758,3 +758,27 @@ def test_reading_a_tensor_that_the_traced_function_has_written_to_is_refused():
     with pytest.raises(rg.errors.TraceError, match="written to in the function that is traced"):
         step(rg.ones((2,)))
     assert outside.item() == 1
+
+
+def test_a_list_or_a_module_that_has_grown_is_noticed():
+    weights, model = [rg.tensor([1.0, 2.0])], nn.ModuleList([nn.Linear(2, 2)])
+
+    @rg.jit
+    def function(x):
+        for layer in model:
+            x = layer(x)
+        return sum([(x * w).sum() for w in weights])
+
+    def alike(x):
+        np.testing.assert_allclose(function(x).item(), function.__wrapped__(x).item(), rtol=1e-5)
+
+    alike(rg.ones(2))
+    weights.append(rg.tensor([3.0, 4.0]))
+    alike(rg.ones(2))
+    model.append(nn.Linear(2, 2))
+    alike(rg.ones(2))
+    weights.pop(0)
+    alike(rg.ones(2))
+    count = function.traces
+    alike(rg.zeros(2))
+    assert function.traces == count == 4
