@@ -76,8 +76,8 @@ class Recorder:
     def note_read(self, value):
         """Take note that the program itself is about to read what `value` holds."""
 
-    def watch(self, read, what="an option", owner=None):
-        """Take note that what is recorded depends on what `read()` gives."""
+    def watch_edits(self, owner, read, what):
+        """Take note that what is recorded depends on what `read()` gives, which changes by edits of `owner` only."""
 
     def noted_leaf(self, value):
         """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""

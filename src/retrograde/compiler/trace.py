@@ -104,7 +104,7 @@ class Trace(Recorder):
     def __init__(self):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
-        self._made, self._own, self._owners = {}, {}, {}
+        self._made, self._own, self.edits = {}, {}, {}
         #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
         self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
@@ -264,13 +264,13 @@ class Trace(Recorder):
         self.symbol(value)
         return value
 
-    def watch(self, read, what="an option", owner=None):
-        """Let what is compiled serve only as long as `read()` gives what it gives now; `what` it is that it gives. What an `owner`
-        asks for in its own name is watched once.
-        """
-        if owner is not None and self._owners.setdefault(id(owner), read) is not read:
-            return
+    def watch(self, read, what="an option"):
+        """Let what is compiled serve only as long as `read()` gives what it gives now; `what` it is that it gives."""
         self.watched.append((read, read(), what))
+
+    def watch_edits(self, owner, read, what):
+        """As `watch`, once for each `owner`, for what changes by edits only, so that nothing is read until there is one."""
+        self.edits.setdefault(id(owner), (read, read(), what))
 
     def note_read(self, value):
         """Let what is compiled serve only as long as `value`, a tensor from outside that the program reads, holds what it does."""

@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 
 from ..core import writes
+from ..core.edits import edited
 from ..core.mode import changed, current, enable_grad
 from ..core.value import Value
 from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
@@ -92,6 +93,7 @@ class Optimizer:
         options = {**self.defaults, **group, "params": members}
         self._check(options)
         self.param_groups.append(options)
+        edited()
 
     def _with_names(self, group):
         """`group` with a list of parameters, and their names if it has pairs with names, as all groups or none have."""

@@ -34,7 +34,7 @@ def watch_members(optimizer, tracer):
     """Let what is traced serve only as long as the optimizer has the groups and parameters that it has now."""
     found: Any = weakref.ref(optimizer)  # which may hold what is compiled
     read = lambda: [list(map(id, group["params"])) for group in found().param_groups]
-    tracer.watch(read, "what an optimizer updates", optimizer)
+    tracer.watch_edits(optimizer, read, "what an optimizer updates")
 
 
 def _reader(optimizer, number, get):

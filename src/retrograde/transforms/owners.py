@@ -120,7 +120,7 @@ class _Cell:
 class _Length:
     """How many `entries()` of a list or a module there are, as a mapping with one key.
 
-    Of dictionaries nobody asks that at each call: an optimizer has one for each parameter.
+    Of lists in objects and of dictionaries nobody asks that at each call: an optimizer has many.
     """
 
     def __init__(self, entries):
@@ -205,7 +205,7 @@ class _Search:
             self._mapping(vars(value), list(vars(value).items()))
             self._depth -= 1
         found = len(self.places) - before
-        if found and isinstance(value, list):
+        if found and isinstance(value, list) and not self._depth:
             length = _Length(lambda: value)
             self.places.append(Place(length, _LENGTH, length.first, found))
         return found > 0

@@ -215,9 +215,9 @@ class Batch(Recorder):
         if self.outer is not None:
             self.outer.note_read(value)
 
-    def watch(self, read, what="an option", owner=None):
+    def watch_edits(self, owner, read, what):
         if self.outer is not None:
-            self.outer.watch(read, what, owner)
+            self.outer.watch_edits(owner, read, what)
 
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
