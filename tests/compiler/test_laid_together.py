@@ -24,6 +24,8 @@ LOOPS = {
     "rows from the back": lambda x: sum(rg.sin(x[-1 - i]).sum() * i for i in MANY),
     "columns": lambda x: sum(rg.cos(x[:, j]).prod() for j in MANY),
     "parts of rows": lambda x: sum(rg.sin(x[i, : i + 1]).sum() for i in MANY),
+    "the same part of all rows": lambda x: sum((x[i, 2:5] ** 2).sum() * i for i in range(20)),
+    "the same part of all columns": lambda x: sum((x[3:9, j] ** 2).sum() * j for j in range(12)),
     "rows and the whole": lambda x: sum(rg.sin(x[i]).sum() for i in MANY) + (x**3).sum() + rg.sin(x[4:9]).sum(),
     "rows and columns": lambda x: sum(rg.sin(x[i] * x[:12, i]).sum() for i in MANY),
     "overlapping ranges": lambda x: sum(rg.sin(x[i : i + 5]).sum() for i in MANY),

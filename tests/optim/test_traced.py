@@ -158,3 +158,50 @@ def test_a_trace_that_fails_leaves_parameters_and_state_as_they_were():
     assert p.tolist() == [1, 1]
     assert p.grad is None
     assert not optimizer.state
+
+
+def test_parameters_that_an_optimizer_is_given_later_are_updated_by_compiled_steps():
+    def trained(run):
+        first, second = nn.Parameter(rg.tensor([1.0, 2.0])), nn.Parameter(rg.tensor([3.0, 4.0]))
+        optimizer = optim.SGD([first], lr=0.1)
+
+        @run
+        def step(x):
+            optimizer.zero_grad()
+            loss = ((first * second * x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+
+        for i in range(4):
+            if i == 2:
+                optimizer.add_param_group({"params": [second], "lr": 0.01})
+            step(rg.tensor([0.1, 0.1 * i]))
+        return [*first.tolist(), *second.tolist(), *second.grad.tolist()]
+
+    np.testing.assert_allclose(trained(rg.jit), trained(lambda f: f), rtol=1e-5)
+
+
+def test_compiled_steps_find_the_gradients_of_each_call_also_without_their_history():
+    def trained(run):
+        weight = nn.Parameter(rg.tensor([1.0, 2.0]))
+        optimizer = optim.SGD([weight], lr=0.1)
+
+        @run
+        def step(x):
+            if weight.grad is not None:
+                optimizer.zero_grad(set_to_none=False)
+            ((weight * x) ** 2).sum().backward()
+            optimizer.step()
+            return weight.grad.detach() * 1
+
+        return [step(rg.tensor([1.0, float(i)])).tolist() for i in range(4)]
+
+    np.testing.assert_allclose(trained(rg.jit), trained(lambda f: f), rtol=1e-5)
+
+
+def test_a_gradient_that_a_compiled_function_reads_as_numbers_is_read_anew():
+    weight = nn.Parameter(rg.ones(2))
+    scaled = rg.jit(lambda x: x * float(weight.grad.numpy().sum()))
+    for gradient in ([1.0, 2.0], [5.0, 6.0]):
+        weight.grad = rg.tensor(gradient)
+        assert scaled(rg.ones(1)).tolist() == [sum(gradient)]

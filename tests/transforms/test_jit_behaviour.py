@@ -718,3 +718,27 @@ def test_an_argument_that_the_function_writes_to_in_another_way_has_what_was_wri
 
     np.testing.assert_array_equal(rg.jit(added)(twice, twice).numpy(), [2.0] * 3)
     np.testing.assert_array_equal(rg.jit(added)(twice[:2], twice[1:]).numpy(), [3.0, 2.0])
+
+
+def test_a_list_or_a_module_that_has_grown_is_noticed():
+    weights, model = [rg.tensor([1.0, 2.0])], nn.ModuleList([nn.Linear(2, 2)])
+
+    @rg.jit
+    def function(x):
+        for layer in model:
+            x = layer(x)
+        return sum([(x * w).sum() for w in weights])
+
+    def alike(x):
+        np.testing.assert_allclose(function(x).item(), function.__wrapped__(x).item(), rtol=1e-5)
+
+    alike(rg.ones(2))
+    weights.append(rg.tensor([3.0, 4.0]))
+    alike(rg.ones(2))
+    model.append(nn.Linear(2, 2))
+    alike(rg.ones(2))
+    weights.pop(0)
+    alike(rg.ones(2))
+    count = function.traces
+    alike(rg.zeros(2))
+    assert function.traces == count == 4

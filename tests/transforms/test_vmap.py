@@ -7,6 +7,7 @@ import pytest
 
 import retrograde as rg
 from cube import Cube
+from retrograde import nn
 from retrograde.errors import ArgumentError, ShapeError, TraceError
 from sweeping import Case, cases, results
 
@@ -46,6 +47,35 @@ def test_every_op_on_all_examples_gives_what_a_loop_gives(name):
             for i, part in enumerate(found):
                 np.testing.assert_allclose(np.asarray(part), np.stack([w[i] for w in wanted]), rtol=1e-10, atol=1e-10,
                                            err_msg=f"{case}, examples of operands {chosen}")
+
+
+def _weighed(parts):
+    """A number that depends on all elements of the floats among `parts`."""
+    return sum([(x * np.cos(1.0 + np.arange(x.size)).reshape(x.shape)).sum() for x in parts if x.dtype.kind == "f"], 0.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [n for n in rg.ops.names() if n not in WITHOUT_FLOATS and rg.ops.get(n).is_differentiable])
+def test_every_op_has_its_derivative_around_a_vmap(name):
+    for case in cases(rg.ops.get(name)):
+        operands, function = case.operands(case.drawn(np.float64)[0]), _function(case)
+        if not all(x.size for x in operands) or not any(x.dtype.kind == "f" for x in function(*map(rg.asarray, operands))):
+            continue
+        for chosen in ((0,), tuple(range(len(operands)))):
+            axes = tuple(0 if i in chosen else None for i in range(len(operands)))
+            given = [np.stack([x, x * 1.001]) if i in chosen else x for i, x in enumerate(operands)]
+            by_vmap = lambda *args, axes=axes: (rg.vmap(lambda *row: _weighed(function(*row)), axes)(*args) ** 2).sum()
+            by_loop = lambda *args, chosen=chosen: sum(
+                _weighed(function(*[x[k] if i in chosen else x for i, x in enumerate(args)])) ** 2 for k in range(2))
+            numbers = tuple(range(len(given)))
+            for found, wanted in zip(rg.grad(by_vmap, numbers)(*given), rg.grad(by_loop, numbers)(*given), strict=True):
+                np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-8, err_msg=f"{case}, examples of operands {chosen}")
+
+
+def test_each_example_may_choose_other_rows_of_a_table_whose_cotangents_are_constants():
+    table, rows = np.arange(14.0).reshape(7, 2), np.array([[1, 2], [3, 3]])
+    counts = rg.vmap(rg.grad(lambda table, i: nn.functional.embedding(i, table).sum()), (None, 0))(table, rows)
+    np.testing.assert_array_equal(counts[:, :, 0], [[0, 1, 1, 0, 0, 0, 0], [0, 0, 0, 2, 0, 0, 0]])
 
 
 def _data(*shape, seed=0):

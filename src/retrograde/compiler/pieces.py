@@ -52,7 +52,8 @@ def _stack_of(pieces, moved, shape):
     others = [i for i in range(len(shape)) if i != axis]
     pieces = sorted(pieces, key=lambda piece: piece.fixed)
     is_full = len(axes) == 1 and [piece.fixed[0][1] for piece in pieces] == list(range(shape[axis]))
-    is_plain = moved == set(enumerate(others)) and all([len(piece.fixed) == 1 for piece in pieces])
+    whole = tuple([shape[i] for i in others])
+    is_plain = moved == set(enumerate(others)) and all([len(p.fixed) == 1 and p.source.shape == whole for p in pieces])
     return ("stack", [piece.source for piece in pieces], axis) if is_full and is_plain else None
 
 
@@ -74,7 +75,7 @@ def _padded(node):
     source, widths, value = node.args
     if not isinstance(source, Symbol) or not isinstance(value, (int, float)):
         return None
-    befores = np.broadcast_to(np.asarray(widths, dtype=int), (source.ndim, 2))[:, 0]
+    befores = np.broadcast_to(np.asarray(widths if source.ndim else 0, dtype=int), (source.ndim, 2))[:, 0]
     return [Piece(source, tuple((i, int(at), 1) for i, at in enumerate(befores)))], value
 
 

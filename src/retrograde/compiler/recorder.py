@@ -14,6 +14,7 @@ from ..dtypes import is_float
 from ..errors import TraceError
 from ..ops._arrays import arrays
 from .infer import infer, stand_in
+from .views import moves
 
 
 def _hold(states):
@@ -40,6 +41,8 @@ class Recorder:
     is_batch = False
     #: What records a scan where loops can be compiled as such; handed in, since it stands above.
     scan: Any = None
+    #: What makes a value a view of the one that it was made of; handed in as well.
+    shown: Any = None
 
     def symbol(self, value):
         """The symbol of a value."""
@@ -70,12 +73,18 @@ class Recorder:
     def own(self, value):
         """Take note of a value that was created while recording, whatever memory it shows."""
 
+    def note_shared(self, value, source):
+        """Take note that `value` is `source` without its history, and shows the same memory."""
+
     def stopped(self, value):
         """`value` as a constant for all derivatives, also those around a vmap."""
         return value.unlinked()
 
     def note_read(self, value):
         """Take note that the program itself is about to read what `value` holds, and give that; None if it has no number."""
+
+    def watch_edits(self, owner, read, what):
+        """Take note that what is recorded depends on what `read()` gives, which changes by edits of `owner` only."""
 
     def noted_leaf(self, value):
         """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
@@ -106,6 +115,12 @@ class Recorder:
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""
         return True
+
+    def check_within(self, value):
+        """Raise an error if `value` cannot be written to where the program is now."""
+
+    def set_aside(self, value):
+        """Keep what `value`, if it was created while recording, was created with, since it is about to hold something else."""
 
     def check_function(self, function, args):
         """Raise an error if a `Function` cannot be called here."""
@@ -153,9 +168,13 @@ class Recorder:
         if "dtype" not in op.arguments:
             dtype = op.algebra.settled_dtype(dtype, operands_of(op, symbolic))
         node = self.node(op, symbolic, shape, dtype)
-        if records and is_float(dtype):
-            return self.value(op.algebra, node, self._recorded(op, args, parents, node))
-        return self.value(op.algebra, node)
+        record = self._recorded(op, args, parents, node) if records and is_float(dtype) else None
+        found = self.value(op.algebra, node, record)
+        return self.viewed(found, op, args) if op.makes_views and moves(op, args[1:]) else found
+
+    def viewed(self, found, op, args):
+        """`found` as a view of what `op` has made it of."""
+        return found if self.shown is None else self.shown(self, found, args[0], (op, args[1:]))
 
     def _several(self, op, args, parents, node, specs):
         parts = [self.node(PICK, (node, i), *spec) for i, spec in enumerate(specs)]

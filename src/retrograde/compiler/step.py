@@ -28,7 +28,7 @@ class Step:
     def __init__(self, trace, arguments, results, rebuild, places, are_plain, replay=None):
         self._replay = replay
         self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
-        self._numbers, self._watched = trace.numbers, trace.watched
+        self._numbers, self._watched, self._edits = trace.numbers, trace.watched, list(trace.edits.values())
         gradients = trace.outer_gradients()
         self._leaves = trace.turned_leaves()
         self._guards = [(g.value, g.start is None) for g in gradients if g.is_read]
@@ -80,7 +80,7 @@ class Step:
             return "whether a tensor requires gradients"
         if any([(value.grad is None) != was_none for value, was_none in self._guards]):
             return "whether there is a gradient in a tensor"
-        return next((what for read, seen, what in self._watched if read() != seen), None)
+        return next((what for read, seen, what in [*self._edits, *self._watched] if read() != seen), None)
 
     def _is_as_traced(self):
         """Whether all is in its place that the trace found there, modules are in the mode that they were in, and the same tensors
@@ -88,7 +88,7 @@ class Step:
         """
         if any([mapping.get(key, True) is not value for mapping, key, value, _ in self._places]):
             return False
-        if self._other_gradients():
+        if self._other_gradients() or any([read() != seen for read, seen, _ in self._edits]):
             return False
         self._seen[0] = CLOCK[0]
         return True

@@ -44,29 +44,40 @@ class Attempt:
     """The body of a loop while it is traced.
 
     written  captures that the body writes to; those that are handed in hold leaves of the body meanwhile
-    states   for each of those handed in: (what it held before, its leaf, what it holds after one turn)
+    linked   those of them that hold something with a history after it, by identity; those that are handed in begin with one
+    states   for each of those handed in, as values: (what it held before, its leaf, what it holds after one turn)
     found    what those that are written to hold in the end, by identity
     nodes    the nodes that were made
     """
 
-    def __init__(self, trace, written):
-        self._trace, self.written, self.states = trace, list(written), []
+    def __init__(self, trace, written, linked):
+        self._trace, self.written, self.linked, self.states = trace, list(written), dict(linked), []
         self.found, self.nodes = {}, []
 
     def __enter__(self):
         trace = self._trace
         self._held = {id(c): c.now for c in trace.captured()}
         self._gradients = {key: g.now for key, g in trace.gradients.items()}
-        self._leaves = [Symbol(None, (), c.now.shape, c.now.dtype) for c in self.written]
+        self._records = {id(c): c.value.record for c in trace.captured()}
+        self._leaves = [arrays.kind(Symbol(None, (), c.now.shape, c.now.dtype)) for c in self.written]
         for capture, leaf in zip(self.written, self._leaves, strict=True):
-            capture.now = leaf
+            capture.now = leaf.data
+            if id(capture) in self.linked:
+                capture.value.record = leaf.requires_grad_().record
         trace.logs.append(self.nodes)
+        trace.bodies.append(self)
         return self
 
     def __exit__(self, kind, *_):
         self._trace.logs.pop()
+        self._trace.bodies.pop()
         trace, handed_in = self._trace, {id(c) for c in self.written}
-        self.states = [(self._held[id(c)], leaf, c.now) for c, leaf in zip(self.written, self._leaves, strict=True)]
+        self.states = [self._state(c, leaf) for c, leaf in zip(self.written, self._leaves, strict=True)]
+        for capture in trace.captured():
+            record = self._records.get(id(capture), capture.record)
+            if capture.value.record is not record:
+                self.linked[id(capture)] = capture
+                capture.value.record = record
         for capture in trace.captured():
             before = self._held.get(id(capture), capture.start)
             if capture.now is not before:
@@ -78,6 +89,11 @@ class Attempt:
         if kind is None and any(now is not self._gradients.get(key) for key, now in found.items()):
             raise TraceError("backward() within the body of a loop would write to .grad in each turn; compute gradients there "
                              "with rg.grad, or call backward() on what the loop returns")
+
+    def _state(self, capture, leaf):
+        is_linked, kind = id(capture) in self.linked, arrays.kind
+        before = kind(self._held[id(capture)], self._records[id(capture)] if is_linked else None)
+        return before, leaf, kind(capture.now, capture.value.record if is_linked else None)
 
 
 class Trace(Recorder):
@@ -91,15 +107,15 @@ class Trace(Recorder):
         super().__init__()
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
-        self._made, self._own = {}, {}
+        self._made, self._own, self.edits = {}, {}, {}
         #: Floats that were read, of those made of tensors from outside.
         self._read = []
         #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
         self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
         self.plain = {}
-        #: Lists that note the nodes which are made.
-        self.logs = []
+        #: Lists that note the nodes which are made, and the attempts that they belong to, the innermost last.
+        self.logs, self.bodies = [], []
         #: (array, what the graph keeps of it) by identity.
         self._constants = {}
         self.frozen = Frozen()
@@ -152,11 +168,26 @@ class Trace(Recorder):
         """(tensor, its array) of tensors from outside that have another array than they had, or none."""
         return [(v, a) for v, a in self._arrays.values() if v.data is not a and id(v) not in self._own]
 
+    def value(self, algebra, node, record=None):
+        made = super().value(algebra, node, record)
+        self.born(made)
+        return made
+
+    def born(self, value):
+        """Note in which body `value` is made."""
+        value.body = self.bodies[-1] if self.bodies else None
+
+    def check_within(self, value):
+        """Raise unless `value`, which is about to be written to, was made in the body that is traced, or outside of the trace."""
+        if self.bodies and getattr(value, "body", self.bodies[-1]) is not self.bodies[-1]:
+            raise TraceError("the body of a loop or a branch cannot write to a value that was computed outside of it, since it may "
+                             "run any number of times; carry the value along, or return what it is to hold")
+
     def write(self, value, data):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
+        self.check_within(value)
         symbol = data.data if isinstance(data, Value) else data
-        if self._made.pop(id(value), None) is not None:
-            self._set_aside(value)
+        self.set_aside(value)
         if isinstance(symbol, Symbol) and symbol.op is not None and not self.is_plain(value):
             self.plain[symbol] = False
         if isinstance(value.data, Symbol):
@@ -213,7 +244,12 @@ class Trace(Recorder):
     def made(self, value):
         """Let `value`, which was created in the trace, be the trace's own: what is written to it is gone after the call."""
         self._made[id(value)] = value
+        self.born(value)
         self.own(value)
+
+    def note_shared(self, value, source):
+        if source.is_traced and self.shown is not None and value.algebra is arrays:
+            self.shown(self, value, source)
 
     def own(self, value):
         """Let `value` be known as an object that the trace has made, whatever memory it shows: nobody outside has it."""
@@ -233,8 +269,10 @@ class Trace(Recorder):
         """The gradients of tensors from outside."""
         return [g for g in self.gradients.values() if not g.value.is_traced and id(g.value) not in self._own]
 
-    def _set_aside(self, value):
+    def set_aside(self, value):
         """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""
+        if self._made.pop(id(value), None) is None:
+            return
         symbol, constant = self.symbol(value), arrays.kind(value.data)
         capture = self.captures[id(constant)] = self.captures.pop(id(value))
         capture.value = constant
@@ -246,7 +284,8 @@ class Trace(Recorder):
         if gradient is None:
             gradient = self.gradients[id(value)] = Gradient(value, is_read=True)
             if gradient.start is not None and not gradient.start.is_traced:
-                self.captures.setdefault(id(gradient.start), Capture(gradient.start, owner=value))
+                capture = self.captures.setdefault(id(gradient.start), Capture(gradient.start, owner=value))
+                self._by_array.setdefault(id(gradient.start.data), capture)
         return gradient.now
 
     def write_gradient(self, value, gradient):
@@ -271,6 +310,10 @@ class Trace(Recorder):
         """Let what is compiled serve only as long as `read()` gives what it gives now; `what` it is that it gives."""
         self.watched.append((read, read(), what))
 
+    def watch_edits(self, owner, read, what):
+        """As `watch`, once for each `owner`, for what changes by edits only, so that nothing is read until there is one."""
+        self.edits.setdefault(id(owner), (read, read(), what))
+
     def note_read(self, value):
         """What `value`, which the program reads, holds: it is a tensor from outside, or made of such alone, and what is compiled
         serves only as long as it holds that. None if it has no number.
@@ -284,7 +327,8 @@ class Trace(Recorder):
         symbol, numbers = value.data, {id(number) for number, _ in self.numbers}
         is_made = isinstance(symbol, Symbol)
         known = {c.start: c.value for c in self.captured() if c.owner is None and id(c.value) not in numbers}
-        read = reading(symbol, known) if is_made else lambda: value.data
+        owner = None if capture is None else capture.owner
+        read = reading(symbol, known) if is_made else lambda: value.data if owner is None else _gradient_of(owner)
         if read is None:
             return None
         if is_made and is_float(symbol.dtype):
@@ -315,9 +359,9 @@ class Trace(Recorder):
         for undo in reversed(self._undo):
             undo()
 
-    def attempt(self, written=()):
+    def attempt(self, written=(), linked=()):
         """A context manager for the body of a loop: what it writes to tensors from outside is noted, and taken back."""
-        return Attempt(self, written)
+        return Attempt(self, written, linked)
 
     def changed(self):
         """The captures that hold something else at the end than at the start."""
@@ -340,3 +384,7 @@ class Trace(Recorder):
             capture.value.record = capture.record
         for value, record in self.leaves.values():
             value.record = record
+
+
+def _gradient_of(owner):
+    return np.empty(0) if owner.grad is None else owner.grad.data

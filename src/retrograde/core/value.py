@@ -225,6 +225,7 @@ class Value:
         found, mode = self.linked(None), current()
         if mode is not None and mode.tracer is not None:
             mode.tracer.own(found)
+            mode.tracer.note_shared(found, self)
         return found
 
     def linked(self, record):

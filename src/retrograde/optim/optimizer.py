@@ -8,13 +8,14 @@ from numbers import Real
 import numpy as np
 
 from ..core import writes
+from ..core.edits import edited
 from ..core.mode import changed, current, enable_grad
 from ..core.value import HookHandle, Value
 from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .compiled import CompiledSteps
-from .traced import check_gradient, trace_step
+from .traced import check_gradient, trace_step, watch_members
 from .update import Packs, update_flat, update_whole
 
 #: Arguments that choose between implementations in PyTorch. Every optimizer takes them; there is one implementation here.
@@ -93,6 +94,7 @@ class Optimizer:
         options = {**self.defaults, **group, "params": members}
         self._check(options)
         self.param_groups.append(options)
+        edited()
 
     def _with_names(self, group):
         """`group` with a list of parameters, and their names if it has pairs with names, as all groups or none have."""
@@ -128,6 +130,8 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Forget the gradients of all parameters, or set them to zeros."""
+        if (tracer := _compiling()) is not None:
+            watch_members(self, tracer)
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none:
@@ -167,9 +171,8 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        mode = current()
-        if mode is not None and mode.tracer is not None and not mode.tracer.is_lazy:
-            trace_step(self, mode.tracer)
+        if (tracer := _compiling()) is not None:
+            trace_step(self, tracer)
             return loss
         if self._compiled.run(self):
             return loss
@@ -288,6 +291,13 @@ class Optimizer:
         for i, group in enumerate(self.param_groups):
             lines += [f"Parameter Group {i}", *(f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params")]
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
+
+def _compiling():
+    """What records ops to be compiled as a function; None if they run, or wait to be read."""
+    mode = current()
+    tracer = None if mode is None else mode.tracer
+    return None if tracer is None or tracer.is_lazy else tracer
 
 
 def _check_implementation(owner, given):

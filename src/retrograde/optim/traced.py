@@ -17,6 +17,7 @@ def trace_step(optimizer, tracer, gradients=None):
 
     The learning rate is read anew at each call of what is compiled; any other option that changes is traced anew.
     """
+    watch_members(optimizer, tracer)
     with no_grad():
         for number, group in enumerate(optimizer.param_groups):
             rate = group["lr"]
@@ -30,6 +31,13 @@ def trace_step(optimizer, tracer, gradients=None):
                 if gradient is not None:
                     check_gradient(parameter, gradient)
                     _trace_update(optimizer, {**group, "lr": rate}, parameter, gradient, tracer)
+
+
+def watch_members(optimizer, tracer):
+    """Let what is traced serve only as long as the optimizer has the groups and parameters that it has now."""
+    found: Any = weakref.ref(optimizer)  # which may hold what is compiled
+    read = lambda: [list(map(id, group["params"])) for group in found().param_groups]
+    tracer.watch_edits(optimizer, read, "what an optimizer updates")
 
 
 def _reader(optimizer, number, get):

@@ -12,7 +12,8 @@ from ..core.dispatch import plain, recorded
 from ..core.explain import explained
 from ..core.mode import changed, current, is_recording, is_tracing
 from ..core.value import Value
-from ..errors import DTypeError, InplaceError, ShapeError
+from ..errors import DTypeError, InplaceError, OutOfRangeError, ShapeError
+from ..ops.comparisons import where
 from ..ops.movements import broadcast_to
 from ..ops.selections import put, set_at
 
@@ -61,7 +62,8 @@ def set_item(x, index, value):
         return
     _check_writable(x)
     if is_tracing():
-        _trace_write(x, _whole(x, value) if _is_whole(index) else set_at(x, value, index))
+        masked = None if _is_whole(index) else _masked(x, value, index)
+        _trace_write(x, _whole(x, value) if _is_whole(index) else set_at(x, value, index) if masked is None else masked)
         return
     index, written = plain(index), plain(value)
     _write(x, index, written)
@@ -87,8 +89,36 @@ def _whole(x, value):
     return broadcast_to(value if value.dtype == x.dtype else value.astype(x.dtype), x.shape)
 
 
+def _masked(x, value, index):
+    """`x` with `value` where a mask is true, which stands alone in `index` or between whole axes; None for another index, and for
+    a value with an element for each place, whose number depends on data.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    places = [i for i, part in enumerate(parts) if isinstance(part, Value) and part.dtype.kind == "b"]
+    if len(places) != 1 or not all([_is_whole(part) for i, part in enumerate(parts) if i != places[0]]):
+        return None
+    place, mask, value = places[0], parts[places[0]], value if isinstance(value, Value) else np.asarray(value)
+    is_from_end = any([part is Ellipsis for part in parts[:place]])
+    before = x.ndim - mask.ndim - (len(parts) - place - 1) if is_from_end else place
+    rest, expected = x.ndim - mask.ndim - before, x.shape[before : before + mask.ndim]
+    if mask.shape != expected:
+        raise OutOfRangeError(f"a mask must have the shape {expected} of what it chooses from, got {mask.shape}")
+    if value.ndim > rest:
+        split = value.ndim - rest
+        if value.shape[split - 1] != 1:
+            return None
+        value = value.reshape(value.shape[: split - 1] + (1,) * mask.ndim + value.shape[split:])
+    return where(mask.reshape(mask.shape + (1,) * rest), value.astype(x.dtype), x)
+
+
 def _trace_write(x, result):
     """Let `x` be `result` from here on in a trace, where nothing has memory yet."""
+    if x.is_traced and x.base is not None and x.is_shared():
+        with changed(records=is_recording() and not x.is_detached):
+            _trace_write(x.base, x.laid_back(result))
+        if x.is_detached and is_recording() and result.requires_grad:
+            x.record = result.record
+        return x
     tracer = current().tracer
     tracer.write(x, result)
     if is_recording() and (x.requires_grad or result.requires_grad):
@@ -98,7 +128,7 @@ def _trace_write(x, result):
 
 def _check_writable(x):
     root = x if x.base is None else x.base
-    if is_recording() and root.requires_grad and root.is_leaf:
+    if is_recording() and root.requires_grad and root.is_leaf and root.record.target() is root:
         what = "a leaf" if root is x else "a view of a leaf"
         raise InplaceError(f"{what} that requires gradients cannot be written to; do it within rg.no_grad(), or write to "
                            "a copy: x = x.clone()")

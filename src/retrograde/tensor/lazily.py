@@ -1,7 +1,6 @@
 """Recording lazily: ops on tensors put down as nodes, whatever their operands are, to be computed when they are read."""
 
 import weakref
-from typing import Any
 
 import numpy as np
 
@@ -53,8 +52,10 @@ class Lazily(Recorder):
         is_view = op.makes_views and moves(op, args[1:])
         if not _can_wait(op, values) or (is_view and args[0].__class__ is not Lazy):
             return self.refused(op, args)  # a view of what is there costs nothing
-        found: Any = super().apply(op, args)
-        if is_view and current().tracks_views:
+        return super().apply(op, args)
+
+    def viewed(self, found, op, args):
+        if current().tracks_views:
             dispatch.remember_view(found, args[0], op, args)
             found.base.holder.has_views = True
             found.holder.symbol.holder = None  # shown through its base

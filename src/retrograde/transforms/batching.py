@@ -250,6 +250,21 @@ def _solved(op, args, _):
     return squeeze(found, -1) if is_vector else found
 
 
+def _attended(op, args, shape):
+    """Attention, whose operands may have any axes in front."""
+    ndim = len(shape)
+    operands = [_aligned(a.value, ndim) if isinstance(a, Batched) else a for a in args[:4]]
+    return op.call(*operands, *args[4:])
+
+
+def _attended_back(op, args, _):
+    """The gradients of attention, for each example also in what is the same for all."""
+    count, ndim = _count(args), max([len(_shape_of(a)) for a in args[:6] if a is not None])
+    operands = [a if a is None else _aligned(_spread(a, count), ndim) for a in args[:6]]
+    found = op.call(*operands, *args[6:])
+    return tuple([_shaped(x, count, _shape_of(a)) for x, a in zip(found, args[1:4], strict=True)])
+
+
 def _folded(op, args, shape):
     """Ops on batches of images: all examples are one batch."""
     x, *rest = args
@@ -270,11 +285,12 @@ _BY_NAME = {
     **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshaped),
     **dict.fromkeys(("transpose", "moveaxis"), _axes),
     **dict.fromkeys(("cholesky", "det", "inv", "matrix_exp", "qr_pair", "slogdet_pair", "eigh_pair", "eigvalsh", "svd_triple",
-                     "svdvals", "sqrtm", "eig_pair", "eigvals"), _in_front),
+                     "svdvals", "eig_pair", "eigvals"), _in_front),
     **dict.fromkeys(("conv2d", "avg_pool2d", "conv3d", "conv_transpose2d"), _folded),
     "permute_dims": _permuted, "broadcast_to": _broadcast, "pad": _padded, "matmul": _product, "linear": _linear,
     "contract": _contracted, "concatenate": _joined, "stack": _joined, "getitem": _chosen, "take": _taken,
-    "take_along_axis": _taken_along, "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
+    "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
+    "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
 }
 
 

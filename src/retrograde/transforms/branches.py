@@ -14,6 +14,7 @@ from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
+from ..errors import TraceError
 from ..ops._arrays import arrays
 from ..ops.comparisons import logical_not
 from ..ops.movements import reshape
@@ -45,6 +46,9 @@ def _chosen(tracer, predicate, functions, agree):
     for function, drawn in zip(functions, draws, strict=True):
         with tracer.attempt() as attempt, unnoted() if tracer.is_batch else drawn.recorded():
             leaves = function()
+        if attempt.linked:
+            raise TraceError("a branch cannot write to a tensor from outside what has a gradient; return it instead, or write "
+                             "within rg.no_grad()")
         traced.append((leaves, attempt))
         records = [x.record for x in leaves if isinstance(x, Value) and x.record is not None]
         parents.update(dict.fromkeys(outside(records, start)))

@@ -115,6 +115,11 @@ def is_plain(tracer, leaf):
     return not isinstance(leaf, Value) or tracer.is_plain(leaf)
 
 
+def writable(leaf):
+    """A leaf of a body as it is handed to it: a value of its own, which the body may write to."""
+    return leaf.linked(leaf.record) if isinstance(leaf, Value) else leaf
+
+
 def shape_of(leaf):
     """The shape of a leaf: a value, an array or a number."""
     return leaf.shape if isinstance(leaf, Value) else np.shape(leaf)

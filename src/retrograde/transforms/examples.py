@@ -9,7 +9,7 @@ from ..ops.comparisons import logical_and, where
 from ..ops.movements import moveaxis, reshape
 from ..ops.random import unnoted
 from ..tensor.creation import asarray
-from .carried import dtype_of, shape_of
+from .carried import dtype_of, shape_of, writable
 from .checkpoint import outside
 from .traced import flat_while, flattened
 from .turned import Turned, has_record, linked
@@ -87,9 +87,9 @@ class Examples:
         batch = self.batch
         while True:
             with batch.attempt(), unnoted():
-                carried = [batch.leaf(self._blank(shape_of(x), dtype_of(x), differs), differs)
+                carried = [writable(batch.leaf(self._blank(shape_of(x), dtype_of(x), differs), differs))
                            for x, differs in zip(self.starts, self.differs, strict=True)]
-                rows = [batch.leaf(self._blank(shape_of(x)[1:], dtype_of(x), differs), differs)
+                rows = [writable(batch.leaf(self._blank(shape_of(x)[1:], dtype_of(x), differs), differs))
                         for x, (_, differs) in zip(self.rows, self.rows_around, strict=True)]
                 after, made = self.call(carried, rows)
                 found = [d or self._around(x)[1] for d, x in zip(self.differs, after, strict=True)]
@@ -116,8 +116,8 @@ class Examples:
         batch, start = self.batch, tick()
         noted, batch.written = batch.written, {id(v): (v, batch.now(v)) for v in self.written}
         with changed(tracer=batch):
-            inside = [batch.leaf(x, differs) for x, differs in zip(carried, self.differs, strict=True)]
-            after, made = self.call(inside, [batch.leaf(x, d) for x, (_, d) in zip(rows, self.rows_around, strict=True)])
+            inside = [writable(batch.leaf(x, differs)) for x, differs in zip(carried, self.differs, strict=True)]
+            after, made = self.call(inside, [writable(batch.leaf(x, d)) for x, (_, d) in zip(rows, self.rows_around, strict=True)])
         records = [x.record for x in (*after, *made) if isinstance(x, Value) and x.record is not None]
         self.parents = outside(records, start)
         states, batch.written = batch.written, noted

@@ -22,8 +22,10 @@ from ..core.value import Value, tick
 from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..ops.random import unnoted
+from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .forwarding import Forwarding
+from .overlaps import meets_itself
 from .owners import Places
 from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
@@ -279,6 +281,11 @@ def _is_array(leaf):
     return isinstance(leaf, (Tensor, np.ndarray))
 
 
+def _array_of(leaf):
+    """The array of an argument that is one, or a tensor; else None."""
+    return leaf.data if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None
+
+
 def _needs_gradient(leaf, records):
     return records and isinstance(leaf, Tensor) and leaf.record is not None
 
@@ -301,9 +308,12 @@ def _traced(function, leaves, build, records):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
     expect_program()
     trace = Trace()
-    trace.scan = traced_scan
+    trace.scan, trace.shown = traced_scan, shown
     inputs = [_argument(leaf, records) for leaf in leaves]
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
+    arrays = list(map(_array_of, leaves))
+    for i in numbers:
+        trace.born(inputs[i])
     symbols = [inputs[i].data for i in numbers]
     trace.plain.update({inputs[i].data: not isinstance(leaves[i], Tensor) for i in numbers})
     args, kwargs = build(inputs)
@@ -317,7 +327,7 @@ def _traced(function, leaves, build, records):
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
-            if _must_run_eagerly(trace, arguments, results, replay, written) or _meets_itself(trace, leaves, written):
+            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace, arrays, written):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
@@ -358,16 +368,6 @@ def _must_run_eagerly(trace, arguments, results, replay, written):
     if replay is None:
         return any([a.record is not None for a in arguments]) and any(map(is_live, results))
     return replay.reaches_arguments and (bool(written) or has_endless_loop(results))
-
-
-def _meets_itself(trace, leaves, written):
-    """Whether an argument lies in memory that the function writes to in another way, of which compiled code would not know."""
-    arrays = [leaf.data if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None for leaf in leaves]
-    targets = [(None, capture.value.data) for capture in trace.changed()] + [(i, arrays[i]) for i in written]
-    return any([
-        i != j and np.may_share_memory(array, target)
-        for i, array in enumerate(arrays) if array is not None for j, target in targets
-    ])
 
 
 def _first(values):

@@ -86,6 +86,10 @@ class Places:
         return leads or place.is_top or id(place.mapping) in self._modules
 
 
+def _is_module(value):
+    return callable(getattr(type(value), "modules", None))
+
+
 class _Items:
     """A list or tuple as a mapping."""
 
@@ -115,6 +119,24 @@ class _Cell:
 
     def __setitem__(self, key, value):
         self._cell.cell_contents = value
+
+
+class _Length:
+    """How many `entries()` of a list or a module there are, as a mapping with one key.
+
+    Of lists in objects and of dictionaries nobody asks that at each call: an optimizer has many.
+    """
+
+    def __init__(self, entries):
+        self._entries, self.first = entries, len(entries())
+
+    def get(self, key, default=None):
+        """How many there were at first, as long as there are as many."""
+        return self.first if len(self._entries()) == self.first else default
+
+
+#: What the key of a `_Length` is called where somebody is told that it has changed.
+_LENGTH = "length of a list or a module"
 
 
 class _Search:
@@ -154,7 +176,7 @@ class _Search:
             if not str(getattr(value, "__module__", "")).startswith(f"{_PACKAGE}."):
                 self.function(value)
             return False
-        if callable(getattr(type(value), "modules", None)):
+        if _is_module(value):
             return self._module(value)
         if type(value) in (list, tuple, dict):
             return len(value) <= _MOST and self._searched(value)
@@ -168,6 +190,9 @@ class _Search:
             self.modules.add(id(attributes))
             self.places.append(Place(attributes, "training", module.training))
             self._mapping(attributes, list(attributes.items()))
+            length = _Length(lambda: [value for value in attributes.values() if isinstance(value, Value) or _is_module(value)])
+            self.modules.add(id(length))
+            self.places.append(Place(length, _LENGTH, length.first))
         return True
 
     def _searched(self, value):
@@ -183,7 +208,11 @@ class _Search:
             self._depth += 1
             self._mapping(vars(value), list(vars(value).items()))
             self._depth -= 1
-        return len(self.places) > before
+        found = len(self.places) - before
+        if found and isinstance(value, list) and not self._depth:
+            length = _Length(lambda: value)
+            self.places.append(Place(length, _LENGTH, length.first, found))
+        return found > 0
 
     def _is_new(self, value):
         if id(value) in self._seen:

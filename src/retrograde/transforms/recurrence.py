@@ -209,6 +209,9 @@ class Recurrence:
             links = {i: Projection(record, carries + made + i, self.width) for i in self.flowing}
             before = [arrays.kind(x.data, links.get(i)) for i, x in enumerate(before)]
         count, split = len(self.body.starts), len(self.starts) + len(self.rows)
+        if any([number >= count for number in self.flowing]):
+            raise GraphError("within vmap, a pullback cannot walk through a loop outside that writes to a tensor from outside what "
+                             "has a gradient; carry it along")
         self.body.made, self.body.states = self.made, before[count:]
         g = [*g[:count], *g[carries : carries + made], *g[carries + made :][:count]]
         parents = [r for r, needed in zip(self.outside, needs[split:], strict=True) if needed]

@@ -12,8 +12,7 @@ from ..ops._arrays import arrays
 from ..ops.comparisons import where
 from ..ops.random import State, begun, unnoted
 from ..tensor.creation import asarray
-from ..tensor.tensor import Tensor
-from .carried import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth
+from .carried import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable
 from .recurrence import Carried, Recurrence
 from .turned import Body
 
@@ -52,8 +51,8 @@ def settled_starts(tracer, f, starts, build_carry, leaves, build):
     if not any(map(is_number, starts)):
         return starts
     with tracer.attempt(), unnoted():
-        carried = [x if is_number(x) else tracer.blank(shape_of(x), dtype_of(x)) for x in starts]
-        rows = [tracer.blank(x.shape[1:], x.dtype) for x in leaves]
+        carried = [x if is_number(x) else writable(tracer.blank(shape_of(x), dtype_of(x))) for x in starts]
+        rows = [writable(tracer.blank(x.shape[1:], x.dtype)) for x in leaves]
         after = tree.leaves(checked_pair(f(build_carry(carried), build(rows)))[0])
     return list(map(settled, starts, after)) if len(after) == len(starts) else starts
 
@@ -100,7 +99,7 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     for carried, out in zip(made.carries, outs, strict=True):
         carried.out = out
     states = [_begun(c.value, now) for c, (now, _, _) in zip(written, attempt.states, strict=True)]
-    made.carries += [Carried(None, made.node(now), Tensor(leaf), Tensor(out))
+    made.carries += [Carried(None if now.record is None else now, made.node(now), leaf, out)
                      for (now, _), (_, leaf, out) in zip(states, attempt.states, strict=True)]
     made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
     made.link()
@@ -108,6 +107,8 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
     for capture, final, (_, moves) in zip(written, made.finals[len(starts) :], states, strict=True):
         capture.now = final.data if moves else capture.now
+        if id(capture) in attempt.linked:
+            capture.value.record = final.record
     rows = [arrays.kind(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
     made.body = Body(call, starts, rows, [c.value for c in written], tracer.held_now())
     return made
@@ -117,7 +118,7 @@ def _settled(tracer, made, call, starts, stacks):
     """Record the body until it is known what it writes to, and what stays an array: the last attempt, what is carried on, and
     whether each of that is an array.
     """
-    written: list = []
+    written, linked = [], {}
     kinds = [is_plain(tracer, x) for x in starts]
     while True:
         start = tick()
@@ -125,18 +126,18 @@ def _settled(tracer, made, call, starts, stacks):
         made.handed = [(tracer.blank(x.shape[1:], x.dtype), x) for x in stacks]
         tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
         tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
-        with tracer.attempt(written) as attempt, unnoted():
-            outs, made.made = call([c.leaf for c in made.carries], [leaf for leaf, _ in made.handed])
+        with tracer.attempt(written, linked) as attempt, unnoted():
+            outs, made.made = call([writable(c.leaf) for c in made.carries], [writable(leaf) for leaf, _ in made.handed])
         before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
-        if len(attempt.written) == len(written) and kinds == before:
+        if len(attempt.written) == len(written) and len(attempt.linked) == len(linked) and kinds == before:
             made.windows = [(start, tick())]
             return attempt, outs, kinds
-        written = attempt.written
+        written, linked = attempt.written, attempt.linked
 
 
 def _begun(value, now):
     """(what a tensor from outside holds as the loop begins, whether it holds something else after it)."""
-    return begun(arrays.kind(now)) if isinstance(value, State) else (arrays.kind(now), True)
+    return begun(now) if isinstance(value, State) else (now, True)
 
 
 def _note_kinds(tracer, values, kinds):

@@ -18,7 +18,7 @@ from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
 from ..ops.random import unnoted
 from ..tensor.creation import asarray
-from .carried import dtype_of, shape_of
+from .carried import dtype_of, shape_of, writable
 from .turns import sum_over_turns
 
 
@@ -173,7 +173,7 @@ class Back:
         values = [*self._loop.written, *[value for value, _ in self._stale]]
         with enable_grad(), unnoted(), tracer.rewound(values, [*states, *[state for _, state in self._stale]]):
             before, rows = [self._fresh(x) for x in before], [self._fresh(x) for x in rows]
-            after, made = self._loop.call(before, rows)
+            after, made = self._loop.call(list(map(writable, before)), list(map(writable, rows)))
         pairs = [*zip([after[i] for i in self._flowing], carried, strict=True), *zip(made, of_made, strict=True)]
         pairs = [(x, c) for x, c in pairs if c is not None and has_record(x)]
         flowing, wanted = [before[i] for i in self._flowing], [rows[i] for i in self._rows]

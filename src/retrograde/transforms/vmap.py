@@ -9,13 +9,14 @@ import numpy as np
 from .. import tree
 from ..compiler.recorder import PICK, Recorder
 from ..core import writes
-from ..core.mode import changed, current
+from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError, TraceError
 from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
+from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
 from .examples import scan_of_examples
@@ -111,6 +112,7 @@ class Batch(Recorder):
     """Runs each op on all examples as soon as it is called with one of them, in the mode that surrounds the `vmap`."""
 
     is_batch = True
+    shown = staticmethod(shown)
 
     def __init__(self, count):
         super().__init__()
@@ -123,7 +125,8 @@ class Batch(Recorder):
         self._found: dict = {}
         self._outside: dict = {}
         self._made: dict = {}
-        self._may_write = True
+        #: The nodes, and the identities of what was made, before a branch that may not be chosen; None outside of such.
+        self._fixed: Any = None
         #: (tensor from outside, what it held before) of those that were written to, by identity.
         self.written: dict = {}
 
@@ -227,18 +230,22 @@ class Batch(Recorder):
     def note_read(self, value):
         return None if self.outer is None else self.outer.note_read(value)
 
+    def watch_edits(self, owner, read, what):
+        if self.outer is not None:
+            self.outer.watch_edits(owner, read, what)
+
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
         return changed(tracer=self.outer, keeps_arrays=self._keeps_arrays)
 
     @contextmanager
     def without_writes(self):
-        """Within it, tensors from outside cannot be written to: what runs need not have been chosen."""
-        before, self._may_write = self._may_write, False
+        """Within it, what was there before cannot be written to: what runs need not have been chosen."""
+        before, self._fixed = self._fixed, {*self._found, *self._made}
         try:
             yield
         finally:
-            self._may_write = before
+            self._fixed = before
 
     def symbol(self, value):
         if self._is_ours(value):
@@ -252,7 +259,9 @@ class Batch(Recorder):
     def node(self, op, args, shape, dtype):
         node = Example(op, args, shape, dtype)
         with self.around():
-            self._found[node] = self._run(op, args, shape)
+            found, differs = self._run(op, args, shape)
+            # Ops on arrays give arrays, also where it is only a parameter that differs between examples.
+            self._found[node] = tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found), differs
         return node
 
     def _run(self, op, args, shape):
@@ -272,28 +281,52 @@ class Batch(Recorder):
         return Batched(value) if has_examples else value
 
     def _in_parts(self, op, args):
-        """The results by the ops that `op` is made of; None if it is not made of any when called like that."""
+        """The results by the ops that `op` is made of; None if it is not made of any when called like that, or of such as have no
+        derivative, where one may be asked for around the vmap.
+        """
         with changed(tracer=self):
             result = op.expansion(*replaced(args, Tensor))
-        return None if result is NotImplemented else self.results(result)
+        found = None if result is NotImplemented else self.results(result)
+        is_lost = found is not None and found.record is None and op.is_differentiable and is_recording() and is_float(found.dtype)
+        return None if is_lost and any([self._found[s][0].record is not None for s in symbols_in(args)]) else found
 
     def made(self, value):
         self._made[id(value)] = value
+        if self.outer is not None:
+            self.outer.made(value)
+
+    def set_aside(self, value):
+        if self._is_ours(value) or id(value) not in self._made:
+            return
+        if self.outer is not None:
+            self.outer.set_aside(value)
+        _, node = self._outside.pop(id(value), (None, None))
+        if node is not None:
+            self._found[node] = Tensor(value.data), False
 
     def write(self, value, data):
         """Let `value` hold `data` from here on. A tensor from outside can hold only what is the same for all examples."""
         symbol = self.symbol(data if isinstance(data, Value) else asarray(data))
-        if self._is_ours(value) or id(value) in self._made:
+        is_ours = self._is_ours(value)
+        if self._fixed is not None and isinstance(value, Tensor) and self._was_before(value, is_ours):
+            raise TraceError("a branch of cond in vmap, where both run, cannot write to what was there before; return the new "
+                             "value")
+        if is_ours or id(value) in self._made:
+            if self.outer is not None:
+                self.outer.check_within(self.held(value)[0] if is_ours else value)
+            self.set_aside(value)
             self.writes.append((value, value.data, value.record))
             value.data = symbol
             return
-        if not self._may_write and isinstance(value, Tensor):
-            raise TraceError("a branch of cond cannot write to a tensor from outside in vmap, where both run; return the new value")
         new, has_examples = self._found[symbol]
         if has_examples or new.requires_grad:
             raise TraceError("a tensor from outside a vmapped function cannot be written to with what differs from example to "
                              "example, or has a gradient; return it instead")
         self._write_outside(value, new)
+
+    def _was_before(self, value, is_ours):
+        """Whether a value was there before the branch that is run."""
+        return value.data in self._fixed if is_ours else id(value) in self._fixed or id(value) not in self._made
 
     def _write_outside(self, value, new):
         """Write what is the same for all examples; who has read `value` before keeps what it held then."""

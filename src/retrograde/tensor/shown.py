@@ -1,0 +1,123 @@
+"""Shown: views in a trace. Nothing has memory there that two tensors could share, so a view follows its base when it is read, and
+what is written to it is laid back into its base.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.mode import changed, current
+from ..core.value import Value
+from ..errors import InplaceError
+from ..ops._arrays import arrays
+from ..ops.movements import flip, moveaxis, permute_dims, reshape, transpose
+from ..ops.selections import set_at
+from .tensor import Tensor
+
+_data, _record = Value.__dict__["data"], Value.__dict__["record"]
+
+
+class Shown(Tensor):
+    """A view of `base` by the ops in `path`, which are done again once the base holds something else.
+
+    `recorder` made it in a mode that kept arrays or not (`keeps_arrays`), from the node `seen` of its base. If it is detached, the
+    history of its base is none of its own.
+    """
+
+    __slots__ = ()
+    recorder: Any = None
+    seen: Any = None
+    keeps_arrays, is_detached = True, False
+
+    @property
+    def data(self):
+        """What it holds now."""
+        self._follow()
+        return _data.__get__(self)
+
+    @data.setter
+    def data(self, data):
+        self._settle()
+        self.data = data
+
+    @property
+    def record(self):
+        """The history of what it holds now."""
+        self._follow()
+        return _record.__get__(self)
+
+    @record.setter
+    def record(self, record):
+        _record.__set__(self, record)
+
+    def _follow(self):
+        now = self.recorder.symbol(self.base)
+        if now is self.seen:
+            return
+        self.seen = now
+        if not self.is_shared():
+            self._settle()
+            return
+        with changed(tracer=self.recorder, records=True, keeps_arrays=self.keeps_arrays):
+            found = _parts(self.base, self.path)[-1]
+        _data.__set__(self, found.data)
+        if not self.is_detached:
+            _record.__set__(self, found.record)
+
+    def _settle(self):
+        """Be a tensor of its own."""
+        plain: Any = self
+        plain.__class__, plain.base, plain.path = Tensor, None, ()
+
+    def is_shared(self):
+        """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
+        base = self.base.data
+        start = found = base if isinstance(base, np.ndarray) else np.empty(base.shape, base.dtype)
+        for op, rest in self.path:
+            found = op.kernel(found, *rest)
+        return found is start or arrays.is_view(found, start)
+
+    def laid_back(self, value):
+        """What the base holds once this view holds `value`."""
+        sources = _parts(self.base, self.path[:-1])[: len(self.path)]
+        for source, (op, rest) in zip(reversed(sources), reversed(self.path), strict=True):
+            lay = _LAID_BACK.get(op.name)
+            if lay is None:
+                raise InplaceError(f"a view made by {op.name} shows elements more than once and cannot be written to; write to a "
+                                   "copy, x.clone()")
+            value = lay(source, value, *rest)
+        return value
+
+
+def _parts(base, path):
+    """The base, and what each op of the path makes of it in turn."""
+    found = [base]
+    for op, rest in path:
+        found.append(op.call(found[-1], *rest))
+    return found
+
+
+def _reshaped(source, value, *_):
+    return reshape(value, source.shape)
+
+
+#: For each op that makes views, what its source is once the view holds `value`.
+_LAID_BACK = {
+    "getitem": set_at,
+    "shrink": lambda source, value, ranges: set_at(source, value, tuple([slice(*(pair or (None,))) for pair in ranges])),
+    "reshape": _reshaped, "expand_dims": _reshaped, "squeeze": _reshaped,
+    "permute_dims": lambda _, value, axes: permute_dims(value, tuple(np.argsort([a % value.ndim for a in axes]).tolist())),
+    "transpose": lambda _, value, *axes: transpose(value, *axes),
+    "moveaxis": lambda _, value, axes, places: moveaxis(value, places, axes),
+    "flip": lambda _, value, *axes: flip(value, *axes),
+}
+
+
+def shown(recorder, value, source, *step):
+    """`value` as a view of `source`: by a step (op, its arguments after the first), or, if there is none, outside of the graph."""
+    value.__class__ = Shown
+    follows_base = source.__class__ is Shown and not source.is_detached
+    value.base, value.path = (source.base, (*source.path, *step)) if follows_base else (source, step)
+    value.recorder, value.keeps_arrays, value.is_detached = recorder, current().keeps_arrays, not step
+    value.seen = recorder.symbol(value.base)
+    return value

@@ -1,0 +1,280 @@
+"""Writing through views in traced functions: as eager ops write, whose memory they share."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.errors import InplaceError, OutOfRangeError, TraceError
+
+X = np.random.default_rng(0).standard_normal((4, 5))
+
+
+def row(x):
+    y = x * 2
+    z = y[1]
+    z += x[0]
+    z[2:] *= 3
+    return y
+
+
+def chosen_twice(x):
+    y = x * 2
+    y[1][0] = x[0, 0]
+    y[2, 1:].copy_(x[3, 1:] ** 2)
+    return y
+
+
+def reshaped(x):
+    y = x * 2
+    flat = y.reshape(-1)
+    flat[3] = 1.0
+    flat[::7] *= x[0, 0]
+    return y
+
+
+def turned(x):
+    y = x * 2
+    z = y.T[::-1].moveaxis(0, 1).swapaxes(0, 1)[None]
+    z[0, 1] *= x[:, 0]
+    rg.flip(y, 0)[0] += 1
+    return y
+
+
+def read_after(x):
+    y = x * 2
+    z = y[1:].reshape(5, 3)
+    y *= x
+    return z
+
+
+def rows_in_turn(x):
+    y = x * 2
+    for i, z in enumerate(y):
+        z[i] = -1
+    return y
+
+
+def split(x):
+    y = x * 2
+    a, b = rg.split(y, 2)
+    a += b
+    return y
+
+
+def made_inside(x):
+    y = rg.zeros(x.shape, dtype=x.dtype)
+    for i in range(4):
+        y[i][:2] = x[i, :2] * i
+    return y
+
+
+def made_and_read(x):
+    y = rg.zeros(x.shape, dtype=x.dtype)
+    before = y + 1
+    y[1] = x[0]
+    return y * x + before
+
+
+def detached(x):
+    y = x * 1
+    y.detach()[0] = 0.5
+    return y * y
+
+
+def unrecorded(x):
+    y = x * 1
+    with rg.no_grad():
+        y[0].zero_()
+        y.T[1] *= 3
+    return y * y
+
+
+VIEWS = (row, chosen_twice, reshaped, turned, read_after, rows_in_turn, split, made_inside, made_and_read, detached, unrecorded)
+
+
+@pytest.mark.parametrize("function", VIEWS)
+def test_what_is_written_to_a_view_is_in_its_base_in_compiled_code_too(function):
+    slopes = rg.grad(lambda x: (function(x) ** 2).sum())
+    np.testing.assert_allclose(rg.jit(function)(rg.tensor(X)).numpy(), function(rg.tensor(X)).numpy())
+    np.testing.assert_allclose(rg.jit(slopes)(X), slopes(X))
+
+
+@pytest.mark.parametrize("function", [f for f in VIEWS if f is not detached])
+def test_what_is_written_to_a_view_is_in_its_base_for_each_example_of_a_vmap(function):
+    slopes = rg.vmap(rg.grad(lambda x: (function(x) ** 2).sum()))
+    both = np.stack([X, -2 * X])
+    np.testing.assert_allclose(rg.vmap(function)(both)[1], function(rg.tensor(both[1])).numpy())
+    wanted = [rg.grad(lambda x: (function(x) ** 2).sum())(x) for x in both]
+    np.testing.assert_allclose(slopes(both), wanted)
+    np.testing.assert_allclose(rg.jit(slopes)(both), wanted)
+
+
+def test_writing_to_a_view_of_a_tensor_from_outside_writes_to_that():
+    def found(run):
+        state = rg.tensor(X.copy())
+
+        def step(x):
+            first = state[0]
+            state[1][2:] = x
+            first += 1
+            return state.sum() + first[0]
+
+        step = run(step)
+        return [step(rg.tensor(X[0, :3])).item() for _ in range(2)], state.numpy()
+
+    for compiled, eager in zip(found(rg.jit), found(lambda f: f), strict=True):
+        np.testing.assert_allclose(compiled, eager)
+
+
+def test_a_tensor_and_a_view_of_it_that_both_come_from_outside_share_memory_in_a_jitted_function():
+    whole = rg.tensor(X.copy())
+    view = whole[1]
+    part = rg.jit(lambda x: (view.copy_(x), whole.sum() + view.sum())[1])
+    assert part(rg.ones(5, dtype=rg.float64)).item() == pytest.approx(np.delete(X, 1, 0).sum() + 10)
+    assert whole[1].tolist() == [1] * 5
+
+
+def test_a_view_that_shows_elements_twice_cannot_be_written_to():
+    def function(x):
+        x[0].expand(3, 5)[1] = 1
+        return x
+
+    with pytest.raises(InplaceError, match="more than once"):
+        rg.jit(function)(rg.tensor(X))
+
+
+MASKS = {
+    "all": lambda y, x: y.__setitem__(y > 0, 0.5),
+    "rows": lambda y, x: y.__setitem__(x.sum(1) > 0, x[0]),
+    "columns": lambda y, x: y.__setitem__((slice(None), x.sum(0) > 0), x[:, :1]),
+    "last axis": lambda y, x: y.__setitem__((..., x.sum(0) > 0), -1),
+    "one value": lambda y, x: y.__setitem__(y > 0, x[:1, 0]),
+    "a number": lambda y, x: y.__setitem__(y.sum() > 0, np.arange(5.0)),
+    "through a view": lambda y, x: y[1].__setitem__(y[1] > 0, 7),
+}
+
+
+@pytest.mark.parametrize("write", MASKS.values(), ids=MASKS)
+def test_a_mask_that_is_computed_may_say_where_something_is_written(write):
+    def function(x):
+        y = x * 2
+        write(y, x)
+        return y
+
+    slopes = rg.grad(lambda x: (function(x) ** 2).sum())
+    wanted = function(rg.tensor(X)).numpy()
+    np.testing.assert_allclose(rg.jit(function)(rg.tensor(X)).numpy(), wanted)
+    np.testing.assert_allclose(rg.jit(slopes)(X), slopes(X))
+    np.testing.assert_allclose(rg.vmap(function)(np.stack([-X, X]))[1], wanted)
+
+
+def test_what_a_mask_cannot_say_is_refused():
+    def wrong_shape(x):
+        x[x.sum(0) > 0] = 0
+
+    def one_by_one(x):
+        x[x > 0] = x.reshape(-1)[:3]
+
+    with pytest.raises(OutOfRangeError, match=r"shape \(4,\)"):
+        rg.jit(wrong_shape)(rg.tensor(X))
+    with pytest.raises(TraceError, match="depends on data"):
+        rg.jit(one_by_one)(rg.tensor(X))
+
+
+# Loops and branches
+
+
+def scanned(write):
+    """A scan over the rows of its argument whose body writes to what is carried."""
+    def function(x):
+        def body(carry, xi):
+            write(carry, xi)
+            return carry, (carry**2).sum()
+
+        return rg.scan(body, x[0] * 1, x)[1].sum()
+
+    return function
+
+
+@pytest.mark.parametrize("write", [lambda c, xi: c.__iadd__(xi), lambda c, xi: c.__setitem__(1, xi[0]),
+                                   lambda c, xi: c[1:].__imul__(xi[1:])], ids=["whole", "element", "view"])
+def test_the_body_of_a_compiled_loop_may_write_to_what_it_carries(write):
+    function = scanned(write)
+    np.testing.assert_allclose(rg.jit(function)(X), function(X))
+    np.testing.assert_allclose(rg.jit(rg.vmap(function))(np.stack([X, 2 * X])), [function(X), function(2 * X)])
+    wanted = rg.grad(lambda x: sum_in_python(write, x))(X)
+    np.testing.assert_allclose(rg.jit(rg.grad(function))(X), wanted)
+    np.testing.assert_allclose(rg.jit(rg.vmap(rg.grad(function)))(X[None])[0], wanted)
+
+
+def sum_in_python(write, x):
+    carry, total = x[0] * 1, 0.0
+    for xi in x:
+        carry = carry * 1
+        write(carry, xi)
+        total = total + (carry**2).sum()
+    return total
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_gradients_flow_through_what_a_loop_writes_to_a_tensor_from_outside(is_view):
+    def slopes(run):
+        memory = rg.tensor(np.ones((4, 5)))
+
+        def function(x):
+            def body(total, xi):
+                if is_view:
+                    first = memory.reshape(-1)[5:10]
+                    first *= xi
+                else:
+                    memory[1] *= xi
+                return total + memory.sum(), None
+
+            return rg.scan(body, 0.0, x)[0] + (memory**2).sum()
+
+        return run(rg.grad(function))(rg.tensor(X)).numpy()
+
+    np.testing.assert_allclose(slopes(rg.jit), slopes(lambda f: f))
+
+
+def test_the_body_of_a_loop_or_branch_cannot_write_to_what_was_computed_outside_of_it():
+    def looped(x):
+        y = x * 2
+
+        def body(c, xi):
+            y[0][1] = xi[1]
+            return c, None
+
+        rg.scan(body, 0.0, x)
+        return y
+
+    def branched(x):
+        y = x * 2
+        rg.cond(x.sum() > 0, lambda: y.fill_(0).sum(), lambda: y.sum())
+        return y
+
+    def of_argument(x):
+        return rg.cond(x.sum() > 0, lambda: x.fill_(0).sum(), lambda: x.sum())
+
+    for function in (looped, branched, of_argument):
+        with pytest.raises(TraceError, match="computed outside of it"):
+            rg.jit(function)(rg.tensor(X))
+
+
+def test_a_branch_cannot_write_what_has_a_gradient_to_a_tensor_from_outside():
+    state = rg.tensor(X.copy())
+    write = lambda x: rg.cond(x.sum() > -99, lambda: (state[0].copy_(x[1]), x.sum())[1], lambda: x.sum()) + state.sum()
+    with pytest.raises(TraceError, match="return it instead"):
+        rg.jit(rg.grad(write))(rg.tensor(X))
+    assert rg.jit(write)(rg.tensor(X)).item() == pytest.approx(X.sum() + np.delete(X, 0, 0).sum() + X[1].sum())
+
+
+def test_a_branch_in_vmap_cannot_write_to_what_was_there_before():
+    def function(x):
+        y = x * 2
+        rg.cond(x.sum() > 0, lambda: y[0].fill_(0).sum(), lambda: y.sum())
+        return y
+
+    for run in (lambda f: f, rg.jit):
+        with pytest.raises(TraceError, match="cannot write"):
+            run(rg.vmap(function))(np.stack([X, -X]))
