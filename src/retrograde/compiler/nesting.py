@@ -176,7 +176,7 @@ def _met_by_loops(box, rows):
 def _is_in_row(part, lengths, size):
     """Whether a load or a store meets in each round of the first loop one of the `size` elements that belong to it."""
     reach = [step * (n - 1) for step, n in zip(part.steps[1:], lengths[1:], strict=True)]
-    reach += [stride * (count - 1) for _, stride, count in getattr(part, "chosen", ())]
+    reach += [stride * (count - 1) for _, stride, count, _ in getattr(part, "chosen", ())]
     low, high = part.start + sum([min(r, 0) for r in reach]), part.start + sum([max(r, 0) for r in reach])
     return part.steps[0] == size and low >= 0 and high < size
 

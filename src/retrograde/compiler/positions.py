@@ -6,11 +6,15 @@ import numpy as np
 
 from ..core import registry
 from ..core.symbol import Symbol
+from ..ops.bands import band
 from .infer import called
+from .kinds import are_within
 
 _ALL = slice(None)
 #: So many numbers of each line are looked for at each place of it; more are added one by one.
 _FEW = 8
+#: Lines are chosen by what they come to if these are at most so many times as many.
+_MOST_CHOSEN = 3
 
 
 def chosen_at(op, args, shape, _):
@@ -40,7 +44,8 @@ def added_at(op, args, shape, dtype):
     if not axes or not _is_whole(parts) or getattr(x, "dtype", None) != dtype:
         return op, args
     if len(axes) == 1:
-        return op, (x, shape, tuple(parts[: axes[0] + 1]))
+        found = _collected(x, shape, axes[0], parts[axes[0]], dtype)
+        return (op, (x, shape, tuple(parts[: axes[0] + 1]))) if found is None else (found.op, found.args)
     if _is_each_row(parts, shape) and x.shape == shape[:1]:
         places = _column(_from_front(parts[1], shape[1]))
         is_there = called("equal", places, np.arange(shape[1], dtype=places.dtype))
@@ -50,6 +55,25 @@ def added_at(op, args, shape, dtype):
     places = _in_row_major_order(parts[: len(axes)], shape)
     lines = called("scatter_add", x, (prod(shape[: len(axes)]), *shape[len(axes) :]), (places,))
     return registry.get("reshape"), (lines, shape)
+
+
+def _collected(x, shape, axis, positions, dtype):
+    """Lines added at `positions` that are constants: each place chooses those that come to it. None where it does not pay."""
+    size = shape[axis]
+    if not isinstance(positions, np.ndarray) or not positions.size or dtype.kind != "f":
+        return None
+    positions = _from_front(positions.reshape(-1), size)
+    if not are_within(positions, size) or np.bincount(positions).max() * size > _MOST_CHOSEN * len(positions):
+        return None
+    x, found = called("reshape", x, (*shape[:axis], len(positions), *shape[axis + 1 :])), None
+    columns, weights = band(positions, np.arange(len(positions)), np.ones(len(positions)), (size, len(positions)))
+    for places, weight in zip(columns, weights, strict=True):
+        part = called("take", x, places, axis)
+        if not weight.all():
+            is_met = (weight != 0).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+            part = called("where", is_met, part, np.zeros((), dtype))
+        found = part if found is None else called("add", found, part)
+    return found
 
 
 def added_along(op, args, shape, dtype):

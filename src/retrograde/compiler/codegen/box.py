@@ -207,7 +207,7 @@ class Box(NamedTuple):
     @property
     def has_checks(self):
         """Whether a value is checked on the way."""
-        return any(e.chosen if isinstance(e, Load) else isinstance(e, Apply) and e.node.op.name in CHECKS for e in self.entries)
+        return any(_is_checked(e) for e in self.entries)
 
     @property
     def size(self):
@@ -224,6 +224,13 @@ class Box(NamedTuple):
     def _applied(self):
         """How many entries are made by each op on each choice of loops, by its name and by these."""
         return Counter([(e.node.op.name, e.steps) for e in self.entries if isinstance(e, Apply)])
+
+
+def _is_checked(entry):
+    """Whether an entry is, or is chosen by, a position that may be out of range."""
+    if isinstance(entry, Load):
+        return not all([is_known for *_, is_known in entry.chosen])
+    return isinstance(entry, Apply) and entry.node.op.name in CHECKS
 
 
 def _cost(name, steps):
