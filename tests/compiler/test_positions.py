@@ -55,3 +55,34 @@ def test_cross_entropy_written_by_hand_is_made_of_loops():
 def test_a_position_out_of_range_is_an_error(name, further):
     with pytest.raises(rg.errors.OutOfRangeError):
         rg.jit(CASES[name][0])(X, ROWS + further, COLUMNS)
+
+
+@pytest.mark.parametrize("length", [3, 9, 40])
+def test_constant_positions_in_a_part_of_an_array_are_read_within_its_bounds(length):
+    places = np.random.default_rng(0).integers(-length, length, 2 * length + 1)
+    x = np.random.default_rng(1).standard_normal((5, length))
+
+    def joined(x):
+        return rg.concat([x[:, places] * 2, x, x[:, places[:1]]], axis=1) ** 2
+
+    def stacked(x):
+        return rg.concat([x[:, places], rg.ones((2, len(places)), dtype=x.dtype)], axis=0) ** 2
+
+    for function in (joined, stacked):
+        for derived in (function, rg.grad(lambda x, function=function: function(x).sum())):
+            got, _ = _compiled(derived, x)
+            np.testing.assert_allclose(got, np.asarray(derived(rg.tensor(x))), rtol=1e-12)
+
+
+def test_constant_positions_out_of_range_are_an_error():
+    with pytest.raises(rg.errors.OutOfRangeError):
+        rg.jit(lambda x: x[:, np.arange(5)])(X[..., 0, :])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+def test_the_gradient_of_a_border_chooses_what_comes_to_each_place(mode):
+    x = np.random.default_rng(0).standard_normal((2, 7, 9))
+    gradient = rg.grad(lambda x: (rg.pad(x, ((0, 0), (2, 1), (3, 2)), mode) ** 3).sum())
+    got, kinds = _compiled(gradient, x)
+    np.testing.assert_allclose(got, np.asarray(gradient(rg.tensor(x))), rtol=1e-12)
+    assert kinds == {"loop"}

@@ -146,7 +146,7 @@ def are_within(positions, size):
     """Whether positions are constants that count from the front and lie in an axis of so many elements."""
     if not isinstance(positions, np.ndarray):
         return False
-    return not positions.size or (0 <= int(positions.min()) and int(positions.max()) < size)
+    return not positions.size or (positions.min() >= 0 and positions.max() < size)
 
 
 def scattered(node):
