@@ -86,3 +86,26 @@ def test_the_gradient_of_a_border_chooses_what_comes_to_each_place(mode):
     got, kinds = _compiled(gradient, x)
     np.testing.assert_allclose(got, np.asarray(gradient(rg.tensor(x))), rtol=1e-12)
     assert kinds == {"loop"}
+
+
+#: Slices with steps of an array of shape (6, 9, 8): along one axis, several, the last one, backwards, with integers.
+STEPS = {
+    "rows": lambda x: x[::2],
+    "a later start": lambda x: x[1::3, 4:9:4],
+    "the last axis": lambda x: x[..., 1::3],
+    "backwards": lambda x: x[::-2, :, 6:1:-3],
+    "with integers": lambda x: x[1::2, 3, ::2],
+    "one place": lambda x: x[::7, :, 5::9],
+    "all quarters": lambda x: rg.concat([x[a::2, :8][:, b::2] for a in (0, 1) for b in (0, 1)], axis=-1),
+    "quarters of an odd number": lambda x: rg.concat([x[:, b:8:2, ::2] * (b + 1) for b in (0, 1)], axis=0),
+    "one part twice": lambda x: x[::2] * x[::2] + x[1::2],
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_gradient_of_a_slice_with_steps_is_made_of_loops(name):
+    x = np.random.default_rng(0).standard_normal((6, 9, 8))
+    gradient = rg.grad(lambda x: (STEPS[name](x) ** 3).sum())
+    got, kinds = _compiled(gradient, x)
+    np.testing.assert_allclose(got, np.asarray(gradient(rg.tensor(x))), rtol=1e-12)
+    assert kinds == {"loop"}

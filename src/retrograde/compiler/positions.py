@@ -6,9 +6,9 @@ import numpy as np
 
 from ..core import registry
 from ..core.symbol import Symbol
-from ..ops.bands import band
 from .infer import called
 from .kinds import are_within
+from .strided import collected, unstrided
 
 _ALL = slice(None)
 #: So many numbers of each line are looked for at each place of it; more are added one by one.
@@ -37,8 +37,11 @@ def chosen_at(op, args, shape, _):
 
 
 def added_at(op, args, shape, dtype):
-    """(op, args) for a `scatter_add` of a number to each row at a position of its own, or of lines along the first axes."""
+    """(op, args) for a `scatter_add` of a number to each row at its own position, of lines along the first axes, or in steps."""
     x, _, index = args
+    found = unstrided(x, shape, index) if isinstance(x, Symbol) and x.dtype == dtype and x.size else None
+    if found is not None:
+        return found.op, found.args
     parts = _parts_of(index, len(shape))
     axes = [] if parts is None or 0 in shape else _arrays_in(parts)
     if not axes or not _is_whole(parts) or getattr(x, "dtype", None) != dtype:
@@ -65,15 +68,8 @@ def _collected(x, shape, axis, positions, dtype):
     positions = _from_front(positions.reshape(-1), size)
     if not are_within(positions, size) or np.bincount(positions).max() * size > _MOST_CHOSEN * len(positions):
         return None
-    x, found = called("reshape", x, (*shape[:axis], len(positions), *shape[axis + 1 :])), None
-    columns, weights = band(positions, np.arange(len(positions)), np.ones(len(positions)), (size, len(positions)))
-    for places, weight in zip(columns, weights, strict=True):
-        part = called("take", x, places, axis)
-        if not weight.all():
-            is_met = (weight != 0).reshape([-1 if i == axis else 1 for i in range(len(shape))])
-            part = called("where", is_met, part, np.zeros((), dtype))
-        found = part if found is None else called("add", found, part)
-    return found
+    x = called("reshape", x, (*shape[:axis], len(positions), *shape[axis + 1 :]))
+    return collected(x, size, axis, positions)
 
 
 def added_along(op, args, shape, dtype):
