@@ -47,7 +47,8 @@ def memory_of(node, facts):
     operands = operands_of(node)
     images = () if not is_convolution(node) else operands if node.op.name == "conv2d_weight" else operands[:1]
     read = facts.base if is_convolution(node) else facts.memory
-    return [a if any([a is image for image in images]) and _lies_apart(a, facts) else read(a) for a in operands if isinstance(a, Symbol)]
+    apart = [id(a) for a in images if isinstance(a, Symbol) and _lies_apart(a, facts)]
+    return [a if id(a) in apart else read(a) for a in operands if isinstance(a, Symbol)]
 
 
 def _lies_apart(image, facts):
