@@ -45,7 +45,7 @@ class Load(NamedTuple):
         """The same entry where other entries have other numbers."""
         if self.guard is None and not self.chosen:
             return self
-        chosen = tuple([(places[number], stride, size) for number, stride, size in self.chosen])
+        chosen = tuple([(places[number], *how) for number, *how in self.chosen])
         return self._replace(guard=None if self.guard is None else places[self.guard], chosen=chosen)
 
 
