@@ -109,3 +109,17 @@ def test_the_gradient_of_a_slice_with_steps_is_made_of_loops(name):
     got, kinds = _compiled(gradient, x)
     np.testing.assert_allclose(got, np.asarray(gradient(rg.tensor(x))), rtol=1e-12)
     assert kinds == {"loop"}
+
+
+@pytest.mark.parametrize("given", [{"stride": 1}, {"stride": 2, "padding": 1}, {"stride": 3}, {"stride": 2, "dilation": 2}], ids=str)
+def test_patches_are_put_back_by_loops(given):
+    x = np.random.default_rng(0).standard_normal((2, 3, 13, 12))
+    patches = rg.nn.functional.unfold(x, 3, **given)
+
+    def back(patches):
+        return rg.nn.functional.fold(patches, (13, 12), 3, **given)
+
+    got, kinds = _compiled(back, patches)
+    np.testing.assert_allclose(got, back(patches), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose((got * x).sum(), (patches**2).sum(), rtol=1e-12)
+    assert kinds == {"loop"}
