@@ -258,3 +258,16 @@ def test_a_kernel_larger_than_the_result_is_exchanged_with_it():
     for name, step in made.items():
         step()
         assert name in str(step.explain())
+
+
+def test_images_whose_neighbours_lie_apart_are_brought_together_once_for_all_that_read_them():
+    x, weight, _, g = arrays(((2, 6, 9, 10), (6, 3, 3), 1, 1, 1, 6), np.float32)
+    channels_last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+
+    def both(channels_last, weight, g):
+        x = rg.permute_dims(channels_last, (0, 3, 1, 2))
+        return rg.conv2d(x, weight, None, 1, 1, 1, 6), rg.conv2d_weight(x, g, weight.shape, 1, 1, 1, 6)
+
+    step = rg.jit(both)
+    check(step(channels_last, weight, g), both(*[a.astype(np.float64) for a in (channels_last, weight, g)]), np.float32)
+    assert [kernel.kind for kernel in step.explain().kernels].count("loop") == 1
