@@ -123,3 +123,24 @@ def test_patches_are_put_back_by_loops(given):
     np.testing.assert_allclose(got, back(patches), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose((got * x).sum(), (patches**2).sum(), rtol=1e-12)
     assert kinds == {"loop"}
+
+
+def test_equal_sums_at_constant_positions_are_one():
+    places = np.array([2, 0, 1, 1, 3, 2, 0, 1, 1, 1])
+
+    def twice(x, g):
+        return [rg.vjp(lambda x: x[:, places], x)[1](g)[0] ** 2 for _ in range(2)]
+
+    x, g = np.zeros((3, 4)), np.random.default_rng(0).standard_normal((3, 10))
+    step = rg.jit(twice)
+    first, second = step(x, g)
+    np.testing.assert_array_equal(first, second)
+    assert "take×5 " in str(step.explain())
+
+
+def test_many_positions_of_few_places_are_not_chosen_one_by_one():
+    places = np.random.default_rng(0).integers(0, 4, 500)
+    x = np.random.default_rng(1).standard_normal((3, 4))
+    got, kinds = _compiled(rg.grad(lambda x: (x[:, places] ** 2).sum()), x)
+    np.testing.assert_allclose(got, 2 * x * np.bincount(places, minlength=4), rtol=1e-12)
+    assert "scatter" in kinds

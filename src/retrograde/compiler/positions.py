@@ -13,8 +13,8 @@ from .strided import collected, unstrided
 _ALL = slice(None)
 #: So many numbers of each line are looked for at each place of it; more are added one by one.
 _FEW = 8
-#: Lines are chosen by what they come to if these are at most so many times as many.
-_MOST_CHOSEN = 3
+#: Lines are chosen by what they come to if these are at most so many times as many, and each gets at most so many.
+_MOST_CHOSEN, _MOST_FOR_ONE = 3, 8
 
 
 def chosen_at(op, args, shape, _):
@@ -66,9 +66,11 @@ def _collected(x, shape, axis, positions, dtype):
     if not isinstance(positions, np.ndarray) or not positions.size or dtype.kind != "f":
         return None
     positions = _from_front(positions.reshape(-1), size)
-    if not are_within(positions, size) or np.bincount(positions).max() * size > _MOST_CHOSEN * len(positions):
+    most = np.bincount(positions).max() if are_within(positions, size) else _MOST_FOR_ONE + 1
+    if most > _MOST_FOR_ONE or most * size > _MOST_CHOSEN * len(positions):
         return None
-    x = called("reshape", x, (*shape[:axis], len(positions), *shape[axis + 1 :]))
+    lines = (*shape[:axis], len(positions), *shape[axis + 1 :])
+    x = x if x.shape == lines else called("reshape", x, lines)
     return collected(x, size, axis, positions)
 
 
