@@ -52,6 +52,12 @@ SIZES = [
     ((2, 3, 21, 1), (4, 5, 1), 1, "same", 1, 1),
     # Patches side by side, with pixels left over.
     ((2, 3, 13, 10), (5, 4, 3), (4, 3), 0, 1, 1),
+    # Kernels that are larger than the result, which are exchanged with it.
+    ((3, 4, 12, 13), (5, 9, 10), 1, 0, 1, 1),
+    ((2, 5, 16, 17), (3, 4, 5), 1, (1, 0), (2, 3), 1),
+    ((2, 4, 21, 22), (3, 11, 16), 2, (0, 1), 1, 1),
+    ((2, 6, 9, 20), (4, 3, 18), 1, (1, 0), 1, 1),
+    ((2, 6, 20, 9), (4, 18, 6), 1, 1, 1, 1),
 ]
 LIMITS = {np.float32: 2e-6, np.float64: 1e-14}
 
@@ -240,3 +246,28 @@ def test_weights_that_are_packed_by_several_threads_are_packed_once():
     finally:
         set_num_threads(before)
     check(found, all_three(x, weight, bias, g, (1, 1, 1, 1)), np.float64)
+
+
+def test_a_kernel_larger_than_the_result_is_exchanged_with_it():
+    x, weight, bias, g = arrays(((2, 3, 24, 25), (4, 20, 21), 1, 0, 1, 1), np.float32)
+    made = {
+        "conv2d_weight": rg.jit(lambda: rg.conv2d(rg.tensor(x), weight, bias)),
+        "conv2d_input": rg.jit(lambda: rg.conv2d_input(rg.tensor(g), weight, x.shape)),
+        "conv2d": rg.jit(lambda: rg.conv2d_weight(rg.tensor(x), g, weight.shape)),
+    }
+    for name, step in made.items():
+        step()
+        assert name in str(step.explain())
+
+
+def test_images_whose_neighbours_lie_apart_are_brought_together_once_for_all_that_read_them():
+    x, weight, _, g = arrays(((2, 6, 9, 10), (6, 3, 3), 1, 1, 1, 6), np.float32)
+    channels_last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+
+    def both(channels_last, weight, g):
+        x = rg.permute_dims(channels_last, (0, 3, 1, 2))
+        return rg.conv2d(x, weight, None, 1, 1, 1, 6), rg.conv2d_weight(x, g, weight.shape, 1, 1, 1, 6)
+
+    step = rg.jit(both)
+    check(step(channels_last, weight, g), both(*[a.astype(np.float64) for a in (channels_last, weight, g)]), np.float32)
+    assert [kernel.kind for kernel in step.explain().kernels].count("loop") == 1

@@ -55,3 +55,92 @@ def test_cross_entropy_written_by_hand_is_made_of_loops():
 def test_a_position_out_of_range_is_an_error(name, further):
     with pytest.raises(rg.errors.OutOfRangeError):
         rg.jit(CASES[name][0])(X, ROWS + further, COLUMNS)
+
+
+@pytest.mark.parametrize("length", [3, 9, 40])
+def test_constant_positions_in_a_part_of_an_array_are_read_within_its_bounds(length):
+    places = np.random.default_rng(0).integers(-length, length, 2 * length + 1)
+    x = np.random.default_rng(1).standard_normal((5, length))
+
+    def joined(x):
+        return rg.concat([x[:, places] * 2, x, x[:, places[:1]]], axis=1) ** 2
+
+    def stacked(x):
+        return rg.concat([x[:, places], rg.ones((2, len(places)), dtype=x.dtype)], axis=0) ** 2
+
+    for function in (joined, stacked):
+        for derived in (function, rg.grad(lambda x, function=function: function(x).sum())):
+            got, _ = _compiled(derived, x)
+            np.testing.assert_allclose(got, np.asarray(derived(rg.tensor(x))), rtol=1e-12)
+
+
+def test_constant_positions_out_of_range_are_an_error():
+    with pytest.raises(rg.errors.OutOfRangeError):
+        rg.jit(lambda x: x[:, np.arange(5)])(X[..., 0, :])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+def test_the_gradient_of_a_border_chooses_what_comes_to_each_place(mode):
+    x = np.random.default_rng(0).standard_normal((2, 7, 9))
+    gradient = rg.grad(lambda x: (rg.pad(x, ((0, 0), (2, 1), (3, 2)), mode) ** 3).sum())
+    got, kinds = _compiled(gradient, x)
+    np.testing.assert_allclose(got, np.asarray(gradient(rg.tensor(x))), rtol=1e-12)
+    assert kinds == {"loop"}
+
+
+#: Slices with steps of an array of shape (6, 9, 8): along one axis, several, the last one, backwards, with integers.
+STEPS = {
+    "rows": lambda x: x[::2],
+    "a later start": lambda x: x[1::3, 4:9:4],
+    "the last axis": lambda x: x[..., 1::3],
+    "backwards": lambda x: x[::-2, :, 6:1:-3],
+    "with integers": lambda x: x[1::2, 3, ::2],
+    "one place": lambda x: x[::7, :, 5::9],
+    "all quarters": lambda x: rg.concat([x[a::2, :8][:, b::2] for a in (0, 1) for b in (0, 1)], axis=-1),
+    "quarters of an odd number": lambda x: rg.concat([x[:, b:8:2, ::2] * (b + 1) for b in (0, 1)], axis=0),
+    "one part twice": lambda x: x[::2] * x[::2] + x[1::2],
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_gradient_of_a_slice_with_steps_is_made_of_loops(name):
+    x = np.random.default_rng(0).standard_normal((6, 9, 8))
+    gradient = rg.grad(lambda x: (STEPS[name](x) ** 3).sum())
+    got, kinds = _compiled(gradient, x)
+    np.testing.assert_allclose(got, np.asarray(gradient(rg.tensor(x))), rtol=1e-12)
+    assert kinds == {"loop"}
+
+
+@pytest.mark.parametrize("given", [{"stride": 1}, {"stride": 2, "padding": 1}, {"stride": 3}, {"stride": 2, "dilation": 2}], ids=str)
+def test_patches_are_put_back_by_loops(given):
+    x = np.random.default_rng(0).standard_normal((2, 3, 13, 12))
+    patches = rg.nn.functional.unfold(x, 3, **given)
+
+    def back(patches):
+        return rg.nn.functional.fold(patches, (13, 12), 3, **given)
+
+    got, kinds = _compiled(back, patches)
+    np.testing.assert_allclose(got, back(patches), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose((got * x).sum(), (patches**2).sum(), rtol=1e-12)
+    assert kinds == {"loop"}
+
+
+def test_equal_sums_at_constant_positions_are_one():
+    places = np.array([2, 0, 1, 1, 3, 2, 0, 1, 1, 1])
+
+    def twice(x, g):
+        return [rg.vjp(lambda x: x[:, places], x)[1](g)[0] ** 2 for _ in range(2)]
+
+    x, g = np.zeros((3, 4)), np.random.default_rng(0).standard_normal((3, 10))
+    step = rg.jit(twice)
+    first, second = step(x, g)
+    np.testing.assert_array_equal(first, second)
+    assert "take×5 " in str(step.explain())
+
+
+def test_many_positions_of_few_places_are_not_chosen_one_by_one():
+    places = np.random.default_rng(0).integers(0, 4, 500)
+    x = np.random.default_rng(1).standard_normal((3, 4))
+    got, kinds = _compiled(rg.grad(lambda x: (x[:, places] ** 2).sum()), x)
+    np.testing.assert_allclose(got, 2 * x * np.bincount(places, minlength=4), rtol=1e-12)
+    assert "scatter" in kinds

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from ..shapes import row_major
-from .kinds import AFTER
+from .kinds import AFTER, are_within
 from .pieces import FILLED
 from .places import Places
 
@@ -19,8 +19,8 @@ from .places import Places
 class Load(NamedTuple):
     """A number from memory: element `start` of a buffer plus a step for each loop, where the entry `guard` holds.
 
-    `chosen` adds to the address: (entry of a position, elements per position, number of positions). `part` says which part of a
-    complex number it is, whose first part is element `start`; of other numbers it is None.
+    `chosen` adds to the address: (entry of a position, elements per position, number of positions, whether the position is known to
+    be one of them). `part` says which part of a complex number it is, whose first part is element `start`; of other numbers None.
     """
 
     buffer: object
@@ -46,7 +46,7 @@ class Load(NamedTuple):
         """The same entry where other entries have other numbers."""
         if self.guard is None and not self.chosen:
             return self
-        chosen = tuple([(places[number], stride, size) for number, stride, size in self.chosen])
+        chosen = tuple([(places[number], *how) for number, *how in self.chosen])
         return self._replace(guard=None if self.guard is None else places[self.guard], chosen=chosen)
 
 
@@ -264,11 +264,12 @@ class Expression:
         source, axis, indices, _ = chosen = self._facts.gather(node)
         positions, inner = self._places.chosen(place, chosen)
         stride, size = row_major(source.shape)[axis], source.shape[axis]
+        is_known = are_within(indices, size)
 
         def make(numbers):
             load = self._load(self._facts.memory(source), source.shape, source.dtype, inner, guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
-            return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size),)))
+            return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size, is_known),)))
 
         return [(indices, positions, guard)], make
 
@@ -285,7 +286,7 @@ def arguments_of(entry):
     if isinstance(entry, Select):
         return entry.guard, entry.inside, entry.outside
     guard = entry.outer if isinstance(entry, Inside) else getattr(entry, "guard", None)
-    chosen = [number for number, _, _ in getattr(entry, "chosen", ())]
+    chosen = [number for number, *_ in getattr(entry, "chosen", ())]
     return (*chosen, *(() if guard is None else (guard,)))
 
 

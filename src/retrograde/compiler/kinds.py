@@ -174,6 +174,13 @@ def _is_gather(node):
     return isinstance(source, Symbol) and hasattr(indices, "shape") and axis is not None and indices.dtype.kind in "iu"
 
 
+def are_within(positions, size):
+    """Whether positions are constants that count from the front and lie in an axis of so many elements."""
+    if not isinstance(positions, np.ndarray):
+        return False
+    return not positions.size or (positions.min() >= 0 and positions.max() < size)
+
+
 def scattered(node):
     """(what is added, the positions, along which axis) of a node that adds lines at positions along one axis; None of others."""
     x, shape, index = node.args

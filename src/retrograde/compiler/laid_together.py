@@ -33,6 +33,24 @@ def _is_laid(node):
     return isinstance(node, Symbol) and node.op is not None and node.op.name == "scatter_add"
 
 
+def _laid_in_steps(node):
+    """(array in zeros of more axes, how these become others) of a node that is laid into zeros at every so many places; see
+    `strided`.
+    """
+    changes = []
+    while isinstance(node, Symbol) and node.op is not None and _joins_axes(node):
+        changes.append((node.op.name, repr(node.args[1:])))
+        node = node.args[0]
+    return (node, tuple(changes)) if changes and _is_laid(node) else (None, ())
+
+
+def _joins_axes(node):
+    """Whether a node has its argument's axes joined, or the first elements along each."""
+    if node.op.name == "getitem":
+        return isinstance(node.args[1], tuple) and all([isinstance(part, slice) for part in node.args[1]])
+    return node.op.name == "reshape"
+
+
 def _is_sum(node):
     """Whether a node adds two nodes of its own shape and dtype."""
     return node.op is not None and node.op.name == "add" and all([
@@ -45,7 +63,7 @@ def _inner_sums(nodes, outputs):
     for node in nodes:
         for read in node.inputs:
             uses[read] = uses.get(read, 0) + 1
-        if _is_sum(node) and any([_is_laid(a) or a in laid for a in node.args]):
+        if _is_sum(node) and any([_is_laid(a) or _laid_in_steps(a)[1] or a in laid for a in node.args]):
             laid.add(node)
     for node in reversed(nodes):
         if node in laid:
@@ -62,6 +80,7 @@ def _sum_made(node, inner, made):
             stack.extend(term.args[::-1])
         else:
             terms.append(made[term])
+    terms = _with_steps_together(terms)
     found = [(term, PIECES["scatter_add"](term)) for term in terms if _is_laid(term)]
     laid = [(term, pieces[0][0]) for term, pieces in found if pieces is not None]
     parts, joined = _joined(laid, node.shape) if len(laid) > 1 else ([], set())
@@ -71,6 +90,30 @@ def _sum_made(node, inner, made):
     for term in rest:
         total = called("add", total, term)
     return total
+
+
+def _with_steps_together(terms):
+    """Terms in which arrays that are laid in the same steps are added up before their axes are joined."""
+    groups, found = {}, []
+    for term in terms:
+        inner, changes = _laid_in_steps(term)
+        if inner is None:
+            found.append(term)
+        else:
+            groups.setdefault((inner.shape, changes), []).append((term, inner))
+    for members in groups.values():
+        (first, total), *rest = members
+        for _, inner in rest:
+            total = called("add", total, inner)
+        found.append(first if not rest else _instead(first, members[0][1], total))
+    return found
+
+
+def _instead(node, inner, other):
+    """A node with `other` in place of what is at the bottom of it."""
+    if node is inner:
+        return other
+    return renewed(node, (_instead(node.args[0], inner, other), *node.args[1:]))
 
 
 def _joined(laid, shape):

@@ -32,6 +32,8 @@ def lower(outputs, known=None):
 class _Lowering:
     def __init__(self, known):
         self._done, self._equal = dict(known.values()), {}
+        #: What `_done` has made: the nodes below which all are known to be unlike each other.
+        self._standing = {made for made in self._done.values() if isinstance(made, Symbol)}
         self._trace, self._constants = Trace(), {}
 
     def output(self, root):
@@ -53,7 +55,11 @@ class _Lowering:
                 stack += waiting
                 continue
             stack.pop()
-            done[node] = self._made(node)
+            done[node] = made = self._made(node)
+            if made.__class__ is Symbol:  # mostly
+                self._standing.add(made)
+            elif made.__class__ is tuple:
+                self._standing.update([part for part in made if isinstance(part, Symbol)])
         return done[root]
 
     def _made(self, node):
@@ -90,14 +96,14 @@ class _Lowering:
             found = self._equal[key] = Symbol(op, args, shape, dtype)
         return found
 
-    def _interned(self, node, depth=3):
-        """The node equal to one that simplifying may have made, which is a few nodes deep at most."""
-        if node.op is None or not depth:
+    def _interned(self, node):
+        """The node equal to one that simplifying may have made, which is a few nodes deep."""
+        if node.op is None or node in self._standing:
             return node
         key = _key(node.op, node.args)
         found = self._equal.get(key)
         if found is None:
-            args = replaced(node.args, lambda a: self._interned(a, depth - 1))
+            args = replaced(node.args, self._interned)
             key = _key(node.op, args)
             found = self._equal.setdefault(key, Symbol(node.op, args, node.shape, node.dtype))
         return found

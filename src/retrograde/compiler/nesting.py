@@ -177,7 +177,7 @@ def _is_in_row(part, lengths, rows):
     """Whether a load or a store meets in each round of the first loop one of the elements that belong to it."""
     size = part.buffer.size * (1 if part.part is None else 2) // rows
     reach = [step * (n - 1) for step, n in zip(part.steps[1:], lengths[1:], strict=True)]
-    reach += [stride * (count - 1) for _, stride, count in getattr(part, "chosen", ())]
+    reach += [stride * (count - 1) for _, stride, count, _ in getattr(part, "chosen", ())]
     low, high = part.start + sum([min(r, 0) for r in reach]), part.start + sum([max(r, 0) for r in reach])
     return part.steps[0] == size and low >= 0 and high < size
 

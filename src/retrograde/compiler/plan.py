@@ -6,7 +6,7 @@ from itertools import groupby
 from math import inf
 
 from ..core.symbol import Symbol
-from .kinds import is_checked, scattered
+from .kinds import are_within, is_checked, scattered
 from .solvers import may_fail
 
 _ALIGNMENT = 64
@@ -78,8 +78,13 @@ def lifetimes(schedule, kept):
 def risky_steps(schedule):
     """The steps of a schedule that may find a position out of range or a matrix without an answer, or call what may raise."""
     kind = schedule.facts.kind
-    fragile = {n for n in schedule.nodes if is_checked(n) or (kind(n) == "gather" and not is_checked(n.args[1]))}
+    fragile = {n for n in schedule.nodes if is_checked(n) or (kind(n) == "gather" and not _holds(*n.args[:3]))}
     return {step for step in schedule.steps if _may_fail(schedule, step, fragile)}
+
+
+def _holds(source, positions, axis):
+    """Whether positions along an axis are known to be in range, or else a step before has failed."""
+    return is_checked(positions) or are_within(positions, source.shape[axis])
 
 
 def _may_fail(schedule, step, fragile):

@@ -7,10 +7,14 @@ import numpy as np
 from ..core import registry
 from ..core.symbol import Symbol
 from .infer import called
+from .kinds import are_within
+from .strided import collected, unstrided
 
 _ALL = slice(None)
 #: So many numbers of each line are looked for at each place of it; more are added one by one.
 _FEW = 8
+#: Lines are chosen by what they come to if these are at most so many times as many, and each gets at most so many.
+_MOST_CHOSEN, _MOST_FOR_ONE = 3, 8
 
 
 def chosen_at(op, args, shape, _):
@@ -33,14 +37,18 @@ def chosen_at(op, args, shape, _):
 
 
 def added_at(op, args, shape, dtype):
-    """(op, args) for a `scatter_add` of a number to each row at a position of its own, or of lines along the first axes."""
+    """(op, args) for a `scatter_add` of a number to each row at its own position, of lines along the first axes, or in steps."""
     x, _, index = args
+    found = unstrided(x, shape, index) if isinstance(x, Symbol) and x.dtype == dtype and x.size else None
+    if found is not None:
+        return found.op, found.args
     parts = _parts_of(index, len(shape))
     axes = [] if parts is None or 0 in shape else _arrays_in(parts)
     if not axes or not _is_whole(parts) or getattr(x, "dtype", None) != dtype:
         return op, args
     if len(axes) == 1:
-        return op, (x, shape, tuple(parts[: axes[0] + 1]))
+        found = _collected(x, shape, axes[0], parts[axes[0]], dtype)
+        return (op, (x, shape, tuple(parts[: axes[0] + 1]))) if found is None else (found.op, found.args)
     if _is_each_row(parts, shape) and x.shape == shape[:1]:
         places = _column(_from_front(parts[1], shape[1]))
         is_there = called("equal", places, np.arange(shape[1], dtype=places.dtype))
@@ -50,6 +58,20 @@ def added_at(op, args, shape, dtype):
     places = _in_row_major_order(parts[: len(axes)], shape)
     lines = called("scatter_add", x, (prod(shape[: len(axes)]), *shape[len(axes) :]), (places,))
     return registry.get("reshape"), (lines, shape)
+
+
+def _collected(x, shape, axis, positions, dtype):
+    """Lines added at `positions` that are constants: each place chooses those that come to it. None where it does not pay."""
+    size = shape[axis]
+    if not isinstance(positions, np.ndarray) or not positions.size or dtype.kind != "f":
+        return None
+    positions = _from_front(positions.reshape(-1), size)
+    most = np.bincount(positions).max() if are_within(positions, size) else _MOST_FOR_ONE + 1
+    if most > _MOST_FOR_ONE or most * size > _MOST_CHOSEN * len(positions):
+        return None
+    lines = (*shape[:axis], len(positions), *shape[axis + 1 :])
+    x = x if x.shape == lines else called("reshape", x, lines)
+    return collected(x, size, axis, positions)
 
 
 def added_along(op, args, shape, dtype):

@@ -7,6 +7,8 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..ops._convolving import Geometry
 from ..ops._pooling import Windows
+from ..shapes import row_major
+from .places import Places
 from .trace import PICK
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
@@ -40,11 +42,26 @@ def _places(windows):
 
 
 def memory_of(node, facts):
-    """The nodes whose memory the kernel of a node reads: convolutions read through views."""
-    found = [a for a in operands_of(node) if isinstance(a, Symbol)]
-    if is_convolution(node):
-        return [facts.base(a) for a in found]
-    return [facts.memory(a) for a in found]
+    """The nodes whose memory the kernel of a node reads: convolutions read through views, but images whose neighbours lie apart are
+    brought together first.
+    """
+    operands = operands_of(node)
+    images = () if not is_convolution(node) else operands if node.op.name == "conv2d_weight" else operands[:1]
+    read = facts.base if is_convolution(node) else facts.memory
+    apart = [id(a) for a in images if isinstance(a, Symbol) and _lies_apart(a, facts)]
+    return [a if id(a) in apart else read(a) for a in operands if isinstance(a, Symbol)]
+
+
+def _lies_apart(image, facts):
+    """Whether an image is a view in which the numbers of a row do not follow each other, nor are every other number."""
+    if image.op is None or facts.kind(image) != "view":
+        return False
+    places, node = Places(image.shape), image
+    place = places.start
+    while node.op is not None and facts.kind(node) == "view":
+        place, node = places.moved(facts.index_map(node), place), node.args[0]
+    step = sum([stride * along[-1] for stride, (_, along) in zip(row_major(node.shape), places[place], strict=True)])
+    return abs(step) > _MOST_APART and image.shape[-1] > 1
 
 
 def operands_of(node):
@@ -89,5 +106,7 @@ def flops_of(node):
 #: For each convolution, what stands for the shapes of its input and of its weight: an argument, or the shape itself.
 _GEOMETRIES = {"conv2d": ("x", "weight"), "conv2d_input": ("shape", "weight"), "conv2d_weight": ("x", "shape")}
 _WINDOWS = frozenset(["max_pool2d_with_taps", "max_pool2d_input", "avg_pool2d", "avg_pool2d_input"])
+#: Rows are laid out in vectors of numbers that are so far from each other.
+_MOST_APART = 2
 #: Places in a window are kept as bytes, and each is written out.
 _MOST_PLACES = 100

@@ -5,39 +5,46 @@ and leave out all but one. Each function takes the op that it stands for, and it
 """
 
 from ._convolving_as_products import as_product, as_product_to_input, as_product_to_weight
+from ._convolving_exchanged import exchanged, exchanged_to_input, exchanged_to_weight
 from .movements import permute_dims, reshape
 
 #: Height and width exchanged.
 _OTHER_WAY = (0, 1, 3, 2)
 
 
-def simpler(conv2d, x, weight, bias, stride, padding, dilation, groups):
-    """`conv2d` as a matrix product, or along a line."""
+def simpler(conv2d, conv2d_weight, x, weight, bias, stride, padding, dilation, groups):
+    """`conv2d` as a matrix product, along a line, or along its kernel."""
     z = as_product(x, weight, bias, stride, padding, dilation, groups)
-    side = _covered(x.shape, weight.shape, padding)
-    if z is not NotImplemented or side is None:
+    if z is not NotImplemented:
         return z
+    side = _covered(x.shape, weight.shape, padding)
+    if side is None:
+        return exchanged(conv2d_weight, x, weight, bias, stride, padding, dilation, groups)
     z = conv2d(_lined(x, side), _lined(weight, side), bias, *_along(side, stride, padding, dilation), groups)
     return _unlined(z, (*z.shape[:2], *((1, z.shape[3]) if side == 0 else (z.shape[3], 1))), side)
 
 
 def simpler_to_input(conv2d_input, x, weight, shape, stride, padding, dilation, groups):
-    """`conv2d_input` as a matrix product, or along a line."""
+    """`conv2d_input` as a matrix product, along a line, or with kernel and result exchanged."""
     z = as_product_to_input(x, weight, shape, stride, padding, dilation, groups)
-    side = _covered(shape, weight.shape, padding)
-    if z is not NotImplemented or side is None:
+    if z is not NotImplemented:
         return z
+    side = _covered(shape, weight.shape, padding)
+    if side is None:
+        return exchanged_to_input(conv2d_input, x, weight, shape, stride, padding, dilation, groups)
     line = _line(shape, side)
     z = conv2d_input(_lined(x, side), _lined(weight, side), line, *_along(side, stride, padding, dilation), groups)
     return _unlined(z, shape, side)
 
 
-def simpler_to_weight(conv2d_weight, x, y, shape, stride, padding, dilation, groups):
-    """`conv2d_weight` as a matrix product, or along a line."""
+def simpler_to_weight(conv2d_weight, conv2d, x, y, shape, stride, padding, dilation, groups):
+    """`conv2d_weight` as a matrix product, along a line, or as a convolution."""
     z = as_product_to_weight(x, y, shape, stride, padding, dilation, groups)
-    side = _covered(x.shape, shape, padding)
-    if z is not NotImplemented or side is None:
+    if z is not NotImplemented:
         return z
+    side = _covered(x.shape, shape, padding)
+    if side is None:
+        return exchanged_to_weight(conv2d, x, y, shape, stride, padding, dilation, groups)
     line = _line(shape, side)
     z = conv2d_weight(_lined(x, side), _lined(y, side), line, *_along(side, stride, padding, dilation), groups)
     return _unlined(z, shape, side)

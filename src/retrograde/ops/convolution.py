@@ -45,7 +45,7 @@ def _rewriting():
 
 
 def _simpler(*args) -> Any:
-    return _rewriting().simpler(conv2d, *args)
+    return _rewriting().simpler(conv2d, conv2d_weight, *args)
 
 
 def _simpler_to_input(*args) -> Any:
@@ -53,7 +53,7 @@ def _simpler_to_input(*args) -> Any:
 
 
 def _simpler_to_weight(*args) -> Any:
-    return _rewriting().simpler_to_weight(conv2d_weight, *args)
+    return _rewriting().simpler_to_weight(conv2d_weight, conv2d, *args)
 
 
 @contraction(faster=by_shape, optional=("bias",), result_shape=_result_shape, samples=(

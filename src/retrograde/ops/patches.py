@@ -69,12 +69,12 @@ def image_to_columns(x, /, kernel_size, dilation=1, padding=0, stride=1):
     """
     if x.ndim < 3:
         raise ShapeError(f"image_to_columns needs images (..., channels, height, width), got shape {tuple(x.shape)}")
-    *_, places = _geometry(x.shape[-2:], kernel_size, dilation, padding, stride)
+    _, window = _geometry(x.shape[-2:], kernel_size, dilation, padding, stride)
     (rows, columns), lead = _pair(kernel_size), tuple(range(x.ndim - 2))
     patches = pad(x, ((0, 0),) * (x.ndim - 2) + tuple((p, p) for p in _pair(padding)))
     patches = windows_of(patches, (rows, columns), _pair(stride), _pair(dilation))
     patches = permute_dims(patches, (*lead, x.ndim, x.ndim + 1, x.ndim - 2, x.ndim - 1))
-    return reshape(patches, (*x.shape[:-3], x.shape[-3] * rows * columns, places))
+    return reshape(patches, (*x.shape[:-3], x.shape[-3] * rows * columns, window[0] * window[1]))
 
 
 @composite(samples=(
@@ -85,26 +85,28 @@ def columns_to_image(x, /, output_size, kernel_size, dilation=1, padding=0, stri
     It is the transpose of `image_to_columns`, which is therefore its derivative.
     """
     size, border, kernel = _pair(output_size), _pair(padding), _pair(kernel_size)
-    padded, window, places = _geometry(size, kernel_size, dilation, padding, stride)
-    if x.shape[-1] != places or x.shape[-2] % (kernel[0] * kernel[1]):
+    padded, window = _geometry(size, kernel_size, dilation, padding, stride)
+    if x.shape[-1] != (places := window[0] * window[1]) or x.shape[-2] % (kernel[0] * kernel[1]):
         raise ShapeError(f"the columns must have shape (batch, channels * {kernel[0] * kernel[1]}, {places}), got {x.shape}")
     lead = (*x.shape[:-2], x.shape[-2] // (kernel[0] * kernel[1]))
-    patches = reshape(x, (*lead, *np.broadcast_shapes(window[0].shape, window[1].shape)))
-    image = scatter_add(patches, (*lead, *padded), (slice(None),) * len(lead) + window)
+    (height, width), (rows, columns) = padded, window
+    (down, right), (below, beside) = _pair(stride), _pair(dilation)
+    patches = reshape(x, (*lead, *kernel, rows, columns))
+    lines = _folded(moveaxis(patches, -3, -1), (*lead, kernel[0], rows, width), -1, kernel[1], right, beside)
+    image = _folded(moveaxis(lines, -3, -1), (*lead, height, width), -2, kernel[0], down, below)
     return shrink(image, (None,) * len(lead) + tuple((p, p + n) for p, n in zip(border, size, strict=True)))
 
 
 def _geometry(shape, kernel_size, dilation, padding, stride) -> Any:
-    """The shape of the padded image, the index of its patches (kernel rows, kernel columns, rows, columns), their number."""
-    padded, grid = [], []
+    """The shape of the padded image, and how many patches lie along each of its axes."""
+    padded, counts = [], []
     for n, k, d, p, s in zip(shape, *map(_pair, (kernel_size, dilation, padding, stride)), strict=True):
         count = (n + 2 * p - d * (k - 1) - 1) // s + 1
         if min(k, d, s) < 1 or p < 0 or count < 1:
             raise ArgumentError(f"a kernel of {k} with dilation {d}, stride {s} and padding {p} has no place on an axis of {n}")
         padded.append(n + 2 * p)
-        grid.append(np.arange(k)[:, None] * d + np.arange(count) * s)
-    rows, columns = grid
-    return tuple(padded), (rows[:, None, :, None], columns[None, :, None, :]), rows.shape[1] * columns.shape[1]
+        counts.append(count)
+    return tuple(padded), tuple(counts)
 
 
 def _pair(value):

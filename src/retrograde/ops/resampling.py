@@ -3,6 +3,7 @@
 One axis after the other, each result is a sum of neighbours with weights that depend on its place alone.
 """
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
-from .contractions import matmul
-from .gathering import take
-from .movements import moveaxis
+from .bands import band, weighted
 
 _MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": None}
 
@@ -30,7 +29,7 @@ def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corner
     or "trilinear" by the number of axes, or "area" for the mean over the part of the old image that a new element covers.
     With `align_corners` the outermost elements keep their places.
 
-    Each axis is a matrix product, $z = A x \Rightarrow \bar x = A^\top \bar z$.
+    Each axis is a product with a sparse matrix, $z = A x \Rightarrow \bar x = A^\top \bar z$.
     """
     axes = x.ndim - 2
     if mode not in _MODES or _MODES[mode] not in (None, axes):
@@ -38,14 +37,11 @@ def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corner
     if align_corners and _MODES[mode] is None:
         raise ArgumentError(f"align_corners has no meaning with mode={mode!r}; leave it out")
     sizes, scales = _sizes(x.shape[2:], size, scale_factor)
-    for axis, (n, scale) in enumerate(zip(sizes, scales, strict=True), start=2):
-        if mode.startswith("nearest"):
-            start = 0.5 if mode == "nearest-exact" else 0.0
-            x = take(x, np.minimum(((np.arange(n) + start) * scale).astype(int), x.shape[axis] - 1), axis)
-        elif mode == "area":
-            x = _averaged(x, n, axis)
-        else:
-            x = _mixed(x, _places(n, x.shape[axis], scale, align_corners), axis, mode == "bicubic")
+    maps = [_map(mode, *along, align_corners) for along in zip(sizes, x.shape[2:], scales, strict=True)]
+    # Neighbours along the last axis do not lie in vectors: it has its turn while there are few numbers.
+    is_smaller = prod(sizes) < prod(x.shape[2:])
+    for axis in range(2, x.ndim) if is_smaller else reversed(range(2, x.ndim)):
+        x = weighted(x, *maps[axis - 2], axis)
     return x
 
 
@@ -69,18 +65,23 @@ def _places(count, size, scale, align_corners):
     return (np.arange(count) + 0.5) * scale - 0.5
 
 
-def _mixed(x, places, axis, is_cubic):
-    """Sums of 2 or 4 neighbours along `axis`."""
-    last = x.shape[axis] - 1
-    places = places if is_cubic else np.clip(places, 0, last)
+def _map(mode, count, size, scale, align_corners):
+    """The band that makes `count` elements of `size`."""
+    if mode == "area":
+        return _averaging(count, size)
+    if mode.startswith("nearest"):
+        start = 0.5 if mode == "nearest-exact" else 0.0
+        nearest = np.minimum(((np.arange(count) + start) * scale).astype(int), size - 1)
+        return nearest[None], np.ones((1, count))
+    places, is_cubic = _places(count, size, scale, align_corners), mode == "bicubic"
+    places = places if is_cubic else np.clip(places, 0, size - 1)
     first = np.floor(places).astype(int)
     part = places - first
-    weights = _cubic(part) if is_cubic else (1 - part, part)
-    shape = [-1 if a == axis else 1 for a in range(x.ndim)]
-    total: Any = 0
-    for offset, weight in enumerate(weights, start=-1 if is_cubic else 0):
-        total = total + take(x, np.clip(first + offset, 0, last), axis) * weight.astype(x.dtype).reshape(shape)
-    return total
+    weights = np.stack(_cubic(part) if is_cubic else (1 - part, part))
+    offsets = np.arange(len(weights))[:, None] - is_cubic
+    columns = np.clip(first + offsets, 0, size - 1)
+    rows = np.broadcast_to(np.arange(count), columns.shape)
+    return band(rows.ravel(), columns.ravel(), weights.ravel(), (count, size))
 
 
 def _cubic(part, a=-0.75):
@@ -94,9 +95,8 @@ def _cubic(part, a=-0.75):
     return far(part + 1), near(part), near(1 - part), far(2 - part)
 
 
-def _averaged(x, count, axis):
-    size = x.shape[axis]
+def _averaging(count, size):
     i, j = np.arange(count)[:, None], np.arange(size)
     is_inside = (j >= i * size // count) & (j < -(-(i + 1) * size // count))
-    weights = (is_inside / is_inside.sum(axis=1, keepdims=True)).astype(x.dtype)
-    return moveaxis(matmul(moveaxis(x, axis, -1), weights.T), -1, axis)
+    rows, columns = np.nonzero(is_inside)
+    return band(rows, columns, 1 / is_inside.sum(axis=1)[rows], (count, size))

@@ -9,7 +9,7 @@ from ._samples import call, distinct, of
 from .comparisons import where
 from .convolutions import triple
 from .gathering import take
-from .movements import expand_dims, moveaxis, squeeze
+from .movements import expand_dims, moveaxis, reshape, squeeze
 from .pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d_with_taps
 from .reductions import max
 
@@ -87,8 +87,10 @@ def adaptive_avg_pool3d(x, /, output_size):
 
 
 def _adaptive_max(x, count, axis):
-    """The greatest of each window along `axis`; windows are gathered in full length, with a mask where one is shorter."""
+    """The greatest of each window along `axis`; windows of unlike lengths are gathered in full length, with a mask."""
     size = x.shape[axis]
+    if count and size % count == 0:
+        return max(reshape(x, (*x.shape[:axis], count, size // count, *x.shape[x.ndim + axis + 1 :])), axis)
     start, stop = np.arange(count) * size // count, -(-(np.arange(count) + 1) * size // count)
     longest = int((stop - start).max())
     places = start[:, None] + np.arange(longest)

@@ -209,7 +209,7 @@ class Box(NamedTuple):
     @property
     def has_checks(self):
         """Whether a value is checked on the way."""
-        return any(e.chosen if isinstance(e, Load) else isinstance(e, Apply) and e.node.op.name in CHECKS for e in self.entries)
+        return any(_is_checked(e) for e in self.entries)
 
     @property
     def size(self):
@@ -231,6 +231,13 @@ class Box(NamedTuple):
 def _lines(part):
     """How the address of a load or a store moves; parts of complex numbers that lie in order are moved in vectors, too."""
     return part.steps if part.part is None else tuple([step // 2 for step in part.steps])
+
+
+def _is_checked(entry):
+    """Whether an entry is, or is chosen by, a position that may be out of range."""
+    if isinstance(entry, Load):
+        return not all([is_known for *_, is_known in entry.chosen])
+    return isinstance(entry, Apply) and entry.node.op.name in CHECKS
 
 
 def _cost(name, steps):

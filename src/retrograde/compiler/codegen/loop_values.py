@@ -113,8 +113,10 @@ class Values:
 
     def _chosen(self, entry, where, step, mask):
         """Elements at positions that are computed; a position that is out of range is noted, and read as the first."""
-        ((number, stride, size),) = entry.chosen
-        position = self._position(self.values[number], size, mask)
+        ((number, stride, size, is_known),) = entry.chosen
+        if is_known and self._is_table(number):
+            return self._chosen_by_table(entry, where, step)
+        position = self.k.convert(self.values[number], "int64") if is_known else self._position(self.values[number], size, mask)
         if self.lanes == 1 or lanes_of(position) == 1:
             at = self.k.offset(where, self.ir.mul(position, _INDEX(stride)), entry.dtype)
             if self.lanes == 1 or step == 0:
@@ -127,6 +129,32 @@ class Values:
             place = self.ir.add(self.ir.mul(self.k.lane(position, lane), _INDEX(stride)), _INDEX(lane * step))
             places.append(self.k.offset(where, place, entry.dtype))
         return self._gathered(entry, places, mask)
+
+    def _is_table(self, number):
+        """Whether an entry is read from memory side by side along the vector loop."""
+        entry = self.box.entries[number]
+        return self.lanes > 1 and isinstance(entry, Load) and not entry.chosen and entry.steps[self.vector] == 1
+
+    def _chosen_by_table(self, entry, where, step):
+        """Elements at positions that are constants. Each is read as a number: to take lanes out of vectors takes longer."""
+        ((number, stride, *_),) = entry.chosen
+        table, mask, places = self.box.entries[number], self.mask, []
+        start = self._address(("start", number), table)
+        if entry.guard is not None and lanes_of(self.values[entry.guard]) == 1:
+            where, start = (self._safe(at, self.values[entry.guard], part) for at, part in ((where, entry), (start, table)))
+        elif entry.guard is not None:
+            mask = self._combined(self.values[entry.guard])
+        for lane in range(self.lanes):
+            spot = self._ahead(start, lane, table)
+            if mask is not None:
+                spot = self.ir.select(self._lane_of(mask, lane), spot, self.pointers[id(table.buffer)])
+            position = self.k.convert(self.k.load(spot, table.dtype, 1), "int64")
+            place = self.ir.add(self.ir.mul(position, _INDEX(stride)), _INDEX(lane * step))
+            places.append(self.k.offset(where, place, entry.dtype))
+        return self._gathered(entry, places, mask)
+
+    def _lane_of(self, mask, lane):
+        return self.ir.extract_element(mask, ir.IntType(32)(lane))
 
     def _position(self, value, size, mask):
         """A position counted from the front, 0 in place of one that is out of range."""
@@ -143,7 +171,7 @@ class Values:
         for lane, place in enumerate(places):
             number = ir.IntType(32)(lane)
             if mask is not None:
-                place = self.ir.select(self.ir.extract_element(mask, number), place, self.pointers[id(entry.buffer)])
+                place = self.ir.select(self._lane_of(mask, lane), place, self.pointers[id(entry.buffer)])
             found = self.ir.insert_element(found, self.k.load(place, entry.dtype, 1), number)
         return found
 
