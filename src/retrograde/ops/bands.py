@@ -63,7 +63,7 @@ def band(rows, columns, weights, shape):
     # What fills up a row is its own last element, with weight 0: a number that is not finite stays where it belongs.
     last = np.zeros(shape[0], int)
     last[row] = column
-    found = np.tile(last, (max(count.max(initial=0), 1), 1))
+    found = np.tile(last, (max(int(count.max(initial=0)), 1), 1))
     factors = np.zeros(found.shape)
     found[rank, row], factors[rank, row] = column, weights
     return found, factors
