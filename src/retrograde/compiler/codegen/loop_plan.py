@@ -125,7 +125,8 @@ class LoopPlan:
             e = self.box.entries[i] if isinstance(i, int) else None
             if isinstance(e, Load) and e.part is not None:
                 key = id(e.buffer), e.start, e.steps, e.guard, e.chosen
-                other = known.setdefault((*key, e.part), i) and known.get((*key, 1 - e.part))
+                known[*key, e.part] = i
+                other = known.get((*key, 1 - e.part))
                 if other is not None:
                     found.update({i: other, other: i})
         return found
