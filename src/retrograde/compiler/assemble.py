@@ -134,9 +134,8 @@ class _Assembler:
         plan = scatter.ScatterPlan(
             name_of(node.dtype), name_of(positions.dtype), host().lanes(name_of(node.dtype)), prod(node.shape[:axis]),
             prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
-        unit = unit_of(plan.key, lambda module, name: scatter.write_scatter(module, name, plan))
-        slots, seconds = (*buffers, self._home(node), FLAG), (x.size + node.size) * _ENTRY_SECONDS
-        return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)]
+        return self._launched(
+            step, plan, scatter.write_scatter, (*buffers, self._home(node), FLAG), (x.size + node.size) * _ENTRY_SECONDS)
 
     def _running(self, step):
         running, node = _loaded("codegen.running"), step.roots[0]
@@ -145,9 +144,7 @@ class _Assembler:
         axis, dtype, width = node.args[len(read)] % node.ndim, name_of(parts_dtype(node.dtype)), 2 if node.dtype.kind == "c" else 1
         sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]) * width
         plan = running.RunningPlan(dtype, host().lanes(dtype), *RUNNING[node.op.name], *sizes, width)
-        unit = unit_of(plan.key, lambda module, name: running.write_running(module, name, plan))
-        seconds = node.size * 10 * _ENTRY_SECONDS
-        return [Launch(step, unit, unit.name, (*buffers, self._home(node)), plan.words, plan.chunks, self._lasts(step), seconds)]
+        return self._launched(step, plan, running.write_running, (*buffers, self._home(node)), node.size * 10 * _ENTRY_SECONDS)
 
     def _transform(self, step):
         return _loaded("transforms").transform(step, partial(self._layout, step), self._home, self._lasts(step))
@@ -157,8 +154,12 @@ class _Assembler:
         x, ranked, _, is_greatest = node.args
         dtype = name_of(x.dtype)
         plan = ranking.RankingPlan(dtype, host().lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
-        unit = unit_of(plan.key, lambda module, name: ranking.write_ranking(module, name, plan))
-        slots, seconds = (self._layout(step, x)[0], self._home(node)), x.size * 10 * _ENTRY_SECONDS
+        slots = self._layout(step, x)[0], self._home(node)
+        return self._launched(step, plan, ranking.write_ranking, slots, x.size * 10 * _ENTRY_SECONDS)
+
+    def _launched(self, step, plan, write, slots, seconds):
+        """The launch of a pass by its plan, whose code `write(module, name, plan)` writes."""
+        unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
         return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, self._lasts(step), seconds)]
 
     def _random(self, step, nest=None, local=()):

@@ -8,7 +8,7 @@ from ..core import registry
 from ..core.symbol import Symbol
 from .infer import called
 from .kinds import are_within
-from .strided import collected, unstrided
+from .strided import collected, parts_of, unstrided
 
 _ALL = slice(None)
 #: So many numbers of each line are looked for at each place of it; more are added one by one.
@@ -19,7 +19,7 @@ _MOST_CHOSEN, _MOST_FOR_ONE = 3, 8
 
 def chosen_at(op, args, shape, _):
     """(op, args) for a `getitem` by positions along one axis, of one element of each row, or by positions along the first axes."""
-    x, parts = args[0], _parts_of(args[1], args[0].ndim)
+    x, parts = args[0], _slices_and_positions(args[1], args[0].ndim)
     axes = [] if parts is None or not isinstance(x, Symbol) or not x.size else _arrays_in(parts)
     if len(axes) == 1:
         rest = tuple([slice(None) if _is_array(part) else part for part in parts])
@@ -42,7 +42,7 @@ def added_at(op, args, shape, dtype):
     found = unstrided(x, shape, index) if isinstance(x, Symbol) and x.dtype == dtype and x.size else None
     if found is not None:
         return found.op, found.args
-    parts = _parts_of(index, len(shape))
+    parts = _slices_and_positions(index, len(shape))
     axes = [] if parts is None or 0 in shape else _arrays_in(parts)
     if not axes or not _is_whole(parts) or getattr(x, "dtype", None) != dtype:
         return op, args
@@ -98,11 +98,10 @@ def added_along(op, args, shape, dtype):
 def _added_one_by_one(x, shape, positions, axis):
     """(op, args) that add numbers at positions along an axis, which is brought to the end, as numbers of one long line."""
     order = (*[i for i in range(len(shape)) if i != axis], axis)
-    lines = [shape[i] for i in order]
-    rows = np.arange(prod(lines[:-1])).reshape(*lines[:-1], 1)
-    rows = np.broadcast_to(rows, [positions.shape[i] for i in order])
+    lines, size = [shape[i] for i in order], shape[axis]
+    starts = (np.arange(prod(lines[:-1])) * size).reshape(*lines[:-1], 1)
     x, positions = (_permuted(a, order) for a in (x, positions))
-    places = _in_row_major_order((rows, positions), (len(rows.reshape(-1, rows.shape[-1])), shape[axis]))
+    places = called("add", _checked(positions, size), starts)
     x = x.reshape(-1) if isinstance(x, np.ndarray) else called("reshape", x, (-1,))
     line = called("scatter_add", x, (prod(shape),), (called("reshape", places, (-1,)),))
     found = _permuted(called("reshape", line, tuple(lines)), tuple(np.argsort(order).tolist()))
@@ -119,9 +118,14 @@ def _in_row_major_order(positions, shape):
     """Where elements at `positions` along the first axes of `shape` are in row-major order; checked for each axis."""
     found = None
     for part, size in zip(positions, shape, strict=False):
-        part = called("checked_positions", called("astype", _from_front(part, size), np.dtype(np.int64)), size)
+        part = _checked(part, size)
         found = part if found is None else called("add", called("multiply", found, size), part)
     return found
+
+
+def _checked(positions, size):
+    """Positions counted from the front, which stop the program where they are out of range."""
+    return called("checked_positions", called("astype", _from_front(positions, size), np.dtype(np.int64)), size)
 
 
 def _column(x):
@@ -135,16 +139,12 @@ def _from_front(positions, size):
     return called("where", called("less", positions, 0), called("add", positions, size), positions)
 
 
-def _parts_of(index, ndim):
+def _slices_and_positions(index, ndim):
     """The slices and arrays of positions of an index, one for each axis; None of an index with anything else."""
-    parts = [np.asarray(p, dtype=int) if isinstance(p, list) and p and all([type(i) is int for i in p]) else p
-             for p in (index if isinstance(index, tuple) else (index,))]
-    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
-    missing = ndim - len(parts) + len(dots)
-    if len(dots) > 1 or missing < 0:
+    parts = parts_of(index, ndim)
+    if parts is None:
         return None
-    at = dots[0] if dots else len(parts)
-    parts[at : at + len(dots)] = [_ALL] * missing
+    parts = [np.asarray(p, dtype=int) if isinstance(p, list) and p and all([type(i) is int for i in p]) else p for p in parts]
     return parts if all([isinstance(part, slice) or _is_array(part) for part in parts]) else None
 
 

@@ -12,8 +12,10 @@ from .infer import called
 
 def unstrided(x, shape, index):
     """What `scatter_add` gives for slices with steps and for integers, in other ops; None for another index."""
-    parts = _parts_of(index, len(shape))
-    if parts is None or not any([isinstance(part, slice) and part.step not in (None, 1, -1) for part in parts]):
+    parts = parts_of(index, len(shape))
+    if parts is None or not all([isinstance(part, slice) or type(part) is int for part in parts]):
+        return None
+    if not any([isinstance(part, slice) and part.step not in (None, 1, -1) for part in parts]):
         return None
     last = parts[-1]
     if isinstance(last, slice) and last.step not in (None, 1, -1):
@@ -63,12 +65,12 @@ class _Axis:
         return cls((-(-size // places.step), places.step), (slice(row, row + len(places)), column), is_backwards)
 
 
-def _parts_of(index, ndim):
-    """The slices and integers of an index, one for each axis; None of an index with anything else."""
+def parts_of(index, ndim):
+    """The parts of an index, one for each axis, with slices in the place of what it leaves out; None where there are too many."""
     parts = list(index) if isinstance(index, tuple) else [index]
     dots = [i for i, part in enumerate(parts) if part is Ellipsis]
     at, missing = dots[0] if dots else len(parts), ndim - len(parts) + len(dots)
     if len(dots) > 1 or missing < 0:
         return None
     parts[at : at + len(dots)] = [slice(None)] * missing
-    return parts if all([isinstance(part, slice) or type(part) is int for part in parts]) else None
+    return parts

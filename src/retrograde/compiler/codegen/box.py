@@ -112,7 +112,7 @@ class Box(NamedTuple):
         for number, entry in enumerate(entries):
             if number not in placed and not isinstance(entry, Constant):
                 order += (number, later[number]) if number in later else (number,)
-        if all(map(int.__eq__, order, range(len(order)))):
+        if order == list(range(len(order))):
             return self
         places = [0] * len(order)
         for place, number in enumerate(order):

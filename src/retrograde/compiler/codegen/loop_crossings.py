@@ -7,11 +7,12 @@ innermost, some turns at a time: lines are read whole, as many as there are lane
 from ..expression import Load
 from . import emit, ir
 from .counting import counted
+from .loop_plan import LINE
 from .target import ITEM_BYTES
 
 _INDEX = ir.IntType(64)
-#: Bytes of a line of memory, and of the vectors that are transposed.
-_LINE, _VECTOR = 64, 32
+#: Bytes of the vectors that are transposed.
+_VECTOR = 32
 #: So many turns of the crossing loop are run for one vector before the next has its turn: what else is read and written in them is
 #: still in the first cache then.
 _TILE = 256
@@ -36,7 +37,7 @@ class Crossings:
             self._loop(level, start, stop, 1)
             return
         loads = [(i, e) for i, e in enumerate(self.box.entries) if isinstance(e, Load) and self.box.is_crossed(e, self.vector)]
-        turns = max(_LINE // ITEM_BYTES[entry.dtype] for _, entry in loads)
+        turns = max(LINE // ITEM_BYTES[entry.dtype] for _, entry in loads)
         left = self.ir.srem(self.ir.sub(stop, start), _INDEX(turns))
         whole = self.ir.sub(stop, left)
         with self.ir.if_then(self.ir.icmp_signed("<", start, whole)), counted(self.ir, start, whole, turns) as first:
@@ -51,7 +52,7 @@ class Crossings:
         """Where the numbers of a load lie for so many turns from `first` on, one vector for each."""
         item, step = ITEM_BYTES[entry.dtype], entry.steps[self.vector]
         width = min(self.lanes, _VECTOR // item)
-        room = emit.scratch(self.ir, ir.ArrayType(ir.IntType(8), turns * self.lanes * item), _LINE)
+        room = emit.scratch(self.ir, ir.ArrayType(ir.IntType(8), turns * self.lanes * item), LINE)
         self.counters[self.crossing] = first
         where = self._address(("start", number), entry)
         with counted(self.ir, _INDEX(0), _INDEX(self.lanes), width) as lane:

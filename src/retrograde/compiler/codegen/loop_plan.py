@@ -17,13 +17,15 @@ from ..kinds import PARTNERS, operation_key
 from ..table import FLAG
 from .box import Box
 from .rolling import find_runs, taped
+from .target import ITEM_BYTES
 from .vecmath.elements import BYTES, is_float
 
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
 #: constant once for all of them.
 _WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
-#: A line of memory has at most so many numbers.
-_LARGEST_LINE = 16
+#: Bytes of a line of memory, which has at most so many numbers.
+LINE = 64
+_LARGEST_LINE = LINE // min(ITEM_BYTES.values())
 #: Several vectors at once are worth a rest of fewer if they take so many turns: with repetitions inside, and without.
 _FEW_TURNS, _MANY_TURNS = 1, 4
 #: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
