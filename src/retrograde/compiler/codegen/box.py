@@ -107,7 +107,7 @@ class Box(NamedTuple):
         found together (see `PAIRS`) stand side by side, so that a round of the forward pass finds what one of the backward pass
         needs.
         """
-        entries, later = self.entries, self._partners()
+        entries, later = self.entries, dict(found_together(enumerate(self.entries), lambda _, entry: entry.arguments))
         order, placed = [number for number, entry in enumerate(entries) if isinstance(entry, Constant)], set(later.values())
         for number, entry in enumerate(entries):
             if number not in placed and not isinstance(entry, Constant):
@@ -119,18 +119,6 @@ class Box(NamedTuple):
             places[number] = place
         stores = tuple([store._replace(value=places[store.value]) for store in self.stores])
         return self._replace(entries=tuple([entries[number].renumbered(places) for number in order]), stores=stores)
-
-    def _partners(self):
-        """For each entry whose partner on the same number comes later, that one's number."""
-        found, known = {}, {}
-        for number, e in enumerate(self.entries):
-            if isinstance(e, Apply) and e.node.op.name in PARTNERS:
-                other = known.pop((e.arguments, e.node.dtype, PARTNERS[e.node.op.name][2]), None)
-                if other is None:
-                    known[e.arguments, e.node.dtype, e.node.op.name] = number
-                else:
-                    found[other] = number
-        return found
 
     def vector_loop(self):
         """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""
@@ -226,6 +214,21 @@ class Box(NamedTuple):
     def _applied(self):
         """How many entries are made by each op on each choice of loops, by its name and by these."""
         return Counter([(e.node.op.name, e.steps) for e in self.entries if isinstance(e, Apply)])
+
+
+def found_together(numbered, operands):
+    """(first, second) of those numbers of entries that are functions found together (see `PAIRS`), of the same `operands(number,
+    entry)`.
+    """
+    known = {}
+    for number, entry in numbered:
+        if isinstance(entry, Apply) and entry.node.op.name in PARTNERS:
+            key = operands(number, entry), entry.node.dtype
+            other = known.pop((*key, PARTNERS[entry.node.op.name][2]), None)
+            if other is None:
+                known[*key, entry.node.op.name] = number
+            else:
+                yield other, number
 
 
 def _lines(part):

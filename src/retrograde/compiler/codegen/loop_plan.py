@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from ...dtypes import name_of
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
-from ..kinds import PARTNERS, operation_key
+from ..kinds import operation_key
 from ..table import FLAG
-from .box import Box
+from .box import Box, found_together
 from .rolling import find_runs, taped
 from .target import ITEM_BYTES
 from .vecmath.elements import BYTES, is_float
@@ -106,18 +106,13 @@ class LoopPlan:
     @cached_property
     def partners(self):
         """For each entry whose partner on the same number is an entry too (see `PAIRS`), that one's number."""
-        found, known = {}, {}
-        for i in self.written:
-            e = self.box.entries[i]
-            if not isinstance(e, Apply) or e.node.op.name not in PARTNERS:
-                continue
-            run = next((run for run in self.runs if run.start <= i < run.stop), None)
-            key = run, e.arguments if run is None else run.arguments[i - run.start], name_of(e.node.dtype)
-            other = known.get((*key, PARTNERS[e.node.op.name][2]))
-            known[*key, e.node.op.name] = i
-            if other is not None:
-                found.update({i: other, other: i})
-        return found
+        pairs = list(found_together([(i, self.box.entries[i]) for i in self.written], self._operands))
+        return {**dict(pairs), **{second: first for first, second in pairs}}
+
+    def _operands(self, number, entry):
+        """What an entry is applied to, which within a run is told by where it comes from."""
+        run = next((run for run in self.runs if run.start <= number < run.stop), None)
+        return entry.arguments if run is None else (run, run.arguments[number - run.start])
 
     @cached_property
     def other_parts(self):
