@@ -143,6 +143,11 @@ class Builder(Memory):
         """The magnitude of `x` with the sign of `y`."""
         return self.intrinsic("llvm.copysign", *self.lift(x, y))
 
+    def with_sign(self, x, y):
+        """`x`, whose sign is clear, with the sign of `y`: one instruction less than `copysign`."""
+        sign = self.bitwise_and(self.bits(y), self.bits(self.constant_like(-0.0, y)))
+        return self.from_bits(self.bitwise_or(self.bits(x), sign))
+
     def sign(self, x):
         """-1, 0 or 1; NaN for NaN."""
         zero = constant(0, x.type)

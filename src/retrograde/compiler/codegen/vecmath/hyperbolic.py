@@ -24,13 +24,21 @@ _SINH = {
         6.4759618877991105e-15,
     ),
 }
-# (tanh(x) / x - 1) / x^2: a polynomial for |x| <= 0.7 for float32, numerator and denominator for |x| <= 5/8 for float64.
-_TANH = (-3.333319e-01, 1.3329132e-01, -5.355997e-02, 2.0094337e-02, -5.1404685e-03)
-_TANH_IS_SMALL_BELOW = 0.7
-# e^2r for |r| <= 0.1734.
-_EXPONENTIAL_OF_DOUBLE = (1.0, 1.9999994, 1.9999659, 1.333412, 6.703715e-01, 2.6526272e-01)
-_TANH_NUMERATOR = (-1614.6876844170845, -99.28772310019186, -0.9643991794250523)
-_TANH_DENOMINATOR = (4844.063053251255, 2235.4883906010045, 112.81167849163293, 1.0)
+# (tanh(r) / r - 1) / r^2 for |r| <= 0.2602.
+_TANH = {
+    "float32": (-3.3333215e-01, 1.3322698e-01, -5.1226312e-02),
+    "float64": (
+        -0.33333333333333326,
+        0.13333333333329572,
+        -0.05396825396208812,
+        0.02186948804682139,
+        -0.00886321401503404,
+        0.0035915754532753005,
+        -0.0014475619736037269,
+        0.0005226424949513206,
+    ),
+}
+_TANH_IS_ONE_FROM = 20.0
 # (atanh(s) / s - 1) / s^2 for |s| <= 0.24.
 _ARC_TANH = {
     "float32": (3.3333325e-01, 2.0001331e-01, 1.421686e-01, 1.2496076e-01),
@@ -67,40 +75,30 @@ def cosh(k, x):
 @function
 def tanh(k, x):
     """Hyperbolic tangent."""
-    return _TANH_FOR[k.dtype](k, x)
-
-
-def _tanh_single(k, x):
+    # e^2|x| = 2^n e^2r. With u = tanh(r) the result is (2^n - 1 + u (2^n + 1)) / (2^n + 1 + u (2^n - 1)): u itself where n is 0.
     magnitude = k.abs(x)
-    square = k.multiply(x, x)
-    small = k.fma(k.multiply(magnitude, square), k.polynomial(square, _TANH), magnitude)
-    # Beyond the bound tanh is 1; NaN passes.
-    bounded = k.where(k.less(10.0, magnitude), 10.0, magnitude)
-    large = k.subtract(1, k.divide(2, _one_more_than_exponential_of_double(k, bounded)))
-    return k.copysign(k.where(k.less(magnitude, _TANH_IS_SMALL_BELOW), small, large), x)
+    # Beyond the bound it is 1; NaN passes.
+    power, r = _reduce_double(k, k.where(k.less(_TANH_IS_ONE_FROM, magnitude), _TANH_IS_ONE_FROM, magnitude))
+    square = k.multiply(r, r)
+    u = k.fma(k.multiply(r, square), k.polynomial(square, _TANH[k.dtype]), r)
+    numerator = k.fma(u, k.add(power, 1), k.subtract(power, 1))
+    # The denominator as the numerator and what is missing of it: what rounding does to the former matters less then.
+    return k.with_sign(k.divide(numerator, k.add(numerator, k.fma(u, -2, 2))), x)
 
 
-def _one_more_than_exponential_of_double(k, x):
-    """e^2x + 1, for use by tanh, which needs few digits of it."""
-    shifted = k.fma(x, 2 * LOG2_E, SHIFT["float32"] + BIAS["float32"])
-    whole = k.subtract(shifted, SHIFT["float32"] + BIAS["float32"])
-    power = k.from_bits(k.shift_left(k.bits(shifted), MANTISSA["float32"]))
-    r = k.fma(whole, -LN2["float32"][0] / 2, x)
-    return k.fma(k.polynomial(r, _EXPONENTIAL_OF_DOUBLE), power, 1)
+def _reduce_double(k, x):
+    """2^n and r with 2x = n ln 2 + 2r, for `x` from 0 on, so that 2^n is a normal number.
 
-
-def _tanh_double(k, x):
-    magnitude = k.abs(x)
-    is_small = k.less(magnitude, 0.625)
-    square = k.multiply(x, x)
-    # One division serves both branches.
-    numerator = k.where(is_small, k.multiply(square, k.polynomial(square, _TANH_NUMERATOR)), -2)
-    above_one = k.add(_exponential_of_double(k, magnitude), 1)
-    quotient = k.divide(numerator, k.where(is_small, k.polynomial(square, _TANH_DENOMINATOR), above_one))
-    return k.copysign(k.where(is_small, k.fma(x, quotient, x), k.add(quotient, 1)), x)
-
-
-_TANH_FOR = {"float32": _tanh_single, "float64": _tanh_double}
+    r is from -1/8 to 3/8 of ln 2: numbers are rounded to halves, and then down.
+    """
+    bits = MANTISSA[k.dtype]
+    shift = SHIFT[k.dtype] / 2 + BIAS[k.dtype]
+    halves = k.bitwise_and(k.bits(k.fma(x, 2 * LOG2_E, shift)), -2)
+    whole = k.subtract(k.from_bits(halves), shift)
+    r = k.fma(whole, -LN2[k.dtype][0] / 2, x)
+    if k.dtype == "float64":
+        r = k.fma(whole, -LN2[k.dtype][1] / 2, r)
+    return k.from_bits(k.shift_left(halves, bits - 1)), r
 
 
 @function
