@@ -313,6 +313,10 @@ class Builder(Memory):
 
     logical_and, logical_or, logical_xor, logical_not = bitwise_and, bitwise_or, bitwise_xor, bitwise_not
 
+    def is_odd(self, x):
+        """Mask of odd integers."""
+        return self.ir.trunc(x, type_of("bool", lanes_of(x)))
+
     def shift_left(self, x, count):
         """Bits moved to higher places; `count` is below the number of bits."""
         return self.ir.shl(*self.lift(x, count))

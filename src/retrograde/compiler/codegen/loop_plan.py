@@ -17,6 +17,7 @@ from ..kinds import operation_key
 from ..table import FLAG
 from .box import Box, found_together
 from .rolling import find_runs, taped
+from .signs import Signs
 from .target import ITEM_BYTES
 from .vecmath.elements import BYTES, is_float
 
@@ -129,6 +130,11 @@ class LoopPlan:
         return found
 
     @cached_property
+    def signs(self):
+        """What is known of the signs of entries."""
+        return Signs(self.box.entries, self.runs)
+
+    @cached_property
     def read_once(self):
         """The numbers of entries that nothing but one other entry reads."""
         readers = Counter(chain.from_iterable(map(arguments_of, self.box.entries)))
@@ -217,7 +223,7 @@ class LoopPlan:
         if isinstance(entry, (Inside, Select)):
             return entry
         if isinstance(entry, Constant):
-            return ("n" if ("constant", number) in self.numbers else repr(entry.value)), entry.dtype
+            return (entry.value < 0 if ("constant", number) in self.numbers else repr(entry.value)), entry.dtype
         return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
 
 

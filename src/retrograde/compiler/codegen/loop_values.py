@@ -198,7 +198,8 @@ class Values:
         wanted = _operand_dtypes(node, operands)
         operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
-        write = op.emit or getattr(type(self.k), op.name, None) or _library(op.name)
+        name = self.plan.signs.function(number)
+        write = op.emit or getattr(type(self.k), name, None) or _library(name)
         value = self._fused(op, operands) or write(self.k, *operands)
         if op.name in ("multiply", "square") and number in self.plan.read_once:
             self.products[id(value)] = value, operands[0], operands[-1]

@@ -93,6 +93,7 @@ def _unshift(k, shifted):
     return integer, k.subtract(shifted, SHIFT[k.dtype])
 
 
+@function
 def exp_of_nonpositive(k, x):
     """e^x for `x` that is not above zero."""
     bound = LIMITS[k.dtype][0]

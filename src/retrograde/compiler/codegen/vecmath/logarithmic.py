@@ -75,6 +75,14 @@ def log1p(k, x):
 
 
 @function
+def log1p_of_nonnegative(k, x):
+    """`log1p` for `x` that is not below zero."""
+    total = log_of_one_plus(k, x)
+    # As above. Infinity and NaN pass.
+    return k.where(k.less(x, math.inf), k.where(k.less(total, x), total, x), x)
+
+
+@function
 def logaddexp(k, x, y):
     """Logarithm of e^x + e^y; where the two cancel to almost zero, the absolute error is that of `x`."""
     larger = k.maximum(x, y)
