@@ -1,23 +1,24 @@
 """Signs: on which side of zero values of a kernel are for certain, for functions that cost less on one side."""
 
-from math import prod
+from functools import reduce
 
 from ..expression import Apply, Constant, Select
 from ..kinds import IDENTITIES
 
+#: What a sign is made of: both for zero, neither for what may be on either side. NaN may be anywhere.
+_NOT_BELOW, _NOT_ABOVE = 1, 2
 #: What is never below zero, whatever it is applied to.
 _NEVER_BELOW = frozenset(["abs", "exp", "exp2", "sqrt", "square", "sigmoid", "relu", "softplus", "cosh", "hypot", "erfc"])
 #: What has the sign of its operand.
 _SAME_SIGN = frozenset(["astype", *IDENTITIES])
 #: Functions that are cheaper for operands of one sign: which, and the function for these.
-_ONE_SIDED = {"exp": (-1, "exp_of_nonpositive"), "log1p": (1, "log1p_of_nonnegative")}
+_ONE_SIDED = {"exp": (_NOT_ABOVE, "exp_of_nonpositive"), "log1p": (_NOT_BELOW, "log1p_of_nonnegative")}
 #: How far back is looked.
 _FAR = 8
 
 
 class Signs:
-    """The signs of a list of entries: 1 for what is not below zero, -1 for what is not above it, 0 for what may be either. NaN
-    may be anywhere.
+    """The signs of a list of entries.
 
     All rounds of a repetition have the code of the first one, of which alone the entries tell: nothing is known of these.
     """
@@ -31,7 +32,7 @@ class Signs:
         entry = self._entries[number]
         name = entry.node.op.name
         sign, cheaper = _ONE_SIDED.get(name, (0, name))
-        return cheaper if sign and number not in self._repeated and self._of(entry.arguments[0], _FAR) == sign else name
+        return cheaper if sign and number not in self._repeated and self._of(entry.arguments[0], _FAR) & sign else name
 
     def _of(self, number, far):
         entry = self._entries[number]
@@ -40,15 +41,15 @@ class Signs:
         if not far or number in self._repeated:
             return 0
         if isinstance(entry, Select):
-            return _common(self._of(entry.inside, far - 1), self._of(entry.outside, far - 1))
+            return self._of(entry.inside, far - 1) & self._of(entry.outside, far - 1)
         return self._of_result(number, entry, far) if isinstance(entry, Apply) and entry.node.dtype.kind == "f" else 0
 
     def _of_result(self, number, entry, far):
         name = entry.node.op.name
         if name in _NEVER_BELOW:
-            return 1
+            return _NOT_BELOW
         if name == "multiply":
-            return prod(self._of(factor, far - 1) for factor in self._odd_factors(number, far))
+            return reduce(_product, [self._of(factor, far - 1) for factor in self._odd_factors(number, far)], _NOT_BELOW)
         if name in _SAME_SIGN:
             return self._of(entry.arguments[0], far - 1)
         rule = _RULES.get(name)
@@ -66,19 +67,23 @@ class Signs:
 
 
 def _sign_of(value):
-    return (1 if value >= 0 else -1 if value < 0 else 0) if isinstance(value, (int, float)) else 0
+    return _NOT_BELOW * (value >= 0) | _NOT_ABOVE * (value <= 0) if isinstance(value, (int, float)) else 0
 
 
-def _common(x, y):
-    return x if x == y else 0
+def _negative(sign):
+    return _NOT_BELOW * bool(sign & _NOT_ABOVE) | _NOT_ABOVE * bool(sign & _NOT_BELOW)
+
+
+def _product(x, y):
+    return (y if x & _NOT_BELOW else 0) | (_negative(y) if x & _NOT_ABOVE else 0)
 
 
 _RULES = {
-    "negative": lambda x: -x,
-    "add": _common,
-    "subtract": lambda x, y: _common(x, -y),
-    "divide": lambda x, y: x * y,
-    "maximum": lambda x, y: 1 if 1 in (x, y) else _common(x, y),
-    "minimum": lambda x, y: -1 if -1 in (x, y) else _common(x, y),
-    "where": lambda _, x, y: _common(x, y),
+    "negative": _negative,
+    "add": lambda x, y: x & y,
+    "subtract": lambda x, y: x & _negative(y),
+    "divide": _product,
+    "maximum": lambda x, y: (x | y) & _NOT_BELOW | x & y,
+    "minimum": lambda x, y: (x | y) & _NOT_ABOVE | x & y,
+    "where": lambda _, x, y: x & y,
 }
