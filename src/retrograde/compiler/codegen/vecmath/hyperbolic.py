@@ -1,12 +1,13 @@
 """sinh, cosh, tanh and their inverses.
 
-Near zero a minimax polynomial (Remez exchange in 50 digits) or a ratio of polynomials (Cephes, Moshier, 1989);
-elsewhere from e^|x|. The inverses are logarithms of 1 + t with t free of cancellation.
+sinh and cosh are from e^|x|, sinh near zero from a minimax polynomial (Remez exchange in 50 digits). tanh is that of a
+reduced argument, another such polynomial, and its addition theorem. The inverses are logarithms of 1 + t with t free of
+cancellation.
 """
 
 import math
 
-from .exponential import BIAS, LN2, LOG2_E, MANTISSA, SHIFT, exponential_less_one, exponential_to_limit, power_of_two, reduce
+from .exponential import BIAS, LN2, LOG2_E, MANTISSA, SHIFT, exponential_less_one, power_of_two, reduce
 from .logarithmic import log_of_one_plus
 from .table import function
 
@@ -78,7 +79,7 @@ def tanh(k, x):
     # e^2|x| = 2^n e^2r. With u = tanh(r) the result is (2^n - 1 + u (2^n + 1)) / (2^n + 1 + u (2^n - 1)): u itself where n is 0.
     magnitude = k.abs(x)
     # Beyond the bound it is 1; NaN passes.
-    power, r = _reduce_double(k, k.where(k.less(_TANH_IS_ONE_FROM, magnitude), _TANH_IS_ONE_FROM, magnitude))
+    power, r = _reduce_twice(k, k.where(k.less(_TANH_IS_ONE_FROM, magnitude), _TANH_IS_ONE_FROM, magnitude))
     square = k.multiply(r, r)
     u = k.fma(k.multiply(r, square), k.polynomial(square, _TANH[k.dtype]), r)
     numerator = k.fma(u, k.add(power, 1), k.subtract(power, 1))
@@ -86,7 +87,7 @@ def tanh(k, x):
     return k.with_sign(k.divide(numerator, k.add(numerator, k.fma(u, -2, 2))), x)
 
 
-def _reduce_double(k, x):
+def _reduce_twice(k, x):
     """2^n and r with 2x = n ln 2 + 2r, for `x` from 0 on, so that 2^n is a normal number.
 
     r is from -1/8 to 3/8 of ln 2: numbers are rounded to halves, and then down.
@@ -163,13 +164,6 @@ def _half_powers(k, magnitude):
     power = power_of_two(k, k.subtract(n, 2))
     quarter = k.fma(exponential_less_one(k, r), power, power)
     return k.add(quarter, quarter), k.divide(0.125, quarter)
-
-
-def _exponential_of_double(k, magnitude):
-    # Beyond the bound tanh is 1 in either dtype; NaN passes.
-    bound = 10.0 if k.dtype == "float32" else 22.0
-    magnitude = k.where(k.less(bound, magnitude), bound, magnitude)
-    return exponential_to_limit(k, k.add(magnitude, magnitude))
 
 
 def _bounded(k, x):
