@@ -7,7 +7,6 @@ from harness import LANES, bits_of, compile_named
 import retrograde as rg
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-RNG = np.random.default_rng(0)
 #: Name of the function, that for one side, and the sign of that side.
 ONE_SIDED = [("exp", "exp_of_nonpositive", -1), ("log1p", "log1p_of_nonnegative", 1)]
 BELOW = {
@@ -29,16 +28,16 @@ OPEN = {
 
 
 def drawn(count=2):
-    return [rg.asarray(RNG.normal(size=1000).astype(np.float32)) for _ in range(count)]
+    return [rg.asarray(x) for x in np.random.default_rng(0).normal(size=(count, 1000)).astype(np.float32)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("name", "one_sided", "sign"), ONE_SIDED)
 def test_a_function_for_one_side_gives_the_bits_of_the_function(name, one_sided, sign, dtype):
-    limits = np.finfo(dtype)
+    limits, rng = np.finfo(dtype), np.random.default_rng(0)
     magnitudes = np.concatenate([
         [0, limits.smallest_subnormal, limits.tiny, limits.max, np.inf, np.nan],
-        np.logspace(-44, 38, 4000), RNG.uniform(0, 120, 4000), RNG.uniform(80, 760, 4000)])
+        np.logspace(-44, 38, 4000), rng.uniform(0, 120, 4000), rng.uniform(80, 760, 4000)])
     x = np.copysign(magnitudes, sign).astype(dtype)
     found = compile_named(one_sided, dtype, LANES[dtype])(x)
     assert np.array_equal(bits_of(found), bits_of(compile_named(name, dtype, LANES[dtype])(x)))
@@ -67,4 +66,4 @@ def test_a_repetition_is_not_known_by_its_first_round():
         return y
 
     (x,) = drawn(1)
-    np.testing.assert_allclose(rg.jit(repeated)(x), repeated(x), rtol=1e-4)
+    np.testing.assert_allclose(rg.jit(repeated)(x), repeated(x), rtol=1e-4, atol=1e-6)
