@@ -72,12 +72,12 @@ def expm1(k, x):
 
 def round_to_integer(k, x):
     """The whole number nearest to `x`, as an integer and as a float; |x| is below 2^21."""
-    return _unshift(k, k.add(x, SHIFT[k.dtype]))
+    return _unshift(k, k.add(x, _shift(k)))
 
 
 def reduce(k, x, low=None):
     """`n` (an integer) and `r` with x + low = n ln 2 + r; `low` is a small correction of `x`, if there is one."""
-    n, whole = _unshift(k, k.fma(x, LOG2_E, SHIFT[k.dtype]))
+    n, whole = _unshift(k, k.fma(x, LOG2_E, _shift(k)))
     return n, _less_powers(k, x, low, whole)
 
 
@@ -88,9 +88,14 @@ def _less_powers(k, x, low, whole):
     return k.fma(whole, -low_part, exact) if low is None else k.add(exact, k.fma(whole, -low_part, low))
 
 
+def _shift(k):
+    """What rounds, and leaves the whole number with twice the bias in the low bits: `scale` needs nothing else."""
+    return SHIFT[k.dtype] + 2 * BIAS[k.dtype]
+
+
 def _unshift(k, shifted):
-    integer = k.subtract(k.bits(shifted), k.bits(k.constant_like(SHIFT[k.dtype], shifted)))
-    return integer, k.subtract(shifted, SHIFT[k.dtype])
+    integer = k.subtract(k.bits(shifted), k.bits(k.constant_like(_shift(k), shifted)))
+    return integer, k.subtract(shifted, _shift(k))
 
 
 @function
