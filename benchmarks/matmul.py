@@ -1,6 +1,6 @@
 """Generated matrix products against NumPy's own, on one thread, and on two.
 
-Run `OPENBLAS_NUM_THREADS=1 python benchmarks/matmul.py` (options: --dtype, --filter, --rounds). The two sides take
+Run `python -m benchmarks.matmul` (options: --dtype, --filter, --rounds). The two sides take
 turns, A B A B; a figure is the median of its rounds, and the ratio is the median of the ratios of neighbouring rounds.
 """
 
@@ -11,19 +11,20 @@ import statistics
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from pathlib import Path
 
 # Read by OpenBLAS when NumPy is imported, so before it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "compiler" / "codegen")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "compiler" / "codegen"))
 
-import numpy as np  # noqa: E402
-from llvmlite import ir  # noqa: E402
-from matmul_harness import Bound  # noqa: E402
+import numpy as np
+from matmul_harness import Bound
 
-from retrograde.compiler.codegen.target import ITEM_BYTES, SCALAR_TYPES, host  # noqa: E402
-from retrograde.compiler.engine import engine  # noqa: E402
+from retrograde.compiler.codegen import emit, ir
+from retrograde.compiler.codegen.target import SCALAR_TYPES, host
+from retrograde.compiler.codegen.vecmath.elements import suffix_of
+from retrograde.compiler.engine import engine
 
 # (m, k, n, layout of A and B: N as written, T transposed, batch)
 SHAPES = [
@@ -109,30 +110,16 @@ def _peak_module(machine, dtype, chains, name):
     """A loop of independent multiply-add chains, none of which touches memory."""
     module = ir.Module(name)
     vector = ir.VectorType(SCALAR_TYPES[dtype], machine.lanes(dtype))
-    index, pointer = ir.IntType(64), ir.PointerType()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [index, pointer]), name)
-    bits = 8 * ITEM_BYTES[dtype]
-    fma = ir.Function(module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{vector.count}f{bits}")
-    entry, body, done = (function.append_basic_block(part) for part in ("entry", "body", "done"))
-    builder = ir.IRBuilder(entry)
-    factor = builder.load(function.args[1], typ=vector, align=8)
-    builder.branch(body)
-    builder.position_at_end(body)
-    step = builder.phi(index)
-    sums = [builder.phi(vector) for _ in range(chains)]
-    after = [builder.call(fma, [factor, factor, value]) for value in sums]
-    for number, (phi, value) in enumerate(zip(sums, after, strict=True)):
-        phi.add_incoming(ir.Constant(vector, [float(number)] * vector.count), entry)
-        phi.add_incoming(value, body)
-    following = builder.add(step, index(1))
-    step.add_incoming(index(0), entry)
-    step.add_incoming(following, body)
-    builder.cbranch(builder.icmp_signed("<", following, function.args[0]), body, done)
-    builder.position_at_end(done)
-    total = after[0]
-    for value in after[1:]:
-        total = builder.fadd(total, value)
-    builder.store(total, function.args[1], align=8)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [emit.I64, emit.POINTER]), name)
+    steps, scratch = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    factor = builder.load(scratch, vector, align=8)
+    starts = [ir.Constant(vector, [float(number)] * vector.count) for number in range(chains)]
+    with emit.loop(builder, 0, steps, carry=starts) as turn:
+        turn.values = [
+            builder.call_external(f"llvm.fma.{suffix_of(vector)}", vector, [factor, factor, value]) for value in turn.values
+        ]
+    builder.store(reduce(builder.fadd, turn.results), scratch, align=8)
     builder.ret_void()
     return module
 

@@ -91,6 +91,15 @@ def test_a_suite_measures_and_writes_json(tmp_path):
         assert rival in cases["chain"]["samples"] or any(rival in note for note in cases["chain"]["notes"])
 
 
+def test_the_table_of_products_has_a_line_for_each_shape_that_is_asked_for():
+    pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    command = [sys.executable, "-m", "benchmarks.matmul", "--filter", "16x16x16", "--rounds", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    peak, _, *lines = done.stdout.splitlines()
+    assert "measured peak" in peak
+    assert [line.split()[0] for line in lines] == ["16x16x16", "16x16x16"]
+
+
 @pytest.mark.parametrize(("suite", "known"), [("eager", "there are chain, mlp"), ("jit", "there are a-mlp, b-tiny-mlp")])
 def test_an_unknown_case_is_one_clear_line(suite, known):
     done = run(suite, "--only", "speed")
