@@ -1,10 +1,14 @@
 """The kernel builder: each operation against NumPy, masked tails, reductions, and how functions enter a module."""
 
+import re
+
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from harness import bits_of, build_map, compile_map, make_machine, optimize
 
+import retrograde as rg
+from retrograde.compiler.codegen.target import host
 from retrograde.compiler.codegen.vecmath.table import FEW_CALLS
 
 FLOATS = {
@@ -186,3 +190,11 @@ def test_vectors_of_sixteen_use_the_wide_registers_of_avx512():
     llvm.initialize_native_asmprinter()
     machine = make_machine("skylake-avx512")
     assert "zmm" in machine.emit_assembly(optimize(module, machine))
+
+
+@pytest.mark.skipif(not host().reads_operands, reason="a processor with many registers, or without multiply-adds")
+def test_constants_of_polynomials_are_read_where_they_lie_in_memory():
+    step = rg.jit(rg.exp)
+    step(rg.ones(1000))
+    (kernel,) = step.explain().kernels
+    assert len(re.findall(r"vfmadd\d+ps\s+\S*\(%rip\)", kernel.assembly)) >= 4

@@ -28,6 +28,11 @@ class Target(NamedTuple):
     second_cache: int
     third_cache: int
 
+    @property
+    def reads_operands(self):
+        """Whether multiply-adds read vectors from memory as well as from registers, of which there are few."""
+        return self.has_fma and self.registers <= 16
+
     def lanes(self, dtype):
         """How many numbers of `dtype` one vector holds."""
         return self.vector_bytes // ITEM_BYTES[dtype]

@@ -65,14 +65,17 @@ class Block:
 
 
 class Table(Value):
-    """A constant in the memory of a module, as a pointer to it."""
+    """A constant in the memory of a module, as a pointer to it. LLVM does not look into one that `is_hidden`, and reads it where
+    it is.
+    """
 
-    def __init__(self, module, name, constant):
+    def __init__(self, module, name, constant, *, is_hidden=False):
         super().__init__(_POINTER, f'@"{name}"')
         self.name, self._constant = name, constant
+        self._linkage = "internal externally_initialized" if is_hidden else "internal"
         module.add(self)
 
     @property
     def definition(self):
         """The table as text."""
-        return f"{self.text} = internal constant {self._constant}"
+        return f"{self.text} = {self._linkage} constant {self._constant}"

@@ -60,28 +60,27 @@ def tan(k, x):
     # -1 / (tangent + low), with the remainder of the division given back.
     quotient = k.divide(-1, tangent)
     inverse = k.fma(quotient, k.fma(quotient, low, k.fma(quotient, tangent, 1)), quotient)
-    return k.where(k.is_odd(n), inverse, tangent)
+    return k.where(k.not_equal(k.bitwise_and(n, 1), 0), inverse, tangent)
 
 
 def _parts(k, x):
-    """For |x| = n pi/2 + r: whether n is odd, its second bit as the highest, and sine and cosine of r."""
+    """For |x| = n pi/2 + r: n moved to the two highest bits, and sine and cosine of r."""
     n, r = quarter_turns(k, k.abs(x))
     bits = 32 if k.dtype == "float32" else 64
     square = k.multiply(r, r)
     sine = k.fma(k.multiply(r, square), k.polynomial(square, SINE[k.dtype]), r)
     cosine = k.fma(square, k.polynomial(square, COSINE[k.dtype]), 1)
-    return k.is_odd(n), k.shift_left(n, bits - 2), sine, cosine
+    return k.shift_left(n, bits - 1), k.shift_left(n, bits - 2), sine, cosine
 
 
-def _sine_of(k, x, is_odd, half, sine, cosine):
+def _sine_of(k, x, odd, double, sine, cosine):
     """The sine after n quarter turns: odd ones swap it for the cosine, the second bit of n is the sign."""
-    sign = k.bitwise_xor(k.bits(x), half)
-    return _signed(k, k.where(is_odd, cosine, sine), sign)
+    sign = k.bitwise_xor(k.bits(x), double)
+    return _signed(k, k.where(k.less(odd, 0), cosine, sine), sign)
 
 
-def _cosine_of(k, is_odd, half, sine, cosine):
-    # The sign is that of the sine one quarter turn on: the second bit of n + 1, in which the first two of n differ.
-    return _signed(k, k.where(is_odd, sine, cosine), k.bitwise_xor(half, k.add(half, half)))
+def _cosine_of(k, odd, double, sine, cosine):
+    return _signed(k, k.where(k.less(odd, 0), sine, cosine), k.bitwise_xor(odd, double))
 
 
 def _signed(k, x, sign):
