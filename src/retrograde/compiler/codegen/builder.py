@@ -9,7 +9,6 @@ from functools import partial
 
 from . import ir
 from .memory import Memory
-from .target import host
 from .vecmath import NAMES
 from .vecmath.elements import (
     BYTES,
@@ -203,7 +202,7 @@ class Builder(Memory):
         Short ones by Horner's rule; long ones as two or four of these, of which several steps run at a time (Dorn, Generalizations
         of Horner's rule for polynomial evaluation, 1962).
         """
-        terms = [self._coefficient(c, x) for c in coefficients]
+        terms = [self.coefficient(c, x) for c in coefficients]
         powers = [x]
         while len(terms) > _CHAIN << len(powers) - 1:
             powers.append(self.ir.fmul(powers[-1], powers[-1]))
@@ -218,22 +217,6 @@ class Builder(Memory):
         for term in reversed(terms[:-1]):
             result = self.fma(result, x, term)
         return result
-
-    def _coefficient(self, number, like):
-        """A constant of a polynomial: an operand in memory where registers are few. LLVM on its own would load it into a register,
-        and something else would have to leave.
-        """
-        target, kind, dtype = host(), like.type, dtype_of(like)
-        if lanes_of(like) == 1 or not target.reads_operands:
-            return constant(number, kind)
-        name, lanes = f"retrograde.constant.{suffix_of(kind)}.{float(number).hex()}", min(kind.count, target.lanes(dtype))
-        table = self.ir.module.globals.get(name)
-        if table is None:
-            # An array of vectors as they are in registers: one long vector would have to stand at a multiple of its length.
-            one, count = constant(number, vector_type(kind.element, lanes)), kind.count // lanes
-            repeats = ir.Written(ir.ArrayType(one.type, count), f"[{', '.join([str(one)] * count)}]")
-            table = ir.Table(self.ir.module, name, repeats, is_hidden=True)
-        return self.ir.load(table, typ=kind, align=lanes * BYTES[dtype])
 
     def equal(self, x, y):
         """Mask of lanes with equal numbers."""

@@ -1,7 +1,8 @@
 """Memory: how a kernel builder reads and writes elements."""
 
 from . import ir
-from .vecmath.elements import BYTES, constant, dtype_of, lanes_of, stored_type_of, suffix_of
+from .target import host
+from .vecmath.elements import BYTES, constant, dtype_of, lanes_of, stored_type_of, suffix_of, vector_type
 
 _INDEX = ir.IntType(64)
 
@@ -24,6 +25,22 @@ class Memory:
         """Write the lanes of `x` to consecutive elements; aligned to one element unless `align` says more bytes."""
         align = align or BYTES[dtype_of(x)]
         self.ir.store(self._as_stored(x), pointer, align=align)
+
+    def coefficient(self, number, like):
+        """A constant of a polynomial: an operand in memory where registers are few. LLVM on its own would load it into a register,
+        and something else would have to leave.
+        """
+        target, kind, dtype = host(), like.type, dtype_of(like)
+        if lanes_of(like) == 1 or not target.reads_operands:
+            return constant(number, kind)
+        name, lanes = f"retrograde.constant.{suffix_of(kind)}.{float(number).hex()}", min(kind.count, target.lanes(dtype))
+        table = self.ir.module.globals.get(name)
+        if table is None:
+            # An array of vectors as they are in registers: one long vector would have to stand at a multiple of its length.
+            one, count = constant(number, vector_type(kind.element, lanes)), kind.count // lanes
+            repeats = ir.Written(ir.ArrayType(one.type, count), f"[{', '.join([str(one)] * count)}]")
+            table = ir.Table(self.ir.module, name, repeats, is_hidden=True)
+        return self.ir.load(table, typ=kind, align=lanes * BYTES[dtype])
 
     def load_masked(self, pointer, mask, dtype=None):
         """As `load`, for the lanes of the mask; the others are zero and their memory is not touched."""
