@@ -2,6 +2,7 @@
 
 import inspect
 from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
@@ -16,6 +17,7 @@ _PACKAGE = __name__.partition(".")[0]
 _MOST = 1000
 #: How deep objects that are no modules are searched: a trainer, and the optimizer in it.
 _DEPTH = 2
+_CONTAINERS = list, tuple, dict, deque
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,12 @@ def _is_module(value):
     return callable(getattr(type(value), "modules", None))
 
 
+def _is_ours(value):
+    return any([base.__module__.partition(".")[0] == _PACKAGE for base in type(value).__mro__])
+
+
 class _Items:
-    """A list or tuple as a mapping."""
+    """What has positions, such as a list, as a mapping."""
 
     def __init__(self, items):
         self._items = items
@@ -121,11 +127,20 @@ class _Cell:
         self._cell.cell_contents = value
 
 
-class _Length:
-    """How many `entries()` of a list or a module there are, as a mapping with one key.
+class _Vacancy:
+    """A mapping that has nothing under a key but what is, or may lead to, a tensor."""
 
-    Of lists in objects and of dictionaries nobody asks that at each call: an optimizer has many.
-    """
+    def __init__(self, mapping):
+        self._mapping = mapping
+
+    def get(self, key, default=None):
+        """What is there, or None."""
+        found = self._mapping.get(key)
+        return found if found is not None and (isinstance(found, (Value, *_CONTAINERS)) or _is_module(found)) else None
+
+
+class _Length:
+    """How many `entries()` of a container or a module there are, as a mapping with one key."""
 
     def __init__(self, entries):
         self._entries, self.first = entries, len(entries())
@@ -136,12 +151,15 @@ class _Length:
 
 
 #: What the key of a `_Length` is called where somebody is told that it has changed.
-_LENGTH = "length of a list or a module"
+_LENGTH = "length of a list, a dictionary or a module"
 
 
 class _Search:
     def __init__(self):
         self.places, self.modules, self._seen, self._depth = [], set(), {}, 0
+        #: Whether the lengths of containers are noted, and where there is nothing yet. Optimizers have many and say themselves
+        #: what changes in them.
+        self._is_watching = True
 
     def function(self, function: Any):
         """Search what a function can name."""
@@ -161,15 +179,17 @@ class _Search:
             for name, cell in zip(function.__code__.co_freevars, map(_Cell, function.__closure__ or ()), strict=True):
                 self._mapping(cell, [(name, cell.get(name))], is_top=True)
 
-    def _mapping(self, mapping, items, is_top=False):
-        """Note the tensors among `items` of a mapping, and what else leads to some."""
+    def _mapping(self, mapping, items, is_top=False, may_be_filled=False):
+        """Note the tensors among `items` of a mapping, what else leads to some and, if it `may_be_filled`, where None is."""
         for key, value in items:
             before = len(self.places)
-            if isinstance(value, Value) or self.inside(value):
+            if isinstance(value, Value) or self.inside(value, is_top or id(mapping) in self.modules):
                 self.places.append(Place(mapping, key, value, len(self.places) - before, is_top))
+            elif value is None and (is_top or may_be_filled):
+                self.places.append(Place(_Vacancy(mapping), key, None, is_top=True))
 
-    def inside(self, value):
-        """Search a value; whether it leads to tensors."""
+    def inside(self, value, is_top=False):
+        """Search a value; whether it leads to tensors. Of one that `is_top` it is noted that it is empty."""
         if isinstance(value, Forwarding):
             return self.inside(inspect.unwrap(value))
         if isinstance(value, (FunctionType, MethodType, partial)) or hasattr(value, "__wrapped__"):
@@ -178,10 +198,10 @@ class _Search:
             return False
         if _is_module(value):
             return self._module(value)
-        if type(value) in (list, tuple, dict):
-            return len(value) <= _MOST and self._searched(value)
+        if isinstance(value, _CONTAINERS):
+            return len(value) <= _MOST and self._container(value, is_top)
         is_object = not isinstance(value, (type, ModuleType)) and hasattr(value, "__dict__")
-        return is_object and self._depth < _DEPTH and self._searched(value)
+        return is_object and self._depth < _DEPTH and self._object(value)
 
     def _module(self, module):
         """Search a module and those in it."""
@@ -195,24 +215,32 @@ class _Search:
             self.places.append(Place(length, _LENGTH, length.first))
         return True
 
-    def _searched(self, value):
-        """Search a container, or the attributes of an object; whether there are tensors in it."""
+    def _container(self, value, is_top):
+        """Search a container; whether there are tensors in it."""
         if not self._is_new(value):
             return False
         before = len(self.places)
         if isinstance(value, dict):
             self._mapping(value, list(value.items()))
-        elif isinstance(value, (list, tuple)):
-            self._mapping(_Items(value), list(enumerate(value)))
         else:
-            self._depth += 1
-            self._mapping(vars(value), list(vars(value).items()))
-            self._depth -= 1
+            self._mapping(_Items(value), list(enumerate(value)))
         found = len(self.places) - before
-        if found and isinstance(value, list) and not self._depth:
+        if self._is_watching and not isinstance(value, tuple) and (found or is_top and not value):
             length = _Length(lambda: value)
-            self.places.append(Place(length, _LENGTH, length.first, found))
+            self.places.append(Place(length, _LENGTH, length.first, found, is_top=not found))
         return found > 0
+
+    def _object(self, value):
+        """Search the attributes of an object; whether there are tensors in them."""
+        if not self._is_new(value):
+            return False
+        before, watched = len(self.places), self._is_watching
+        self._depth += 1
+        self._is_watching = watched and not _is_ours(value)
+        self._mapping(vars(value), list(vars(value).items()), may_be_filled=self._is_watching)
+        self._is_watching = watched
+        self._depth -= 1
+        return len(self.places) > before
 
     def _is_new(self, value):
         if id(value) in self._seen:
