@@ -119,6 +119,18 @@ def test_writing_to_the_array_of_a_tensor_from_outside_is_refused(make, write):
     assert outside.tolist() == [1.0, 4.0]
 
 
+@pytest.mark.parametrize("use", [
+    lambda x, p: x.data.__setitem__(0, 1.0), lambda x, p: x.data * 2, lambda x, p: 2 - x.data, lambda x, p: x.data[0],
+    lambda x, p: p.data.__iadd__(x), lambda x, p: np.multiply(x, 2, out=np.zeros(2))])
+def test_using_the_array_of_what_is_traced_says_what_to_do(use):
+    p = nn.Parameter(rg.ones(2))
+    with pytest.raises(TraceError, match="the tensor itself"):
+        rg.jit(lambda x: use(x, p))(rg.ones(2))
+    with pytest.raises(AttributeError, match="compute with the tensor itself"):
+        rg.jit(lambda x: x.data.sum())(rg.ones(2))
+    assert p.tolist() == [1.0, 1.0]
+
+
 def test_array_of_a_tensor_that_the_search_does_not_find_is_held_fast_once_it_is_used():
     found = iter([rg.ones(2)])
 
