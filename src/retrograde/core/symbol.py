@@ -8,9 +8,9 @@ from .mode import current
 _TRACED = ("this value is being traced by jit and has no number yet; keep the computation in retrograde's ops (rg.where instead of "
            "`if`), move the reading of the value out of the jitted function, or name an argument that decides something, such as a "
            "rate, in static_argnums or static_argnames")
-_NO_INDEX = ("this value is being traced by jit and has no number yet, where Python needs an integer: name an argument that decides "
-             "a shape or a count in static_argnums or static_argnames, repeat by rg.fori_loop, and take elements from a computed "
-             "place on by x.take(start + np.arange(size), axis)")
+_NO_INDEX = ("this value is being traced by jit and has no number yet, where Python needs an integer: name an argument that "
+             "decides a shape or a count in static_argnums or static_argnames, repeat by rg.fori_loop, and take elements from a "
+             "computed place on by x.take(start + np.arange(size), axis)")
 _NO_DATA = ("this is the data of a value that is traced, which has none yet; compute with the tensor itself, or x.detach(), and "
             "write to it by x[...] = y, or x += y")
 #: What is said of a value that outlives its trace.
