@@ -273,3 +273,27 @@ def test_what_a_step_returns_may_be_collected_without_a_new_trace():
     for _ in range(4):
         trainer.losses.append(trainer.step(rg.ones(3, 2)))
     assert trainer.step.traces == 1
+
+
+class _Recurrent(nn.Module):
+    """Keeps its state where None was at first."""
+
+    def __init__(self, is_read):
+        super().__init__()
+        self.scale, self.state, self.is_read = rg.ones(2), None, is_read
+
+    def forward(self, x):
+        before = 0 if self.state is None or not self.is_read else self.state
+        self.state = x * self.scale + before
+        return self.state
+
+
+def test_state_that_a_trace_has_put_where_none_was_is_an_error_once_it_is_read():
+    step = rg.jit(_Recurrent(is_read=True))
+    step(rg.ones(2))
+    with pytest.raises(TraceError, match=r"a call that is over.*state\[\.\.\.\] = new"):
+        step(rg.ones(2))
+    step = rg.jit(_Recurrent(is_read=False))
+    for i in range(4):
+        assert step(rg.ones(2) * i).tolist() == [i, i]
+    assert step.traces == 2

@@ -15,7 +15,7 @@ _NO_DATA = ("this is the data of a value that is traced, which has none yet; com
             "write to it by x[...] = y, or x += y")
 #: What is said of a value that outlives its trace.
 STRAY = ("this value was traced by jit in a call that is over, and never had a number; return it from the jitted function "
-         "instead of storing it outside")
+         "instead of storing it outside, or write it to a tensor from outside, as in `state[...] = new`")
 
 
 class Symbol:

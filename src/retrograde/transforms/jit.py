@@ -337,7 +337,7 @@ def _traced(function, leaves, build, records):
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
         trace.check_outside()
-        step = Step(trace, symbols, outputs, whole, Places(function), are_plain, replay)
+        step = Step(trace, symbols, outputs, whole, Places(function, before), are_plain, replay)
     except BaseException as error:
         trace.fail()
         trace.frozen.explain(error)
