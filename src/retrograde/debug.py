@@ -8,11 +8,15 @@ from .core.graph import ancestors
 from .core.rule import RESULT
 from .core.symbol import Symbol, ordered
 from .core.value import Projection, Value
+from .tensor.elsewhere import absent_from
 from .tensor.lazy import Lazy
 
 #: Of graphs with more nodes than this the middle is left out.
 _MOST = 60
 _WIDEST = 48
+
+
+__getattr__ = absent_from(__name__)
 
 
 class Text(str):

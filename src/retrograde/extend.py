@@ -12,9 +12,9 @@ import numpy as np
 
 from . import tree
 from .core.dispatch import specs_of
-from .core.mode import is_recording, unrecorded
+from .core.mode import is_lazy, is_recording, unrecorded
 from .core.value import Projection, Record, Value
-from .errors import ArgumentError, MissingRuleError
+from .errors import ArgumentError, MissingRuleError, TraceError
 from .ops._arrays import arrays
 from .tensor.tensor import Tensor
 
@@ -34,6 +34,9 @@ class Primitive:
         are_values = [isinstance(leaf, Value) for leaf in leaves]
         if True not in are_values:
             return self.function(*args, **kwargs)
+        if any([is_value and leaf.is_traced for leaf, is_value in zip(leaves, are_values, strict=True)]) and not is_lazy():
+            raise TraceError(f"{self.__name__}, a primitive, computes with arrays, and jit and vmap trace values without numbers; "
+                             "call it outside of them, or make it an op of a family, such as @rg.ops.elementwise()")
         saved = [_data(leaf) for leaf in leaves]
         answer = unrecorded(lambda: self.function(*build(saved), **kwargs))
         results, build_answer = tree.flatten(answer)

@@ -12,6 +12,7 @@ from .ops.norms import cond, matrix_norm, matrix_rank, vector_norm
 from .ops.norms import linalg_norm as norm
 from .ops.tensors import cross, multi_dot, tensordot, vecdot
 from .ops.triangular import solve_triangular
+from .tensor.elsewhere import absent_from
 
 __all__ = [
     "adjugate", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul",
@@ -19,3 +20,5 @@ __all__ = [
     "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vander", "vecdot",
     "vector_norm",
 ]
+
+__getattr__ = absent_from(__name__)

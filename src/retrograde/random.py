@@ -27,6 +27,7 @@ from .tensor.distributions import (
     student_t,
     weibull,
 )
+from .tensor.elsewhere import absent_from
 from .tensor.random import bernoulli, normal, permutation, rand, randint, randn, uniform
 
 standard_t = student_t
@@ -37,3 +38,5 @@ __all__ = [
     "normal", "pareto", "permutation", "rand", "randint", "randn", "rayleigh", "standard_t", "student_t", "uniform",
     "weibull",
 ]
+
+__getattr__ = absent_from(__name__)

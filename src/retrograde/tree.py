@@ -48,9 +48,11 @@ def structure(tree):
     >>> rg.tree.structure([1, (2, None)]) == rg.tree.structure(["a", ("b", None)])
     True
     """
+    kind = type(tree)
+    if _is_leaf(kind):
+        return _LEAF
     if tree is None:
         return None
-    kind = type(tree)
     if hasattr(kind, "_tree_constants"):
         names, kept = _split(tree)
         return kind, *[_frozen(constant) for constant in kept.values()], *[structure(getattr(tree, name)) for name in names]
@@ -58,9 +60,7 @@ def structure(tree):
         return kind, *[structure(part) for part in tree]
     if isinstance(tree, dict):
         return kind, *[(key, structure(part)) for key, part in tree.items()]
-    if is_dataclass(tree) and not isinstance(tree, type):
-        return kind, *[structure(getattr(tree, f.name)) for f in fields(tree)]
-    return _LEAF
+    return kind, *[structure(getattr(tree, f.name)) for f in fields(tree)]
 
 
 def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
@@ -77,7 +77,28 @@ def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
 
 def leaves(tree):
     """The leaves of `tree`, in order."""
-    return flatten(tree)[0]
+    found = []
+    _gather(tree, found)
+    return found
+
+
+def _gather(tree, found):
+    if _is_leaf(type(tree)):
+        found.append(tree)
+        return
+    for part in _parts(tree):
+        _gather(part, found)
+
+
+def _parts(tree):
+    """What a tree that is no leaf consists of."""
+    if tree is None:
+        return ()
+    if isinstance(tree, dict):
+        return tree.values()
+    if hasattr(type(tree), "_tree_constants"):
+        return [getattr(tree, name) for name in _split(tree)[0]]
+    return tree if isinstance(tree, (list, tuple)) else [getattr(tree, f.name) for f in fields(tree)]
 
 
 def _plan(tree, leaves):

@@ -219,3 +219,37 @@ def test_the_shape_that_the_rule_of_a_primitive_returns_is_checked():
     rg.extend.defvjp(half, lambda ans, x: lambda g: g[:2])
     with pytest.raises(rg.errors.ShapeError, match="must return a gradient of shape"):
         rg.grad(lambda x: half(x * x).sum())(np.ones(3))
+
+
+class Softened(rg.Function):
+    """Keeps what it is given, and computes with nothing but operators."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x / (1 + x * x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (1 - x * x) / (1 + x * x) ** 2
+
+
+def test_arrays_alone_go_through_a_function_as_arrays():
+    x = np.array([0.5, 1.0])
+    assert type(Softened.apply(x)) is np.ndarray and Softened.apply(1.0) == 0.5
+    rows = rg.scan(lambda c, row: (c + Softened.apply(row), c), 0.0, x)
+    np.testing.assert_allclose(rows[0], Softened.apply(x).sum())
+
+
+def test_a_function_that_computes_with_arrays_says_under_jit_what_can():
+    class Sorted(rg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return rg.tensor(np.sort(x.detach().numpy()))
+
+    with pytest.raises(rg.errors.TraceError) as caught:
+        rg.jit(Sorted.apply)(rg.ones(3))
+    assert "Sorted.forward is traced" in caught.value.__notes__[0]
+    with pytest.raises(rg.errors.TraceError, match="a primitive, computes with arrays"):
+        rg.jit(rg.extend.primitive(np.sort))(rg.ones(3))

@@ -159,3 +159,19 @@ def test_views_alias_memory_as_in_numpy_without_gradients():
     x.T[2, 1] = 7.0
     x.reshape(-1)[0] = 1.0
     np.testing.assert_array_equal(x.numpy(), [[1.0, 5.0, 0.0], [0.0, 0.0, 7.0]])
+
+
+def test_an_array_takes_what_has_no_gradient_to_lose():
+    p = rg.nn.Parameter(rg.ones(2))
+    p.data -= 0.5 * rg.tensor([1.0, 2.0])
+    np.testing.assert_array_equal(p.data, [0.5, 0.0])
+    np.testing.assert_array_equal(np.add(rg.ones(2), 1, out=np.zeros(2), where=np.array([True, False])), [2.0, 0.0])
+    with pytest.raises(DTypeError, match="could not hold the gradient"):
+        p.data -= 0.5 * p
+    with rg.no_grad():
+        p.data -= 0.5 * p
+    np.testing.assert_array_equal(p.data, [0.25, 0.0])
+    y = (p * p).sum()
+    p.data += rg.ones(2)
+    with pytest.raises(InplaceError):
+        y.backward()

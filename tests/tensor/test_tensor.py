@@ -127,9 +127,12 @@ def test_names_of_other_libraries_are_told_what_to_write_here():
         rg.cat([x, x])
     with pytest.raises(AttributeError, match=r"'flaot'$"):
         x.flaot()
+    with pytest.raises(AttributeError, match=r"'PRNGKey'; it is a Generator\(seed\)"):
+        rg.random.PRNGKey(0)
     assert not [name for name in elsewhere.OF_TENSORS if hasattr(x, name)]
     assert not [name for name in elsewhere.OF_PACKAGE if hasattr(rg, name)]
-    written = [word for hints in (elsewhere.OF_TENSORS, elsewhere.OF_PACKAGE) for hint in hints.values() for word in re.findall(r"\b(rg|x)\.(\w+)", hint)]
+    assert not [name for module, hints in elsewhere.OF_MODULES.items() for name in hints if hasattr(getattr(rg, module), name)]
+    written = [word for hints in (elsewhere.OF_TENSORS, elsewhere.OF_PACKAGE, *elsewhere.OF_MODULES.values()) for hint in hints.values() for word in re.findall(r"\b(rg|x)\.(\w+)", hint)]
     assert not [(owner, name) for owner, name in written if not hasattr({"rg": rg, "x": x}[owner], name)]
 
 

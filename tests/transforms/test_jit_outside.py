@@ -1,11 +1,13 @@
 """What a jitted function reads out of tensors from outside, and writes to their memory."""
 
+from collections import deque
+from functools import partial
 
 import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde import nn
+from retrograde import nn, optim
 from retrograde.errors import TraceError
 from together import in_threads
 
@@ -117,6 +119,18 @@ def test_writing_to_the_array_of_a_tensor_from_outside_is_refused(make, write):
     assert outside.tolist() == [1.0, 4.0]
 
 
+@pytest.mark.parametrize("use", [
+    lambda x, p: x.data.__setitem__(0, 1.0), lambda x, p: x.data * 2, lambda x, p: 2 - x.data, lambda x, p: x.data[0],
+    lambda x, p: p.data.__iadd__(x), lambda x, p: np.multiply(x, 2, out=np.zeros(2))])
+def test_using_the_array_of_what_is_traced_says_what_to_do(use):
+    p = nn.Parameter(rg.ones(2))
+    with pytest.raises(TraceError, match="the tensor itself"):
+        rg.jit(lambda x: use(x, p))(rg.ones(2))
+    with pytest.raises(AttributeError, match="compute with the tensor itself"):
+        rg.jit(lambda x: x.data.sum())(rg.ones(2))
+    assert p.tolist() == [1.0, 1.0]
+
+
 def test_array_of_a_tensor_that_the_search_does_not_find_is_held_fast_once_it_is_used():
     found = iter([rg.ones(2)])
 
@@ -187,3 +201,99 @@ def test_constants_keep_no_memory_of_a_tensor_from_outside(size):
     for _ in range(2):
         np.testing.assert_array_equal(step(rg.ones(size)).numpy(), (1 + np.arange(size)[::-1]) * np.arange(size))
         outside.data[...] = 5
+
+
+class _Keeper:
+    """An object that is called, with weights in containers and one that it may be given later."""
+
+    def __init__(self):
+        self.listed, self.named, self.late = [rg.ones(2)], {"first": rg.ones(2)}, None
+
+    def __call__(self, x):
+        found = x * sum([*self.listed, *self.named.values()])
+        return found if self.late is None else found * self.late
+
+
+def _named_by_the_function(weights):
+    return lambda x: x + sum(weights.values()) if isinstance(weights, dict) else x + sum(weights)
+
+
+class _Remembering(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.seen = rg.ones(2), {}
+
+    def forward(self, x):
+        return x * self.scale + sum(self.seen.values())
+
+
+def _growing():
+    """A function or an object, and changes of what it uses."""
+    two = rg.ones(2) * 2
+    named, inner, recent, nothing, keeper, model = {"a": two}, {"in": {"a": two}}, deque([two]), {}, _Keeper(), _Remembering()
+    return {
+        "dictionary": (_named_by_the_function(named), [partial(named.update, b=two), partial(named.pop, "a")]),
+        "dictionary in a dictionary": (lambda x: x * sum(inner["in"].values()), [partial(inner["in"].update, b=two)]),
+        "queue": (_named_by_the_function(recent), [partial(recent.append, two), partial(recent.append, two)]),
+        "empty dictionary": (_named_by_the_function(nothing), [partial(nothing.update, a=two)]),
+        "attributes": (keeper, [partial(keeper.listed.append, two), partial(keeper.named.update, b=two),
+                                partial(setattr, keeper, "late", two)]),
+        "empty dictionary of a module": (model, [partial(model.seen.update, a=two), model.seen.clear])}
+
+
+@pytest.mark.parametrize("name", _growing())
+def test_containers_and_attributes_that_are_filled_after_the_first_call_are_noticed(name):
+    function, changes = _growing()[name]
+    compiled, x = rg.jit(function), rg.ones(2)
+    np.testing.assert_array_equal(compiled(x).numpy(), function(x).numpy())
+    for change in changes:
+        change()
+        np.testing.assert_array_equal(compiled(x).numpy(), function(x).numpy())
+    compiled(x)
+    assert compiled.traces <= len(changes) + 1
+
+
+def test_what_a_step_returns_may_be_collected_without_a_new_trace():
+    class Trainer:
+        """Keeps losses, as tensors, beside the model and its optimizer."""
+
+        def __init__(self):
+            self.model, self.losses = nn.Linear(2, 1), [rg.ones(2)]
+            self.optimizer = optim.Adam(self.model.parameters())
+
+        @rg.jit
+        def step(self, x):
+            self.optimizer.zero_grad()
+            loss = (self.model(x) ** 2).mean()
+            loss.backward()
+            self.optimizer.step()
+            return loss
+
+    trainer = Trainer()
+    for _ in range(4):
+        trainer.losses.append(trainer.step(rg.ones(3, 2)))
+    assert trainer.step.traces == 1
+
+
+class _Recurrent(nn.Module):
+    """Keeps its state where None was at first."""
+
+    def __init__(self, is_read):
+        super().__init__()
+        self.scale, self.state, self.is_read = rg.ones(2), None, is_read
+
+    def forward(self, x):
+        before = 0 if self.state is None or not self.is_read else self.state
+        self.state = x * self.scale + before
+        return self.state
+
+
+def test_state_that_a_trace_has_put_where_none_was_is_an_error_once_it_is_read():
+    step = rg.jit(_Recurrent(is_read=True))
+    step(rg.ones(2))
+    with pytest.raises(TraceError, match=r"a call that is over.*state\[\.\.\.\] = new"):
+        step(rg.ones(2))
+    step = rg.jit(_Recurrent(is_read=False))
+    for i in range(4):
+        assert step(rg.ones(2) * i).tolist() == [i, i]
+    assert step.traces == 2

@@ -1,5 +1,8 @@
 """Static arguments of jitted functions: by place or name, and what the function does not have is an error."""
 
+import inspect
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -58,3 +61,17 @@ def test_places_of_methods_do_not_count_self():
     assert Scaler().good(X, (3,)).tolist() == [3.0] * 3
     with pytest.raises(ArgumentError, match=r"has 2, and bad takes 2 arguments by place \(x, factors\)"):
         Scaler().bad(X, (3,))
+
+
+def test_the_signature_is_read_once_for_a_function_and_once_for_its_methods(monkeypatch):
+    class Scaled:
+        """Has a method that is compiled."""
+
+        @partial(rg.jit, static_argnums=1)
+        def times(self, x, n):
+            return x * n
+
+    plain, scaled = rg.jit(lambda x, n: x * n, static_argnums=-1), Scaled()
+    assert (plain(rg.ones(1), 3).item(), scaled.times(rg.ones(1), 3).item()) == (3.0, 3.0)
+    monkeypatch.setattr(inspect, "signature", None)
+    assert (plain(rg.ones(1), 3).item(), scaled.times(rg.ones(1), 3).item()) == (3.0, 3.0)

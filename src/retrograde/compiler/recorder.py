@@ -122,8 +122,9 @@ class Recorder:
     def set_aside(self, value):
         """Keep what `value`, if it was created while recording, was created with, since it is about to hold something else."""
 
-    def check_function(self, function, args):
-        """Raise an error if a `Function` cannot be called here."""
+    def function_called(self, function, context, args, outputs):
+        """The `outputs` of a call of a `Function`, which left the `context`, as they are to be recorded."""
+        return outputs
 
     def held(self, value):
         """(what `value` is in all examples of a vmap, whether it differs between them); None where nothing is vmapped."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..errors import ArgumentError, GraphError, MissingRuleError
+from ..errors import ArgumentError, GraphError, MissingRuleError, TraceError
 from .dispatch import specs_of
 from .mode import current, is_recording, unrecorded
 from .value import Projection, Record, Unsettled, Value
@@ -12,6 +12,8 @@ class Context:
     """What a Function's forward pass leaves for its backward pass. Any attribute may be set on it."""
 
     materializes = True
+    #: Whether `forward` was given no value, so that there will be no `backward`: data are kept as well, for nothing.
+    is_plain = False
     saved_tensors = constants = ()
     #: For each argument of `apply`, whether its gradient is wanted.
     needs_input_grad: tuple = ()
@@ -23,7 +25,7 @@ class Context:
         been written to in between.
         """
         for value in values:
-            if value is not None and not isinstance(value, Value):
+            if value is not None and not isinstance(value, Value) and not self.is_plain:
                 raise ArgumentError(f"save_for_backward takes tensors or None, got {type(value).__name__}; set anything "
                                     "else as an attribute of ctx")
         self.saved_tensors = values
@@ -42,8 +44,8 @@ class Function:
 
     Either `forward(ctx, *args)`, or `forward(*args)` and `setup_context(ctx, inputs, output)`; then
     `backward(ctx, *grad_outputs)`, which returns one gradient per argument of `apply`, None where there is none.
-    Arguments may be anything; outputs are a value or a tuple of values. `backward` written in ops can be
-    differentiated again.
+    Arguments may be anything; outputs are a value or a tuple of values. Of arrays alone `forward` is called as it is, and may
+    return arrays. `backward` written in ops can be differentiated again.
 
     >>> class Cube(rg.Function):
     ...     @staticmethod
@@ -80,32 +82,48 @@ class Function:
         """Run the forward pass and record it."""
         parents = tuple([a.record if isinstance(a, Value) else None for a in args])
         records = any(parents) and is_recording()
+        ctx = Context()
+        if not any([isinstance(a, Value) for a in args]):
+            ctx.is_plain = True
+        ctx.needs_input_grad = tuple(map(bool, parents)) if records else (False,) * len(parents)
+        try:
+            if cls.setup_context is not None:
+                output = unrecorded(cls._run_forward, ctx, args)
+            else:
+                output = cls.forward(ctx, *args) if cls.computes_with_data else unrecorded(cls.forward, ctx, *args)
+        except TraceError as error:
+            error.add_note(f"{cls.__name__}.forward is traced, like all that a jitted or vmapped function calls; what computes "
+                           "with arrays can be an op of a family instead, such as @rg.ops.elementwise()")
+            raise
+        if ctx.is_plain:
+            return output
+        is_one = isinstance(output, Value)
+        outputs = (output,) if is_one else _checked(cls, output)
         mode = current()
         if mode is not None and mode.tracer is not None:
-            mode.tracer.check_function(cls, args)
-        ctx = Context()
-        ctx.needs_input_grad = tuple(map(bool, parents)) if records else (False,) * len(parents)
-        if cls.setup_context is not None:
-            output = unrecorded(cls._run_forward, ctx, args)
-        else:
-            output = cls.forward(ctx, *args) if cls.computes_with_data else unrecorded(cls.forward, ctx, *args)
-        constants = ctx.constants
-        if isinstance(output, Value):
-            return _linked(cls, output, _recorded(_Call, cls, ctx, args, parents, (output,)), constants) if records else output
-        for value in output if isinstance(output, tuple) else (output,):
-            if not isinstance(value, Value):
-                raise GraphError(f"{cls.__name__}.forward must return a value or a tuple of values, got "
-                                 f"{type(value).__name__}")
+            outputs = tuple(mode.tracer.function_called(cls, ctx, args, outputs))
         if not records:
-            return output
-        record = _recorded(_CallOfSeveral, cls, ctx, args, parents, output)
-        return tuple([_linked(cls, value, record.op.result(record, i), constants) for i, value in enumerate(output)])
+            return outputs[0] if is_one else outputs
+        constants = ctx.constants
+        if is_one:
+            return _linked(cls, outputs[0], _recorded(_Call, cls, ctx, args, parents, outputs), constants)
+        record = _recorded(_CallOfSeveral, cls, ctx, args, parents, outputs)
+        return tuple([_linked(cls, value, record.op.result(record, i), constants) for i, value in enumerate(outputs)])
 
     @classmethod
     def _run_forward(cls, ctx, args):
         output = cls.forward(*args)
         cls.setup_context(ctx, args, output)
         return output
+
+
+def _checked(cls, output):
+    """The values that a forward pass gave, if it gave such."""
+    outputs = output if isinstance(output, tuple) else (output,)
+    for value in outputs:
+        if not isinstance(value, Value):
+            raise GraphError(f"{cls.__name__}.forward must return a value or a tuple of values, got {type(value).__name__}")
+    return outputs
 
 
 def _recorded(kind, cls, ctx, args, parents, outputs):

@@ -8,9 +8,14 @@ from .mode import current
 _TRACED = ("this value is being traced by jit and has no number yet; keep the computation in retrograde's ops (rg.where instead of "
            "`if`), move the reading of the value out of the jitted function, or name an argument that decides something, such as a "
            "rate, in static_argnums or static_argnames")
+_NO_INDEX = ("this value is being traced by jit and has no number yet, where Python needs an integer: name an argument that "
+             "decides a shape or a count in static_argnums or static_argnames, repeat by rg.fori_loop, and take elements from a "
+             "computed place on by x.take(start + np.arange(size), axis)")
+_NO_DATA = ("this is the data of a value that is traced, which has none yet; compute with the tensor itself, or x.detach(), and "
+            "write to it by x[...] = y, or x += y")
 #: What is said of a value that outlives its trace.
 STRAY = ("this value was traced by jit in a call that is over, and never had a number; return it from the jitted function "
-         "instead of storing it outside")
+         "instead of storing it outside, or write it to a tensor from outside, as in `state[...] = new`")
 
 
 class Symbol:
@@ -45,11 +50,24 @@ class Symbol:
     def __repr__(self):
         return f"<{self.op.name if self.op else 'input'} {self.dtype}{list(self.shape)}>"
 
-    def _refuse(self, *_, **__):
+    def _refuse(self, *_, told=_TRACED, **__):
         mode = current()
-        raise TraceError(STRAY if mode is None or mode.tracer is None or mode.tracer.is_lazy else _TRACED)
+        raise TraceError(STRAY if mode is None or mode.tracer is None or mode.tracer.is_lazy else told)
 
-    __array__ = __bool__ = __float__ = __int__ = __index__ = __complex__ = item = tolist = _refuse
+    def _refuse_as_index(self):
+        self._refuse(told=_NO_INDEX)
+
+    def _refuse_as_data(self, *_):
+        raise TraceError(_NO_DATA)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"no attribute {name!r}: {_NO_DATA}")
+
+    __array__ = __bool__ = __float__ = __int__ = __complex__ = item = tolist = _refuse
+    __index__ = _refuse_as_index
+    __getitem__ = __setitem__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse_as_data
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _refuse_as_data
+    __iter__ = None
 
 
 def symbols_in(args):

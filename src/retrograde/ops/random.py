@@ -143,17 +143,25 @@ class Generator:
         return int(self.state.data[0]) & 0xFFFFFFFFFFFFFFFF
 
     def get_state(self):
-        """The state as an array that `set_state` takes."""
+        """The state as an array that `set_state` takes; a value in code that is traced."""
+        tracer = _tracing()
+        if tracer is not None:
+            return arrays.kind(tracer.symbol(self.state))
         with self.state.lock:
             return self.state.data.astype(np.uint64)
 
     def set_state(self, state):
         """Go on from `state`, which `get_state` gave."""
-        words = np.asarray(state, np.uint64)
+        words = state if isinstance(state, Value) and state.is_traced else np.asarray(state, np.uint64).view(np.int64)
         if words.shape != (2,):
             raise ArgumentError(f"the state of a generator is two integers, got shape {words.shape}")
+        tracer = _tracing()
+        if tracer is not None:
+            # A node also where the words are known, so that compiled code writes them at each call.
+            tracer.write(self.state, arrays.kind(tracer.symbol(self.state)) * 0 + words)
+            return
         with self.state.lock:
-            self.state.data[...] = words.view(np.int64)
+            self.state.data[...] = words
 
     def take(self, count):
         """The state from which `count` words may be drawn; the generator moves past them."""
@@ -162,20 +170,26 @@ class Generator:
 
     def _advance(self, count):
         blocks = -(-count // 4)
-        mode = current()
-        tracer = None if mode is None else mode.tracer
-        if tracer is not None and not tracer.is_lazy:
+        tracer = _tracing()
+        if tracer is not None:
             return _advanced_in_trace(tracer, self.state, blocks)
         with self.state.lock:
             start = self.state.data.copy()
             self.state.data[1] += blocks
-        return start if tracer is None else arrays.kind(start)
+        mode = current()
+        return start if mode is None or mode.tracer is None else arrays.kind(start)
 
 
 def _restored(kind, state):
     made = kind()
     made.set_state(state)
     return made
+
+
+def _tracing():
+    """What records ops that run later, None if there is no such: lazy values are drawn at once."""
+    mode = current()
+    return None if mode is None or mode.tracer is None or mode.tracer.is_lazy else mode.tracer
 
 
 def _advanced_in_trace(tracer, state, blocks):

@@ -35,7 +35,8 @@ OF_TENSORS = {
     "scatter_add": "x + rg.add_along_axis(y, x.shape, indices, axis)", "lerp_": "x += (y - x) * weight",
     "index_add": "x + rg.segment_sum(y, indices, x.shape[0])", "masked_fill_": "x[mask] = value", "unflatten": "x.reshape(shape)",
     "bfloat16": "x.astype(rg.bfloat16)", "addcmul_": "x += value * a * b", "addcdiv_": "x += value * a / b",
-    "unfold": "rg.unfold(x, axis, size, step)", "logdet": "rg.linalg.slogdet(x)[1]",
+    "unfold": "rg.unfold(x, axis, size, step)", "at": "x[i] = y, to a copy, x.clone(), if x is still needed",
+    "block_until_ready": "x: the numbers are there when a call returns", "logdet": "rg.linalg.slogdet(x)[1]",
 }
 #: Names of the package.
 OF_PACKAGE = {
@@ -59,7 +60,38 @@ OF_PACKAGE = {
     "cholesky_solve": "rg.linalg.solve_triangular, for the factor and for its transpose with upper=True,",
     "index_add": "x + rg.segment_sum(y, indices, x.shape[0])", "one_hot": "rg.nn.functional.one_hot",
     "Module": "rg.nn.Module", "lerp": "x + (y - x) * weight",
+    "lax": "rg.scan, rg.while_loop, rg.fori_loop, rg.cond and rg.switch,", "associative_scan": "rg.linear_recurrence, or rg.scan,",
+    "tree_util": "rg.tree", **{f"tree_{name}": f"rg.tree.{name}" for name in ("map", "leaves", "flatten", "structure")},
+    **dict.fromkeys(("custom_vjp", "custom_jvp"), "rg.Function, or an op of your own with defvjp,"), "remat": "rg.checkpoint",
+    "map": "rg.vmap, or rg.scan,", "pmap": "rg.vmap, and threads, which need no call,", "disable_jit": "f.__wrapped__",
+    **dict.fromkeys(("make_jaxpr", "eval_shape"), "rg.debug.show, in the function,"), "device_put": "x.to",
+    "dynamic_slice": "x.take(start + np.arange(size), axis)", "dynamic_update_slice": "x[start + np.arange(size)] = y",
 }
+
+
+_KEYS = "a Generator(seed), or rg.manual_seed(seed); what draws moves on by itself,"
+#: Names of modules of the package.
+OF_MODULES = {
+    "random": {
+        **dict.fromkeys(("PRNGKey", "key", "split", "fold_in"), _KEYS), "seed": "rg.manual_seed", "shuffle": "permutation",
+        "multivariate_normal": "mean + factor @ rg.randn(n), with the Cholesky factor of the covariance,",
+        "multinomial": "rg.random.categorical"},
+    "linalg": {"cho_solve": "retrograde.scipy.linalg.cho_solve", "cho_factor": "rg.linalg.cholesky", "inverse": "rg.linalg.inv",
+               "solve_ex": "rg.linalg.solve", "expm": "rg.linalg.matrix_exp"},
+    "data": dict.fromkeys(("DataLoader", "Dataset", "TensorDataset"), "rg.data.batches"),
+    "debug": {"print": "print, for a shape, and what the function returns, for numbers,"},
+}
+
+
+def absent_from(module):
+    """The `__getattr__` of a `module` of the package, given by its name: it says what to write for names of other libraries."""
+    hints = OF_MODULES[module.rpartition(".")[2]]
+
+    def missing(name):
+        hint = f"; it is {hints[name]} here" if name in hints else ""
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+    return missing
 
 
 class Absent:

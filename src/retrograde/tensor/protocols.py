@@ -5,10 +5,12 @@ from importlib import import_module
 
 import numpy as np
 
-from ..core import registry
+from ..core import registry, writes
+from ..core.mode import is_lazy
 from ..core.value import Value
-from ..errors import DTypeError, RegistryError
+from ..errors import DTypeError, RegistryError, TraceError
 from ..ops import comparisons, movements
+from ..ops._arrays import arrays
 
 # Where NumPy's or SciPy's name differs from ours.
 _UFUNCS = {
@@ -65,9 +67,23 @@ def _stored(result, out, where):
     if out is None:
         return comparisons.where(where, result, 0)
     if not isinstance(out, Value):
-        raise DTypeError("out= must be a tensor where an input is one, got an array, which could not hold the gradient")
+        _check_fits_into_array(result)
+        writes.before(arrays, out)
+        np.copyto(out, result.numpy(), where=where)
+        writes.stamp(arrays, out)
+        return out
     out[...] = result if where is True else comparisons.where(where, result, out.clone())
     return out
+
+
+def _check_fits_into_array(result):
+    """Raise an error if an array, such as `p.data`, cannot hold `result`."""
+    if result.record is not None:
+        raise DTypeError("out= must be a tensor where an input requires gradients, got an array, which could not hold the "
+                         "gradient; write to a tensor, or within rg.no_grad()")
+    if result.is_traced and not is_lazy():
+        raise TraceError("an array cannot hold a value that is traced, which has no numbers yet; write to the tensor itself, and "
+                         "not to x.data: x += y, or x[...] = y, within rg.no_grad() if it requires gradients")
 
 
 def array_function(self, function, types, args, kwargs):

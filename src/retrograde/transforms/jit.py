@@ -178,13 +178,13 @@ class Compiled:
     def _slowly(self, memory, args, kwargs, records):
         """The result for arguments that are not simply those of the last call."""
         split = self._statics.marked(self._function, args, kwargs)
-        leaves, build = tree.flatten(split)
-        given, leaves = leaves, list(map(_input, leaves))
+        given = tree.leaves(split)
+        leaves = list(map(_input, given))
         key = _key(leaves, (args, kwargs), records)
         steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
         if step is None:
-            step = _traced(self._function, leaves, build, records)
+            step = _traced(self._function, leaves, tree.flatten(split)[1], records)
             steps.append(step)
             self._warn_of_many(*split)
         else:
@@ -337,7 +337,7 @@ def _traced(function, leaves, build, records):
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
         trace.check_outside()
-        step = Step(trace, symbols, outputs, whole, Places(function), are_plain, replay)
+        step = Step(trace, symbols, outputs, whole, Places(function, before), are_plain, replay)
     except BaseException as error:
         trace.fail()
         trace.frozen.explain(error)

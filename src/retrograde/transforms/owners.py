@@ -10,6 +10,7 @@ from typing import Any
 from ..core.value import Value
 from ..errors import TraceError
 from .forwarding import Forwarding
+from .mappings import CONTAINERS, Cell, Items, Length, Vacancy, is_module
 
 _PACKAGE = __name__.partition(".")[0]
 #: Longer lists and dictionaries are data, which nobody searches for parameters.
@@ -37,13 +38,15 @@ class Places:
     """The places in which `function` can find tensors.
 
     It looks at its globals and its closure, at those of functions that it finds there, into modules however deep, and at
-    the attributes of other objects.
+    the attributes of other objects. `before` are those at the start of a trace: what that has put where nothing was, another
+    call finds there, and is another call for that.
     """
 
-    def __init__(self, function):
+    def __init__(self, function, before=None):
         search = _Search()
         search.function(function)
         self._places, self._modules = search.places, search.modules
+        self._filled = [] if before is None else before.filled()
 
     def tensors(self):
         """The tensors that are found there."""
@@ -60,7 +63,12 @@ class Places:
                 found[id(place.value)] = number
         used = sorted(found.values())
         needed = [p for n, p in enumerate(self._places) if self._is_needed(n, p, used)]
-        return [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
+        found = [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
+        return found + [(p.mapping, p.key, p.value, False) for p in self._filled]
+
+    def filled(self):
+        """The places in which there was nothing, and is something now."""
+        return [p for p in self._places if p.value is None and p.mapping.get(p.key) is not None]
 
     def check_rebound(self, captures):
         """Raise a TraceError if one of the `captures` of a trace has given its place to a value of the trace, which has no
@@ -86,68 +94,26 @@ class Places:
         return leads or place.is_top or id(place.mapping) in self._modules
 
 
-def _is_module(value):
-    return callable(getattr(type(value), "modules", None))
+def _is_ours(value):
+    return any([base.__module__.partition(".")[0] == _PACKAGE for base in type(value).__mro__])
 
 
-class _Items:
-    """A list or tuple as a mapping."""
-
-    def __init__(self, items):
-        self._items = items
-
-    def get(self, key, default=None):
-        """The entry at a position."""
-        return self._items[key] if key < len(self._items) else default
-
-    def __setitem__(self, key, value):
-        self._items[key] = value
-
-
-class _Cell:
-    """A variable of an enclosing function as a mapping."""
-
-    def __init__(self, cell):
-        self._cell = cell
-
-    def get(self, key, default=None):
-        """What the variable holds now."""
-        try:
-            return self._cell.cell_contents
-        except ValueError:  # not assigned yet, or deleted
-            return default
-
-    def __setitem__(self, key, value):
-        self._cell.cell_contents = value
-
-
-class _Length:
-    """How many `entries()` of a list or a module there are, as a mapping with one key.
-
-    Of lists in objects and of dictionaries nobody asks that at each call: an optimizer has many.
-    """
-
-    def __init__(self, entries):
-        self._entries, self.first = entries, len(entries())
-
-    def get(self, key, default=None):
-        """How many there were at first, as long as there are as many."""
-        return self.first if len(self._entries()) == self.first else default
-
-
-#: What the key of a `_Length` is called where somebody is told that it has changed.
-_LENGTH = "length of a list or a module"
+#: What the key of a `Length` is called where somebody is told that it has changed.
+_LENGTH = "length of a list, a dictionary or a module"
 
 
 class _Search:
     def __init__(self):
         self.places, self.modules, self._seen, self._depth = [], set(), {}, 0
+        #: Whether the lengths of containers are noted, and where there is nothing yet. Optimizers have many and say themselves
+        #: what changes in them.
+        self._is_watching = True
 
     def function(self, function: Any):
         """Search what a function can name."""
         function = inspect.unwrap(function)
         if isinstance(function, partial):
-            self._mapping(_Items(function.args), list(enumerate(function.args)), is_top=True)
+            self._mapping(Items(function.args), list(enumerate(function.args)), is_top=True)
             self._mapping(function.keywords, list(function.keywords.items()), is_top=True)
             function = inspect.unwrap(function.func)
         if isinstance(function, MethodType):
@@ -158,30 +124,35 @@ class _Search:
         elif self._is_new(function):
             variables, names = function.__globals__, function.__code__.co_names
             self._mapping(variables, [(name, variables[name]) for name in names if name in variables], is_top=True)
-            for name, cell in zip(function.__code__.co_freevars, map(_Cell, function.__closure__ or ()), strict=True):
+            for name, cell in zip(function.__code__.co_freevars, map(Cell, function.__closure__ or ()), strict=True):
                 self._mapping(cell, [(name, cell.get(name))], is_top=True)
 
-    def _mapping(self, mapping, items, is_top=False):
-        """Note the tensors among `items` of a mapping, and what else leads to some."""
+    def _mapping(self, mapping, items, is_top=False, may_be_filled=False):
+        """Note the tensors among `items` of a mapping, what else leads to some and, if it `may_be_filled`, where None is."""
         for key, value in items:
             before = len(self.places)
-            if isinstance(value, Value) or self.inside(value):
+            if isinstance(value, Value) or self.inside(value, is_top or id(mapping) in self.modules):
                 self.places.append(Place(mapping, key, value, len(self.places) - before, is_top))
+            elif value is None and (is_top or may_be_filled):
+                vacancy = Vacancy(mapping)
+                self.places.append(Place(vacancy, key, None, is_top=True))
+                if id(mapping) in self.modules:
+                    self.modules.add(id(vacancy))
 
-    def inside(self, value):
-        """Search a value; whether it leads to tensors."""
+    def inside(self, value, is_top=False):
+        """Search a value; whether it leads to tensors. Of one that `is_top` it is noted that it is empty."""
         if isinstance(value, Forwarding):
             return self.inside(inspect.unwrap(value))
         if isinstance(value, (FunctionType, MethodType, partial)) or hasattr(value, "__wrapped__"):
             if not str(getattr(value, "__module__", "")).startswith(f"{_PACKAGE}."):
                 self.function(value)
             return False
-        if _is_module(value):
+        if is_module(value):
             return self._module(value)
-        if type(value) in (list, tuple, dict):
-            return len(value) <= _MOST and self._searched(value)
+        if isinstance(value, CONTAINERS):
+            return len(value) <= _MOST and self._container(value, is_top)
         is_object = not isinstance(value, (type, ModuleType)) and hasattr(value, "__dict__")
-        return is_object and self._depth < _DEPTH and self._searched(value)
+        return is_object and self._depth < _DEPTH and self._object(value)
 
     def _module(self, module):
         """Search a module and those in it."""
@@ -189,30 +160,38 @@ class _Search:
             attributes = vars(module)
             self.modules.add(id(attributes))
             self.places.append(Place(attributes, "training", module.training))
-            self._mapping(attributes, list(attributes.items()))
-            length = _Length(lambda: [value for value in attributes.values() if isinstance(value, Value) or _is_module(value)])
+            self._mapping(attributes, list(attributes.items()), may_be_filled=True)
+            length = Length(lambda: [value for value in attributes.values() if isinstance(value, Value) or is_module(value)])
             self.modules.add(id(length))
             self.places.append(Place(length, _LENGTH, length.first))
         return True
 
-    def _searched(self, value):
-        """Search a container, or the attributes of an object; whether there are tensors in it."""
+    def _container(self, value, is_top):
+        """Search a container; whether there are tensors in it."""
         if not self._is_new(value):
             return False
         before = len(self.places)
         if isinstance(value, dict):
             self._mapping(value, list(value.items()))
-        elif isinstance(value, (list, tuple)):
-            self._mapping(_Items(value), list(enumerate(value)))
         else:
-            self._depth += 1
-            self._mapping(vars(value), list(vars(value).items()))
-            self._depth -= 1
+            self._mapping(Items(value), list(enumerate(value)))
         found = len(self.places) - before
-        if found and isinstance(value, list) and not self._depth:
-            length = _Length(lambda: value)
-            self.places.append(Place(length, _LENGTH, length.first, found))
+        if self._is_watching and not isinstance(value, tuple) and (found or is_top and not value):
+            length = Length(lambda: value)
+            self.places.append(Place(length, _LENGTH, length.first, found, is_top=not found))
         return found > 0
+
+    def _object(self, value):
+        """Search the attributes of an object; whether there are tensors in them."""
+        if not self._is_new(value):
+            return False
+        before, watched = len(self.places), self._is_watching
+        self._depth += 1
+        self._is_watching = watched and not _is_ours(value)
+        self._mapping(vars(value), list(vars(value).items()), may_be_filled=self._is_watching)
+        self._is_watching = watched
+        self._depth -= 1
+        return len(self.places) > before
 
     def _is_new(self, value):
         if id(value) in self._seen:

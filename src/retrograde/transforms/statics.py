@@ -3,6 +3,7 @@
 import inspect
 import operator
 from inspect import Parameter
+from types import MethodType
 from typing import Any
 
 from ..errors import ArgumentError
@@ -26,6 +27,8 @@ class Statics:
     def __init__(self, function, numbers: Any, names: Any):
         self._names = (names,) if isinstance(names, str) else tuple(names)
         self._numbers = tuple(map(_integer, numbers if isinstance(numbers, (tuple, list, set, frozenset, range)) else (numbers,)))
+        #: What `_placed` found for the function itself, and for it as a method, which has one argument less.
+        self._known = {}
         if self._names or self._numbers:
             self._placed(function)
 
@@ -33,7 +36,10 @@ class Statics:
         """The arguments of a call of `function` with static ones as leaves of their own."""
         if not self._names and not self._numbers:
             return args, kwargs
-        places, names = self._placed(function)
+        is_method = isinstance(function, MethodType)
+        if is_method not in self._known:
+            self._known[is_method] = self._placed(function)
+        places, names = self._known[is_method]
         args = tuple([Static(a) if i in places else a for i, a in enumerate(args)])
         return args, {name: Static(a) if name in names else a for name, a in kwargs.items()}
 

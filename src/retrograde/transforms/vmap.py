@@ -19,6 +19,7 @@ from ..tensor.creation import asarray
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
+from .called import called
 from .examples import scan_of_examples
 from .plain import is_tensor, plain, tensor, wrapping
 
@@ -234,6 +235,10 @@ class Batch(Recorder):
         if self.outer is not None:
             self.outer.watch_edits(owner, read, what)
 
+    def running(self):
+        """A context manager within which ops on what stands for examples run on all of them."""
+        return changed(tracer=self)
+
     def around(self):
         """A context manager: within it, all is as it was around the vmap."""
         return changed(tracer=self.outer, keeps_arrays=self._keeps_arrays)
@@ -341,11 +346,11 @@ class Batch(Recorder):
         writes.into(value.data)[...] = new.data
         writes.stamp(value.algebra, value.data)
 
-    def check_function(self, function, args):
-        # What it computes with all examples is not its own: its rule would be passed over by a derivative from outside.
-        if any([self._found[self.symbol(a)][0].record is not None for a in args if isinstance(a, Value)]):
-            raise TraceError(f"{function.__name__}, a Function in vmap, cannot be differentiated from outside; take the gradient "
-                             "inside vmap, or call the function in a loop")
+    def function_called(self, function, context, args, outputs):
+        values = [a for a in args if isinstance(a, Value)]
+        if not is_recording() or all([self.held(value)[0].record is None for value in values]):
+            return outputs
+        return called(self, Batch, function, context, args, outputs)
 
     def read_gradient(self, value):
         raise TraceError("a vmapped function cannot use .grad; compute gradients in it with rg.grad")
