@@ -32,6 +32,7 @@ from . import (
     conversions,
     convolution,
     convolutions,
+    determinants,
     dropout,
     eigen,
     elimination,
