@@ -183,7 +183,7 @@ from .ops.random import (
     random_uniform,
     set_rng_state,
 )
-from .ops.rankings import median, quantile, top_places, topk
+from .ops.rankings import median, nanmedian, nanquantile, quantile, top_places, topk
 from .ops.reductions import logsumexp, max, mean, min, norm, sum
 from .ops.reductions import max as amax
 from .ops.reductions import min as amin

@@ -61,6 +61,7 @@ from . import (
     pooling,
     products,
     random,
+    ranked,
     rankings,
     reductions,
     repetition,
