@@ -18,6 +18,7 @@ An op of your own is one block, as in retrograde's own files::
 from ..core.registry import aliases, families, get, names, unregister
 from . import (
     activation,
+    adaptive,
     arithmetic,
     attending,
     attention,
