@@ -84,6 +84,21 @@ def test_sorting_is_stable_for_zeros_of_both_signs_and_nan(dtype, shape):
         np.testing.assert_array_equal(rg.argsort(x, axis=0, descending=True), backwards)
 
 
+@pytest.mark.parametrize(("function", "of_numpy"), [(rg.cummax, np.maximum), (rg.cummin, np.minimum)])
+def test_running_extremes_are_numpys_and_stand_where_their_last_equal_is(function, of_numpy):
+    rng = np.random.default_rng(4)
+    x = np.where(rng.random((3, 50)) < 0.02, np.nan, np.round(rng.standard_normal((3, 50)) * 3))
+    for found in (function(x, 1), rg.jit(lambda x: function(x, 1))(x), rg.vmap(lambda x: function(x, 0))(x)):
+        values, places = map(np.asarray, found)
+        np.testing.assert_array_equal(values, of_numpy.accumulate(x, 1))
+        for row, column in np.ndindex(x.shape):
+            equal = np.isnan(x[row]) if np.isnan(values[row, column]) else x[row] == values[row, column]
+            assert places[row, column] == np.flatnonzero(equal[: column + 1])[-1]
+    x = rg.tensor([1.0, 3.0, 3.0, 2.0], requires_grad=True)
+    function(x, 0).values.sum().backward()
+    assert x.grad.tolist() == ([1, 1, 2, 0] if function is rg.cummax else [4, 0, 0, 0])
+
+
 def test_the_greatest_elements_receive_the_gradient():
     x = rg.tensor(X, requires_grad=True)
     values = rg.topk(x, 2, axis=0)[0]
