@@ -4,6 +4,7 @@ import numpy as np
 
 from ..dtypes import float64
 from ._families import composite, search
+from ._native import dear_by_shape
 from ._samples import call, distinct, of, uniform
 from ._sorting import in_order, order_of
 from .comparisons import isnan, minimum, where
@@ -21,10 +22,11 @@ def _places_shape(x, ranks):
     return (*x.shape[:-1], ranks.shape[-1])
 
 
-@search(result_shape=_places_shape, result_dtype=lambda *_: np.dtype(np.int64), skips={"exported": "the inside of quantile"},
-        samples=(call(_TABLE, _RANKS), call(of((3,), distinct()), np.array([2]))))
+@search(faster=dear_by_shape, result_shape=_places_shape, result_dtype=lambda *_: np.dtype(np.int64),
+        skips={"exported": "the inside of quantile"}, samples=(call(_TABLE, _RANKS), call(of((3,), distinct()), np.array([2]))))
 def rank_places(x, /, ranks):
-    """Where in each row of `x` the elements stand that have the `ranks`, as `argsort` gives them; in a row with NaN, where one is.
+    """Where in each row of `x` the elements stand that have the `ranks`, as `argsort` gives them; in a row with NaN, where the
+    first is.
 
     `ranks` are the same for all rows, or are given for each.
     """
@@ -33,7 +35,8 @@ def rank_places(x, /, ranks):
     if shape[-1] > _MOST_RANKS or x.size < _FEWEST:
         order, every = order_of(rows), np.arange(len(rows))[:, None]
         if x.dtype.kind == "f":
-            ranks = np.where(np.isnan(rows[every, order[:, -1:]]), x.shape[-1] - 1, ranks)
+            of_nan = x.shape[-1] - np.isnan(rows).sum(-1, keepdims=True)
+            ranks = np.where(of_nan < x.shape[-1], of_nan, ranks)
         return np.reshape(order[every, ranks], shape)
     ordered = in_order(rows)
     return np.reshape(np.stack([_places_of(rows, ordered, ranks[:, i, None]) for i in range(shape[-1])], -1), shape)
