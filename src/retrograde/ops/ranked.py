@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..dtypes import float64
+from ..errors import ShapeError
 from ._families import composite, search
 from ._native import dear_by_shape
 from ._samples import call, distinct, of, uniform
@@ -19,7 +20,10 @@ _MOST_RANKS, _FEWEST = 8, 4096
 
 
 def _places_shape(x, ranks):
-    return (*x.shape[:-1], ranks.shape[-1])
+    shape = np.shape(x)
+    if not shape or not shape[-1]:
+        raise ShapeError(f"what has a rank is found in rows of at least one element, got shape {shape}")
+    return (*shape[:-1], ranks.shape[-1])
 
 
 @search(faster=dear_by_shape, result_shape=_places_shape, result_dtype=lambda *_: np.dtype(np.int64),
