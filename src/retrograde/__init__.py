@@ -118,11 +118,13 @@ from .ops.conversions import astype as cast
 from .ops.conversions import copy_to_device as to_device
 from .ops.convolution import conv1d, conv2d, conv2d_input, conv2d_weight
 from .ops.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .ops.distances import cdist
 from .ops.dropout import drop, dropout, feature_dropout
 from .ops.embeddings import embedding
 from .ops.entropies import entr, logit, xlog1py
 from .ops.exponential import exp, exp2, expm1, log, log1p, log2, log10, logaddexp
 from .ops.exponential import log as ln
+from .ops.extremes import cummax, cummin
 from .ops.finding import count_nonzero, isin, nonzero, searchsorted, unique_all, unique_counts, unique_inverse, unique_values
 from .ops.gamma import betaln, digamma, lgamma, multigammaln, polygamma
 from .ops.gamma import digamma as psi
@@ -183,7 +185,7 @@ from .ops.random import (
     random_uniform,
     set_rng_state,
 )
-from .ops.rankings import median, quantile, top_places, topk
+from .ops.rankings import median, nanmedian, nanquantile, quantile, top_places, topk
 from .ops.reductions import logsumexp, max, mean, min, norm, sum
 from .ops.reductions import max as amax
 from .ops.reductions import min as amin

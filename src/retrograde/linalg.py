@@ -1,9 +1,10 @@
 """Linear algebra of matrices in the last two axes, by the names of the Array API standard, NumPy and PyTorch."""
 
 from .ops.contractions import matmul, outer
+from .ops.determinants import adjugate, det, slogdet
 from .ops.eigen import eig, eigvals, matrix_exp
 from .ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
-from .ops.inverses import adjugate, det, inv, lstsq, matrix_power, pinv, slogdet, solve, tensorinv, tensorsolve
+from .ops.inverses import inv, lstsq, matrix_power, pinv, solve, tensorinv, tensorsolve
 from .ops.matrices import linalg_diagonal as diagonal
 from .ops.matrices import linalg_trace as trace
 from .ops.matrices import vander

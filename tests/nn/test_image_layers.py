@@ -1,11 +1,13 @@
 """Convolutions, pooling, padding and resizing as layers: what the comparison with PyTorch does not show."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import retrograde as rg
 from retrograde import nn
-from retrograde.errors import DTypeError, OutOfRangeError
+from retrograde.errors import ArgumentError, DTypeError, OutOfRangeError
 from retrograde.nn import functional
 
 
@@ -85,3 +87,32 @@ def test_unpooling_names_sizes_that_do_not_fit():
         nn.MaxUnpool2d(2)(values, indices, (6, 4))
     with pytest.raises(ValueError, match="an index for each element"):
         nn.MaxUnpool2d(2)(values, indices[..., :1])
+
+
+@pytest.mark.parametrize(("kernel", "output"), [((2, 2), (7, 5)), ((3, 2), (1, 9)), ((2, 2), (16, 12))])
+def test_fractional_pooling_takes_the_greatest_of_windows_at_drawn_places(kernel, output):
+    rng = np.random.default_rng(0)
+    x, drawn = rng.permutation(2 * 17 * 13).reshape(1, 2, 17, 13).astype(float), rng.random((1, 2, 2))
+    found, places = nn.functional.fractional_max_pool2d(x, kernel, output, return_indices=True, _random_samples=drawn)
+    for channel in range(2):
+        starts = []
+        for axis, u in ((0, drawn[0, channel, 1]), (1, drawn[0, channel, 0])):
+            room, count = x.shape[2 + axis] - kernel[axis], output[axis]
+            apart = room / max(count - 1, 1)
+            starts.append([room if i == count - 1 else int((i + u) * apart) - int(u * apart) for i in range(count)])
+        for (i, row), (j, column) in itertools.product(*map(enumerate, starts)):
+            window = x[0, channel, row : row + kernel[0], column : column + kernel[1]]
+            assert found[0, channel, i, j] == window.max() == x[0, channel].reshape(-1)[places[0, channel, i, j]]
+
+
+@pytest.mark.parametrize("make", [lambda f: f, rg.jit])
+def test_fractional_pooling_draws_anew_and_hands_back_to_the_greatest(make):
+    layer = nn.FractionalMaxPool2d(2, output_ratio=0.5)
+    gradient = make(rg.grad(lambda x: layer(x).sum()))
+    x = np.random.default_rng(1).standard_normal((1, 2, 21, 21))
+    first, second = gradient(x), gradient(x)
+    assert first.sum() == second.sum() == 200 and (first != second).any()
+    with pytest.raises(ArgumentError, match="room"):
+        nn.functional.fractional_max_pool2d(x, 3, 20)
+    with pytest.raises(ArgumentError, match="output_ratio"):
+        nn.functional.fractional_max_pool2d(x, 3)

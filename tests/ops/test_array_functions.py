@@ -110,3 +110,16 @@ def test_numpy_functions_work_on_tensors():
                         (np.trace(x), np.trace(X)), (np.tril(x), np.tril(X)), (np.take(x, [1, 2]), np.take(X, [1, 2])),
                         (np.floor(x), np.floor(X)), (np.tile(x, 2), np.tile(X, 2)), (np.hypot(x, 1.0), np.hypot(X, 1.0))):
         np.testing.assert_allclose(z.data, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_adding_along_an_axis_is_numpys_whatever_the_layout_and_the_sign_of_positions(axis):
+    rng = np.random.default_rng(0)
+    for x in (rng.standard_normal((4, 5, 6)), rng.standard_normal((6, 5, 4)).T):
+        places = rng.integers(-3, 3, x.shape)
+        wanted = np.zeros([3 if d == axis % 3 else n for d, n in enumerate(x.shape)])
+        for index in np.ndindex(x.shape):
+            target = list(index)
+            target[axis] = places[index]
+            wanted[tuple(target)] += x[index]
+        np.testing.assert_allclose(rg.add_along_axis(x, wanted.shape, places, axis), wanted, rtol=1e-12, atol=1e-14)

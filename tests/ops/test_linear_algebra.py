@@ -1,5 +1,6 @@
 """Linear algebra: factorizations, inverses and norms, with derivatives that do not depend on free signs and phases."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -84,6 +85,49 @@ def test_the_gradient_of_the_determinant_of_a_singular_matrix_is_its_adjugate():
     linalg.det(x).backward()
     minors = np.array([[14, -10, 2], [-7, 5, -1], [0, 0, 0]])
     np.testing.assert_allclose(x.grad.data, minors, atol=1e-12)
+
+
+def _of_rank(rank):
+    rng = np.random.default_rng(rank)
+    return rng.integers(-3, 4, (4, rank)).astype(float) @ rng.integers(-3, 4, (rank, 4))
+
+
+def _with_equal_columns():
+    x = np.random.default_rng(5).integers(-3, 4, (4, 4)).astype(float)
+    x[:, 1] = x[:, 0]
+    return x
+
+
+def _cofactor(x, rows, columns):
+    """What is left of the determinant, which is linear in each element, without some rows and columns."""
+    return np.linalg.det(np.delete(np.delete(x, rows, 0), columns, 1))
+
+
+@pytest.mark.parametrize("x", [_of_rank(4), _of_rank(3), _of_rank(2), _of_rank(1), np.zeros((4, 4)), _with_equal_columns()])
+@pytest.mark.parametrize("make", [lambda f: f, rg.jit])
+def test_the_determinant_of_a_matrix_of_any_rank_has_first_and_second_derivatives(x, make):
+    places, signs = range(4), (-1.0) ** np.add.outer(np.arange(4), np.arange(4))
+    first = [[signs[i, j] * _cofactor(x, [i], [j]) for j in places] for i in places]
+    np.testing.assert_allclose(make(rg.grad(linalg.det))(x), first, rtol=1e-12, atol=1e-11)
+    second = np.zeros((4, 4, 4, 4))
+    for i, j, k, m in itertools.product(places, places, places, places):
+        if i != k and j != m:
+            turned = -1.0 if (i < k) != (j < m) else 1.0
+            second[i, j, k, m] = turned * signs[i, j] * signs[k, m] * _cofactor(x, [i, k], [j, m])
+    np.testing.assert_allclose(make(rg.hessian(linalg.det))(x), second, rtol=1e-12, atol=1e-11)
+
+
+def test_singular_matrices_of_a_batch_leave_the_gradients_of_the_others_as_they_are():
+    rng = np.random.default_rng(0)
+    x = np.stack([_of_rank(3), rng.standard_normal((4, 4)), np.zeros((4, 4)), rng.standard_normal((4, 4))])
+    gradient = rg.grad(lambda x: linalg.det(x).sum())
+    for found in (gradient(x), rg.jit(gradient)(x)):
+        np.testing.assert_allclose(found, [rg.grad(linalg.det)(matrix) for matrix in x], rtol=1e-12, atol=1e-12)
+
+
+def test_determinants_have_a_third_derivative():
+    x = np.random.default_rng(1).standard_normal((3, 3)) + 2 * np.eye(3)
+    check_gradients(linalg.det, x, order=3)
 
 
 def test_equal_eigenvalues_have_gradients_as_a_group():

@@ -31,6 +31,74 @@ def test_the_median_of_an_even_count_shares_its_gradient():
     assert x.grad.tolist() == [0.0, 0.5, 0.5, 0.0]
 
 
+@pytest.mark.parametrize("shape", [(3, 7), (5, 1200), (1500, 4)])
+def test_of_equal_elements_the_gradient_of_a_quantile_goes_to_those_that_a_stable_order_has_at_its_place(shape):
+    x = np.round(np.random.default_rng(1).standard_normal(shape) * 2)
+    order, places = np.argsort(x, axis=1, kind="stable"), np.floor(np.array([0.2, 0.5]) * (shape[1] - 1)).astype(int)
+    wanted = np.zeros(shape)
+    np.add.at(wanted, (np.arange(shape[0])[:, None], order[:, places]), 1.0)
+    gradient = rg.grad(lambda x: rg.quantile(x, [0.2, 0.5], axis=1, method="lower").sum())
+    for function in (gradient, rg.jit(gradient)):
+        np.testing.assert_array_equal(function(x), wanted)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 1500)])
+@pytest.mark.parametrize("name", ["nanmedian", "nanquantile", "nanpercentile"])
+def test_quantiles_without_nan_are_numpys(name, shape):
+    rng = np.random.default_rng(2)
+    x = np.where(rng.random(shape) < 0.3, np.nan, rng.standard_normal(shape))
+    x[1], x[2, 0] = 0.5, np.inf
+    q = {"nanmedian": (), "nanquantile": (np.array([0.1, 0.7]),), "nanpercentile": (30,)}[name]
+    theirs = getattr(np, name)
+    for axis in (None, 0, 1):
+        np.testing.assert_allclose(theirs(rg.tensor(x), *q, axis=axis).data, theirs(x, *q, axis=axis))
+    assert np.isnan(rg.nanmedian(rg.tensor([np.nan, np.nan])).item())
+    x = rg.tensor([np.nan, 5.0, 2.0, 9.0, 1.0], requires_grad=True)
+    rg.nanmedian(x).backward()
+    assert x.grad.tolist() == [0.0, 0.5, 0.5, 0.0, 0.0]
+
+
+def test_each_example_may_have_its_own_parts():
+    q, function = np.array([0.1, 0.5, 0.9, 0.3]), rg.vmap(rg.quantile)
+    np.testing.assert_allclose(function(rg.tensor(X), rg.tensor(q)).data, [np.quantile(*pair) for pair in zip(X, q, strict=True)])
+    np.testing.assert_allclose(rg.jit(function)(X, q), [np.quantile(*pair) for pair in zip(X, q, strict=True)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "uint32", "uint64", "uint8"])
+@pytest.mark.parametrize("shape", [(5, 9), (3, 700), (300, 12), (70000,)])
+def test_sorting_is_stable_for_zeros_of_both_signs_and_nan(dtype, shape):
+    rng, dtype = np.random.default_rng(3), np.dtype(dtype)
+    many = np.iinfo(dtype) if dtype.kind != "f" else None
+    drawn = [np.round(rng.standard_normal(shape) * 50), rng.standard_normal(shape)] if many is None else [
+        rng.integers(many.min, many.max, shape, dtype, endpoint=True), rng.integers(0, 40, shape)]
+    for x in drawn:
+        x = x.astype(dtype)
+        if dtype.kind == "f":
+            for special in (-0.0, 0.0, np.nan, -np.nan, np.inf, -np.inf):
+                x[rng.random(shape) < 0.05] = special
+        order = np.argsort(x, axis=0, kind="stable")
+        np.testing.assert_array_equal(rg.argsort(x, axis=0), order)
+        found, wanted = rg.sort(x, axis=0), np.take_along_axis(x, order, 0)
+        assert np.nan_to_num(found, nan=1).tobytes() == np.nan_to_num(wanted, nan=1).tobytes()
+        backwards = np.flip(len(x) - 1 - np.argsort(x[::-1], axis=0, kind="stable"), 0)
+        np.testing.assert_array_equal(rg.argsort(x, axis=0, descending=True), backwards)
+
+
+@pytest.mark.parametrize(("function", "of_numpy"), [(rg.cummax, np.maximum), (rg.cummin, np.minimum)])
+def test_running_extremes_are_numpys_and_stand_where_their_last_equal_is(function, of_numpy):
+    rng = np.random.default_rng(4)
+    x = np.where(rng.random((3, 50)) < 0.02, np.nan, np.round(rng.standard_normal((3, 50)) * 3))
+    for found in (function(x, 1), rg.jit(lambda x: function(x, 1))(x), rg.vmap(lambda x: function(x, 0))(x)):
+        values, places = map(np.asarray, found)
+        np.testing.assert_array_equal(values, of_numpy.accumulate(x, 1))
+        for row, column in np.ndindex(x.shape):
+            equal = np.isnan(x[row]) if np.isnan(values[row, column]) else x[row] == values[row, column]
+            assert places[row, column] == np.flatnonzero(equal[: column + 1])[-1]
+    x = rg.tensor([1.0, 3.0, 3.0, 2.0], requires_grad=True)
+    function(x, 0).values.sum().backward()
+    assert x.grad.tolist() == ([1, 1, 2, 0] if function is rg.cummax else [4, 0, 0, 0])
+
+
 def test_the_greatest_elements_receive_the_gradient():
     x = rg.tensor(X, requires_grad=True)
     values = rg.topk(x, 2, axis=0)[0]

@@ -68,6 +68,14 @@ def test_gamma_functions_of_negative_numbers(ours, exact):
             assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), x
 
 
+def test_digamma_of_negative_numbers_stays_precise_where_its_two_parts_cancel():
+    points = -np.concatenate([RNG.uniform(0, 30, 200), RNG.uniform(0, 1e4, 100)])
+    with mpmath.workdps(40):
+        for x, found in zip(points.tolist(), rg.digamma(points).tolist(), strict=True):
+            expected = mpmath.digamma(mpmath.mpf(x))
+            assert abs(found - expected) <= 3 * max(np.spacing(abs(float(expected))), 2.0**-52), (x, found, float(expected))
+
+
 def test_special_functions_at_their_edges():
     inf, nan = np.inf, np.nan
     edges = {

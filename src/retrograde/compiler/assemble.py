@@ -157,6 +157,14 @@ class _Assembler:
         slots = self._layout(step, x)[0], self._home(node)
         return self._launched(step, plan, ranking.write_ranking, slots, x.size * 10 * _ENTRY_SECONDS)
 
+    def _selection(self, step):
+        selection, node = _loaded("codegen.selection"), step.roots[0]
+        (x, ranks), dtype = node.args, name_of(node.args[0].dtype)
+        apart = ranks.shape[-1] if len(ranks.shape) > 1 else 0
+        plan = selection.SelectionPlan(dtype, host().lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranks.shape[-1], apart)
+        slots = (*[self._layout(step, a)[0] for a in (x, ranks)], self._home(node))
+        return self._launched(step, plan, selection.write_selection, slots, x.size * 40 * plan.ranks * _ENTRY_SECONDS)
+
     def _launched(self, step, plan, write, slots, seconds):
         """The launch of a pass by its plan, whose code `write(module, name, plan)` writes."""
         unit = unit_of(plan.key, lambda module, name: write(module, name, plan))

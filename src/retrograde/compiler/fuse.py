@@ -21,13 +21,13 @@ _CHEAP = 3
 _FAR_FEWER = 8
 
 #: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "sliding", "attention", "solver", "scatter", "running", "ranking", "transform", "random", "call")
+PASSES = ("matmul", "sliding", "attention", "solver", "scatter", "running", "ranking", "selection", "transform", "random", "call")
 #: What is found in memory only, once the pass that makes it is over.
 _APART = frozenset(["reduction", "pair", *PASSES])
 #: What shows elements of memory in its own way.
 _SHOWN = ("gather", "reshaped")
 #: Those that read their operands as they are in memory.
-_CALLS = ("call", "scatter", "running", "ranking", "transform", "random")
+_CALLS = ("call", "scatter", "running", "ranking", "selection", "transform", "random")
 #: Those that read memory through views, and which memory that is.
 _READERS = {"matmul": lambda node, facts: [facts.base(a) for a in node.inputs], "sliding": sliding.memory_of,
             "attention": attending.memory_of, "solver": solvers.memory_of}

@@ -31,6 +31,8 @@ PAIRS = {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu_erf", "gelu_erf_slop
 PARTNERS = {name: (both, i, names[1 - i]) for both, names in PAIRS.items() for i, name in enumerate(names)}
 #: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
 MOST_RANKED = 128
+#: So many ranks are looked for one by one.
+MOST_SELECTED = 8
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 
@@ -51,9 +53,9 @@ class Facts:
         self._maps, self._pieces = {}, {}
         #: kind(node) is what a node is to the compiler: "leaf", "elementwise", "reduction", "view", "reshaped" memory, "pieces"
         #: of other arrays, one "part" of complex numbers in memory, a "pair" of parts that makes such numbers, "gather", "matmul",
-        #: "sliding" windows, "attention", "scatter", "running" sums, the "ranking" of the first few, a Fourier "transform",
-        #: "random" numbers, a "solver" of linear algebra, the "shared" kernel of several results, or "call" for all that has no
-        #: lowering and runs as a library call. It is asked ten times for each node.
+        #: "sliding" windows, "attention", "scatter", "running" sums, the "ranking" of the first few, the "selection" of given
+        #: ranks, a Fourier "transform", "random" numbers, a "solver" of linear algebra, the "shared" kernel of several results, or
+        #: "call" for all that has no lowering and runs as a library call. It is asked ten times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
@@ -146,6 +148,8 @@ def _kind(facts, node):
         return "running"
     if op.name == "top_places" and _is_ranking(node):
         return "ranking"
+    if op.name == "rank_places" and _is_selection(node):
+        return "selection"
     if op.name in PIECES and facts.pieces(node) is not None:
         return "pieces"
     if op.name in ("take", "take_along_axis") and _is_gather(node):
@@ -204,6 +208,14 @@ def _is_ranking(node):
     x, ranked, axis, _ = node.args
     is_plain = isinstance(x, Symbol) and name_of(x.dtype) in ("float32", "float64") and axis % x.ndim == x.ndim - 1
     return is_plain and ranked <= MOST_RANKED
+
+
+def _is_selection(node):
+    x, ranks = node.args
+    has_ranks = hasattr(ranks, "shape") and ranks.dtype == np.int64 and ranks.size > 0
+    is_plain = has_ranks and isinstance(x, Symbol) and name_of(x.dtype) in ("float32", "float64") and x.size < 1 << 31
+    # Each rank takes some passes over its row; many are found faster in the whole order.
+    return is_plain and ranks.shape[-1] <= MOST_SELECTED and ranks.shape in (ranks.shape[-1:], (*x.shape[:-1], ranks.shape[-1]))
 
 
 def _is_matrix(argument, dtype):

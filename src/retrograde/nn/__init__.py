@@ -118,6 +118,7 @@ from .pooling import (
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
+    FractionalMaxPool2d,
     LPPool1d,
     LPPool2d,
     LPPool3d,

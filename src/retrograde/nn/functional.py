@@ -34,6 +34,7 @@ from ..ops.windows import (
 from ..tensor import distributions
 from ..tensor.random import uniform
 from .batches import batched
+from .fractional_pooling import fractional_max_pool2d, fractional_max_pool2d_with_indices
 from .indexed_pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool1d_with_indices,

@@ -9,6 +9,7 @@ from ..core.mode import no_grad
 from ..dtypes import name_of
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops import pooling, windows
+from ..ops.adaptive import AdaptiveWindows
 from ..ops.comparisons import where
 from ..ops.gathering import checked_positions, take, take_along_axis
 from ..ops.movements import reshape
@@ -44,9 +45,8 @@ def _adaptive(axes, pool):
         found = pool(input, output_size)
         lines = []
         for size, count in zip(input.shape[-axes:], found.shape[-axes:], strict=True):
-            start, stop = np.arange(count) * size // count, -(-(np.arange(count) + 1) * size // count)
-            places = start[:, None] + np.arange((stop - start).max())
-            lines.append((start, 1, places, places < stop[:, None]))
+            over = AdaptiveWindows.of(count, size)
+            lines.append((over.start, 1, over.places, over.is_inside))
         return found, _greatest_places(input, lines)
 
     def either(input, output_size, return_indices=False):

@@ -207,3 +207,23 @@ class AdaptiveMaxPool3d(AdaptiveMaxPool1d):
     """The greatest numbers of boxes: `output_size` is one number or (depth, height, width), None to keep a size."""
 
     _function = staticmethod(functional.adaptive_max_pool3d)
+
+
+class FractionalMaxPool2d(Module):
+    """The greatest number of windows of one size at distances drawn at random, a given number of windows or a part of the size.
+
+    >>> rg.nn.FractionalMaxPool2d(2, output_ratio=0.5)(rg.ones(1, 2, 9, 8)).shape
+    (1, 2, 4, 4)
+    """
+
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices, self._random_samples = return_indices, _random_samples
+
+    def forward(self, input):
+        return functional.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio,
+                                                self.return_indices, self._random_samples)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, output_size={self.output_size}, output_ratio={self.output_ratio}"

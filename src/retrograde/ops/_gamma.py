@@ -41,6 +41,14 @@ HARMONIC = (
     0.08333333333333333, -0.008333333333333333, 0.003968253968253968, -0.004166666666666667, 0.007575757575757576,
     -0.021092796092796094, 0.08333333333333333, -0.4432598039215686,
 )
+#: zeta(2k) - 1: pi cot(pi r) = 1 / r - 2 r (1 / (1 - r^2) + the sum of these times r^(2k - 2)).
+COTANGENT = (
+    0.6449340668482264, 0.08232323371113819, 0.01734306198444914, 0.00407735619794434, 0.0009945751278180853,
+    0.0002460865533080483, 6.124813505870483e-05, 1.528225940865187e-05, 3.81729326499984e-06, 9.539620338727962e-07,
+    2.38450502727733e-07, 5.960818905125948e-08, 1.4901554828365043e-08, 3.725334024788457e-09,
+)
+#: The logarithm of 2, in a part with few digits and the rest.
+LOG_TWO = (0.6931471803691238, 1.9082149292705877e-10)
 _MACLAURIN = (
     0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07, 2.08767569878681e-08,
     -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15, -2.174868698558062e-16,
@@ -93,7 +101,7 @@ def digamma(x):
     result = np.full_like(x, np.nan)
     fill(result, x, x >= LARGE, _digamma_large)
     fill(result, x, (x > 0) & (x < LARGE), _digamma_below)
-    fill(result, x, (x < 0) & (x != np.floor(x)), lambda x: digamma(1 - x) - np.pi * _cotangent(x))
+    fill(result, x, (x < 0) & (x != np.floor(x)), _digamma_reflected)
     is_zero = x == 0
     result[is_zero] = -np.copysign(np.inf, x[is_zero])
     return result
@@ -113,6 +121,61 @@ def _digamma_below(x):
     total[low] -= 1 / y[low]
     y[low] += 1
     return (y - ROOT[0] - ROOT[1]) * chebyshev(2 * y - 3, NEAR_ROOT) + total
+
+
+def _digamma_reflected(x):
+    """digamma(1 - x) - pi cot(pi x), each in two parts, since they may cancel."""
+    above, r = 1 - x, x - np.round(x)
+    lost = (1 - above) - x
+    whole, part = np.empty_like(x), np.empty_like(x)
+    for mask, function in ((above >= LARGE, _parts_of_large), (above < LARGE, _parts_below)):
+        whole[mask], part[mask] = function(above[mask])
+    pole, square = 1 / r, r * r
+    total = whole - pole
+    part += _lost_by_sum(whole, -pole, total) - _lost_by_inverse(r, pole)
+    part += 2 * r * (1 / (1 - square) + polynomial(square, COTANGENT))
+    return total + (part + lost / above * (1 + 0.5 / above))
+
+
+def _lost_by_sum(x, y, total):
+    """What rounding has taken from a sum (Knuth)."""
+    of_y = total - x
+    return (x - (total - of_y)) + (y - of_y)
+
+
+def _lost_by_inverse(x, inverse):
+    """What rounding has taken from an inverse, where it is not too great to matter."""
+    is_great = np.abs(inverse) > 2.0**20
+    x, inverse = np.where(is_great, 1, x), np.where(is_great, 1, inverse)
+    (a, b), (c, d) = _halves(x), _halves(inverse)
+    return ((1 - a * c) - (a * d + b * c) - b * d) * inverse
+
+
+def _halves(x):
+    """Two numbers of half the digits whose sum is `x` (Dekker)."""
+    large = x * (2.0**27 + 1)
+    high = large - (large - x)
+    return high, x - high
+
+
+def _parts_of_large(x):
+    mantissa, exponent = np.frexp(x)
+    is_low = mantissa < math.sqrt(0.5)
+    mantissa, exponent = np.where(is_low, 2 * mantissa, mantissa), exponent - is_low
+    inverse_square = 1 / (x * x)
+    rest = exponent * LOG_TWO[1] - 0.5 / x - inverse_square * polynomial(inverse_square, HARMONIC)
+    return exponent * LOG_TWO[0], np.log(mantissa) + rest
+
+
+def _parts_below(x):
+    """For x of at least 1."""
+    steps = np.maximum(np.ceil(x - 2), 0)
+    total, y, part = np.zeros_like(x), x - steps, np.zeros_like(x)
+    for k in range(int(steps.max(initial=0))):
+        term = np.where(k < steps, 1 / (y + k), 0)
+        before, total = total, total + term
+        part += _lost_by_sum(before, term, total)
+    return total, part + (y - ROOT[0] - ROOT[1]) * chebyshev(2 * y - 3, NEAR_ROOT)
 
 
 def _cotangent(x):

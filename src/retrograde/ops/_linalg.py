@@ -100,7 +100,20 @@ def hermitian(x):
 
 
 def adjugate(x):
-    """The transposed cofactors of square matrices, of singular ones too: from the singular values, each left out in turn."""
+    """The transposed cofactors of square matrices, of singular ones too.
+
+    The determinant times the inverse is precise however close to singular a matrix is, since both come from the same factors.
+    """
+    determinant = np.linalg.det(x)
+    is_flat = np.abs(determinant) < np.finfo(determinant.dtype).tiny
+    found = determinant[..., None, None] * np.linalg.inv(np.where(is_flat[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x))
+    if is_flat.any():
+        found[is_flat] = _adjugate_of_singular(x[is_flat])
+    return found
+
+
+def _adjugate_of_singular(x):
+    """From the singular values, each left out in turn."""
     u, s, vh = np.linalg.svd(x)
     others = _products_of_others(s) * (np.linalg.det(u) * np.linalg.det(vh))[..., None]
     return np.conjugate(np.swapaxes(vh, -1, -2)) * others[..., None, :] @ np.conjugate(np.swapaxes(u, -1, -2))
@@ -111,6 +124,17 @@ def _products_of_others(s):
     before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
     return np.multiply(before, after)
+
+
+def adjugate_gradient(x, g):
+    """What `adjugate` hands back, for singular matrices too: between the singular vectors, each two of the values left out."""
+    u, s, vh = np.linalg.svd(x)
+    u, vh, is_same = np.conjugate(u), np.conjugate(vh), np.eye(s.shape[-1], dtype=bool)
+    others = np.where(is_same, 0, _products_of_others(np.where(is_same, 1, s[..., None, :])))
+    turned = vh @ g @ u
+    traces = others @ np.diagonal(turned, 0, -2, -1)[..., None]
+    signs = np.conjugate(np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    return signs * (u @ np.where(is_same, traces, -others * turned) @ vh)
 
 
 def substituted(x, y, upper):

@@ -88,3 +88,5 @@ class ByShape:
 by_shape = ByShape(1 << 16)
 #: For matrices, where there is more to compute for each element than in passes over rows.
 dear_by_shape = ByShape(1 << 14)
+#: For what computes with each two rows of its operands.
+by_pairs = ByShape(1 << 9)

@@ -59,8 +59,14 @@ def add_along_axis(x, /, shape, indices, axis=-1):
     The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$.
     """
     wide = widened(x)
-    result = np.zeros_like(wide, shape=shape)
-    np.add.at(result, _grid(shape, indices, axis), wide)
+    result = np.zeros_like(wide, shape=shape, order="C")
+    grid, size = _grid(shape, indices, axis), shape[axis]
+    if indices.size and -size <= indices.min() and indices.max() < size:
+        # NumPy adds at positions of a line five times as fast as at those of a table.
+        places = np.ravel_multi_index(np.broadcast_arrays(*grid), shape, mode="wrap")
+        np.add.at(np.reshape(result, -1), np.reshape(places, -1), np.reshape(np.broadcast_to(wide, places.shape), -1))
+    else:
+        np.add.at(result, grid, wide)
     return narrowed(result, x)
 
 

@@ -1,7 +1,6 @@
-"""Inverses, linear equations and determinants of square matrices in the last two axes."""
+"""Inverses and linear equations of matrices in the last two axes."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -10,27 +9,23 @@ from . import _linalg
 from ._families import composite, matrix
 from ._native import dear_by_shape
 from ._samples import call, of, well_conditioned
-from .arithmetic import abs, mirrored, sign
-from .complexes import adjoint, real
+from .arithmetic import mirrored
+from .complexes import adjoint
 from .contractions import matmul
 from .elimination import lu_factor, lu_solve
-from .exponential import log
 from .movements import broadcast_to, expand_dims, moveaxis, reshape, squeeze, transpose, unbroadcast
-from .products import prod
-from .reductions import sum
-from .selections import getitem
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
 _NONE = of((0, 0))
 
 
-def _has_factors(x, y):
+def has_factors(x, y):
     """Whether equations are compiled as ones solved by factors."""
     return x.dtype == y.dtype and x.dtype in (np.float32, np.float64) and x.size > 0 < y.size
 
 
 def _inv_in_ops(x):
-    return lu_solve(lu_factor(x), np.eye(x.shape[-1], dtype=x.dtype)) if _has_factors(x, x) else NotImplemented
+    return lu_solve(lu_factor(x), np.eye(x.shape[-1], dtype=x.dtype)) if has_factors(x, x) else NotImplemented
 
 
 @matrix(faster=dear_by_shape, result_shape=_linalg.square_shape, expansion=_inv_in_ops, samples=(
@@ -57,7 +52,7 @@ inv.defvjp(_inverse_rule)
 
 
 def _solve_in_ops(x, y):
-    if not _has_factors(x, y):
+    if not has_factors(x, y):
         return NotImplemented
     found = lu_solve(lu_factor(x), expand_dims(y, -1) if y.ndim == 1 else y)
     return squeeze(found, -1) if y.ndim == 1 else found
@@ -86,100 +81,6 @@ def _solve_rule(g, needs, x, y_shape, z):
 solve.defvjp_all(_solve_rule)
 
 
-def _diagonal_of_factors(x):
-    """The diagonal of U, and the sign of the permutation."""
-    n, factors = x.shape[-1], lu_factor(x)
-    flat = reshape(factors, (*x.shape[:-2], (n + 2) * n))
-    return getitem(flat, (..., slice(0, n * n, n + 1))), getitem(factors, (..., n + 1, 0))
-
-
-def _det_in_ops(x):
-    if not _has_factors(x, x):
-        return NotImplemented
-    numbers, turned = _diagonal_of_factors(x)
-    return prod(numbers, -1) * turned
-
-
-@matrix(expansion=_det_in_ops, samples=(call(_SQUARE), call(_BATCH), call(of((1, 1))), call(_NONE)))
-def det(x, /):
-    r"""The determinant of square matrices.
-
-    $z = \det X \;\Rightarrow\; \bar X = \bar z \operatorname{adj}(X)^\top$, for singular matrices too.
-    """
-    _linalg.check_square(x)
-    return _linalg.computed(np.linalg.det, x)
-
-
-det.defvjp(lambda g, x: expand_dims(g, (-2, -1)) * transpose(adjugate(x)))
-
-
-@matrix(result_shape=_linalg.square_shape, samples=(call(_SQUARE), call(_BATCH)))
-def adjugate(x, /):
-    r"""The transposed cofactors of square matrices, $\det(X)\, X^{-1}$ where that exists.
-
-    $dZ = \operatorname{tr}(Z\, dX)\, X^{-1} - X^{-1} dX\, Z \;\Rightarrow\;
-    \bar X = \langle \bar Z, X^{-1} \rangle Z^\top - X^{-\top} \bar Z Z^\top$, for matrices that have an inverse.
-    """
-    _linalg.check_square(x)
-    return _linalg.computed(_linalg.adjugate, x)
-
-
-def _adjugate_rule(g, x, z):
-    inverse = inv(x)
-    share = sum(g * inverse, (-2, -1), keepdims=True)
-    return share * transpose(z) - matmul(matmul(transpose(inverse), g), transpose(z))
-
-
-adjugate.defvjp(_adjugate_rule)
-
-
-class SLogDet(NamedTuple):
-    """The `sign` of a determinant and the logarithm of its size."""
-
-    sign: object
-    logabsdet: object
-
-
-def slogdet(x, /):
-    """The sign of the determinant of square matrices (of complex ones, a number of length 1), and the logarithm of its size.
-
-    >>> rg.linalg.slogdet(rg.tensor([[2.0, 0.0], [0.0, -0.5]]))
-    SLogDet(sign=tensor(-1.), logabsdet=tensor(0.))
-    """
-    return SLogDet(*slogdet_pair(x))
-
-
-def _slogdet_in_ops(x):
-    if not _has_factors(x, x):
-        return NotImplemented
-    numbers, turned = _diagonal_of_factors(x)
-    return prod(sign(numbers), -1) * turned, sum(log(abs(numbers)), -1)
-
-
-@matrix(is_multiple=True, expansion=_slogdet_in_ops, samples=(call(_SQUARE), call(_BATCH)))
-def slogdet_pair(x, /):
-    r"""The two results of `slogdet`.
-
-    $\ell = \ln |\det X| \;\Rightarrow\; \bar X = \bar\ell\, X^{-\top}$. The sign $s$ of real matrices is constant; of complex
-    ones, $\bar X = -i \operatorname{Re}(i\, \bar s s)\, X^{-\top}$.
-    """
-    _linalg.check_square(x)
-    return _linalg.computed(lambda x: tuple(np.linalg.slogdet(x)), x)
-
-
-def _slogdet_rule(g, _, x, z):
-    of_sign, of_size = g
-    share = 0 if of_size is None else of_size
-    if of_sign is not None and x.dtype.kind == "c":
-        share = share - 1j * real(1j * of_sign * z[0])
-    if isinstance(share, int):
-        return (x * 0,)
-    return (expand_dims(share, (-2, -1)) * transpose(inv(x)),)
-
-
-slogdet_pair.defvjp_all(_slogdet_rule)
-
-
 @composite(samples=(call(_SQUARE, n=3), call(_BATCH, n=-2), call(_SQUARE, n=0), call(_SQUARE, n=1)))
 def matrix_power(x, /, n):
     r"""The product of `n` factors `x`; of the inverse for negative `n`; the identity for 0.
@@ -206,7 +107,7 @@ def pinv(x, /, rtol=None):
     Z^\top Z\, \bar Z^\top (I - Z X)$ (Golub and Pereyra, 1973), where the rank does not change.
     """
     _linalg.check_matrix(x)
-    tolerance = np.finfo(np.result_type(x, np.float32)).eps * max(x.shape[-2:]) if rtol is None else rtol
+    tolerance = np.finfo(np.result_type(x, np.float32)).eps * int(np.max(x.shape[-2:])) if rtol is None else rtol
     return _linalg.computed(lambda x: np.linalg.pinv(x, rcond=tolerance), x)
 
 

@@ -46,7 +46,8 @@ def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     return narrowed(np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord), x)
 
 
-def _vector_norm_rule(g, x, z, axis, ord):
+def vector_norm_gradient(g, x, z, axis, ord):
+    """What `vector_norm` hands back to `x`."""
     g, z = spread(g, x.shape, axis), spread(z, x.shape, axis)
     if ord == 0:
         return x * 0
@@ -67,7 +68,7 @@ def _sizes(x):
     return hypot(x.real, x.imag) if x.dtype.kind == "c" else abs(x)
 
 
-vector_norm.defvjp(_vector_norm_rule)
+vector_norm.defvjp(vector_norm_gradient)
 
 _MATRIX = of((2, 3, 2), distinct())
 

@@ -10,7 +10,7 @@ from ._pooling import Windows, check_ndim, largest, placed, selected
 from ._samples import call, distinct, of
 from .contractions import matmul
 from .conversions import narrowed
-from .movements import reshape, transpose
+from .movements import reshape
 
 _IMAGES = of((1, 2, 5, 4), distinct())
 
@@ -126,8 +126,11 @@ def adaptive_avg_pool2d(x, /, output_size):
     if x.shape[-2] % height == 0 and x.shape[-1] % width == 0:
         tall, wide = x.shape[-2] // height, x.shape[-1] // width
         return reshape(x, (*x.shape[:-2], height, tall, width, wide)).mean(axis=(-3, -1))
-    left, right = _averaging(height, x.shape[-2], x.dtype), _averaging(width, x.shape[-1], x.dtype)
-    return matmul(matmul(left, x), transpose(right))
+    # The rows of all images are those of one matrix.
+    if width != x.shape[-1]:
+        rows = reshape(x, (int(np.prod(x.shape[:-1], dtype=int)), x.shape[-1]))
+        x = reshape(matmul(rows, _averaging(width, x.shape[-1], x.dtype).T), (*x.shape[:-1], width))
+    return x if height == x.shape[-2] else matmul(_averaging(height, x.shape[-2], x.dtype), x)
 
 
 def pair_or_none(sizes):

@@ -19,6 +19,7 @@ from ..shapes import sizes
 from ._arrays import arrays
 from ._families import creation
 from ._samples import call
+from ._sorting import order_of
 from ._streams import BITS, INTEGERS, MASK, MOST_CHOICES, NORMAL, UNIFORM, WIDE_INTEGERS, numbers
 
 _STATE = np.array([5, 7], np.int64)
@@ -83,7 +84,7 @@ def random_integers(state, /, shape, low, high, skip=0):
 def random_permutation(state, /, size):
     """The numbers below `size` in random order, int64: the order in which `size` draws of 64 bits sort."""
     words = random_bits(state, (2 * size,)).astype(np.uint64)
-    return np.argsort((words[::2] << np.uint64(32)) | words[1::2], kind="stable").astype(np.int64)
+    return order_of((words[::2] << np.uint64(32)) | words[1::2])
 
 
 def _drawn(kind, state, shape, skip, *parameters):

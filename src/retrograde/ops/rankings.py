@@ -5,19 +5,20 @@ import numpy as np
 from ..core.dispatch import plain
 from ..core.explain import explaining
 from ..core.value import Value
-from ..dtypes import float64, int64
+from ..dtypes import int64
 from ..errors import ArgumentError, ShapeError
 from ..shapes import axis_tuple, kept, one_axis
 from ._families import composite, search
 from ._native import by_shape
 from ._samples import call, distinct, of, uniform
-from .comparisons import clip, isnan, maximum, minimum, where
+from .comparisons import clip, isnan, maximum, where
 from .conversions import astype
-from .gathering import take, take_along_axis
+from .gathering import take_along_axis
 from .movements import moveaxis, reshape
+from .ranked import between_ranks
+from .reductions import sum
 from .rounding import ceil, floor, round
-from .searches import any
-from .sorting import argsort, sort
+from .sorting import argsort
 
 _TABLE = of((4, 3), distinct())
 _SOLID = of((2, 3, 4), distinct())
@@ -61,23 +62,46 @@ def quantile(x, /, q, axis=None, keepdims=False, method="linear"):
     The gradient goes to the two neighbours by their weights, $z = (1 - w)\,x_{(i)} + w\,x_{(i + 1)}$, and to a `q` that needs
     one by the place: $\bar q = \bar z\,(x_{(i + 1)} - x_{(i)})\,\partial w / \partial q$.
     """
+    parts = _checked_parts(q, method)
+    rows, shape = _rows(x, axis)
+    if rows.shape[-1] == 0:
+        raise ShapeError(f"quantile needs at least one element, got shape {x.shape} over axis {axis}")
+    below, weight = METHODS[method](reshape(parts, -1), rows.shape[-1])
+    found = between_ranks(rows, weight, astype(below, int64))[0]
+    shape = kept(x.shape, axis) if keepdims else shape
+    return reshape(moveaxis(found, -1, 0), (*parts.shape, *shape))
+
+
+@composite(optional=("q",), samples=(
+    call(_TABLE, 0.3), call(_TABLE, q=np.array([0.0, 0.5, 1.0]), axis=0), call(_SOLID, 0.25, axis=(0, -1), keepdims=True),
+    call(_TABLE, 0.4, 1, False, "midpoint"), call(_TABLE, of((2,), uniform(0.55, 0.6)), 1)))
+def nanquantile(x, /, q, axis=None, keepdims=False, method="linear"):
+    r"""`quantile` of the elements of `x` that are not NaN; NaN where all of them are.
+
+    The gradient goes to the two neighbours by their weights, as that of `quantile`; elements that are NaN have none.
+
+    >>> rg.nanquantile(rg.tensor([3.0, float("nan"), 1.0]), 0.5)
+    tensor(2.)
+    """
+    parts = _checked_parts(q, method)
+    rows, shape = _rows(x, axis)
+    is_nan = isnan(rows)
+    count = rows.shape[-1] - sum(astype(is_nan, int64), -1, keepdims=True)
+    below, weight = METHODS[method](reshape(parts, -1), maximum(count, 1))
+    found = between_ranks(where(is_nan, np.inf, rows), weight, astype(below, int64))[0]
+    found = where(count == 0, np.nan, found)
+    shape = kept(x.shape, axis) if keepdims else shape
+    return reshape(moveaxis(found, -1, 0), (*parts.shape, *shape))
+
+
+def _checked_parts(q, method):
+    """`q` as an array, after a look at what the user asked for."""
     if method not in METHODS:
         raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     parts = q if isinstance(q, Value) else np.asarray(q, dtype=np.float64)
     if not getattr(parts, "is_traced", False) and not ((plain(parts) >= 0) & (plain(parts) <= 1)).all():
         raise ArgumentError(f"q must lie between 0 and 1, got {q}")
-    rows, shape = _rows(x, axis)
-    if rows.shape[-1] == 0:
-        raise ShapeError(f"quantile needs at least one element, got shape {x.shape} over axis {axis}")
-    below, weight = METHODS[method](reshape(parts, -1), rows.shape[-1])
-    ordered, first = sort(rows), astype(below, int64)
-    low, high = take(ordered, first, -1), take(ordered, minimum(first + 1, rows.shape[-1] - 1), -1)
-    found = low + (high - low) * astype(weight, float64 if rows.dtype.kind in "iub" else rows.dtype)
-    # A weight of 0 must not turn an infinite neighbour into NaN.
-    found = where(weight == 0, low, where(weight == 1, high, found))
-    found = where(any(isnan(rows), -1, keepdims=True), np.nan, found)
-    shape = kept(x.shape, axis) if keepdims else shape
-    return reshape(moveaxis(found, -1, 0), (*parts.shape, *shape))
+    return parts
 
 
 def _between(alpha, beta):
@@ -141,3 +165,12 @@ def median(x, /, axis=None, keepdims=False):
     tensor(2.5)
     """
     return quantile(x, 0.5, axis, keepdims)
+
+
+@composite(samples=(call(_TABLE), call(_SOLID, axis=(0, -1), keepdims=True)))
+def nanmedian(x, /, axis=None, keepdims=False):
+    """The `median` of the elements of `x` over `axis` that are not NaN; NaN where all of them are.
+
+    The gradient goes to the middle element, or half to each of two.
+    """
+    return nanquantile(x, 0.5, axis, keepdims)

@@ -5,6 +5,7 @@ import numpy as np
 from ..shapes import one_axis
 from ._families import movement, search
 from ._samples import call, distinct, of
+from ._sorting import in_order, order_of
 from .gathering import add_along_axis
 from .movements import reshape
 
@@ -18,27 +19,26 @@ def argsort(x, /, axis=-1, descending=False, stable=True):
 
     `stable` keeps equal elements in their order; without it they may be exchanged, if that is faster.
     """
-    kind = "stable" if stable else None
-    if not descending:
-        return np.argsort(x, axis=axis, kind=kind)
-    x = np.reshape(x, -1) if axis is None else x
-    axis = 0 if axis is None else one_axis(axis, x.ndim)
-    backwards = np.argsort(np.flip(x, axis), axis=axis, kind=kind)
-    return np.flip(x.shape[axis] - 1 - backwards, axis)
+    x, axis = _line(x, axis)
+    order = order_of if stable else np.argsort
+    return np.flip(np.shape(x)[axis] - 1 - order(np.flip(x, axis), axis), axis) if descending else order(x, axis)
+
+
+def _line(x, axis):
+    """`x` and the axis to sort along, which is the only one of all elements if None is asked for."""
+    return (np.reshape(x, -1), 0) if axis is None else (x, one_axis(axis, np.ndim(x)) if np.ndim(x) else axis)
 
 
 @movement(keeps_sizes=True, makes_views=False, samples=_CALLS)
-def sort(x, /, axis=-1, descending=False, stable=True):
+def sort(x, /, axis=-1, descending=False, stable=True):  # noqa: ARG001 - without it nothing would be faster
     r"""`x` in ascending (or descending) order along `axis`; None sorts the elements in row-major order.
 
-    Whether equal elements are exchanged, as they may be unless `stable`, cannot be seen: the gradient takes them in order.
+    Equal elements keep their order, with `stable` and without.
 
     $z_k = x_{\pi(k)}$ with the order $\pi$, so $\bar x_{\pi(k)} = \bar z_k$: each cotangent goes where its element was.
     """
-    if not descending:
-        return np.sort(x, axis=axis, kind="stable" if stable else None)
-    x, axis = (np.reshape(x, -1), 0) if axis is None else (x, axis)
-    return np.take_along_axis(x, argsort(x, axis, True), axis)
+    x, axis = _line(x, axis)
+    return np.flip(in_order(np.flip(x, axis), axis), axis) if descending else in_order(x, axis)
 
 
 def _sort_rule(g, x, axis, descending):

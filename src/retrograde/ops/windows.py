@@ -1,17 +1,13 @@
 """Pooling in one and three dimensions, and to a given size: made of the ops of two dimensions."""
 
-import numpy as np
-
 from ..errors import ShapeError
 from ._families import composite
 from ._pooling import check_ndim
 from ._samples import call, distinct, of
-from .comparisons import where
+from .adaptive import adaptive_max
 from .convolutions import triple
-from .gathering import take
-from .movements import expand_dims, moveaxis, reshape, squeeze
+from .movements import expand_dims, moveaxis, squeeze
 from .pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d_with_taps
-from .reductions import max
 
 _LINE, _BOX = of((2, 7), distinct()), of((1, 4, 3, 4), distinct())
 
@@ -86,23 +82,10 @@ def adaptive_avg_pool3d(x, /, output_size):
     return flat if size[0] is None else _along_depth(adaptive_avg_pool1d, flat, size[0])
 
 
-def _adaptive_max(x, count, axis):
-    """The greatest of each window along `axis`; windows of unlike lengths are gathered in full length, with a mask."""
-    size = x.shape[axis]
-    if count and size % count == 0:
-        return max(reshape(x, (*x.shape[:axis], count, size // count, *x.shape[x.ndim + axis + 1 :])), axis)
-    start, stop = np.arange(count) * size // count, -(-(np.arange(count) + 1) * size // count)
-    longest = int((stop - start).max())
-    places = start[:, None] + np.arange(longest)
-    is_inside = (places < stop[:, None]).reshape([count, longest] + [1] * (-axis - 1))
-    least = -np.inf if x.dtype.kind not in "iub" else np.iinfo(x.dtype).min
-    return max(where(is_inside, take(x, np.minimum(places, size - 1), axis), least), axis)
-
-
 @composite(samples=(call(_LINE, 3), call(_LINE, output_size=7)))
 def adaptive_max_pool1d(x, /, output_size):
     """The greatest element of each of `output_size` windows along the last axis; equal ones share the gradient."""
-    return _adaptive_max(x, _last(output_size), -1)
+    return adaptive_max(x, _last(output_size), -1)
 
 
 @composite(samples=(call(of((1, 5, 4), distinct()), 2), call(of((2, 5, 4), distinct()), output_size=(3, None))))
@@ -113,7 +96,7 @@ def adaptive_max_pool2d(x, /, output_size):
         raise ShapeError(f"output_size must be one number or (height, width), got {output_size}")
     check_ndim(x.shape, 2)
     for axis, n in zip((-1, -2), reversed(sizes), strict=True):
-        x = x if n is None else _adaptive_max(x, n, axis)
+        x = x if n is None else adaptive_max(x, n, axis)
     return x
 
 
@@ -122,7 +105,7 @@ def adaptive_max_pool3d(x, /, output_size):
     """The greatest element of each box of a volume of boxes of `output_size`; equal ones share the gradient."""
     check_ndim(x.shape, 3)
     for axis, n in zip((-1, -2, -3), reversed(triple(output_size)), strict=True):
-        x = x if n is None else _adaptive_max(x, n, axis)
+        x = x if n is None else adaptive_max(x, n, axis)
     return x
 
 

@@ -235,6 +235,18 @@ def _taken_along(op, args, _):
     return op.call(_spread(x, count), _spread(indices, count), axis % ndim + 1)
 
 
+def _ranked(op, args, _):
+    """Ranks, the same for all rows or given for each, of the numbers of each row."""
+    x, ranks = args
+    ndim = len(_shape_of(x))
+    return op.call(_spread(x, _count(args)), _aligned(ranks.value, ndim) if isinstance(ranks, Batched) else ranks)
+
+
+def _side_by_side(op, args, _):
+    """Ops of operands that have the same shape, and any number of axes in front."""
+    return op.call(*[_spread(a, _count(args)) for a in args])
+
+
 def _embedded(op, args, _):
     indices, weight, *rest = args
     return None if isinstance(weight, Batched) else op.call(indices.value, weight, *rest)
@@ -275,7 +287,7 @@ def _folded(op, args, shape):
     return reshape(op.call(reshape(x.value, (-1, *x.value.shape[2:])), *rest), (x.value.shape[0], *shape))
 
 
-_OF_POSITIONS = (_taken, _taken_along, _embedded)
+_OF_POSITIONS = (_taken, _taken_along, _ranked, _embedded)
 #: Ops of these families that are unlike the others.
 _WITHOUT = frozenset(["isin", "searchsorted", "matrix_rank", "segment_max", "segment_min", "segment_prod", "avg_pool2d_input",
                       "max_pool2d_input", "max_pool2d_output", "max_pool2d_with_taps"])
@@ -284,12 +296,13 @@ _BY_NAME = {
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp", "flip", "sort"), _along),
     **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshaped),
     **dict.fromkeys(("transpose", "moveaxis"), _axes),
-    **dict.fromkeys(("cholesky", "det", "inv", "matrix_exp", "qr_pair", "slogdet_pair", "eigh_pair", "eigvalsh", "svd_triple",
-                     "svdvals", "eig_pair", "eigvals"), _in_front),
+    **dict.fromkeys(("adjugate", "cholesky", "det", "inv", "matrix_exp", "qr_pair", "slogdet_pair", "eigh_pair", "eigvalsh",
+                     "svd_triple", "svdvals", "eig_pair", "eigvals"), _in_front),
     **dict.fromkeys(("conv2d", "avg_pool2d", "conv3d", "conv_transpose2d"), _folded),
     "permute_dims": _permuted, "broadcast_to": _broadcast, "pad": _padded, "matmul": _product, "linear": _linear,
     "contract": _contracted, "concatenate": _joined, "stack": _joined, "getitem": _chosen, "take": _taken,
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
+    "rank_places": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
     "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
 }
 

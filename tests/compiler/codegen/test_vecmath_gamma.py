@@ -23,8 +23,8 @@ def _log_gamma(x):
 CASES = {
     "lgamma of positive numbers": ("lgamma", _log_gamma, POSITIVE, 3),
     "lgamma of negative numbers": ("lgamma", _log_gamma, NEGATIVE, 6),
-    "digamma of positive numbers": ("digamma", mp.digamma, POSITIVE, 6),
-    "digamma of negative numbers": ("digamma", mp.digamma, NEGATIVE, 8),
+    "digamma of positive numbers": ("digamma", mp.digamma, POSITIVE, 4),
+    "digamma of negative numbers": ("digamma", mp.digamma, NEGATIVE, 3),
     "erfinv": ("erfinv", mp.erfinv, INSIDE, 4),
 }
 

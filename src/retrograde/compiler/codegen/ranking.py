@@ -1,8 +1,7 @@
 """Ranking: where the greatest (or least) numbers of each row are, in order, of equal ones the first first.
 
 A row is compared with the last of those found so far, some vectors at a time: most are not greater, and nothing else is done. A
-number that is greater is put in its place among those found. Numbers are put in order by keys, integers of the same order, for
-which NaN is the greatest number and zeros of both signs are equal.
+number that is greater is put in its place among those found. Numbers are put in order by their keys.
 """
 
 from typing import NamedTuple
@@ -11,13 +10,13 @@ from ..kinds import MOST_RANKED
 from . import emit, ir
 from .emit import I64
 from .entry import Entry
+from .keys import BITS, key_of, number_of
 from .target import SCALAR_TYPES
 
 #: A chunk looks through at least this many numbers.
 _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 #: So many vectors are compared at a time.
 _TOGETHER = 4
-_BITS = {"float32": ir.IntType(32), "float64": ir.IntType(64)}
 
 
 class RankingPlan(NamedTuple):
@@ -59,7 +58,7 @@ def write_ranking(module, name, plan):
 
 class _Writer:
     def __init__(self, module, name, plan):
-        self.plan, self.item, self.bits = plan, SCALAR_TYPES[plan.dtype], _BITS[plan.dtype]
+        self.plan, self.item, self.bits = plan, SCALAR_TYPES[plan.dtype], BITS[plan.dtype]
         self.wide = plan.lanes * _TOGETHER
         entry = Entry(module, name)
         self.ir = entry.builder
@@ -133,23 +132,12 @@ class _Writer:
 
     def _key(self, number):
         """An integer that is greater for numbers that come before others."""
-        b = self.ir
-        zero, largest = self.item(0.0), self.bits((1 << (self.bits.width - 1)) - 2)
-        key = self._turned(b.bitcast(b.fadd(number, zero), self.bits))
-        key = b.select(b.fcmp_unordered("uno", number, number), largest, key)
-        return key if self.plan.is_greatest else b.xor(key, self.bits(-1))
+        key = key_of(self.ir, number)
+        return key if self.plan.is_greatest else self.ir.xor(key, self.bits(-1))
 
     def _number(self, key):
         """The number that has a key."""
-        b = self.ir
-        key = key if self.plan.is_greatest else b.xor(key, self.bits(-1))
-        return b.bitcast(self._turned(key), self.item)
-
-    def _turned(self, bits):
-        """Bits of numbers as integers of the same order, or back: of negative ones all but the sign are turned round."""
-        b, width = self.ir, self.bits.width
-        sign = b.ashr(bits, self.bits(width - 1))
-        return b.xor(bits, b.and_(sign, self.bits((1 << (width - 1)) - 1)))
+        return number_of(self.ir, key if self.plan.is_greatest else self.ir.xor(key, self.bits(-1)), self.item)
 
     def _key_at(self, place):
         return emit.address(self.ir, self.keys, place, self.bits)

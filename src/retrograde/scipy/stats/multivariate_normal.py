@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from ...ops.contractions import matmul
+from ...ops.determinants import slogdet_pair
 from ...ops.exponential import exp
-from ...ops.inverses import slogdet_pair, solve
+from ...ops.inverses import solve
 from ...ops.matrices import diag
 from ...ops.movements import matrix_transpose
 from ...ops.reductions import sum

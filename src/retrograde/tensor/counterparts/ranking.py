@@ -26,20 +26,24 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     return gathering.take_along_axis(a, np.argpartition(data_of(a), kth, axis), axis)
 
 
-def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None, **_):
-    """The numbers that the parts `q` of the elements of `a` over `axis` lie below."""
-    refuse("quantile", out=out, weights=weights)
-    return rankings.quantile(a, data_of(q), axis, keepdims is True, method)
+def _quantile(name, op):
+    """Quantiles with the arguments of np.quantile."""
+
+    def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None, **_):
+        refuse(name, out=out, weights=weights)
+        return op(a, data_of(q), axis, keepdims is True, method)
+
+    return quantile
 
 
-def percentile(a, q, *args, **kwargs):
-    """`quantile`, with hundredths for `q`."""
-    return quantile(a, np.true_divide(data_of(q), 100), *args, **kwargs)
+def _percentile(quantile):
+    """Quantiles with hundredths for `q`."""
+    return lambda a, q, *args, **kwargs: quantile(a, np.true_divide(data_of(q), 100), *args, **kwargs)
 
 
-def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """The middle element of `a` over `axis`."""
-    return quantile(a, 0.5, axis, out, keepdims=keepdims)
+def _median(quantile):
+    """The middle element, with the arguments of np.median."""
+    return lambda a, axis=None, out=None, overwrite_input=False, keepdims=False: quantile(a, 0.5, axis, out, keepdims=keepdims)
 
 
 def round(a, decimals=0, out=None):
@@ -48,8 +52,12 @@ def round(a, decimals=0, out=None):
     return rounding.round(a) if decimals == 0 else rounding.round(a * 10.0**decimals) / 10.0**decimals
 
 
+quantile, nanquantile = _quantile("quantile", rankings.quantile), _quantile("nanquantile", rankings.nanquantile)
+
 FUNCTIONS = {
-    "sort": sort, "argsort": argsort, "partition": partition, "quantile": quantile, "percentile": percentile, "median": median,
+    "sort": sort, "argsort": argsort, "partition": partition, "quantile": quantile, "nanquantile": nanquantile,
+    "percentile": _percentile(quantile), "nanpercentile": _percentile(nanquantile), "median": _median(quantile),
+    "nanmedian": _median(nanquantile),
     "round": round, "around": round,
     "take_along_axis": lambda arr, indices, axis=-1: gathering.take_along_axis(arr, indices, axis),
 }

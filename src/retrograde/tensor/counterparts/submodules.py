@@ -5,7 +5,19 @@ from functools import reduce
 import numpy as np
 
 from ...errors import ArgumentError
-from ...ops import complexes, contractions, eigen, factorizations, fourier, inverses, matrices, movements, norms, tensors
+from ...ops import (
+    complexes,
+    contractions,
+    determinants,
+    eigen,
+    factorizations,
+    fourier,
+    inverses,
+    matrices,
+    movements,
+    norms,
+    tensors,
+)
 from . import calculus
 from .operands import refuse, stacked
 
@@ -86,7 +98,7 @@ LINALG = {
     "eig": eigen.eig, "eigh": _eigh, "eigvals": eigen.eigvals, "eigvalsh": _eigvalsh, "svd": _svd,
     "svdvals": factorizations.svdvals,
     "qr": _qr, "cholesky": _cholesky, "inv": inverses.inv, "pinv": _pinv, "solve": inverses.solve, "lstsq": _lstsq,
-    "det": inverses.det, "slogdet": inverses.slogdet, "norm": _norm, "matrix_power": inverses.matrix_power,
+    "det": determinants.det, "slogdet": determinants.slogdet, "norm": _norm, "matrix_power": inverses.matrix_power,
     "vector_norm": lambda x, /, *, axis=None, keepdims=False, ord=2: norms.vector_norm(x, axis, keepdims, ord),
     "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": norms.matrix_norm(x, keepdims, ord),
     "matrix_rank": lambda A, tol=None, hermitian=False, *, rtol=None: norms.matrix_rank(A, rtol), "cond": norms.cond,

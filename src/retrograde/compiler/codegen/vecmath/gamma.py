@@ -9,6 +9,7 @@ import math
 from numpy.polynomial.chebyshev import cheb2poly
 
 from ....ops import _gamma
+from .logarithmic import split_normal
 from .table import function
 
 #: So many steps lead from 10 down to the interval.
@@ -62,16 +63,57 @@ def digamma(k, x):
     """The derivative of `lgamma`; NaN at the negative integers, minus and plus infinity at 0 and -0."""
     if k.dtype == "float32":
         return in_double(k, x, "digamma")
-    is_negative = k.less(x, 0)
-    found = _digamma(k, k.where(is_negative, k.subtract(1, x), x))
+    found = _digamma(k, x)
 
     def reflected():
-        angle = k.multiply(math.pi, _part(k, x))
-        turned = k.subtract(found, k.multiply(math.pi, k.divide(k.cos(angle), k.sin(angle))))
-        turned = k.where(k.equal(x, k.floor(x)), math.nan, turned)
-        return [k.where(is_negative, turned, k.where(k.equal(x, 0), k.negative(k.copysign(math.inf, x)), found))]
+        turned = k.where(k.equal(x, k.floor(x)), math.nan, _digamma_reflected(k, x))
+        return [k.where(k.less(x, 0), turned, k.where(k.equal(x, 0), k.negative(k.copysign(math.inf, x)), found))]
 
     return k.rarely(k.less_equal(x, 0), (found,), reflected)[0]
+
+
+def _digamma_reflected(k, x):
+    """digamma(1 - x) - pi cot(pi x), each in two parts, since they may cancel."""
+    above, r = k.subtract(1, x), _part(k, x)
+    lost = k.subtract(k.subtract(1, above), x)
+    is_large = k.less_equal(_gamma.LARGE, above)
+    (large, rest_of_large), (small, rest_of_small) = _parts_of_large(k, above), _parts_below(k, above)
+    whole, rest = k.where(is_large, large, small), k.where(is_large, rest_of_large, rest_of_small)
+    pole, square = k.divide(1, r), k.multiply(r, r)
+    rest = k.subtract(rest, k.where(k.less(k.abs(pole), 2.0**20), k.multiply(k.fma(k.negative(r), pole, 1), pole), 0))
+    total = k.subtract(whole, pole)
+    rest = k.add(rest, _lost_by_sum(k, whole, k.negative(pole), total))
+    slope = k.add(k.divide(1, k.subtract(1, square)), k.polynomial(square, _gamma.COTANGENT))
+    rest = k.fma(k.multiply(2, r), slope, rest)
+    inverse = k.divide(1, above)
+    return k.add(total, k.fma(k.multiply(lost, inverse), k.fma(0.5, inverse, 1), rest))
+
+
+def _lost_by_sum(k, x, y, total):
+    """What rounding has taken from a sum (Knuth)."""
+    of_y = k.subtract(total, x)
+    return k.add(k.subtract(x, k.subtract(total, of_y)), k.subtract(y, of_y))
+
+
+def _parts_of_large(k, x):
+    n, f = split_normal(k, k.maximum(x, 1))
+    inverse = k.divide(1, x)
+    square = k.multiply(inverse, inverse)
+    series = k.fma(square, k.polynomial(square, _gamma.HARMONIC), k.multiply(0.5, inverse))
+    return k.multiply(n, _gamma.LOG_TWO[0]), k.add(k.log1p(f), k.fma(n, _gamma.LOG_TWO[1], k.negative(series)))
+
+
+def _parts_below(k, x):
+    """For x of at least 1."""
+    steps = k.maximum(k.ceil(k.subtract(x, 2)), 0)
+    y = k.subtract(x, k.minimum(steps, _STEPS))
+    total, rest, place = k.constant(0), k.constant(0), y
+    for i in range(_STEPS):
+        term = k.where(k.less(i, steps), k.divide(1, place), 0)
+        before, total = total, k.add(total, term)
+        rest = k.add(rest, _lost_by_sum(k, before, term, total))
+        place = k.add(place, 1)
+    return total, k.fma(k.subtract(k.subtract(y, _gamma.ROOT[0]), _gamma.ROOT[1]), k.polynomial(k.fma(y, 2, -3), _NEAR_ROOT), rest)
 
 
 def _digamma(k, x):

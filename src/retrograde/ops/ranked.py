@@ -1,0 +1,106 @@
+"""What stands at given ranks of each row, in sorted order, and where: the inside of quantiles."""
+
+import numpy as np
+
+from ..dtypes import float64
+from ..errors import ShapeError
+from ._families import composite, search
+from ._native import dear_by_shape
+from ._samples import call, distinct, of, uniform
+from ._sorting import in_order, order_of
+from .comparisons import isnan, minimum, where
+from .conversions import astype
+from .gathering import add_along_axis, take_along_axis
+from .joins import concatenate
+from .movements import unbroadcast
+
+_TABLE, _RANKS = of((4, 5), distinct()), np.array([0, 3])
+#: Of more ranks, or of fewer elements, the whole order is found, rather than where each number is that has a rank.
+_MOST_RANKS, _FEWEST = 8, 4096
+
+
+def _places_shape(x, ranks):
+    shape = np.shape(x)
+    if not shape or not shape[-1]:
+        raise ShapeError(f"what has a rank is found in rows of at least one element, got shape {shape}")
+    return (*shape[:-1], ranks.shape[-1])
+
+
+@search(faster=dear_by_shape, result_shape=_places_shape, result_dtype=lambda *_: np.dtype(np.int64),
+        skips={"exported": "the inside of quantile"}, samples=(call(_TABLE, _RANKS), call(of((3,), distinct()), np.array([2]))))
+def rank_places(x, /, ranks):
+    """Where in each row of `x` the elements stand that have the `ranks`, as `argsort` gives them; in a row with NaN, where the
+    first is.
+
+    `ranks` are the same for all rows, or are given for each.
+    """
+    shape = _places_shape(x, ranks)
+    rows, ranks = np.reshape(x, (-1, x.shape[-1])), np.reshape(np.broadcast_to(ranks, shape), (-1, shape[-1]))
+    if shape[-1] > _MOST_RANKS or x.size < _FEWEST:
+        order, every = order_of(rows), np.arange(len(rows))[:, None]
+        if x.dtype.kind == "f":
+            of_nan = x.shape[-1] - np.isnan(rows).sum(-1, keepdims=True)
+            ranks = np.where(of_nan < x.shape[-1], of_nan, ranks)
+        return np.reshape(order[every, ranks], shape)
+    ordered = in_order(rows)
+    return np.reshape(np.stack([_places_of(rows, ordered, ranks[:, i, None]) for i in range(shape[-1])], -1), shape)
+
+
+def _places_of(x, ordered, ranks):
+    """Where in each row the element stands that has the rank in `ranks`; `ordered` are the rows in order."""
+    wanted = np.take_along_axis(ordered, ranks, -1)
+    is_wanted = x == wanted
+    if x.dtype.kind == "f":
+        has_nan = np.isnan(ordered[:, -1])
+        if has_nan.any():
+            is_wanted[has_nan] = np.isnan(x[has_nan])
+    places = is_wanted.argmax(-1)
+    before = np.take_along_axis(ordered, np.maximum(ranks - 1, 0), -1)
+    has_ties = ((before == wanted) & (ranks > 0))[:, 0]
+    if has_ties.any():
+        # Of equal elements the one is meant that as many of them stand before as in the sorted row.
+        number = ranks[has_ties] - (ordered[has_ties] < wanted[has_ties]).sum(-1, keepdims=True)
+        places[has_ties] = (np.cumsum(is_wanted[has_ties], -1) > number).argmax(-1)
+    return places
+
+
+@composite(is_multiple=True, skips={"exported": "the inside of quantile"}, samples=(
+    call(_TABLE, of((2,), uniform(0.2, 0.8)), _RANKS), call(of((3,), distinct()), of((1,), uniform(0.2, 0.8)), np.array([1]))))
+def between_ranks(x, weight, /, ranks):
+    r"""Numbers between two neighbours of each row in sorted order, and the positions of those that have the `ranks`, and of those
+    that come next.
+
+    $z = (1 - w)\,x_{(i)} + w\,x_{(i + 1)} \;\Rightarrow\; \bar x_{(i)} = (1 - w)\,\bar z$, $\bar x_{(i + 1)} = w\,\bar z$ and
+    $\bar w = \bar z\,(x_{(i + 1)} - x_{(i)})$, which is 0 where $w$ is 0 or 1, and in a row with NaN.
+    """
+    places = rank_places(x, concatenate([ranks, minimum(ranks + 1, x.shape[-1] - 1)], -1))
+    dtype = float64 if x.dtype.kind in "iub" else x.dtype
+    low, high = _halves(astype(take_along_axis(x, places, -1), dtype))
+    weight = astype(weight, dtype)
+    # A weight of 0 must not turn an infinite neighbour into NaN.
+    is_between = (weight != 0) & (weight != 1)
+    found = low + where(is_between, high - where(is_between, low, 0), 0) * weight
+    return where(is_between, found, where(weight == 0, low, high)), places
+
+
+def _halves(pairs):
+    count = pairs.shape[-1] // 2
+    return pairs[..., :count], pairs[..., count:]
+
+
+def _between_ranks_rule(g, needs, x, weight, z):
+    places = z[1]
+    low, high = _halves(take_along_axis(x, places, -1))
+    has_nan = isnan(low)
+    g = where(has_nan, 0, g[0])
+    of_x = of_weight = None
+    if needs[0]:
+        part = astype(weight, g.dtype)
+        both = [where(part == 1, 0, g * (1 - part)), where(part == 0, 0, g * part)]
+        of_x = add_along_axis(concatenate(both, -1), x.shape, places, -1)
+    if needs[1]:
+        of_weight = unbroadcast(where(has_nan | (weight == 0) | (weight == 1), 0, g * (high - low)), weight.shape)
+    return of_x, of_weight
+
+
+between_ranks.defvjp_all(_between_ranks_rule)
