@@ -187,3 +187,77 @@ def test_constants_keep_no_memory_of_a_tensor_from_outside(size):
     for _ in range(2):
         np.testing.assert_array_equal(step(rg.ones(size)).numpy(), (1 + np.arange(size)[::-1]) * np.arange(size))
         outside.data[...] = 5
+
+
+USES = {"detached": lambda p: p.detach(), "a part": lambda p: p.detach()[1:].sum(), "both": lambda p: p.detach() + p,
+        "a constant": rg.stop_gradient, "numbers": lambda p: p.detach().numpy(), "a copy": lambda p: rg.tensor(p),
+        "of another type": lambda p: rg.tensor(p, dtype="float64"), "in a list": lambda p: rg.tensor([p.detach()[1], 2.0]),
+        "repeated": lambda p: rg.full(2, p[0]), "like another": lambda p: rg.full_like(np.ones(2), p.detach()[1]),
+        "whether it is in it": lambda p: 3.0 if 2 in p.detach() else 1.0}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_tensor_without_its_history_is_that_from_outside_whatever_it_holds(name):
+    p, use = nn.Parameter(rg.ones(2)), USES[name]
+    step = rg.jit(lambda x: x * use(p))
+    for i in range(5):
+        np.testing.assert_array_equal(step(rg.ones(2)).detach().numpy(), np.ones(2) * np.asarray(rg.asarray(use(p)).detach()))
+        if i % 2:
+            p.data = np.full(2, i + 3, np.float32)
+        else:
+            with rg.no_grad():
+                p += 1
+
+
+def test_tensors_that_share_an_array_for_a_while():
+    def found(run):
+        a, b = nn.Parameter(rg.ones(2)), rg.full(2, 2.0)
+
+        def step(x):
+            with rg.no_grad():
+                a.__imul__(2)
+            return a + b * x
+
+        step, results = run(step), []
+        for change in (lambda: b.data, lambda: np.array(b.data), lambda: np.full(2, 5, np.float32), lambda: b.data[::-1]):
+            results += [step(rg.ones(2)).tolist() for _ in range(2)]
+            a.data = change()
+        return results, step(rg.ones(2)).tolist(), a.tolist(), b.tolist()
+
+    assert found(rg.jit) == found(lambda f: f)
+
+
+PAIRS = {"apart": lambda x: x.clone(), "itself": lambda x: x, "a view": lambda x: x.detach()[:], "reversed": lambda x: x[::-1],
+         "an array": lambda x: rg.asarray(x.data[:])}
+
+
+def into_argument(x, y, outside):
+    x += 1
+    return y * 2 + outside
+
+
+def into_both(x, y, outside):
+    y[1:] = x[:-1] * 3
+    x *= y
+    return x + y
+
+
+def into_outside(x, y, outside):
+    outside += x
+    return y * 2 + x + outside
+
+
+@pytest.mark.parametrize("size", [10, 3000])
+@pytest.mark.parametrize("function", [into_argument, into_both, into_outside])
+def test_arguments_that_lie_in_memory_that_is_written_to_at_one_call_and_not_at_the_next(function, size):
+    def found(run):
+        outside = rg.arange(float(size))
+        step, results = run(lambda x, y: function(x, y, outside)), []
+        for pair in PAIRS.values():
+            first = rg.arange(float(size))[::-1].clone()
+            results += [step(first, pair(first)), first, step(pair(outside), first), first, outside]
+            results += [step(first, pair(outside)), first, outside]
+        return [np.array(r) for r in results]
+
+    for compiled, eager in zip(found(rg.jit), found(lambda f: f), strict=True):
+        np.testing.assert_array_equal(compiled, eager)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..compiler.overlaps import meets_itself
 from ..compiler.program import SMALL
 from ..compiler.step import Step
 from ..compiler.trace import Trace
@@ -25,7 +26,6 @@ from ..ops.random import unnoted
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .forwarding import Forwarding
-from .overlaps import meets_itself
 from .owners import Places
 from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
@@ -169,8 +169,8 @@ class Compiled:
         with memory.lock:
             if memory.latest is not None and not kwargs:
                 specs, records, step = memory.latest
-                arrays = _matched(args, specs)
-                if arrays is not None and records is (mode is None or mode.records) and step.fits():
+                arrays = _matched(args, specs) if records is (mode is None or mode.records) else None
+                if arrays is not None and step.fits() and not step.meets(args, _array_of):
                     memory.row.count = 0
                     return step(arrays)
             return self._slowly(memory, args, kwargs, mode is None or mode.records)
@@ -189,7 +189,7 @@ class Compiled:
             self._warn_of_many(*split)
         else:
             memory.row.count = 0
-        if step is _EAGER:
+        if step is _EAGER or step.meets(given, _array_of):
             return self._function(*args, **kwargs)
         memory.last = step
         is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
@@ -230,7 +230,7 @@ class CompiledObject(Forwarding, Compiled):
 
 class _Eager:
     """In place of a program for a function that is called as it is: what it does with the gradients of its arguments is seen by
-    the caller, or an argument lies in memory that it writes to in another way.
+    the caller, or two tensors from outside share memory that it writes to.
     """
 
     def fits(self):
@@ -311,7 +311,6 @@ def _traced(function, leaves, build, records):
     trace.scan, trace.shown = traced_scan, shown
     inputs = [_argument(leaf, records) for leaf in leaves]
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
-    arrays = list(map(_array_of, leaves))
     for i in numbers:
         trace.born(inputs[i])
     symbols = [inputs[i].data for i in numbers]
@@ -327,7 +326,7 @@ def _traced(function, leaves, build, records):
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
-            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace, arrays, written):
+            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
