@@ -1,5 +1,7 @@
 """What a jitted function reads out of tensors from outside, and writes to their memory."""
 
+from collections import OrderedDict, deque, namedtuple
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -261,3 +263,58 @@ def test_arguments_that_lie_in_memory_that_is_written_to_at_one_call_and_not_at_
 
     for compiled, eager in zip(found(rg.jit), found(lambda f: f), strict=True):
         np.testing.assert_array_equal(compiled, eager)
+
+
+class Holder:
+    shared = rg.ones(2)
+
+    def __init__(self):
+        self.tensor, self.missing, self.tensors = rg.ones(2), None, [rg.ones(2)]
+        self.other = self.tensor
+
+
+class Slots:
+    __slots__ = ("tensor",)
+
+    def __init__(self):
+        self.tensor = rg.ones(2)
+
+
+Named = namedtuple("Named", "tensor")
+MODULE = ModuleType("mine")
+MODULE.tensor = rg.ones(2)
+
+
+def with_default(x, holder=Slots()):  # noqa: B008 - that it is one object is what this is about
+    return x * holder.tensor
+
+
+#: What holds a tensor at first, a function that finds it there, and what puts another one there.
+FINDS = {
+    "slots": (Slots, lambda h, x: x * h.tensor, lambda h, t: setattr(h, "tensor", t)),
+    "class": (Holder, lambda h, x: x * h.shared, lambda h, t: setattr(Holder, "shared", t)),
+    "instance before class": (Holder, lambda h, x: x * h.shared, lambda h, t: setattr(h, "shared", t)),
+    "second name": (Holder, lambda h, x: x * h.other, lambda h, t: setattr(h, "other", t)),
+    "first name": (Holder, lambda h, x: x * h.tensor, lambda h, t: setattr(h, "tensor", t)),
+    "nothing yet": (Holder, lambda h, x: x if h.missing is None else x * h.missing, lambda h, t: setattr(h, "missing", t)),
+    "longer list": (Holder, lambda h, x: x * sum(h.tensors), lambda h, t: h.tensors.append(t)),
+    "deque": (lambda: deque([rg.ones(2)]), lambda h, x: x * h[0], lambda h, t: h.__setitem__(0, t)),
+    "ordered": (lambda: OrderedDict(a=rg.ones(2)), lambda h, x: x * sum(h.values()), lambda h, t: h.__setitem__(len(h), t)),
+    "named tuple": (lambda: [Named(rg.ones(2))], lambda h, x: x * h[0].tensor, lambda h, t: h.__setitem__(0, Named(t))),
+    "module": (lambda: None, lambda h, x: x * MODULE.tensor, lambda h, t: setattr(MODULE, "tensor", t)),
+    "default": (lambda: with_default.__defaults__[0], lambda h, x: with_default(x), lambda h, t: setattr(h, "tensor", t)),
+}
+
+
+@pytest.mark.parametrize("name", FINDS)
+def test_another_tensor_is_noticed_wherever_the_function_finds_it(name):
+    make, use, put = FINDS[name]
+    held = make()
+    step = rg.jit(lambda x: use(held, x))
+    for i in range(3):
+        assert step(rg.ones(2)).tolist() == use(held, rg.ones(2)).tolist()
+        put(held, rg.full(2, i + 2.0))
+    step(rg.ones(2))
+    traces = step.traces
+    step(rg.ones(2))
+    assert step.traces == traces

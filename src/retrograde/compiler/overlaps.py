@@ -6,6 +6,7 @@ import numpy as np
 
 #: How long it is looked for an element that two arrays share; then they are taken to share one.
 _PATIENCE = 1000
+_ARRAY = np.ndarray
 
 
 def shares(array, other):
@@ -40,17 +41,21 @@ class Memory:
         for array in arrays:
             self._owned.setdefault(id(_owner(array)), []).append(array)
 
-    def holds(self, array):
-        """Whether `array` shares memory with one of the arrays."""
-        owner = _owner(array)
-        if owner.base is None:
-            among = self._owned.get(id(owner))
-            return among is not None and any([shares(array, other) for other in among])
-        return any([shares(array, other) for other in self._arrays])
+    def holds_one(self, arrays):
+        """Whether one of other `arrays` shares memory with one of these."""
+        owned = self._owned
+        for array in arrays:
+            if array.base is None and id(array) not in owned:  # mostly
+                continue
+            owner = _owner(array)
+            others = owned.get(id(owner), ()) if owner.base is None else self._arrays
+            if others and any([shares(array, other) for other in others]):
+                return True
+        return False
 
 
 def _owner(array):
     """The array of NumPy whose memory an array shows; if that has a base, the memory is that of something else."""
-    while array.base.__class__ is np.ndarray:
-        array = array.base
+    while (base := array.base).__class__ is _ARRAY:
+        array = base
     return array

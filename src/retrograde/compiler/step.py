@@ -48,7 +48,8 @@ class Step:
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
         self._bound, self._moving, self._loose, self._stamps, self._seen = [], [], [], [], list(CLOCK)
-        self._targets: Any = None
+        #: The memory of the tensors from outside that are written to; None without any.
+        self.targets: Any = None
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
 
@@ -100,21 +101,16 @@ class Step:
         """Whether other captured tensors require gradients than did when they were traced."""
         return any([c.value.requires_grad is (c.record is None) for c in self._captures if c.owner is None])
 
-    def meets(self, leaves, array_of):
-        """Whether an array among the leaves of the arguments lies in memory that is written to in another way, which compiled code
-        would not see.
+    def meets(self, leaves):
+        """Whether an array of the arguments, whose other leaves are None, lies in memory that is written to in another way, which
+        compiled code would not see.
         """
-        if self._targets is not None:
-            for leaf in leaves:
-                if (array := array_of(leaf)) is not None and self._targets.holds(array):
-                    return True
-        return bool(self.rewritten) and self._meets_written(list(map(array_of, leaves)))
-
-    def _meets_written(self, arrays):
-        """Whether one of the arguments that are written to shares memory with another one, or with a tensor from outside."""
-        written = [(i, arrays[i]) for i in self.rewritten if arrays[i] is not None]
-        return any([self._memory.holds(target) for _, target in written]) or any([
-            i != j and shares(array, target) for i, array in enumerate(arrays) if array is not None for j, target in written])
+        arrays = [(i, leaf) for i, leaf in enumerate(leaves) if leaf is not None]
+        if self.targets is not None and self.targets.holds_one([array for _, array in arrays]):
+            return True
+        written = [(i, leaves[i]) for i in self.rewritten if leaves[i] is not None]
+        return self._memory.holds_one([target for _, target in written]) or any([
+            i != j and shares(array, target) for i, array in arrays for j, target in written])
 
     def quick(self, specs):
         """A function of the tuple of arguments that does what a call does if nothing has changed, and gives NotImplemented if
@@ -155,7 +151,7 @@ class Step:
         self._memory = Memory(arrays)
         self._bound = bound + [(twin, twin.data) for c in self._captures if c.owner is None for twin in c.twins]
         targets = [array for array, is_written in zip(arrays, written, strict=True) if is_written]
-        self._targets = Memory(targets) if targets else None
+        self.targets = Memory(targets) if targets else None
         self._stamps = [writes.entry(algebra, c.value.data) for c in self._captures if id(c.start) in self._written]
         acts = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
         self._prepares = acts or self._leaves

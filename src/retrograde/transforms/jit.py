@@ -169,8 +169,8 @@ class Compiled:
         with memory.lock:
             if memory.latest is not None and not kwargs:
                 specs, records, step = memory.latest
-                arrays = _matched(args, specs) if records is (mode is None or mode.records) else None
-                if arrays is not None and step.fits() and not step.meets(args, _array_of):
+                arrays = _matched(args, specs, step.targets) if records is (mode is None or mode.records) else None
+                if arrays is not None and step.fits():
                     memory.row.count = 0
                     return step(arrays)
             return self._slowly(memory, args, kwargs, mode is None or mode.records)
@@ -189,7 +189,7 @@ class Compiled:
             self._warn_of_many(*split)
         else:
             memory.row.count = 0
-        if step is _EAGER or step.meets(given, _array_of):
+        if step is _EAGER or step.meets(list(map(_array_of, given))):
             return self._function(*args, **kwargs)
         memory.last = step
         is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
@@ -255,19 +255,24 @@ def _key(leaves, arguments, records):
     return key
 
 
-def _matched(args, specs):
-    """The arrays of `args` if they are as `specs` has them, so that the last program can be called at once."""
+def _matched(args, specs, targets):
+    """The arrays of `args` if they are as `specs` has them and not in the memory `targets`, so that the last program can be called
+    at once.
+    """
     if len(args) != len(specs):
         return None
     arrays = []
-    for a, (shape, dtype, is_tensor, needs_gradient, is_small) in zip(args, specs, strict=True):
+    for a, (shape, dtype, is_tensor, needs_gradient, _) in zip(args, specs, strict=True):
         array = a.data if a.__class__ is Tensor else a
         if array.__class__ is not np.ndarray or (array is a) is is_tensor or array.shape != shape or array.dtype is not dtype:
             return None
         if needs_gradient or (is_tensor and a.record is not None):
             return None
-        arrays.append(array if is_small or array.flags.c_contiguous else np.ascontiguousarray(array))
-    return arrays
+        arrays.append(array)
+    if targets is not None and targets.holds_one(arrays):
+        return None
+    return [array if spec[-1] or array.flags.c_contiguous else np.ascontiguousarray(array)
+            for array, spec in zip(arrays, specs, strict=True)]
 
 
 def _input(leaf):

@@ -2,9 +2,10 @@
 
 import inspect
 from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from ..core.value import Value
@@ -14,6 +15,9 @@ from .forwarding import Forwarding
 _PACKAGE = __name__.partition(".")[0]
 #: Longer lists and dictionaries are data, which nobody searches for parameters.
 _MOST = 1000
+_CONTAINERS = (list, tuple, dict, deque)
+#: The packages whose modules, classes and functions nobody searches.
+_NOT_SEARCHED = frozenset([_PACKAGE, "builtins", "numpy", "scipy", "math"])
 #: How deep objects that are no modules are searched: a trainer, and the optimizer in it.
 _DEPTH = 2
 
@@ -53,14 +57,18 @@ class Places:
         """(mapping, key, value, whether a change there counts as an edit) for each of the tensors `values` that has a place,
         and for all else that must stay as it is.
         """
-        wanted, found = {id(v) for v in values}, {}
+        found = {id(v): [] for v in values}
         for number, place in enumerate(self._places):
-            is_better = id(place.value) not in found or id(place.mapping) in self._modules
-            if id(place.value) in wanted and is_better:
-                found[id(place.value)] = number
-        used = sorted(found.values())
+            if id(place.value) in found:
+                found[id(place.value)].append(number)
+        used = sorted([number for numbers in found.values() for number in self._to_watch(numbers)])
         needed = [p for n, p in enumerate(self._places) if self._is_needed(n, p, used)]
         return [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
+
+    def _to_watch(self, numbers):
+        """Of the places of a tensor the last one in a module, where a change is an edit; all of them where there is none."""
+        in_modules = [number for number in numbers if id(self._places[number].mapping) in self._modules]
+        return in_modules[-1:] or numbers
 
     def check_rebound(self, captures):
         """Raise a TraceError if one of the `captures` of a trace has given its place to a value of the trace, which has no
@@ -121,10 +129,24 @@ class _Cell:
         self._cell.cell_contents = value
 
 
-class _Length:
-    """How many `entries()` of a list or a module there are, as a mapping with one key.
+class _Attributes:
+    """The attributes of an object, wherever it has them, as a mapping."""
 
-    Of lists in objects and of dictionaries nobody asks that at each call: an optimizer has many.
+    def __init__(self, owner):
+        self._owner = owner
+
+    def get(self, key, default=None):
+        """The attribute of a name."""
+        return getattr(self._owner, key, default)
+
+    def __setitem__(self, key, value):
+        setattr(self._owner, key, value)
+
+
+class _Length:
+    """How many `entries()` of a list, a dictionary or a module there are, as a mapping with one key.
+
+    Of what is in objects of this package nobody asks that at each call: an optimizer has many.
     """
 
     def __init__(self, entries):
@@ -136,12 +158,28 @@ class _Length:
 
 
 #: What the key of a `_Length` is called where somebody is told that it has changed.
-_LENGTH = "length of a list or a module"
+_LENGTH = "length of a list, a dictionary or a module"
+
+
+def _is_foreign(kind):
+    """Whether a class, or a function, is neither of this package nor of those whose objects hold no tensors."""
+    return str(getattr(kind, "__module__", "builtins")).partition(".")[0] not in _NOT_SEARCHED
+
+
+def _beside_dictionary(value):
+    """(name, what it is) of the attributes of an object of users that are in slots, or in its class."""
+    is_class = isinstance(value, type)
+    kinds = [kind for kind in (value if is_class else type(value)).__mro__ if _is_foreign(kind)]
+    names = dict.fromkeys(name for kind in kinds for name, found in vars(kind).items()
+                          if isinstance(found, (Value, *_CONTAINERS)) or not is_class and isinstance(found, MemberDescriptorType))
+    return [(name, getattr(value, name)) for name in names if not name.startswith("__") and hasattr(value, name)]
 
 
 class _Search:
     def __init__(self):
         self.places, self.modules, self._seen, self._depth = [], set(), {}, 0
+        #: Whether it is in an object of this package.
+        self._is_in_ours = False
 
     def function(self, function: Any):
         """Search what a function can name."""
@@ -157,7 +195,13 @@ class _Search:
             self.inside(function)  # an object that is called
         elif self._is_new(function):
             variables, names = function.__globals__, function.__code__.co_names
-            self._mapping(variables, [(name, variables[name]) for name in names if name in variables], is_top=True)
+            items = [(name, variables[name]) for name in names if name in variables]
+            self._mapping(variables, items, is_top=True)
+            for module in [value for _, value in items if isinstance(value, ModuleType)]:
+                if module.__name__.partition(".")[0] not in _NOT_SEARCHED:
+                    self._mapping(vars(module), [(name, vars(module)[name]) for name in names if name in vars(module)])
+            self._mapping(_Items(function.__defaults__ or ()), list(enumerate(function.__defaults__ or ())))
+            self._mapping(function.__kwdefaults__ or {}, list((function.__kwdefaults__ or {}).items()))
             for name, cell in zip(function.__code__.co_freevars, map(_Cell, function.__closure__ or ()), strict=True):
                 self._mapping(cell, [(name, cell.get(name))], is_top=True)
 
@@ -165,7 +209,9 @@ class _Search:
         """Note the tensors among `items` of a mapping, and what else leads to some."""
         for key, value in items:
             before = len(self.places)
-            if isinstance(value, Value) or self.inside(value):
+            if value is None and key.__class__ is str and not self._is_in_ours:
+                self.places.append(Place(mapping, key, None, is_top=True))  # a tensor may come to be there
+            elif isinstance(value, Value) or self.inside(value):
                 self.places.append(Place(mapping, key, value, len(self.places) - before, is_top))
 
     def inside(self, value):
@@ -178,10 +224,11 @@ class _Search:
             return False
         if _is_module(value):
             return self._module(value)
-        if type(value) in (list, tuple, dict):
+        if isinstance(value, _CONTAINERS):
             return len(value) <= _MOST and self._searched(value)
-        is_object = not isinstance(value, (type, ModuleType)) and hasattr(value, "__dict__")
-        return is_object and self._depth < _DEPTH and self._searched(value)
+        is_class = isinstance(value, type)
+        is_object = _is_foreign(value if is_class else type(value)) or not is_class and hasattr(value, "__dict__")
+        return is_object and not isinstance(value, ModuleType) and self._depth < _DEPTH and self._searched(value)
 
     def _module(self, module):
         """Search a module and those in it."""
@@ -202,17 +249,25 @@ class _Search:
         before = len(self.places)
         if isinstance(value, dict):
             self._mapping(value, list(value.items()))
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, _CONTAINERS):
             self._mapping(_Items(value), list(enumerate(value)))
         else:
-            self._depth += 1
-            self._mapping(vars(value), list(vars(value).items()))
-            self._depth -= 1
+            self._attributes(value)
         found = len(self.places) - before
-        if found and isinstance(value, list) and not self._depth:
+        if found and isinstance(value, (list, dict, deque)) and not self._is_in_ours:
             length = _Length(lambda: value)
             self.places.append(Place(length, _LENGTH, length.first, found))
         return found > 0
+
+    def _attributes(self, value):
+        """Search the attributes of an object, or of a class."""
+        before = self._depth, self._is_in_ours
+        self._depth, self._is_in_ours = self._depth + 1, self._is_in_ours or not _is_foreign(type(value))
+        if hasattr(value, "__dict__") and not isinstance(value, type):
+            self._mapping(vars(value), list(vars(value).items()))
+        if _is_foreign(value if isinstance(value, type) else type(value)):
+            self._mapping(_Attributes(value), _beside_dictionary(value))
+        self._depth, self._is_in_ours = before
 
     def _is_new(self, value):
         if id(value) in self._seen:
