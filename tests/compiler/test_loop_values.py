@@ -59,3 +59,22 @@ def test_an_operand_and_a_python_number_meet_as_in_numpy(name):
 def test_operations_on_one_operand_take_every_dtype():
     names = ("isnan", "isinf", "isfinite", "sign", "abs", "floor", "sinc", "square", "logical_not")
     assert_alike([(getattr(rg, name), (drawn(dtype),)) for name, dtype in product(names, DTYPES)])
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "abs"])
+def test_what_is_made_of_truth_values_is_one_for_whoever_reads_it(name):
+    x, y = np.array([True, True, False, False] * 5), np.array([True, False, True, False] * 5)
+    made = (lambda x, y: rg.abs(x)) if name == "abs" else getattr(rg, name)
+    readers = [lambda z: z == x, lambda z: z.astype("float32"), lambda z: z.sum(), rg.min, rg.all, lambda z: z > x, lambda z: z + np.int8(3)]
+    assert_alike([(lambda x, y, read=read: read(made(x, y)), (x, y)) for read in readers])
+
+
+@pytest.mark.parametrize("join", [rg.concatenate, rg.stack])
+def test_arrays_that_are_joined_meet_as_in_numpy(join):
+    pairs = [(drawn(a), drawn(b)) for a, b in product([*DTYPES, "float16", "uint32"], repeat=2)]
+    assert_alike([(lambda x, y: join([x, y, x]), pair) for pair in pairs])
+
+
+def test_numbers_without_a_real_kernel_are_told_from_others():
+    assert_alike([(lambda x: x < 1 + 2j, (drawn("float32"),)), (lambda x: True / x, (drawn("complex64") + 1,)),
+                  (lambda x: rg.power(x, True), (drawn("complex64"),))])

@@ -175,3 +175,26 @@ def test_an_array_takes_what_has_no_gradient_to_lose():
     p.data += rg.ones(2)
     with pytest.raises(InplaceError):
         y.backward()
+
+
+def test_views_of_bfloat16_alias_memory():
+    x = rg.zeros(2, 3, dtype=rg.bfloat16)
+    x[0][1] = 5.0
+    x.T[2, 1] = 7.0
+    np.testing.assert_array_equal(x.astype(rg.float32).numpy(), [[0.0, 5.0, 0.0], [0.0, 0.0, 7.0]])
+    assert np.shares_memory(x[1:].data, x.data)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (1, 1, 3), (1, 1)])
+def test_axes_of_length_one_in_front_of_what_is_written_are_left_out(shape):
+    weights = np.arange(6.0).reshape(2, 3)
+    values = np.linspace(1, 2, 2 * int(np.prod(shape))).reshape(2, *shape)
+
+    def total(value):
+        x = rg.zeros(2, 3, dtype="float64")
+        x[0] = value
+        return (x * x * weights).sum()
+
+    expected = np.zeros(shape) + 2 * values[0] * (weights[0] if shape[-1] == 3 else weights[0].sum())
+    for slope in (rg.grad(total), rg.jit(rg.grad(total)), lambda value: rg.vmap(rg.grad(total))(values)[0]):
+        np.testing.assert_allclose(slope(values[0]), expected)

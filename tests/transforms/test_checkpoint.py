@@ -255,3 +255,21 @@ def test_compiled_checkpoints_can_be_differentiated_again():
     x = np.linspace(-1, 1, 9).reshape(3, 3)
     wanted = rg.hessian(lambda x: f(x, _plainly))(x)
     assert_close(rg.jit(rg.hessian(lambda x: f(x, rg.checkpoint)))(x), wanted)
+
+
+DERIVATIVES = {
+    "grad": rg.grad(lambda x: rg.sin(x * x).sum()), "jvp": lambda x: rg.jvp(rg.sin, (x,), (x,))[1],
+    "vjp": lambda x: rg.vjp(rg.sin, x)[1](x)[0], "hessian": lambda x: rg.hessian(lambda x: rg.sin(x).sum())(x) @ x,
+    "jacfwd": lambda x: rg.jacfwd(rg.sin)(x) @ x, "vmap of grad": lambda x: rg.vmap(rg.grad(rg.sin))(x),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_derivatives_within_a_checkpoint(name):
+    def f(x, how):
+        return how(lambda x: x * DERIVATIVES[name](x), x).sum()
+
+    x = np.array([0.3, -0.8])
+    wanted = rg.grad(lambda x: f(x, _plainly))(x)
+    assert_close(rg.grad(lambda x: f(x, rg.checkpoint))(x), wanted)
+    assert_close(rg.jit(rg.grad(lambda x: f(x, rg.checkpoint)))(x), wanted)

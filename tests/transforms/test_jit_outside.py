@@ -1,7 +1,8 @@
 """What a jitted function reads out of tensors from outside, and writes to their memory."""
 
-from collections import deque
+from collections import OrderedDict, deque, namedtuple
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -297,3 +298,132 @@ def test_state_that_a_trace_has_put_where_none_was_is_an_error_once_it_is_read()
     for i in range(4):
         assert step(rg.ones(2) * i).tolist() == [i, i]
     assert step.traces == 2
+
+
+USES = {"detached": lambda p: p.detach(), "a part": lambda p: p.detach()[1:].sum(), "both": lambda p: p.detach() + p,
+        "a constant": rg.stop_gradient, "numbers": lambda p: p.detach().numpy(), "a copy": lambda p: rg.tensor(p),
+        "of another type": lambda p: rg.tensor(p, dtype="float64"), "in a list": lambda p: rg.tensor([p.detach()[1], 2.0]),
+        "repeated": lambda p: rg.full(2, p[0]), "like another": lambda p: rg.full_like(np.ones(2), p.detach()[1]),
+        "whether it is in it": lambda p: 3.0 if 2 in p.detach() else 1.0}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_tensor_without_its_history_is_that_from_outside_whatever_it_holds(name):
+    p, use = nn.Parameter(rg.ones(2)), USES[name]
+    step = rg.jit(lambda x: x * use(p))
+    for i in range(5):
+        np.testing.assert_array_equal(step(rg.ones(2)).detach().numpy(), np.ones(2) * np.asarray(rg.asarray(use(p)).detach()))
+        if i % 2:
+            p.data = np.full(2, i + 3, np.float32)
+        else:
+            with rg.no_grad():
+                p += 1
+
+
+def test_tensors_that_share_an_array_for_a_while():
+    def found(run):
+        a, b = nn.Parameter(rg.ones(2)), rg.full(2, 2.0)
+
+        def step(x):
+            with rg.no_grad():
+                a.__imul__(2)
+            return a + b * x
+
+        step, results = run(step), []
+        for change in (lambda: b.data, lambda: np.array(b.data), lambda: np.full(2, 5, np.float32), lambda: b.data[::-1]):
+            results += [step(rg.ones(2)).tolist() for _ in range(2)]
+            a.data = change()
+        return results, step(rg.ones(2)).tolist(), a.tolist(), b.tolist()
+
+    assert found(rg.jit) == found(lambda f: f)
+
+
+PAIRS = {"apart": lambda x: x.clone(), "itself": lambda x: x, "a view": lambda x: x.detach()[:], "reversed": lambda x: x[::-1],
+         "an array": lambda x: rg.asarray(x.data[:])}
+
+
+def into_argument(x, y, outside):
+    x += 1
+    return y * 2 + outside
+
+
+def into_both(x, y, outside):
+    y[1:] = x[:-1] * 3
+    x *= y
+    return x + y
+
+
+def into_outside(x, y, outside):
+    outside += x
+    return y * 2 + x + outside
+
+
+@pytest.mark.parametrize("size", [10, 3000])
+@pytest.mark.parametrize("function", [into_argument, into_both, into_outside])
+def test_arguments_that_lie_in_memory_that_is_written_to_at_one_call_and_not_at_the_next(function, size):
+    def found(run):
+        outside = rg.arange(float(size))
+        step, results = run(lambda x, y: function(x, y, outside)), []
+        for pair in PAIRS.values():
+            first = rg.arange(float(size))[::-1].clone()
+            results += [step(first, pair(first)), first, step(pair(outside), first), first, outside]
+            results += [step(first, pair(outside)), first, outside]
+        return [np.array(r) for r in results]
+
+    for compiled, eager in zip(found(rg.jit), found(lambda f: f), strict=True):
+        np.testing.assert_array_equal(compiled, eager)
+
+
+class Holder:
+    shared = rg.ones(2)
+
+    def __init__(self):
+        self.tensor, self.missing, self.tensors = rg.ones(2), None, [rg.ones(2)]
+        self.other = self.tensor
+
+
+class Slots:
+    __slots__ = ("tensor",)
+
+    def __init__(self):
+        self.tensor = rg.ones(2)
+
+
+Named = namedtuple("Named", "tensor")
+MODULE = ModuleType("mine")
+MODULE.tensor = rg.ones(2)
+
+
+def with_default(x, holder=Slots()):  # noqa: B008 - that it is one object is what this is about
+    return x * holder.tensor
+
+
+#: What holds a tensor at first, a function that finds it there, and what puts another one there.
+FINDS = {
+    "slots": (Slots, lambda h, x: x * h.tensor, lambda h, t: setattr(h, "tensor", t)),
+    "class": (Holder, lambda h, x: x * h.shared, lambda h, t: setattr(Holder, "shared", t)),
+    "instance before class": (Holder, lambda h, x: x * h.shared, lambda h, t: setattr(h, "shared", t)),
+    "second name": (Holder, lambda h, x: x * h.other, lambda h, t: setattr(h, "other", t)),
+    "first name": (Holder, lambda h, x: x * h.tensor, lambda h, t: setattr(h, "tensor", t)),
+    "nothing yet": (Holder, lambda h, x: x if h.missing is None else x * h.missing, lambda h, t: setattr(h, "missing", t)),
+    "longer list": (Holder, lambda h, x: x * sum(h.tensors), lambda h, t: h.tensors.append(t)),
+    "deque": (lambda: deque([rg.ones(2)]), lambda h, x: x * h[0], lambda h, t: h.__setitem__(0, t)),
+    "ordered": (lambda: OrderedDict(a=rg.ones(2)), lambda h, x: x * sum(h.values()), lambda h, t: h.__setitem__(len(h), t)),
+    "named tuple": (lambda: [Named(rg.ones(2))], lambda h, x: x * h[0].tensor, lambda h, t: h.__setitem__(0, Named(t))),
+    "module": (lambda: None, lambda h, x: x * MODULE.tensor, lambda h, t: setattr(MODULE, "tensor", t)),
+    "default": (lambda: with_default.__defaults__[0], lambda h, x: with_default(x), lambda h, t: setattr(h, "tensor", t)),
+}
+
+
+@pytest.mark.parametrize("name", FINDS)
+def test_another_tensor_is_noticed_wherever_the_function_finds_it(name):
+    make, use, put = FINDS[name]
+    held = make()
+    step = rg.jit(lambda x: use(held, x))
+    for i in range(3):
+        assert step(rg.ones(2)).tolist() == use(held, rg.ones(2)).tolist()
+        put(held, rg.full(2, i + 2.0))
+    step(rg.ones(2))
+    traces = step.traces
+    step(rg.ones(2))
+    assert step.traces == traces

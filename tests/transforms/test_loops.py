@@ -28,6 +28,10 @@ def test_while_loop_can_be_differentiated_eager_and_says_why_not_compiled():
     agree(lambda x: rg.grad(lambda y: y * double(x))(x), np.array(3.0))
 
 
+def _while(turn, x):
+    return rg.while_loop(lambda c: c[1] < 3, lambda c: (turn(c[0]), c[1] + 1), (x, rg.asarray(0)))[0]
+
+
 WHILES = {
     "what is carried": lambda x: rg.while_loop(lambda c: c.sum() < 100, lambda c: c * 1.5 + rg.sin(c), x),
     "what is used from outside": lambda x: rg.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, rg.sin(c[1]) * x), (0, x * 2))[1],
@@ -41,6 +45,8 @@ WHILES = {
     "computed bounds": lambda x: rg.fori_loop(0, (x.sum() * 3).astype("int64"), lambda i, c: rg.sin(c) * x, x),
     "a gradient inside": lambda x: rg.while_loop(
         lambda c: c.sum() < 20, lambda c: c + rg.grad(lambda v: (v**3).sum())(c) * 0.1 + x, x),
+    "with a loop in it": lambda x: _while(lambda h: rg.scan(lambda c, u: (rg.sin(c) + u * x, c), h, np.ones(2))[0], x),
+    "with a checkpoint in it": lambda x: _while(lambda h: rg.checkpoint(lambda c: rg.sin(c) * c, h), x),
     "a change of a change": lambda x: rg.jvp(
         lambda y: rg.while_loop(lambda c: c.sum() < 20, lambda c: c * c * y + 1, y), (x,), (x * 2,))[1],
 }

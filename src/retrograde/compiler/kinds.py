@@ -250,12 +250,16 @@ def operation_key(op):
 
 def _has_elements(node):
     """Whether kernels can compute in all dtypes that a node meets."""
-    if name_of(node.dtype) not in ELEMENTS:
-        return False
-    for a in node.args:
-        if hasattr(a, "dtype") and not isinstance(a, type) and a.dtype is not node.dtype and name_of(a.dtype) not in ELEMENTS:
-            return False
-    return True
+    return name_of(node.dtype) in ELEMENTS and all([_is_computed(a, node.dtype) for a in node.args])
+
+
+def _is_computed(argument, known):
+    """Whether kernels can compute with an argument, whose dtype is often that of its node, which is `known`."""
+    if argument.__class__ in (tuple, list):
+        return all([_is_computed(a, known) for a in argument])
+    if not hasattr(argument, "dtype") or isinstance(argument, type):
+        return argument.__class__ is not complex
+    return argument.dtype is known or name_of(argument.dtype) in ELEMENTS
 
 
 def start_of(name, dtype):

@@ -25,7 +25,7 @@ def known_parts(argument):
     """The parts of an argument that is no node of complex numbers; equal elements of a constant are one number."""
     if isinstance(argument, (np.ndarray, np.generic)):
         return _parts_of_constant(np.asarray(argument))
-    return Parts(argument.real, argument.imag) if argument.__class__ is complex else Parts(argument, 0)
+    return Parts(argument.real, argument.imag) if argument.__class__ in (complex, bool) else Parts(argument, 0)
 
 
 def _parts_of_constant(array):

@@ -1,6 +1,7 @@
 """Step: one compiled trace, bound to the tensors that it uses from outside."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ..core.symbol import Symbol
 from ..core.value import Deferred
 from ..ops._arrays import arrays as algebra
 from ..ops.random import State, run_drawing
+from .overlaps import Memory, overlap, shares
 from .quick import quick_call
 from .ways import new_program
 
@@ -46,6 +48,8 @@ class Step:
         self._places = places.chosen([c.value for c in self._captures])
         self._loose_places = [place[:3] for place in self._places if not place[3]]
         self._bound, self._moving, self._loose, self._stamps, self._seen = [], [], [], [], list(CLOCK)
+        #: The memory of the tensors from outside that are written to; None without any.
+        self.targets: Any = None
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
 
@@ -97,6 +101,17 @@ class Step:
         """Whether other captured tensors require gradients than did when they were traced."""
         return any([c.value.requires_grad is (c.record is None) for c in self._captures if c.owner is None])
 
+    def meets(self, leaves):
+        """Whether an array of the arguments, whose other leaves are None, lies in memory that is written to in another way, which
+        compiled code would not see.
+        """
+        arrays = [(i, leaf) for i, leaf in enumerate(leaves) if leaf is not None]
+        if self.targets is not None and self.targets.holds_one([array for _, array in arrays]):
+            return True
+        written = [(i, leaves[i]) for i in self.rewritten if leaves[i] is not None]
+        return self._memory.holds_one([target for _, target in written]) or any([
+            i != j and shares(array, target) for i, array in arrays for j, target in written])
+
     def quick(self, specs):
         """A function of the tuple of arguments that does what a call does if nothing has changed, and gives NotImplemented if
         something has; None if the step has more to do than this. `specs` are those of the arguments (see `quick_call`).
@@ -122,12 +137,21 @@ class Step:
             value, spec = capture.value, capture.start
             if (value.data.shape, value.data.dtype) != (spec.shape, spec.dtype):
                 return False
+            if any([twin.data is not value.data for twin in capture.twins]):
+                return False
             if value.data.flags.c_contiguous:
                 self.program.bind(place, value.data)
             else:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(value.data)), id(spec) in self._written))
             bound.append((value, value.data))
-        self._bound = bound
+        arrays = [value.data for value, _ in bound]
+        written = [id(c.start) in self._written for c in self._captures if c.owner is None]
+        if any(written) and overlap(arrays, written):
+            return False
+        self._memory = Memory(arrays)
+        self._bound = bound + [(twin, twin.data) for c in self._captures if c.owner is None for twin in c.twins]
+        targets = [array for array, is_written in zip(arrays, written, strict=True) if is_written]
+        self.targets = Memory(targets) if targets else None
         self._stamps = [writes.entry(algebra, c.value.data) for c in self._captures if id(c.start) in self._written]
         acts = self._numbers or self._moving or self._loose or self._cleared or self._made or self._written
         self._prepares = acts or self._leaves

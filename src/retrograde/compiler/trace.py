@@ -11,6 +11,7 @@ from ..dtypes import is_float
 from ..errors import ArgumentError, TraceError
 from ..ops._arrays import arrays
 from ..ops.random import State
+from .attempt import Attempt
 from .constants import as_constant, is_kept_as
 from .frozen import INSTEAD, Frozen
 from .readings import contents, reading
@@ -23,11 +24,11 @@ class Capture:
     """A tensor from outside that the trace uses: its symbol at the start, and what it holds at the end.
 
     `owner` is the tensor whose gradient it was when the trace began, if it was one: gradients are found anew at each
-    call, through their owners.
+    call, through their owners. `twins` are other tensors from outside that hold the same array.
     """
 
     def __init__(self, value, owner=None):
-        self.value, self.owner, self.record = value, owner, value.record
+        self.value, self.owner, self.record, self.twins = value, owner, value.record, []
         self.start = self.now = Symbol(None, (), value.data.shape, value.data.dtype)
 
 
@@ -38,62 +39,6 @@ class Gradient:
         self.value, self.is_read = value, is_read
         with changed(tracer=None):
             self.start = self.now = value.grad
-
-
-class Attempt:
-    """The body of a loop while it is traced.
-
-    written  captures that the body writes to; those that are handed in hold leaves of the body meanwhile
-    linked   those of them that hold something with a history after it, by identity; those that are handed in begin with one
-    states   for each of those handed in, as values: (what it held before, its leaf, what it holds after one turn)
-    found    what those that are written to hold in the end, by identity
-    nodes    the nodes that were made
-    """
-
-    def __init__(self, trace, written, linked):
-        self._trace, self.written, self.linked, self.states = trace, list(written), dict(linked), []
-        self.found, self.nodes = {}, []
-
-    def __enter__(self):
-        trace = self._trace
-        self._held = {id(c): c.now for c in trace.captured()}
-        self._gradients = {key: g.now for key, g in trace.gradients.items()}
-        self._records = {id(c): c.value.record for c in trace.captured()}
-        self._leaves = [arrays.kind(Symbol(None, (), c.now.shape, c.now.dtype)) for c in self.written]
-        for capture, leaf in zip(self.written, self._leaves, strict=True):
-            capture.now = leaf.data
-            if id(capture) in self.linked:
-                capture.value.record = leaf.requires_grad_().record
-        trace.logs.append(self.nodes)
-        trace.bodies.append(self)
-        return self
-
-    def __exit__(self, kind, *_):
-        self._trace.logs.pop()
-        self._trace.bodies.pop()
-        trace, handed_in = self._trace, {id(c) for c in self.written}
-        self.states = [self._state(c, leaf) for c, leaf in zip(self.written, self._leaves, strict=True)]
-        for capture in trace.captured():
-            record = self._records.get(id(capture), capture.record)
-            if capture.value.record is not record:
-                self.linked[id(capture)] = capture
-                capture.value.record = record
-        for capture in trace.captured():
-            before = self._held.get(id(capture), capture.start)
-            if capture.now is not before:
-                self.found[id(capture)] = capture.now
-            if capture.now is not before and id(capture) not in handed_in:
-                self.written.append(capture)
-            capture.now = before
-        found = {key: g.now for key, g in trace.gradients.items() if g.now is not g.start or key in self._gradients}
-        if kind is None and any(now is not self._gradients.get(key) for key, now in found.items()):
-            raise TraceError("backward() within the body of a loop would write to .grad in each turn; compute gradients there "
-                             "with rg.grad, or call backward() on what the loop returns")
-
-    def _state(self, capture, leaf):
-        is_linked, kind = id(capture) in self.linked, arrays.kind
-        before = kind(self._held[id(capture)], self._records[id(capture)] if is_linked else None)
-        return before, leaf, kind(capture.now, capture.value.record if is_linked else None)
 
 
 class Trace(Recorder):
@@ -121,6 +66,8 @@ class Trace(Recorder):
         self.frozen = Frozen()
         #: (value, its array) of tensors from outside, by identity.
         self._arrays = {}
+        #: (value, what it was detached from in the trace) of such values with memory, by identity.
+        self._detached = {}
 
     def node(self, op, args, shape, dtype):
         for a in args:
@@ -144,9 +91,12 @@ class Trace(Recorder):
         if isinstance(value.data, Symbol):
             return value.data
         capture = self.captures.get(id(value))
+        if capture is None and id(value) in self._detached:
+            return self.symbol(self._origin(value))
         if capture is None:
-            # A detached tensor is another object that holds the same array.
             capture = self._by_array.get(id(value.data)) or Capture(value)
+            if value is not capture.value and id(value) not in self._own:
+                capture.twins.append(value)
             if id(value) in self.leaves:
                 capture.record = self.leaves[id(value)][1]
             self.captures[id(value)] = self._by_array[id(value.data)] = capture
@@ -185,6 +135,7 @@ class Trace(Recorder):
 
     def write(self, value, data):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
+        value = self._origin(value)
         self.check_within(value)
         symbol = data.data if isinstance(data, Value) else data
         self.set_aside(value)
@@ -248,8 +199,16 @@ class Trace(Recorder):
         self.own(value)
 
     def note_shared(self, value, source):
-        if source.is_traced and self.shown is not None and value.algebra is arrays:
+        if not source.is_traced:
+            self._detached[id(value)] = value, source
+        elif self.shown is not None and value.algebra is arrays:
             self.shown(self, value, source)
+
+    def _origin(self, value):
+        """`value`, or the tensor with memory that it was detached from in this trace, whose memory it is by whatever name."""
+        while id(value) in self._detached:
+            value = self._detached[id(value)][1]
+        return value
 
     def own(self, value):
         """Let `value` be known as an object that the trace has made, whatever memory it shows: nobody outside has it."""
@@ -318,6 +277,7 @@ class Trace(Recorder):
         """What `value`, which the program reads, holds: it is a tensor from outside, or made of such alone, and what is compiled
         serves only as long as it holds that. None if it has no number.
         """
+        value = self._origin(value)
         if id(value) in self._made:
             return value.data
         capture = self.captures.get(id(value))

@@ -81,8 +81,9 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
 
 
 def recording(function, *args):
-    """`function(*args)`, of which everything is recorded: what `with enable_grad()` does, in less time."""
-    return function(*args) if is_recording() else _run(True, function, args)
+    """`function(*args)`, of which everything is recorded: what `with walkable()` does, in less time."""
+    mode = current()
+    return function(*args) if mode is None or mode.records and mode.keeps_arrays else _run(True, function, args)
 
 
 def unrecorded(function, *args):
@@ -95,7 +96,7 @@ def _run(records, function, args):
     if outer is None or outer is _SILENT:
         _MODE.set(None if records else _SILENT)
     else:
-        mode = outer._replace(records=records)
+        mode = outer._replace(records=records, keeps_arrays=outer.keeps_arrays or records)
         _MODE.set(None if mode == _ORDINARY else mode)
     try:
         return function(*args)
@@ -118,6 +119,11 @@ def no_grad():
 def enable_grad():
     """Within it, ops are recorded again, also inside `no_grad`."""
     return changed(records=True)
+
+
+def walkable():
+    """Within it, ops are recorded with all that a walk back reads, also where a checkpoint keeps nothing for its own."""
+    return changed(records=True, keeps_arrays=True)
 
 
 def set_grad_enabled(enabled):

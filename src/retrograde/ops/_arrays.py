@@ -41,8 +41,8 @@ class ArrayAlgebra(Algebra):
         return np.asarray(data)
 
     def settled(self, data, operands):
-        if not any([getattr(x, "dtype", None) is bfloat16 for x in operands]):
-            return data
+        if data.dtype is bfloat16 or not any([getattr(x, "dtype", None) is bfloat16 for x in operands]):
+            return data  # which may be a view
         return data.astype(bfloat16) if self.settled_dtype(data.dtype, operands) is bfloat16 else data
 
     def settled_dtype(self, dtype, operands):

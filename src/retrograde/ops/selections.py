@@ -54,10 +54,18 @@ def _set_in_ops(x, y, index):
     if box is None:
         return NotImplemented
     sizes = [stop - start for start, stop, _ in box]
-    part = broadcast_to(y, tuple([n for n, (_, _, is_kept) in zip(sizes, box, strict=True) if is_kept]))
+    shape = tuple([n for n, (_, _, is_kept) in zip(sizes, box, strict=True) if is_kept])
+    part = broadcast_to(fitting(y, len(shape)), shape)
     widths = tuple([(start, n - stop) for n, (start, stop, _) in zip(x.shape, box, strict=True)])
     inside = pad(np.broadcast_to(np.True_, sizes), widths)
     return where(inside, pad(reshape(astype(part, x.dtype), tuple(sizes)), widths), x)
+
+
+def fitting(y, ndim):
+    """`y` as NumPy writes it to `ndim` axes: further ones in front, which are of length 1, are left out."""
+    shape = np.shape(y)
+    extra = len(shape) - ndim
+    return y if extra <= 0 or any([n != 1 for n in shape[:extra]]) else reshape(y, shape[extra:])
 
 
 def _box(index, shape):
@@ -114,7 +122,8 @@ def _written(g, y_shape, index):
         numbers = np.arange(taken.size).reshape(taken.shape)
         last = getitem(set_at(np.zeros(g.shape, int), numbers, index), index)
         taken = taken * (last == numbers)
-    return unbroadcast(taken, y_shape)
+    extra = max(len(y_shape) - taken.ndim, 0)
+    return reshape(unbroadcast(taken, y_shape[extra:]), y_shape)
 
 
 def _usable(index):

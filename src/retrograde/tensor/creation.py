@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from ..backend import move
-from ..core.mode import current
+from ..core.mode import current, is_lazy, is_tracing
 from ..dtypes import as_dtype, complex64, complex128, default_float, native, promoted
 from ..errors import DTypeError, ShapeError
+from ..ops.movements import broadcast_to
 from ..shapes import sizes as sizes_of
 from .tensor import Tensor
 
@@ -24,6 +25,8 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
     tensor([[1., 2.],
             [3., 4.]], requires_grad=True)
     """
+    if isinstance(data, Tensor) and is_tracing() and not is_lazy():
+        return _recorded(data.detach().clone(), dtype, device, requires_grad)
     return _placed(_copied(data, dtype), device or "cpu", requires_grad)
 
 
@@ -36,6 +39,13 @@ def asarray(data, dtype=None, device=None, copy=None):
     if isinstance(data, np.ndarray) and not copy and dtype in (None, data.dtype):
         return Tensor(move(data, device or "cpu"))
     return tensor(data, dtype, device)
+
+
+def _recorded(value, dtype, device, requires_grad):
+    """A new tensor of a trace, of a dtype and on a device if these are given."""
+    value = value if dtype is None else value.astype(as_dtype(dtype))
+    value = value if device is None else value.to(device)
+    return value.requires_grad_(requires_grad)
 
 
 def _copied(data: Any, dtype):
@@ -75,7 +85,8 @@ def _uneven(data):
 
 def _nested(data):
     """Nested lists with tensors in them as nested lists of arrays."""
-    return [_nested(d) if isinstance(d, (list, tuple)) else d.data if isinstance(d, Tensor) else d for d in data]
+    return [_nested(d) if isinstance(d, (list, tuple)) else d.detach().numpy() if isinstance(d, Tensor) else d
+            for d in data]
 
 
 def _has_arrays(data):
@@ -112,8 +123,10 @@ def empty(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
 
 def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
     """`fill_value` everywhere in a tensor of `shape`."""
-    value = tensor(fill_value, dtype).data
-    return _placed(np.full(sizes_of(shape), value, value.dtype), device, requires_grad)
+    value = tensor(fill_value, dtype)
+    if value.is_traced and not is_lazy():
+        return _recorded(broadcast_to(value, sizes_of(shape)).clone(), None, device, requires_grad)
+    return _placed(np.full(sizes_of(shape), value.data, value.dtype), device, requires_grad)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype=None, device=None, requires_grad=False):
@@ -158,7 +171,7 @@ def empty_like(x, /, dtype=None, device=None, requires_grad=False):
 
 def full_like(x, /, fill_value, dtype=None, device=None, requires_grad=False):
     """`fill_value` in the shape, dtype and place of `x`."""
-    if isinstance(x, Tensor) and x.is_traced:
+    if isinstance(x, Tensor) and x.is_traced or isinstance(fill_value, Tensor):
         return full(x.shape, fill_value, dtype or x.dtype, device, requires_grad)
     data = x.data if isinstance(x, Tensor) else x
     return _placed(np.full_like(data, fill_value, dtype and as_dtype(dtype), subok=True), device, requires_grad)

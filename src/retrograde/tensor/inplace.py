@@ -15,7 +15,7 @@ from ..core.value import Value
 from ..errors import DTypeError, InplaceError, OutOfRangeError, ShapeError
 from ..ops.comparisons import where
 from ..ops.movements import broadcast_to
-from ..ops.selections import put, set_at
+from ..ops.selections import fitting, put, set_at
 
 
 def assigning(function):
@@ -84,8 +84,7 @@ def _is_whole(index):
 def _whole(x, value):
     """`value` as all that `x` holds."""
     value = value if isinstance(value, Value) else type(x).algebra.kind(np.asarray(value))
-    if value.ndim > x.ndim and all(n == 1 for n in value.shape[: value.ndim - x.ndim]):
-        value = value.reshape(value.shape[value.ndim - x.ndim :])  # NumPy writes an array with more axes of length 1
+    value = fitting(value, x.ndim)
     return broadcast_to(value if value.dtype == x.dtype else value.astype(x.dtype), x.shape)
 
 

@@ -161,7 +161,7 @@ class Tensor(Value):
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, element):
-        return bool((self.data == (element.data if isinstance(element, Tensor) else element)).any())
+        return bool((self.detach().numpy() == (element.detach().numpy() if isinstance(element, Tensor) else element)).any())
 
     def __format__(self, spec):
         return format(self._number(), spec) if self.data.ndim == 0 and spec else format(repr(self), spec)

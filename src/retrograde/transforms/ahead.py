@@ -5,12 +5,13 @@ the derivative of such a walk in its cotangents. That is a loop which goes the s
 import numpy as np
 
 from ..core.gradient import gradient
-from ..core.mode import current, enable_grad, is_recording
+from ..core.mode import current, is_recording, recording, walkable
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value
 from ..dtypes import is_float
 from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
+from ..ops.movements import broadcast_to
 from ..ops.random import unnoted
 from ..tensor.tensor import Tensor
 from .carried import dtype_of, shape_of
@@ -85,7 +86,7 @@ class Ahead:
 
     def _turn(self, carried, tangents, of_outside):
         """What is carried after a turn, with its tangents, and whether there is another turn."""
-        with enable_grad():
+        with walkable():
             before = [_fresh(x) for x in carried]
             after, made = self._call(before, [])
         ends = [after[i] for i in self._flowing]
@@ -97,8 +98,8 @@ class Ahead:
 def _pushed(ends, targets, moves):
     """How `ends` change as `targets` move by `moves`, None for those that stay; zeros where nothing changes."""
     live = [x for x in ends if has_record(x)]
-    seeds = [Tensor(Symbol(None, (), x.shape, x.dtype)).requires_grad_() for x in live]
-    with enable_grad():
+    seeds = [_nothing(x).requires_grad_() for x in live]
+    with walkable():
         walked = walked_back(live, targets, seeds, True) if live else []
     pairs = [(w, v) for w, v in zip(walked, moves, strict=False) if has_record(w) and v is not None]
     found = [None] * len(live)
@@ -109,11 +110,17 @@ def _pushed(ends, targets, moves):
     return [_zeros(x) if c is None else c for x, c in zip(ends, changes, strict=True)]
 
 
+def _nothing(like):
+    """Zeros as a node: how a walk changes does not depend on the cotangents it starts with, but a loop in it may carry them."""
+    node = current().tracer.node(broadcast_to.op, (np.zeros((), like.dtype), like.shape), like.shape, like.dtype)
+    return Tensor(node)
+
+
 def _fresh(x):
     """`x`, which is carried, as a target of the walk; linked to itself if that is differentiated again."""
     if not isinstance(x, Value) or not is_float(x.dtype):
         return x
-    return positive(x) if is_recording() and x.record is not None else x.unlinked().requires_grad_()
+    return recording(positive, x) if is_recording() and x.record is not None else x.unlinked().requires_grad_()
 
 
 def _carried_on(x):

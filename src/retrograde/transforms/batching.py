@@ -15,6 +15,7 @@ from ..dtypes import without_promotion
 from ..ops.contractions import contract, matmul
 from ..ops.joins import stack
 from ..ops.movements import broadcast_to, expand_dims, matrix_transpose, moveaxis, reshape, squeeze
+from ..ops.selections import fitting
 
 
 class Batched(NamedTuple):
@@ -213,7 +214,12 @@ def _written(op, args, shape):
     if behind is None:
         return None
     ndim = np.broadcast_to(np.zeros(()), shape)[index].ndim
-    return op.call(_spread(x, _count(args)), _aligned(y.value, ndim) if isinstance(y, Batched) else y, behind)
+    count = _count(args)
+    if isinstance(y, Batched):
+        y = reshape(y.value, (count, *y.value.shape[1 + y.ndim - ndim :])) if y.ndim > ndim else _aligned(y.value, ndim)
+    else:
+        y = fitting(y, ndim)
+    return op.call(_spread(x, count), y, behind)
 
 
 def _taken(op, args, _):

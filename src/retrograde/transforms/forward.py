@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..core.mode import enable_grad
+from ..core.mode import walkable
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
@@ -79,7 +79,7 @@ def jacfwd(function, argnums=0, *, argnum=None):
             given = list(args)
             for number, x in zip(numbers, new, strict=True):
                 given[number] = x
-            with enable_grad():
+            with walkable():
                 return function(*given, **kwargs)
 
         _, push = linearize(of_chosen, *chosen)

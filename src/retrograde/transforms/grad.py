@@ -11,7 +11,7 @@ import numpy as np
 from .. import tree
 from ..core.gradient import walked
 from ..core.graph import span_of
-from ..core.mode import current, enable_grad, is_recording, recording
+from ..core.mode import current, is_recording, recording, walkable
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops.arithmetic import positive
@@ -129,7 +129,7 @@ def jacobian(function, argnums=0, *, argnum=None):
     @wrapping(function)
     def jacobian_of(*args, **kwargs):
         inputs = _Inputs(args, argnums)
-        with enable_grad():
+        with walkable():
             leaves, build = tree.flatten(function(*inputs.args, **kwargs))
             if not leaves:
                 raise GraphError("jacobian needs a function that returns an array, or a tree of arrays, got one that returns none")
@@ -185,7 +185,7 @@ class _Inputs:
         if isinstance(x, Value):
             self._are_tensors = self._are_tensors or is_tensor(x)
             if x.record is not None and is_recording():
-                return positive(x)
+                return recording(positive, x)
             return x.unlinked().requires_grad_()
         if x.__class__ is not np.ndarray:
             is_python_number, x = not hasattr(x, "dtype"), np.asarray(x)

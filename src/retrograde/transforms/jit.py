@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..compiler.overlaps import meets_itself
 from ..compiler.program import SMALL
 from ..compiler.step import Step
 from ..compiler.trace import Trace
@@ -25,7 +26,6 @@ from ..ops.random import unnoted
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .forwarding import Forwarding
-from .overlaps import meets_itself
 from .owners import Places
 from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
@@ -169,8 +169,8 @@ class Compiled:
         with memory.lock:
             if memory.latest is not None and not kwargs:
                 specs, records, step = memory.latest
-                arrays = _matched(args, specs)
-                if arrays is not None and records is (mode is None or mode.records) and step.fits():
+                arrays = _matched(args, specs, step.targets) if records is (mode is None or mode.records) else None
+                if arrays is not None and step.fits():
                     memory.row.count = 0
                     return step(arrays)
             return self._slowly(memory, args, kwargs, mode is None or mode.records)
@@ -189,7 +189,7 @@ class Compiled:
             self._warn_of_many(*split)
         else:
             memory.row.count = 0
-        if step is _EAGER:
+        if step is _EAGER or step.meets(list(map(_array_of, given))):
             return self._function(*args, **kwargs)
         memory.last = step
         is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
@@ -230,7 +230,7 @@ class CompiledObject(Forwarding, Compiled):
 
 class _Eager:
     """In place of a program for a function that is called as it is: what it does with the gradients of its arguments is seen by
-    the caller, or an argument lies in memory that it writes to in another way.
+    the caller, or two tensors from outside share memory that it writes to.
     """
 
     def fits(self):
@@ -255,19 +255,24 @@ def _key(leaves, arguments, records):
     return key
 
 
-def _matched(args, specs):
-    """The arrays of `args` if they are as `specs` has them, so that the last program can be called at once."""
+def _matched(args, specs, targets):
+    """The arrays of `args` if they are as `specs` has them and not in the memory `targets`, so that the last program can be called
+    at once.
+    """
     if len(args) != len(specs):
         return None
     arrays = []
-    for a, (shape, dtype, is_tensor, needs_gradient, is_small) in zip(args, specs, strict=True):
+    for a, (shape, dtype, is_tensor, needs_gradient, _) in zip(args, specs, strict=True):
         array = a.data if a.__class__ is Tensor else a
         if array.__class__ is not np.ndarray or (array is a) is is_tensor or array.shape != shape or array.dtype is not dtype:
             return None
         if needs_gradient or (is_tensor and a.record is not None):
             return None
-        arrays.append(array if is_small or array.flags.c_contiguous else np.ascontiguousarray(array))
-    return arrays
+        arrays.append(array)
+    if targets is not None and targets.holds_one(arrays):
+        return None
+    return [array if spec[-1] or array.flags.c_contiguous else np.ascontiguousarray(array)
+            for array, spec in zip(arrays, specs, strict=True)]
 
 
 def _input(leaf):
@@ -311,7 +316,6 @@ def _traced(function, leaves, build, records):
     trace.scan, trace.shown = traced_scan, shown
     inputs = [_argument(leaf, records) for leaf in leaves]
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
-    arrays = list(map(_array_of, leaves))
     for i in numbers:
         trace.born(inputs[i])
     symbols = [inputs[i].data for i in numbers]
@@ -327,7 +331,7 @@ def _traced(function, leaves, build, records):
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
-            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace, arrays, written):
+            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]

@@ -43,6 +43,20 @@ class Cell:
         self._cell.cell_contents = value
 
 
+class Attributes:
+    """The attributes of an object, wherever it has them, as a mapping."""
+
+    def __init__(self, owner):
+        self._owner = owner
+
+    def get(self, key, default=None):
+        """The attribute of a name."""
+        return getattr(self._owner, key, default)
+
+    def __setitem__(self, key, value):
+        setattr(self._owner, key, value)
+
+
 class Vacancy:
     """A mapping that has nothing under a key but what is, or may lead to, a tensor."""
 

@@ -4,17 +4,19 @@ import inspect
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from ..core.value import Value
 from ..errors import TraceError
 from .forwarding import Forwarding
-from .mappings import CONTAINERS, Cell, Items, Length, Vacancy, is_module
+from .mappings import CONTAINERS, Attributes, Cell, Items, Length, Vacancy, is_module
 
 _PACKAGE = __name__.partition(".")[0]
 #: Longer lists and dictionaries are data, which nobody searches for parameters.
 _MOST = 1000
+#: The packages whose modules, classes and functions nobody searches.
+_NOT_SEARCHED = frozenset([_PACKAGE, "builtins", "numpy", "scipy", "math"])
 #: How deep objects that are no modules are searched: a trainer, and the optimizer in it.
 _DEPTH = 2
 
@@ -56,15 +58,19 @@ class Places:
         """(mapping, key, value, whether a change there counts as an edit) for each of the tensors `values` that has a place,
         and for all else that must stay as it is.
         """
-        wanted, found = {id(v) for v in values}, {}
+        found = {id(v): [] for v in values}
         for number, place in enumerate(self._places):
-            is_better = id(place.value) not in found or id(place.mapping) in self._modules
-            if id(place.value) in wanted and is_better:
-                found[id(place.value)] = number
-        used = sorted(found.values())
+            if id(place.value) in found:
+                found[id(place.value)].append(number)
+        used = sorted([number for numbers in found.values() for number in self._to_watch(numbers)])
         needed = [p for n, p in enumerate(self._places) if self._is_needed(n, p, used)]
-        found = [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
-        return found + [(p.mapping, p.key, p.value, False) for p in self._filled]
+        chosen = [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
+        return chosen + [(p.mapping, p.key, p.value, False) for p in self._filled]
+
+    def _to_watch(self, numbers):
+        """Of the places of a tensor the last one in a module, where a change is an edit; all of them where there is none."""
+        in_modules = [number for number in numbers if id(self._places[number].mapping) in self._modules]
+        return in_modules[-1:] or numbers
 
     def filled(self):
         """The places in which there was nothing, and is something now."""
@@ -98,6 +104,20 @@ def _is_ours(value):
     return any([base.__module__.partition(".")[0] == _PACKAGE for base in type(value).__mro__])
 
 
+def _is_foreign(kind):
+    """Whether a class, or a function, is neither of this package nor of those whose objects hold no tensors."""
+    return str(getattr(kind, "__module__", "builtins")).partition(".")[0] not in _NOT_SEARCHED
+
+
+def _beside_dictionary(value):
+    """(name, what it is) of the attributes of an object of users that are in slots, or in its class."""
+    is_class = isinstance(value, type)
+    kinds = [kind for kind in (value if is_class else type(value)).__mro__ if _is_foreign(kind)]
+    names = dict.fromkeys(name for kind in kinds for name, found in vars(kind).items()
+                          if isinstance(found, (Value, *CONTAINERS)) or not is_class and isinstance(found, MemberDescriptorType))
+    return [(name, getattr(value, name)) for name in names if not name.startswith("__") and hasattr(value, name)]
+
+
 #: What the key of a `Length` is called where somebody is told that it has changed.
 _LENGTH = "length of a list, a dictionary or a module"
 
@@ -123,7 +143,14 @@ class _Search:
             self.inside(function)  # an object that is called
         elif self._is_new(function):
             variables, names = function.__globals__, function.__code__.co_names
-            self._mapping(variables, [(name, variables[name]) for name in names if name in variables], is_top=True)
+            items = [(name, variables[name]) for name in names if name in variables]
+            self._mapping(variables, items, is_top=True)
+            for module in [value for _, value in items if isinstance(value, ModuleType)]:
+                if module.__name__.partition(".")[0] not in _NOT_SEARCHED:
+                    items = [(name, vars(module)[name]) for name in names if name in vars(module)]
+                    self._mapping(vars(module), items, may_be_filled=True)
+            self._mapping(Items(function.__defaults__ or ()), list(enumerate(function.__defaults__ or ())))
+            self._mapping(function.__kwdefaults__ or {}, list((function.__kwdefaults__ or {}).items()))
             for name, cell in zip(function.__code__.co_freevars, map(Cell, function.__closure__ or ()), strict=True):
                 self._mapping(cell, [(name, cell.get(name))], is_top=True)
 
@@ -151,8 +178,9 @@ class _Search:
             return self._module(value)
         if isinstance(value, CONTAINERS):
             return len(value) <= _MOST and self._container(value, is_top)
-        is_object = not isinstance(value, (type, ModuleType)) and hasattr(value, "__dict__")
-        return is_object and self._depth < _DEPTH and self._object(value)
+        is_class = isinstance(value, type)
+        is_object = _is_foreign(value if is_class else type(value)) or not is_class and hasattr(value, "__dict__")
+        return is_object and not isinstance(value, ModuleType) and self._depth < _DEPTH and self._object(value)
 
     def _module(self, module):
         """Search a module and those in it."""
@@ -172,7 +200,7 @@ class _Search:
             return False
         before = len(self.places)
         if isinstance(value, dict):
-            self._mapping(value, list(value.items()))
+            self._mapping(value, list(value.items()), may_be_filled=self._is_watching)
         else:
             self._mapping(Items(value), list(enumerate(value)))
         found = len(self.places) - before
@@ -182,13 +210,16 @@ class _Search:
         return found > 0
 
     def _object(self, value):
-        """Search the attributes of an object; whether there are tensors in them."""
+        """Search the attributes of an object, or of a class; whether there are tensors in them."""
         if not self._is_new(value):
             return False
         before, watched = len(self.places), self._is_watching
         self._depth += 1
         self._is_watching = watched and not _is_ours(value)
-        self._mapping(vars(value), list(vars(value).items()), may_be_filled=self._is_watching)
+        if hasattr(value, "__dict__") and not isinstance(value, type):
+            self._mapping(vars(value), list(vars(value).items()), may_be_filled=self._is_watching)
+        if _is_foreign(value if isinstance(value, type) else type(value)):
+            self._mapping(Attributes(value), _beside_dictionary(value), may_be_filled=self._is_watching)
         self._is_watching = watched
         self._depth -= 1
         return len(self.places) > before

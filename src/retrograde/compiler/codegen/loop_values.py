@@ -252,14 +252,18 @@ def _operand_dtypes(node, operands):
         return ["bool", name_of(node.dtype), name_of(node.dtype)]
     common = name_of(node.dtype)
     if common == "bool":
-        common = _compared_dtype(operands)
+        common = _dtype_of_truth(operands)
     return [common] * len(operands)
 
 
-def _compared_dtype(operands):
-    """The dtype in which numbers of several are compared: NumPy's, in which True is 1."""
+def _dtype_of_truth(operands):
+    """The dtype in which operands become truth values: that of truth values if all of them are, whose sum is one as well; else that
+    in which NumPy compares them, in which True is 1.
+    """
     known = [np.dtype(dtype_of(x)) for x in operands if isinstance(x, ir.Value)]
     numbers = [x for x in operands if x is not None and not isinstance(x, ir.Value)]
+    if all([dtype.kind == "b" for dtype in known]) and all([number in (0, 1) for number in numbers]):
+        return "bool"
     common = np.result_type(*known, np.int8, *numbers)
     is_whole = common.kind == "i" and any(not np.iinfo(common).min <= n <= np.iinfo(common).max for n in numbers)
     return "int64" if is_whole else common.name
