@@ -370,6 +370,7 @@ def test_groups_of_named_parameters_each_have_their_names():
 
 
 def test_a_jitted_step_of_named_parameters_is_traced_once():
+    rg.manual_seed(0)
     model = nn.Linear(2, 1)
     optimizer = optim.Adam(model.named_parameters(), lr=0.1)
 

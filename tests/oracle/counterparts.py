@@ -176,7 +176,7 @@ MORE = {
     "avg_pool3d": batched(F.avg_pool3d, 3), "adaptive_avg_pool1d": batched(F.adaptive_avg_pool1d, 1),
     "adaptive_avg_pool3d": batched(F.adaptive_avg_pool3d, 3), "adaptive_max_pool1d": batched(F.adaptive_max_pool1d, 1),
     "adaptive_max_pool2d": batched(F.adaptive_max_pool2d, 2), "adaptive_max_pool3d": batched(F.adaptive_max_pool3d, 3),
-    "unfold": lambda x, axis=-1, size=1, step=1: x.unfold(axis, size, step),
+    "unfold": lambda x, axis=-1, size=1, step=1, dilation=1: x.unfold(axis, (size - 1) * dilation + 1, step)[..., ::dilation],
     "lp_pool2d": lambda x, kernel_size, norm_type=2.0, stride=None: batched(F.lp_pool2d, 2)(x, norm_type, kernel_size, stride),
 }
 
