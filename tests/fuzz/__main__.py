@@ -1,0 +1,51 @@
+"""The differential fuzzer: `python -m tests.fuzz --minutes 30 --seed 7`."""
+
+import argparse
+
+from . import scripts
+from .checks import check
+from .drawing import drawn
+from .runner import Runner
+from .shrink import shrunk, snippet
+from .worker import checked
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, help="how long to run")
+    parser.add_argument("--count", type=int, help="how many seeds of each kind to run")
+    parser.add_argument("--seed", type=int, default=0, help="which million of seeds to begin with")
+    parser.add_argument("--first", type=int, help="the first seed itself, instead of --seed")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--kind", choices=("programs", "stateful", "both"), default="both")
+    parser.add_argument("--form", help="run this form alone, instead of jit and drawn ones")
+    parser.add_argument("--show", type=int, metavar="SEED", help="print the program of a seed, what came of it, and the snippets of what fails")
+    options = parser.parse_args()
+    kinds = ("programs", "stateful") if options.kind == "both" else (options.kind,)
+    if options.show is not None:
+        for kind in kinds:
+            show(kind, options.show, options.form)
+        return 0
+    count = options.count if options.count or options.minutes else 1000
+    first = options.seed * 1_000_000 if options.first is None else options.first
+    summary = Runner(kinds, first, count, options.minutes, options.form, lambda line: print(line, flush=True)).run(options.processes)
+    print(f"\n{summary}")
+    return int(bool(summary.defects))
+
+
+def show(kind, seed, form=None):
+    """Print a program with what came of it."""
+    program = scripts.drawn(seed) if kind == "stateful" else drawn(seed)
+    print(program.text)
+    for name, outcome in checked(kind, seed, form):
+        print(f"# {name}: {outcome.kind} {outcome.detail}")
+        if outcome.is_defect and kind == "stateful":
+            smaller = scripts.shrunk(program, outcome)
+            print(scripts.snippet(smaller, scripts.check(smaller)))
+        elif outcome.is_defect:
+            smaller = shrunk(program, name, outcome)
+            print(snippet(smaller, name, check(smaller, name)))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

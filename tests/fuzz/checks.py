@@ -1,0 +1,198 @@
+"""Checks: one program in one form, and what came of it."""
+
+import os
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+import retrograde as rg
+from retrograde.errors import GraphError, MemoryLimitError, MissingRuleError, RetrogradeError, TraceError
+
+from .forms import FORMS, PRELUDE
+from .program import NAMES, arrays
+
+#: How far results may lie apart by the size of the coarsest float in a program, relative to the greatest.
+COARSE = {2: 0.06, 4: 2e-4, 8: 1e-9}
+#: What a form may refuse though eager mode computes it: documented limits of tracing.
+LIMITS = (TraceError, MissingRuleError, MemoryLimitError)
+_PRELUDE = compile(PRELUDE, "prelude", "exec")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a check.
+
+    kind    "agrees", "refused", "unstable", "different", "crashed" or "invalid" (the program does not run at all)
+    detail  what differed, in words
+    """
+
+    kind: str
+    detail: str = ""
+
+    @property
+    def is_defect(self):
+        return self.kind in ("different", "crashed")
+
+    @property
+    def cause(self):
+        """What tells defects apart while a program is made smaller."""
+        return self.kind, self.detail.split(":")[0] if self.kind == "crashed" else ""
+
+
+@contextmanager
+def quiet():
+    """Without warnings of numbers, or of compiling anew."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def scope_of(program, inputs):
+    """The names that a form's source may read: the program, its arguments and the prelude."""
+    scope = {**NAMES, "os": os, "inputs": inputs}
+    exec(program.text, scope)
+    exec(_PRELUDE, scope)
+    return scope
+
+
+def leaves_of(found):
+    """What a form gave, as arrays."""
+    return [None if x is None else np.asarray(x.detach() if isinstance(x, rg.Tensor) else x) for x in rg.tree.leaves(found)]
+
+
+def evaluate(program, source, inputs):
+    """The arrays that a form's source gives."""
+    return leaves_of(eval(source, scope_of(program, inputs)))
+
+
+def fits(program, form):
+    """Whether a form can run a program."""
+    needs = FORMS[form].needs
+    texts = [text for _, text in program.inputs]
+    if "floats" in needs and not any("float" in text for text in texts):
+        return False
+    return not ("precise" in needs and any(word in program.text + str(texts) for word in ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")))
+
+
+def check(program, form):
+    """Run a program in a form beside what is right."""
+    form = FORMS[form]
+    inputs = arrays(program)
+    with quiet():
+        try:
+            wanted, refusal = evaluate(program, form.wanted, inputs), None
+        except RetrogradeError as error:
+            wanted, refusal = None, error
+        except (NameError, SyntaxError, UnboundLocalError):
+            return Outcome("invalid")
+        except Exception as error:  # noqa: BLE001 - what it is is told
+            return Outcome("crashed", f"eager {_told(error)}")
+        try:
+            got = evaluate(program, form.got, inputs)
+        except LIMITS as error:
+            return Outcome("refused", _told(error))
+        except RetrogradeError as error:
+            is_limit = refusal is not None or isinstance(error, GraphError) and "while_loop" in str(error)
+            return Outcome("refused" if is_limit else "crashed", _told(error))
+        except Exception as error:  # noqa: BLE001 - what it is is told
+            return Outcome("crashed", _told(error))
+        if refusal is not None:
+            # Compiled code reads what was there before a write, where eager mode must refuse.
+            return Outcome("refused" if isinstance(refusal, GraphError) else "crashed", f"eager only {_told(refusal)}")
+        return _compared(program, form, inputs, wanted, got)
+
+
+def _told(error):
+    return f"{type(error).__name__}: {str(error)[:300]}"
+
+
+def _compared(program, form, inputs, wanted, got):
+    if len(wanted) != len(got):
+        return Outcome("different", f"{len(got)} results, not {len(wanted)}")
+    limit = max(form.limit, tolerance(program, wanted))
+    problems = [(k, problem) for k, (a, b) in enumerate(zip(wanted, got, strict=True)) if (problem := unlike(a, b, limit))]
+    if not problems:
+        return Outcome("agrees")
+    if all(isinstance(p, float) for _, p in problems):
+        moved = _movement(program, form, inputs, wanted)
+        problems = [(k, p) for k, p in problems if not p <= moved[k]]
+        if not problems:
+            return Outcome("unstable")
+    k, problem = problems[0]
+    told = problem if isinstance(problem, str) else f"by {problem:.3g}"
+    return Outcome("different", f"result {k} {told}: got {_short(got[k])}, wanted {_short(wanted[k])}")
+
+
+def _short(x):
+    return np.array2string(x, threshold=12, precision=8).replace("\n", "") if x is not None else "None"
+
+
+def tolerance(program, wanted=()):
+    """How far results of a program may lie apart, by the coarsest float in it."""
+    text = program.text + program.inputs_text
+    if "float16" in text:
+        return COARSE[2]
+    return COARSE[4 if "float32" in text or "complex64" in text or any(x is not None and x.dtype in (np.float32, np.complex64) for x in wanted) else 8]
+
+
+def unlike(wanted, got, limit):
+    """How two results differ: None if they agree, words, or the size of the difference."""
+    if wanted is None or got is None:
+        return None if wanted is got else f"is {'None' if got is None else 'no None'}"
+    if (wanted.shape, wanted.dtype) != (got.shape, got.dtype):
+        return f"is {got.dtype}{got.shape}, not {wanted.dtype}{wanted.shape}"
+    wide = "complex128" if wanted.dtype.kind == "c" else "float64"
+    a, b = (x.astype(wide) if x.dtype.kind not in "iub" else x for x in (wanted, got))
+    same = (a == b) | (a != a) & (b != b)
+    if same.all():
+        return None
+    if wanted.dtype.kind in "iub":
+        return float(np.max(np.abs(a.astype(float) - b.astype(float))))
+    scale = 1 + float(np.max(np.abs(a), initial=0, where=np.isfinite(a)))
+    with np.errstate(all="ignore"):
+        worst = float(np.max(np.where(same, 0, np.abs(a - b))))
+    return None if worst <= limit * scale else worst
+
+
+def _movement(program, form, inputs, wanted):
+    """How far each result moves under changes of the arguments in their last places, and in float64.
+
+    Equal numbers stay equal: a program that compares what is equal by its making is held to the answer.
+    """
+    moved = [0.0] * len(wanted)
+    variants = [[_nudged(x, size, phase) for x in inputs] for size, phase in ((1, 0), (4, 1), (-2, 2), (16, 3))]
+    if any(x.dtype.itemsize < 8 and x.dtype.kind in "fV" for x in inputs):
+        variants.append([x.astype("float64") if x.dtype.kind in "fV" else x for x in inputs])
+    for variant in variants:
+        try:
+            found = evaluate(program, form.wanted, variant)
+        except RetrogradeError:
+            return [np.inf] * len(wanted)
+        if form.wanted.startswith("directional"):
+            found += evaluate(program, "directional(1e-4)", inputs) if variant is variants[0] else []
+        for k, a in enumerate(wanted):
+            for b in found[k::len(wanted)]:
+                moved[k] = max(moved[k], 8 * _distance(a, b))
+    return moved
+
+
+def _distance(a, b):
+    if a is None or b is None or a.shape != b.shape:
+        return np.inf
+    wide = "complex128" if "c" in a.dtype.kind + b.dtype.kind else "float64"
+    a, b = a.astype(wide), b.astype(wide)
+    found = np.where((a == b) | (a != a) & (b != b), 0, np.abs(a - b))
+    return float(np.max(np.nan_to_num(found, nan=np.inf), initial=0))
+
+
+def _nudged(x, size, phase):
+    """`x` moved by some units in the last place, equal magnitudes equally."""
+    if x.dtype.kind not in "fVc":
+        return x
+    if x.dtype.kind == "c":
+        return _nudged(x.real.copy(), size, phase) + 1j * _nudged(x.imag.copy(), size, phase)
+    step = {2: 2.0**-9, 4: 2.0**-23, 8: 2.0**-52}[x.dtype.itemsize]
+    wide = x.astype("float64")
+    return (wide * (1 + size * step * np.sin(1e3 * np.abs(wide) + phase))).astype(x.dtype)

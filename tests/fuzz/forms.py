@@ -1,0 +1,127 @@
+"""Forms: the ways in which a program runs, as source that is put behind the program's own."""
+
+from dataclasses import dataclass
+
+#: What the sources of the forms may use; it stands in every snippet.
+PRELUDE = '''
+tensors = tuple(map(rg.tensor, inputs))
+places = tuple(i for i, x in enumerate(tensors) if x.dtype.kind == "f")
+rows = tuple(np.stack([x, (x * 0.75).astype(x.dtype)]) for x in inputs)
+
+
+def total(values):
+    """One number that depends unevenly on every float."""
+    result = 0.0
+    for number, z in enumerate(rg.tree.leaves(values)):
+        for part in (z.real, z.imag) if z.dtype.kind == "c" else (z,) if z.dtype.kind == "f" else ():
+            weights = (1 + np.cos(np.arange(z.size) * 0.7 + number)).reshape(z.shape).astype(part.dtype)
+            result = result + (rg.tanh(part * 0.5) * weights).sum()
+    return result
+
+
+def anchored(function):
+    """The total of what `function` gives, so that each float argument has a gradient."""
+    return lambda *x: total(function(*x)) + sum((x[i] * 0).sum() for i in places)
+
+
+def floats(function):
+    """`function` of its float arguments."""
+    def inner(*found):
+        found = iter(found)
+        return function(*[next(found) if i in places else x for i, x in enumerate(tensors)])
+    return inner
+
+
+def lazily(function):
+    with rg.lazy():
+        found = function()
+    rg.realize(*rg.tree.leaves(found))
+    return found
+
+
+def by_reference(function, *x):
+    os.environ["RETROGRADE_COMPILER"] = "reference"
+    try:
+        return rg.jit(function)(*x)
+    finally:
+        del os.environ["RETROGRADE_COMPILER"]
+
+
+def one_by_one(function, *rows):
+    found = [function(*map(rg.tensor, row)) for row in zip(*rows, strict=True)]
+    return [np.stack([np.asarray(r[k]) for r in found]) for k in range(len(found[0]))]
+
+
+def backward():
+    """The gradients that `backward` leaves."""
+    leaves = [rg.tensor(x, requires_grad=x.dtype.kind == "f") for x in inputs]
+    loss = total(program(*leaves))
+    loss.backward()
+    return [x.grad for x in leaves]
+
+
+def directional(step):
+    """The difference quotient of the total in a direction."""
+    rng = np.random.default_rng(0)
+    moves = [rng.uniform(-1, 1, x.shape) * step if i in places else 0 for i, x in enumerate(inputs)]
+    ahead, behind = ([rg.tensor(x + s * m if i in places else x) for i, (x, m) in enumerate(zip(inputs, moves, strict=True))] for s in (1, -1))
+    return (np.asarray(total(program(*ahead))) - np.asarray(total(program(*behind)))) / (2 * step)
+
+
+def along(gradients):
+    """Gradients times that direction."""
+    rng = np.random.default_rng(0)
+    directions = [rng.uniform(-1, 1, inputs[i].shape) for i in places]
+    return sum(np.sum(np.asarray(g) * m) for g, m in zip(gradients, directions, strict=True))
+
+
+loss = anchored(program)
+slopes = rg.grad(loss, places)
+pushed = lambda *x: rg.jvp(floats(loss), x, tuple(rg.ones_like(v) for v in x))
+given = tuple(tensors[i] for i in places)
+curved = rg.grad(lambda *x: total(slopes(*x)) + sum((x[i] * 0).sum() for i in places), places)
+body = lambda carry, row: (carry * 0.5 + total(program(*row)), program(*row))
+start = lambda: total(program(*tensors)) * 0
+kept = rg.grad(anchored(lambda *x: rg.checkpoint(program, *x)), places)
+'''
+
+
+@dataclass(frozen=True)
+class Form:
+    """Source of what is right and of what is tested.
+
+    needs    "floats" for an argument with a gradient, "precise" for float64 and real numbers throughout
+    weight   how often it is drawn beside `jit`
+    limit    how far results in float64 may lie apart, relative to the greatest
+    """
+
+    wanted: str
+    got: str
+    needs: tuple = ()
+    weight: float = 1.0
+    limit: float = 1e-9
+
+
+VALUE = "program(*tensors)"
+SLOPES = "slopes(*tensors)"
+FORMS = {
+    "jit": Form(VALUE, "rg.jit(program)(*tensors)", weight=0),
+    "jit of grad": Form(SLOPES, "rg.jit(slopes)(*tensors)", ("floats",), 6),
+    "grad of jit": Form(SLOPES, "rg.grad(anchored(rg.jit(program)), places)(*tensors)", ("floats",), 1),
+    "lazy": Form(VALUE, "lazily(lambda: program(*tensors))", weight=1),
+    "lazy backward": Form("backward()", "lazily(backward)", ("floats",), 0.7),
+    "jit of backward": Form("backward()", "rg.jit(backward)()", ("floats",), 0.7),
+    "reference": Form(VALUE, "by_reference(program, *tensors)", weight=1),
+    "reference of grad": Form(SLOPES, "by_reference(slopes, *tensors)", ("floats",), 1),
+    "vmap": Form("one_by_one(program, *rows)", "rg.vmap(program)(*rows)", weight=2),
+    "jit of vmap": Form("one_by_one(program, *rows)", "rg.jit(rg.vmap(program))(*rows)", weight=1),
+    "vmap of grad": Form("one_by_one(slopes, *rows)", "rg.vmap(slopes)(*rows)", ("floats",), 1),
+    "jit of vmap of grad": Form("one_by_one(slopes, *rows)", "rg.jit(rg.vmap(slopes))(*rows)", ("floats",), 1),
+    "jvp": Form("float(sum(g.sum() for g in slopes(*tensors)))", "float(pushed(*given)[1])", ("floats",), 1),
+    "jit of jvp": Form("pushed(*given)", "rg.jit(pushed)(*given)", ("floats",), 1),
+    "jit of second": Form("curved(*tensors)", "rg.jit(curved)(*tensors)", ("floats",), 1),
+    "scan": Form("rg.scan(body, start(), tuple(map(rg.tensor, rows)))", "rg.jit(lambda *r: rg.scan(body, start(), r))(*map(rg.tensor, rows))", weight=1),
+    "checkpoint": Form(SLOPES, "kept(*tensors)", ("floats",), 1),
+    "jit of checkpoint": Form(SLOPES, "rg.jit(kept)(*tensors)", ("floats",), 0.5),
+    "differences": Form("directional(1e-5)", "along(slopes(*tensors))", ("floats", "precise"), 1.5, 1e-6),
+}

@@ -1,0 +1,101 @@
+"""Stateful scripts: checked eager beside compiled with all state after each call, made smaller, written down."""
+
+import copy
+import os
+import threading
+from dataclasses import replace
+
+import numpy as np
+
+import retrograde as rg
+from retrograde import nn, optim
+
+from .checks import Outcome, quiet
+from .scripts_drawing import drawn
+from .scripts_prelude import SCRIPT_PRELUDE
+from .shrink import imports_of, parts_of
+
+__all__ = ["check", "drawn", "shrunk", "snippet"]
+
+NAMES = {"np": np, "rg": rg, "nn": nn, "optim": optim, "F": nn.functional, "copy": copy, "threading": threading, "os": os}
+_PRELUDE = compile(SCRIPT_PRELUDE, "prelude", "exec")
+
+
+def check(script):
+    """Run a script eagerly and compiled."""
+    scope = dict(NAMES)
+    exec(_PRELUDE, scope)
+    try:
+        exec(script.text, scope)
+    except SyntaxError:
+        return Outcome("invalid")
+    run, limit = scope["script"], 5e-3 if "float32" in script.text else 1e-8
+    with quiet():
+        try:
+            wanted = run(lambda f: f)
+        except Exception as error:  # noqa: BLE001 - an action that does not suit the model
+            return Outcome("invalid", f"{type(error).__name__}: {error}"[:300])
+        try:
+            got = run(rg.jit)
+        except Exception as error:  # noqa: BLE001 - what it is is told
+            return Outcome("crashed", f"{type(error).__name__}: {error}"[:300])
+        found = scope["problem"](wanted, got, limit)
+        if found is None:
+            return Outcome("refused" if any("error" in state for state in wanted) else "agrees")
+        call, name, told = found
+        if name == "error" and got[call].get("error") == "TraceError":
+            return Outcome("refused", got[call]["message"])
+        if isinstance(told, float) and _moves(scope, wanted, call, name, told):
+            return Outcome("unstable")
+    return Outcome("different", f"{name.split()[0]}: call {call}, {name} {told}"[:500])
+
+
+def _moves(scope, wanted, call, name, size):
+    """Whether eager results move as far when the data move in their last places."""
+    for nudge in (3e-16, -1e-15):
+        other = scope["script"](lambda f: f, nudge)[call].get(name)
+        if other is None or other.shape != wanted[call][name].shape:
+            return True
+        if 8 * np.max(np.abs(other.astype(float) - wanted[call][name].astype(float)), initial=0) >= size:
+            return True
+    return False
+
+
+def shrunk(script, outcome, most=200):
+    """A smaller script that differs in the same kind of state."""
+    tries, is_smaller = 0, True
+    while is_smaller:
+        is_smaller = False
+        for candidate in _smaller(script):
+            tries += 1
+            if tries > most:
+                return script
+            found = check(candidate)
+            if found.kind == outcome.kind and found.detail.split(":")[0] == outcome.detail.split(":")[0]:
+                script, is_smaller = candidate, True
+                break
+    return script
+
+
+def _smaller(script):
+    statements = script.statements
+    for count in dict.fromkeys((max(len(statements) // 2, 1), 1)):
+        for i in reversed(range(0, len(statements), count)):
+            yield replace(script, statements=statements[:i] + statements[i + count:])
+    for i in reversed(range(len(script.step))):
+        yield replace(script, step=script.step[:i] + script.step[i + 1:])
+    for model in ("Leaves()", "nn.Linear(3, 2)"):
+        yield _with_head(script, "model = ", f"model = {model}")
+    yield _with_head(script, "optimizer = ", "optimizer = optim.SGD(model.parameters(), lr=0.1)")
+
+
+def _with_head(script, start, line):
+    return replace(script, head=tuple(line if old.startswith(start) else old for old in script.head))
+
+
+def snippet(script, outcome):
+    """Source that shows the difference by itself."""
+    limit = 5e-3 if "float32" in script.text else 1e-8
+    compared = f"found = problem(script(lambda f: f), script(rg.jit), {limit})\nassert found is None, found\n"
+    source = "\n\n\n".join([parts_of(SCRIPT_PRELUDE, script.text + compared), script.text, compared])
+    return f"# seed {script.seed}, stateful: {outcome.kind}, {outcome.detail[:160]!r}\n{imports_of(source)}\n\n\n{source}"

@@ -1,0 +1,97 @@
+"""The fuzzer in the default suite: 300 seeds, every difference that was found, and that it finds planted ones."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from tests.fuzz import scripts
+from tests.fuzz.checks import check, quiet
+from tests.fuzz.drawing import drawn
+from tests.fuzz.program import Program
+from tests.fuzz.shrink import shrunk, snippet
+from tests.fuzz.worker import checked
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+FOLDER = Path(__file__).parent / "regressions"
+#: Seeds below that fail today, by defects that are known.
+OPEN = {"programs": set(), "stateful": set()}
+
+
+def blocks(kind, count, size=10):
+    return [pytest.param(kind, range(i, i + size), id=f"{kind}-{i}") for i in range(0, count, size)]
+
+
+@pytest.mark.parametrize(("kind", "seeds"), [*blocks("programs", 240), *blocks("stateful", 60)])
+def test_random_programs_are_the_same_in_every_form(kind, seeds):
+    found = [(seed, *pair) for seed in seeds if seed not in OPEN[kind] for pair in checked(kind, seed)]
+    assert not [(seed, form, outcome) for seed, form, outcome in found if outcome.is_defect]
+
+
+@pytest.mark.parametrize("path", [pytest.param(p, id=p.stem) for p in sorted(FOLDER.glob("*.py"))])
+def test_a_difference_that_was_found_is_mended(path):
+    run(path)
+
+
+@pytest.mark.parametrize("path", [pytest.param(p, id=p.stem, marks=pytest.mark.xfail(strict=False, reason="known, to be mended"))
+                                  for p in sorted((FOLDER / "open").glob("*.py"))])
+def test_a_difference_that_is_known(path):
+    run(path)
+
+
+def run(path):
+    with quiet():
+        exec(compile(path.read_text(), path.name, "exec"), {"__name__": "regression"})
+
+
+def test_a_seed_gives_the_same_program_again():
+    assert drawn(11) == drawn(11)
+    assert scripts.drawn(11) == scripts.drawn(11)
+
+
+def test_every_registered_op_is_drawn(monkeypatch):
+    names = ("sin", "cholesky", "scatter_reduce", "concatenate")
+    monkeypatch.setattr("tests.fuzz.swept.NAMES", names)
+    texts = "".join(drawn(seed).text for seed in range(60))
+    assert [name for name in names if f"rg.{name}(" not in texts] == []
+
+
+def planted(*statements):
+    return Program((("x0", "np.array([0.5, 1.5, -0.25])"), ("x1", "np.array([2.0, 3.0, 4.0])")), ("v0 = x0 * x1", *statements), ("v9",), 0)
+
+
+def test_a_planted_difference_is_found_made_smaller_and_written_down(monkeypatch):
+    # Only what a compiled function computes differs.
+    monkeypatch.setattr(rg, "wrong", lambda x: x * (1.001 if _is_traced(x) else 1), raising=False)
+    program = planted("v1 = rg.sin(v0)", "v2 = v1 + v0", "v3 = rg.wrong(v2)", "v4 = rg.cos(v3)", "v9 = v4 * 2")
+    outcome = check(program, "jit")
+    assert outcome.kind == "different"
+    smaller = shrunk(program, "jit", outcome)
+    assert [s for s in smaller.statements if "wrong" in s]
+    assert len(smaller.statements) <= 3
+    with pytest.raises(AssertionError):
+        exec(snippet(smaller, "jit", outcome), {})
+
+
+def _is_traced(x):
+    try:
+        float(np.asarray(x.detach()).sum())
+    except rg.errors.TraceError:
+        return True
+    return False
+
+
+def test_what_moves_with_the_last_place_of_its_arguments_is_unstable_and_a_tie_is_not():
+    # The sum of thirds is 1 or just below it, by the order of adding.
+    loud = Program((("x0", "np.array([0.1, 0.7, 0.2])"),), ("v9 = (rg.sin(x0) ** 2 + rg.cos(x0) ** 2 - 1) * 1e16",), ("v9",), 0)
+    assert check(loud, "jit").kind in ("unstable", "agrees")
+    tie = Program((("x0", "np.array([0.5, 0.5, 0.1])"),), ("v9 = rg.where(x0 * x0 >= rg.max(x0 * x0), x0, 7)",), ("v9",), 0)
+    assert check(tie, "jit of grad").kind == "agrees"
+
+
+def test_an_error_of_ours_in_every_form_counts_as_agreement_and_others_do_not():
+    assert check(planted("v9 = rg.linalg.cholesky(v0)"), "jit").kind == "refused"
+    assert check(planted("v9 = v0.nothing"), "jit").kind == "crashed"
+    assert check(planted("v9 = vanished"), "jit").kind == "invalid"
