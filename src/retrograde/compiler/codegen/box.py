@@ -103,7 +103,7 @@ class Box(NamedTuple):
         return self._in_loops(lengths, without(self.is_reduced), without, either)
 
     def arranged(self, levels):
-        """The same work in an order that shows repetitions from their first round on: what is inside fewer loops, by `levels`, comes
+        """The same work in an order that shows repetitions from their first round on: what is inside fewer loops, by `levels`, is
         first, as it is computed first, constants before all; and functions that are found together (see `PAIRS`) stand side by
         side, so that a round of the forward pass finds what one of the backward pass needs.
         """
