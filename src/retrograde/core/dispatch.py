@@ -175,7 +175,9 @@ def recorded(op, arrays, parents, data, mode=None, detached=None):
     if detached is not None:
         saved = detached(op.algebra, saved)
     operands = operands_of(op, arrays)
-    record = Record().filled(op, parents, saved, fitted(op, operands, parents, data))
+    # A trace runs once: there every cotangent is looked at, whatever its rule makes of numbers that promote.
+    fits = fitted(op, operands, parents, data) if detached is None else specs_of(operands, parents)
+    record = Record().filled(op, parents, saved, fits)
     if mode is not None and mode.finds_anomalies:
         record.site = anomaly.call_site()
     return record
