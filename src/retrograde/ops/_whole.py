@@ -4,12 +4,12 @@ import numpy as np
 
 from ..errors import DTypeError
 
-#: Bounds are floats of double precision, which lie above what they bound by more than they lose by rounding.
+#: Bounds are floats of double precision, and lie above what they bound by more than rounding takes from them.
 _ABOVE = 1 + 2.0**-20
 
 
 def exact(contracted, *arrays):
-    """`contracted(*arrays)`, a sum of products; of integers it is computed in a dtype that holds all that is added up on the way."""
+    """`contracted(*arrays)`, a sum of products; of integers it is computed in a dtype that holds all that is added up."""
     dtype = np.result_type(*arrays)
     if dtype.kind not in "iu":
         return contracted(*arrays)
@@ -21,6 +21,7 @@ def exact(contracted, *arrays):
     found = np.asarray(contracted(*[np.asarray(x, wide) for x in arrays]))
     least, greatest = found.min(), found.max()
     if least < np.iinfo(dtype).min or greatest > np.iinfo(dtype).max:
-        raise DTypeError(f"a sum of products must fit its dtype {dtype}, and one is {least if least < 0 else greatest}; use a wider "
-                         "dtype, x.astype(rg.int64), or floats")
+        most = greatest if greatest > np.iinfo(dtype).max else least
+        raise DTypeError(f"a sum of products must fit its dtype {dtype}, and one is {most}; use a wider dtype, as by "
+                         "x.astype(rg.int64), or floats")
     return found.astype(dtype)
