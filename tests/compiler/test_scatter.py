@@ -126,3 +126,45 @@ def test_columns_of_many_tables_add_up_for_any_number_of_threads(shape):
         found = rg.jit(rg.grad(lambda x, positions, weights: (x[:, positions] * weights).sum()))(x, rg.tensor(positions), weights)
         assert np.array_equal(found, expected)
     rg.set_num_threads(before)
+
+
+def test_gradient_of_one_element_at_a_traced_position_is_a_number_put_there():
+    logits, label = np.array([0.3, -1.2, 2.0]), np.array(1)
+    likelihood = rg.jit(rg.grad(lambda t, y: -rg.log_softmax(t)[y]))
+    softmax = np.exp(logits) / np.exp(logits).sum()
+    np.testing.assert_allclose(likelihood(logits, label), softmax - np.eye(3)[1], rtol=1e-14)
+    np.testing.assert_allclose(likelihood(logits, np.array(-1)), softmax - np.eye(3)[2], rtol=1e-14)
+    np.testing.assert_array_equal(rg.jit(rg.grad(lambda x: x[rg.argmax(x)] * 2.0))(np.array([1.0, 7.0, 3.0])), [0, 2, 0])
+
+
+#: Functions of `x` at positions `i`, whose slopes are constants or are not.
+CHOICES = {
+    "one": lambda x, i: x[0, 0, i] * 2.0,
+    "square": lambda x, i: rg.sum(x[0, 0, i] ** 2),
+    "two": lambda x, i: rg.sum(x[0, i, i] * 3.0),
+    "three": lambda x, i: rg.sum(x[i, i, i]),
+    "apart": lambda x, i: rg.sum(x[i, :, i] * x[i - 1, 0, i][..., None]),
+    "beside a slice": lambda x, i: rg.sum(x[i, 1:, ::-1] * 2.0),
+    "behind a slice": lambda x, i: rg.sum(x[:2, i] * 2.0),
+    "taken": lambda x, i: rg.sum(rg.take(x, i, axis=1) * 2.0),
+    "largest": lambda x, i: x[i, i, rg.argmax(x[0, 0])].sum() * 2.0,
+    "in a loop": lambda x, i: rg.scan(lambda c, t: (c + x[t, i, t] * 2.0, c), i * 0.0, np.array([0, -1, 1]))[0].sum(),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("positions", [np.array(1), np.array(-2), np.array([1]), np.array([[0, 1], [-1, 1]], np.int32)])
+def test_elements_at_traced_positions_have_the_same_derivatives_in_every_form(name, positions):
+    choice, x = CHOICES[name], np.random.default_rng(0).standard_normal((3, 3, 3))
+
+    def total(x, i):
+        found = choice(x, i)
+        return found.sum() if found.shape else found
+
+    def of_two(x, i):
+        return rg.vmap(rg.grad(total), in_axes=(0, None))(rg.stack([x, -x]), i)
+
+    for form in (total, rg.grad(total), rg.hessian(total), of_two):
+        found, expected = rg.jit(form)(x, positions), form(x, positions)
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+        assert found.dtype == expected.dtype

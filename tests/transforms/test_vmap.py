@@ -237,3 +237,22 @@ def test_axes_that_are_no_axes_are_told():
         rg.vmap(lambda d: d["a"], in_axes=({"a": 0},))({"a": np.ones(2)})
     with pytest.raises(ArgumentError, match="needs an argument with examples"):
         rg.vmap(lambda x: x, in_axes=None)(np.ones(2))
+
+
+def test_examples_write_at_a_position_that_is_traced():
+    x = np.random.default_rng(0).standard_normal((3, 4))
+
+    def written(x, i, value):
+        y = x * 1.0
+        y[i] = value
+        return y
+
+    expected = x.copy()
+    expected[:, 1] = 5.0
+    np.testing.assert_array_equal(rg.jit(lambda x, i: rg.vmap(lambda x: written(x, i, 5.0))(x))(x, np.array(1)), expected)
+    expected[:, 2] = x[:, 0]
+    expected[:, 0] = 5.0
+    step = rg.jit(lambda x, i: rg.vmap(lambda x: written(written(x, i, x[0]), i - 2, 5.0))(x))
+    np.testing.assert_array_equal(step(x, np.array(2))[:, [0, 2, 3]], expected[:, [0, 2, 3]])
+    slope = rg.jit(lambda x, i: rg.vmap(rg.grad(lambda x: (written(x, i, 2.0) ** 2).sum()))(x))(x, np.array(3))
+    np.testing.assert_allclose(slope, 2 * x * (np.arange(4) != 3))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import operands_of, recorded, without_lists
+from ..core.dispatch import as_arrays, operands_of, recorded
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
@@ -147,8 +147,8 @@ class Recorder:
         if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         for a in args:
-            if a.__class__ in NESTED:
-                args = without_lists(op, args)
+            if a.__class__ in NESTED or isinstance(a, np.generic):
+                args = as_arrays(op, args)
                 operands = operands_of(op, args)
                 break
         symbolic = tuple(self.symbolics(op, args))

@@ -101,7 +101,7 @@ def _matmul(op, args, shape, dtype):
     together where each few of them would meet the whole matrix anew.
     """
     x, y = args
-    if x.shape[-1] == 1 and x.ndim > 1 < y.ndim:
+    if x.shape[-1] == 1 and x.ndim > 1 < y.ndim and dtype.kind not in "iu":
         return _multiply(registry.get("multiply"), args, shape, dtype)
     for known, other, axis in ((x, y, -2), (y, x, -1)) if dtype.kind == "f" and x.dtype == y.dtype else ():
         if isinstance(known, np.ndarray) and isinstance(other, Symbol) and known.ndim > 1 and is_uniform(known):

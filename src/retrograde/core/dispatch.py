@@ -87,7 +87,7 @@ def apply(op, args):
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
     records = op.is_differentiable and (mode is None or mode.records) and any(parents)
     if records and may_have_lists:
-        arrays = without_lists(op, arrays)
+        arrays = as_arrays(op, arrays)
     if op.is_multiple:
         return several(op, arrays, parents if records else None, data)
     algebra = op.algebra
@@ -111,16 +111,24 @@ def stacked(op, args):
     return args
 
 
-def without_lists(op, args):
-    """`args` of `op` with data in place of operands that are lists of numbers, as rules and traces need them."""
+def as_arrays(op, args):
+    """`args` of `op` with data in place of operands that are lists of numbers, or numbers with a shape and a dtype that are no
+    arrays, as rules and traces need them.
+    """
     if not op.algebra.has_shapes:
         return args
     if op.is_variadic:
-        return (tuple([op.algebra.wrap(a) if a.__class__ in NESTED else a for a in args[0]]), *args[1:])
+        return (tuple([op.algebra.wrap(a) if _is_wrapped(op, a) else a for a in args[0]]), *args[1:])
     for i in op.operands:
-        if args[i].__class__ in NESTED:
+        if _is_wrapped(op, args[i]):
             args = (*args[:i], op.algebra.wrap(args[i]), *args[i + 1 :])
     return args
+
+
+def _is_wrapped(op, operand):
+    """Whether an operand without a graph must be wrapped. Numbers of Python's stay what they are: they do not promote."""
+    kind = operand.__class__
+    return kind in NESTED or (hasattr(operand, "dtype") and kind is not op.algebra.native and not isinstance(operand, Value))
 
 
 def _has_values(argument):
@@ -167,7 +175,9 @@ def recorded(op, arrays, parents, data, mode=None, detached=None):
     if detached is not None:
         saved = detached(op.algebra, saved)
     operands = operands_of(op, arrays)
-    record = Record().filled(op, parents, saved, fitted(op, operands, parents, data))
+    # A trace runs once: there every cotangent is looked at, whatever its rule makes of numbers that promote.
+    fits = fitted(op, operands, parents, data) if detached is None else specs_of(operands, parents)
+    record = Record().filled(op, parents, saved, fits)
     if mode is not None and mode.finds_anomalies:
         record.site = anomaly.call_site()
     return record

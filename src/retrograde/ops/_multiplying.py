@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._native import native
+from ._whole import exact
 
 #: A product of so many operations takes long beside the call of another way.
 _LARGE = 8_000_000
@@ -15,4 +16,4 @@ def product(x, y):
         is_float = x.dtype in _FLOATS and x.dtype == y.dtype
         if is_float and (found := native("product", x, y)) is not NotImplemented:
             return found
-    return np.matmul(x, y)
+    return exact(np.matmul, x, y) if x.dtype.kind in "iu" else np.matmul(x, y)

@@ -136,6 +136,7 @@ def _power_in_base(g, x, y):
 
 
 def _power_in_exponent(g, x, y, z):
+    x = np.asarray(x, z.dtype) if isinstance(x, (int, float)) else x  # whose logarithm would promote
     is_flat = (x == 0) & (y >= 0)
     return g * where(is_flat, 0, z * np.log(where(is_flat, 1, x)))
 

@@ -12,6 +12,7 @@ from ._multiplying import product
 from ._paths import kept_labels, pairwise_path
 from ._products import matrix_plan
 from ._samples import call
+from ._whole import exact
 from .movements import broadcast_to, expand_dims, permute_dims, reshape, transpose, unbroadcast
 from .reductions import sum as summed
 
@@ -92,7 +93,7 @@ def einsum(subscripts, /, *operands):
     tensor(11.)
     """
     operands = without_promotion(operands)
-    if len(operands) <= 2 or not isinstance(subscripts, str):
+    if len(operands) <= 2 or not isinstance(subscripts, str) or all([x.dtype.kind in "iub" for x in operands]):
         return contract(operands, subscripts)
     inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
     if any(len(labels) != np.ndim(x) for labels, x in zip(inputs, operands, strict=True)):
@@ -221,9 +222,9 @@ def contract(operands, /, subscripts):
     """
     operands = [x.astype(np.float32) if getattr(x, "dtype", None) == bfloat16 else x for x in operands]  # einsum knows no other
     # To look for matrix products in it takes longer than small contractions do.
-    is_large = any([np.size(x) > _LARGE for x in operands])
+    optimize = len(operands) > 2 or any([np.size(x) > _LARGE for x in operands])
     try:
-        return np.einsum(subscripts, *operands, optimize=is_large or len(operands) > 2)
+        return exact(lambda *arrays: np.einsum(subscripts, *arrays, optimize=optimize), *operands)
     except ValueError:
         inputs = subscripts.replace(" ", "").partition("->")[0].split(",")
         if [len(labels) for labels in inputs] == [np.ndim(x) for x in operands] and "." not in subscripts:

@@ -80,6 +80,8 @@ def vecdot(x, y, /, axis=-1):
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"the axes must agree in size, got {x.shape[-1]} and {y.shape[-1]}")
+    if x.dtype.kind in "iu" and y.dtype.kind in "iu":
+        return einsum("...i,...i->...", x, y)  # which is exact, or refused
     found = conj(x) * y
     return sum(found, -1, dtype=found.dtype)
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.infer import stand_in
+from ..core.dispatch import plain
 from ..dtypes import without_promotion
 from ..ops.contractions import contract, matmul
 from ..ops.joins import stack
@@ -213,7 +215,7 @@ def _written(op, args, shape):
     behind = _behind(index)
     if behind is None:
         return None
-    ndim = np.broadcast_to(np.zeros(()), shape)[index].ndim
+    ndim = np.broadcast_to(np.zeros(()), shape)[stand_in(plain(index))].ndim
     count = _count(args)
     if isinstance(y, Batched):
         y = reshape(y.value, (count, *y.value.shape[1 + y.ndim - ndim :])) if y.ndim > ndim else _aligned(y.value, ndim)

@@ -78,3 +78,50 @@ def test_a_chain_that_reads_more_than_one_before_is_rolled_as_far_as_its_tapes_r
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     np.testing.assert_allclose(gradient, derivative, rtol=1e-11)
     assert sum(count * period for count, period in runs) > 200
+
+
+@pytest.fixture
+def levels_of_runs(monkeypatch):
+    """For each run that is found, of how many loops its entries are inside."""
+    found, find = [], loop_plan.find_runs
+
+    def finding(entries, levels):
+        runs = find(entries, levels)
+        found.extend({levels[k] for k in range(run.start, run.stop)} for run in runs)
+        return runs
+
+    monkeypatch.setattr(loop_plan, "find_runs", finding)
+    monkeypatch.setattr(library(), "store", Cache(None))
+    return found
+
+
+def test_what_is_once_for_a_row_and_what_is_for_each_element_are_runs_by_themselves(levels_of_runs):
+    x = np.random.default_rng(0).standard_normal((3, 4))
+
+    def of_sorted(x):
+        return rg.logsumexp(rg.sort(x * x.sum()))
+
+    def of_row(x):  # the order of numbers makes no difference to their sum
+        y = x * x.sum()
+        weights = np.exp(y - y.max()) / np.exp(y - y.max()).sum()
+        return weights * x.sum() + weights @ x
+
+    np.testing.assert_allclose(rg.jit(rg.vmap(rg.grad(of_sorted)))(x), [of_row(row) for row in x], rtol=1e-12)
+    assert levels_of_runs
+    assert all([len(levels) == 1 for levels in levels_of_runs])
+
+
+@pytest.mark.parametrize("form", ["first", "second"])
+@pytest.mark.parametrize("name", ["sort", "argsort", "cummax", "cummin", "topk", "median", "cumsum", "cumprod"])
+def test_what_puts_a_few_numbers_in_order_has_its_derivatives_in_compiled_code(name, form):
+    ordered = {
+        "sort": rg.sort, "argsort": lambda x: x[rg.argsort(x)], "cummax": lambda x: rg.cummax(x, 0)[0],
+        "cummin": lambda x: rg.cummin(x, 0)[0], "topk": lambda x: rg.topk(x, 3)[0], "median": lambda x: x * rg.median(x),
+        "cumsum": lambda x: rg.cumsum(x, 0), "cumprod": lambda x: rg.cumprod(x, 0)}[name]
+
+    def value(x):
+        return rg.logsumexp(ordered(x * x.sum()) * 0.5)
+
+    forms = {"first": rg.vmap(rg.grad(value)), "second": rg.vmap(rg.hessian(value))}
+    x = np.random.default_rng(0).standard_normal((3, 5))
+    np.testing.assert_allclose(rg.jit(forms[form])(x), forms[form](x), rtol=1e-10, atol=1e-12)

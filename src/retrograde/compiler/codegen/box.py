@@ -102,16 +102,17 @@ class Box(NamedTuple):
         either = lambda flags: (*flags[:i], int(bool(flags[i] or flags[i + 1])), *flags[i + 2 :])
         return self._in_loops(lengths, without(self.is_reduced), without, either)
 
-    def arranged(self):
-        """The same work in an order that shows repetitions from their first round on: constants come first, and functions that are
-        found together (see `PAIRS`) stand side by side, so that a round of the forward pass finds what one of the backward pass
-        needs.
+    def arranged(self, levels):
+        """The same work in an order that shows repetitions from their first round on: what is inside fewer loops, by `levels`, is
+        first, as it is computed first, constants before all; and functions that are found together (see `PAIRS`) stand side by
+        side, so that a round of the forward pass finds what one of the backward pass needs.
         """
         entries, later = self.entries, dict(found_together(enumerate(self.entries), lambda _, entry: entry.arguments))
         order, placed = [number for number, entry in enumerate(entries) if isinstance(entry, Constant)], set(later.values())
         for number, entry in enumerate(entries):
             if number not in placed and not isinstance(entry, Constant):
                 order += (number, later[number]) if number in later else (number,)
+        order.sort(key=levels.__getitem__)
         if order == list(range(len(order))):
             return self
         places = [0] * len(order)

@@ -244,9 +244,10 @@ def plan_loops(box, target, rows=None):
     """The plan of a box; `rows` if it is one pass of a nest."""
     box = box.merged() if rows is None else box.in_rows(rows.count)
     is_long = len(box.entries) >= _LONG
-    box = box.arranged() if is_long else box
     vector, work = box.vector_loop(), box.work
     levels = _levels(box, vector)
+    if is_long:
+        box, levels = box.arranged(levels), sorted(levels)
     runs = find_runs(box.entries, levels) if is_long else []
     written = [number for item in _items(box, runs) for number in _numbers_of(item)]
     entries = [box.entries[number] for number in written]

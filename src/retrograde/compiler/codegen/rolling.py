@@ -54,7 +54,9 @@ class Run(NamedTuple):
 
 
 def find_runs(entries, levels):
-    """The runs of a list of entries; `levels` of one run are equal."""
+    """The runs of a list of entries in the order of their `levels`, which those of one run have in common: since each round would
+    have entries of two levels, which are not in order where rounds follow each other.
+    """
     return _Search(entries, levels).runs()
 
 
