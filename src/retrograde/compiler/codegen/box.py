@@ -38,6 +38,13 @@ class Store(NamedTuple):
     part: int | None = None
 
 
+def is_ordered(store):
+    """Whether a reduction meets its numbers in their order. Products of parts of them may overflow or vanish where the product from
+    the first to the last does neither, and of infinity and a part that has vanished nothing is left.
+    """
+    return store.combine == "prod" and store.dtype in ITEM_BYTES
+
+
 class Box(NamedTuple):
     """Loops with their lengths, the reduced ones marked, the entries computed in them and the results stored."""
 
@@ -159,6 +166,11 @@ class Box(NamedTuple):
     def is_folded_in_parts(self, vector):
         """Whether chunks of the outermost loop fold what they meet, and their results are folded at the end."""
         return self.keeps_rows(vector) or (bool(self.is_reduced) and all(self.is_reduced))
+
+    @property
+    def has_order(self):
+        """Whether a reduction meets its numbers in their order, which has no parts."""
+        return any([is_ordered(store) for store in self.stores])
 
     @property
     def width(self):
