@@ -43,6 +43,28 @@ def test_the_place_is_the_first_of_equal_elements_and_that_of_a_nan(name):
     np.testing.assert_array_equal(_compiled(getattr(rg, name), -x)[0], getattr(np, name)(-x))
 
 
+#: Shapes, and along which axes they are folded: numbers in a row, rows on top of each other, all in chunks, some axes of three.
+FOLDED = [((64,), None), ((9, 300), 1), ((9, 300), 0), ((20000, 10), 0), ((300000,), None), ((7, 33, 17), (0, 2)), ((4, 5, 400), 1)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "axis"), FOLDED)
+def test_a_product_overflows_and_vanishes_where_that_of_numpy_does(shape, axis, dtype):
+    rng = np.random.default_rng(3)
+    x = np.where(rng.random(shape) < 0.5, np.finfo(dtype).max / 4, np.finfo(dtype).tiny * 4).astype(dtype)
+    x.ravel()[rng.integers(0, x.size, 2)] = np.inf
+    with np.errstate(all="ignore"):
+        wanted = np.prod(x, axis=axis)
+    np.testing.assert_allclose(_compiled(lambda x: rg.prod(x, axis=axis), x)[0], wanted, rtol=1e-3)
+    np.testing.assert_allclose(rg.jit(lambda x: [rg.prod(x * 1, axis=axis), rg.max(x, axis=axis)])(x)[0], wanted, rtol=1e-3)
+
+
+def test_a_product_of_many_numbers_with_an_infinity_is_infinite():
+    x = np.full(2000, 0.5, np.float32)
+    x[0] = np.inf
+    assert _compiled(rg.prod, x)[0] == np.inf
+
+
 def test_accuracy_is_computed_by_kernels():
     logits, labels = _drawn((64, 10), "float32"), np.arange(64) % 10
     step = rg.jit(lambda z, y: (z.argmax(axis=1) == y).astype("float32").mean())

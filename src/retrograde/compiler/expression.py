@@ -64,20 +64,21 @@ class Constant(NamedTuple):
 
 
 class Apply(NamedTuple):
-    """An elementwise op on earlier entries, by their numbers."""
+    """An elementwise op on earlier entries, by their numbers; `is_rounded` says that it is not to be fused with a sum."""
 
     node: Symbol
     arguments: tuple
     steps: tuple  # which loops the result depends on: nonzero where it does
+    is_rounded: bool = False
     moves = ()
 
     def in_loops(self, _, pick_flags):
         """The same entry in other loops."""
-        return Apply(self.node, self.arguments, pick_flags(self.steps))
+        return self._replace(steps=pick_flags(self.steps))
 
     def renumbered(self, places):
         """The same entry where other entries have other numbers."""
-        return Apply(self.node, tuple([places[number] for number in self.arguments]), self.steps)
+        return self._replace(arguments=tuple([places[number] for number in self.arguments]))
 
 
 class Inside(NamedTuple):
@@ -125,10 +126,10 @@ class Select(NamedTuple):
 
 
 class Expression:
-    """The entries of one kernel in the order in which they are computed, each once."""
+    """The entries of one kernel in the order in which they are computed, each once; the nodes `rounded` are not fused with sums."""
 
-    def __init__(self, domain, facts, is_stored):
-        self.domain, self._facts, self._is_stored = domain, facts, is_stored
+    def __init__(self, domain, facts, is_stored, rounded=frozenset()):
+        self.domain, self._facts, self._is_stored, self._rounded = domain, facts, is_stored, rounded
         self.entries, self._numbers, self._equal = [], {}, {}
         # On which loops each entry depends, and what several together do.
         self._flags, self._unions = [], {}
@@ -178,7 +179,7 @@ class Expression:
         if kind == "elementwise" and node.op.name != AFTER:  # most nodes
             read = [a for a in node.args if isinstance(a, Symbol) or not isinstance(a, (np.dtype, type))]
             parts = [(a, self._places.aligned(a, place), guard) for a in read]
-            return parts, lambda numbers: self._append(Apply(node, numbers, self._depends(numbers)))
+            return parts, lambda numbers: self._append(Apply(node, numbers, self._depends(numbers), node in self._rounded))
         if kind == "view":
             return [(node.args[0], self._places.moved(self._facts.index_map(node), place), guard)], lambda numbers: numbers[0]
         if kind == "reshaped":

@@ -9,21 +9,18 @@ from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
 from . import attending, sliding, solvers
-from .kinds import AFTER, CHEAP_OPS, Facts
+from .kinds import AFTER, APART, CHEAP_OPS, PASSES, Facts
 from .pieces import MOST_IN_LOOPS
 from .recorder import PICK
 from .repeated_places import MOVING, met_at_several_places
 from .repetition import Loop
+from .rounded import rounded_products
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
 #: What has so many times fewer numbers than what it is for is computed far less often.
 _FAR_FEWER = 8
 
-#: The kinds of node that are a pass by themselves.
-PASSES = ("matmul", "sliding", "attention", "solver", "scatter", "running", "ranking", "selection", "transform", "random", "call")
-#: What is found in memory only, once the pass that makes it is over.
-_APART = frozenset(["reduction", "pair", *PASSES])
 #: What shows elements of memory in its own way.
 _SHOWN = ("gather", "reshaped")
 #: Those that read their operands as they are in memory.
@@ -56,6 +53,8 @@ class Schedule:
         self.nodes = outputs.nodes
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
         self.steps, self._read, self._computed = [], {}, {}
+        #: The products that are not fused with sums in any kernel.
+        self.rounded = rounded_products(self.nodes, self.facts)
         self._unmoved = set()  # what is not to be computed at other places than its own, but read there
         while True:
             self._stages = self._staged()
@@ -75,7 +74,7 @@ class Schedule:
             kind = self.facts.kind(node)
             if kind == "elementwise":  # most nodes
                 continue
-            if kind == "leaf" or kind in _APART or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
+            if kind == "leaf" or kind in APART or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
                 found.add(node)
             if kind in _CALLS:
                 found.update(node.inputs)
@@ -118,7 +117,7 @@ class Schedule:
 
     def _is_apart(self, node, kind):
         """Whether a node of a kind is found in memory only, once the pass that makes it is over."""
-        return kind in _APART or (kind == "pieces" and node in self.stored and self.facts.is_tiled(node))
+        return kind in APART or (kind == "pieces" and node in self.stored and self.facts.is_tiled(node))
 
     def _in_memory(self, node, stages):
         return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1

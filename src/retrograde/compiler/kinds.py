@@ -39,6 +39,11 @@ IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_t
 #: The parts of complex numbers, as they lie beside each other.
 PARTS = ("real", "imag")
 
+#: The kinds of node that are a pass by themselves.
+PASSES = ("matmul", "sliding", "attention", "solver", "scatter", "running", "ranking", "selection", "transform", "random", "call")
+#: What is found in memory only, once the pass that makes it is over.
+APART = frozenset(["reduction", "pair", *PASSES])
+
 #: The op that hands its first argument on once the second is there.
 AFTER = "after"
 

@@ -164,7 +164,8 @@ def _met_by_loops(box, rows):
     if merged is None:
         return None
     vector = merged.vector_loop()
-    if merged.order(vector)[0] != 0 or merged.is_folded_in_parts(vector) != merged.is_reduced[0]:
+    is_in_parts = merged.is_folded_in_parts(vector)
+    if merged.order(vector)[0] != 0 or is_in_parts != merged.is_reduced[0] or (is_in_parts and merged.has_order):
         return None
     loads = [entry for entry in merged.entries if isinstance(entry, Load)]
     stores = [store for store in merged.stores if store.combine is None]

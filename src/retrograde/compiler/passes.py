@@ -57,7 +57,8 @@ class Passes:
     def _boxed(self, step):
         """The loops of a step, what they compute and what they store."""
         schedule = self._schedule
-        expression = Expression(step.domain, schedule.facts, lambda node: schedule.is_loaded(node, step.stage))
+        is_loaded = lambda node: schedule.is_loaded(node, step.stage)
+        expression = Expression(step.domain, schedule.facts, is_loaded, schedule.rounded)
         stores = []
         for root in step.roots:
             if schedule.facts.is_tiled(root):

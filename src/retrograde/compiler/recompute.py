@@ -8,9 +8,9 @@ from math import prod
 
 from ..core import registry
 from ..core.symbol import Outputs, Symbol, ordered, renewed, replaced
-from .fuse import PASSES, Schedule
+from .fuse import Schedule
 from .infer import called
-from .kinds import AFTER, PARTNERS
+from .kinds import AFTER, PARTNERS, PASSES
 from .plan import lifetimes, numbered
 
 #: Programs that keep fewer bytes find all of them in the cache.

@@ -13,6 +13,8 @@ _FUNCTION = 12
 #: A vector has about so many elements. To move as many numbers that lie apart takes so many times as long for each of them, the
 #: second if caches do not hold them.
 _LANES, _APART, _FAR_APART = 8, 2, 8
+#: Numbers that are folded in their order wait for each other: each takes as long as so many cheap ops.
+_WAITING = 4
 #: So many numbers are in the second cache when they are needed again, and the lines that so many numbers span in the first.
 _NEAR, _SPAN = 65536, 8192
 #: To move a vector that is transposed takes so many times as long as one that lies side by side. Bodies of more entries than the
@@ -36,6 +38,13 @@ class Store(NamedTuple):
     dtype: str
     combine: str | None = None
     part: int | None = None
+
+
+def is_ordered(store):
+    """Whether a reduction meets its numbers in their order. Products of parts of them may overflow or vanish where the product from
+    the first to the last does neither, and of infinity and a part that has vanished nothing is left.
+    """
+    return store.combine == "prod" and store.dtype in ITEM_BYTES
 
 
 class Box(NamedTuple):
@@ -137,6 +146,7 @@ class Box(NamedTuple):
             cost = sum([n * (_CROSSED * together if crossing in self._beside(s, i) else move(s)) for s, n in read.items()])
             cost += sum([n * move(s) for s, n in written.items()])
             cost += sum([n * (together if s and s[i] else once) for s, n in computed.items()])
+            cost += sum([_WAITING if self.is_reduced[i] else together for s in self.stores if is_ordered(s)])
             if best is None or cost <= best:
                 best, choice = cost, i
         return choice
@@ -160,6 +170,11 @@ class Box(NamedTuple):
     def is_folded_in_parts(self, vector):
         """Whether chunks of the outermost loop fold what they meet, and their results are folded at the end."""
         return self.keeps_rows(vector) or (bool(self.is_reduced) and all(self.is_reduced))
+
+    @property
+    def has_order(self):
+        """Whether a reduction meets its numbers in their order, which has no parts."""
+        return any([is_ordered(store) for store in self.stores])
 
     @property
     def width(self):

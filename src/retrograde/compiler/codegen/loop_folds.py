@@ -1,12 +1,11 @@
 """The reductions of a loop kernel: values folded into registers, or row after row into memory."""
 
-
-
 from ..kinds import REDUCTIONS, start_of
 from . import ir
+from .box import is_ordered
 from .builder import Builder
 from .counting import counted
-from .vecmath.elements import type_of
+from .vecmath.elements import lanes_of, type_of
 
 _INDEX = ir.IntType(64)
 
@@ -20,7 +19,7 @@ class Folds:
             self.rows = {number: self._row(number, store, place) for place, (number, store) in enumerate(folds)}
             return
         for number, store in folds:
-            self.sums[number] = self.ir.alloca(type_of(store.dtype, self.lanes))
+            self.sums[number] = self.ir.alloca(type_of(store.dtype, self._folded_lanes(store)))
 
     def _row(self, number, store, place):
         """The address of the row that a reduction folds into, filled with what it starts from."""
@@ -39,7 +38,16 @@ class Folds:
     def _clear_sums(self):
         for number, slot in self.sums.items():
             store = self.box.stores[number]
-            self.ir.store(self.k.constant(start_of(store.combine, store.dtype), store.dtype), slot)
+            lanes = self._folded_lanes(store)
+            self.ir.store(self.k.constant(start_of(store.combine, store.dtype), store.dtype, lanes), slot)
+
+    def _folded_lanes(self, store):
+        """How many numbers a reduction keeps: one where the lanes of a vector are folded in their order."""
+        return 1 if self._is_across() and is_ordered(store) else self.lanes
+
+    def _is_across(self):
+        """Whether the loop that runs in vectors is reduced."""
+        return self.vector is not None and self.box.is_reduced[self.vector]
 
     def _fold(self):
         """Combine the values of one round with what has been folded so far."""
@@ -51,7 +59,10 @@ class Folds:
             value = self.k.broadcast(self._typed(self._stored(store), store.dtype), self.lanes)
             if self.mask is not None and self.box.is_reduced[self.vector]:
                 value = self.k.where(self.mask, value, start_of(store.combine, store.dtype))
-            folded = getattr(self.k, combine)(self.ir.load(slot, typ=type_of(store.dtype, self.lanes)), value)
+            lanes = self._folded_lanes(store)
+            folded = self.ir.load(slot, typ=type_of(store.dtype, lanes))
+            for part in [value] if lanes == self.lanes else [self.k.lane(value, lane) for lane in range(self.lanes)]:
+                folded = getattr(self.k, combine)(folded, part)
             self.ir.store(folded, slot)
 
     def _fold_row(self, store, row):
@@ -69,11 +80,10 @@ class Folds:
             self.k.store_masked(combine(self.k.load_masked(where, self.mask, store.dtype), value), where, self.mask)
 
     def _store_sums(self):
-        is_across = self.vector is not None and self.box.is_reduced[self.vector]
         for number, slot in self.sums.items():
             store = self.box.stores[number]
-            value = self.ir.load(slot, typ=type_of(store.dtype, self.lanes))
-            if is_across and self.lanes > 1:
+            value = self.ir.load(slot, typ=type_of(store.dtype, self._folded_lanes(store)))
+            if self._is_across() and lanes_of(value) > 1:
                 value = self.k.reduce(getattr(self.k, REDUCTIONS[store.combine][0]), value)
             if self.plan.partials:
                 partial = self.pointers[id(self.plan.partials[list(self.sums).index(number)])]

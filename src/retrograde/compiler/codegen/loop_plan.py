@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ...dtypes import name_of
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
 from ..kinds import operation_key
+from ..rounded import PRODUCTS
 from ..table import FLAG
 from .box import Box, found_together
 from .rolling import find_runs, taped
@@ -142,6 +143,11 @@ class LoopPlan:
         return frozenset(n for n, count in readers.items() if count == 1) - {store.value for store in self.box.stores}
 
     @cached_property
+    def fused(self):
+        """The numbers of products that are computed with the sum that alone reads them, if it is a sum, and rounded once."""
+        return frozenset([n for n in self.read_once if _is_product(self.box.entries[n]) and not self.box.entries[n].is_rounded])
+
+    @cached_property
     def addresses(self):
         """Selections between numbers in memory that are the same along the vector loop: one address is chosen and one number read.
         By the number of the selection, how its place moves along that loop; and the entries that are nothing but such places.
@@ -224,7 +230,8 @@ class LoopPlan:
             return entry
         if isinstance(entry, Constant):
             return (entry.value < 0 if ("constant", number) in self.numbers else repr(entry.value)), entry.dtype
-        return operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
+        key = operation_key(entry.node.op), name_of(entry.node.dtype), entry.arguments, entry.steps
+        return (*key, "rounded") if entry.is_rounded and number in self.read_once else key
 
 
 class Rows(NamedTuple):
@@ -319,6 +326,10 @@ def _numbers(plan):
     yield from ((("constant", i), _bits(box.entries[i].value)) for i in _scales(box, plan.written))
 
 
+def _is_product(entry):
+    return isinstance(entry, Apply) and entry.node.op.name in PRODUCTS
+
+
 def _scales(box, written):
     """The numbers of constants that are nothing but factors and divisors in the entries that are written."""
     scaling, others, entries = set(), {store.value for store in box.stores}, [box.entries[i] for i in written]
@@ -345,7 +356,7 @@ def _chunks(box, vector, work, lanes):
     outermost = box.order(vector)[0]
     length = box.lengths[outermost]
     wanted = min(_MOST_CHUNKS, work // _CHUNK_WORK, length)
-    if wanted < 2:
+    if wanted < 2 or (box.has_order and box.is_folded_in_parts(vector)):
         return length, 1
     step = -(-length // wanted)
     if outermost == vector:

@@ -201,7 +201,7 @@ class Values:
         name = self.plan.signs.function(number)
         write = op.emit or getattr(type(self.k), name, None) or _library(name)
         value = self._fused(op, operands) or write(self.k, *operands)
-        if op.name in ("multiply", "square") and number in self.plan.read_once:
+        if number in self.plan.fused:
             self.products[id(value)] = value, operands[0], operands[-1]
         return value
 

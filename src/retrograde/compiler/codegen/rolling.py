@@ -115,7 +115,7 @@ class _Search:
             op = entry.node.op
             if op not in self._operations:
                 self._operations[op] = operation_key(op)
-            return self._operations[op], name_of(entry.node.dtype), len(entry.arguments), self._levels[number]
+            return self._operations[op], name_of(entry.node.dtype), len(entry.arguments), self._levels[number], entry.is_rounded
         if isinstance(entry, Load) and entry.guard is None and not entry.chosen:
             return "load", id(entry.buffer), entry.steps, entry.dtype, entry.part, self._levels[number]
         return "single", number
