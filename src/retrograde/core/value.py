@@ -272,7 +272,7 @@ class Retain:
     def __call__(self, gradient):
         value = self._value()
         if value is not None:
-            value.algebra.accumulate(value, gradient)
+            value.algebra.accumulate_linked(value, gradient)
 
 
 class HookHandle:

@@ -67,6 +67,10 @@ class Places:
         chosen = [(p.mapping, p.key, p.value, id(p.mapping) in self._modules) for p in needed]
         return chosen + [(p.mapping, p.key, p.value, False) for p in self._filled]
 
+    def holding(self, value):
+        """(mapping, key) of the places in which `value` is found."""
+        return [(p.mapping, p.key) for p in self._places if p.value is value]
+
     def _to_watch(self, numbers):
         """Of the places of a tensor the last one in a module, where a change is an edit; all of them where there is none."""
         in_modules = [number for number in numbers if id(self._places[number].mapping) in self._modules]
