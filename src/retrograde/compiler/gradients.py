@@ -27,18 +27,29 @@ class _Found:
         self.place, self.owner, self.is_written, self.places = place, capture.owner, is_written, places
         self._shape, self._dtype, self._is_linked = capture.start.shape, capture.start.dtype, capture.record is not None
         self._twins, self.sharers = capture.twins, []
+        self.forget()
+
+    def forget(self):
+        """Know of no gradient."""
         self.now: Any = None
         self.data: Any = None
+        self.record: Any = None
+
+    @property
+    def is_shared(self):
+        """Whether something else held it, or its array."""
+        return bool(self.sharers or self.places or self._twins)
 
     def is_there(self):
         """Whether there is one such as was traced, which is noted."""
         now = self.now = self.owner.grad
         if now is None or (now.record is not None) is not self._is_linked:
             return False
+        self.record = now.record
         data = self.data = algebra.settled_data(now)
         if data.shape != self._shape or data.dtype is not self._dtype and data.dtype != self._dtype:
             return False
-        return not (self.sharers or self.places or self._twins) or self._is_shared_alike()
+        return not self.is_shared or self._is_shared_alike()
 
     def _is_shared_alike(self):
         return (all([other.grad is self.now for other in self.sharers])
@@ -72,6 +83,8 @@ class Gradients:
                 elif capture.owner is not g.value:
                     found[id(capture)].sharers.append(g.value)
         self._sort_left(trace, outer, found)
+        self._is_simple = not self._known and not any([f.is_shared for f in self._found])
+        self._is_handed_in, self._stamps, self._apart = False, [], []
 
     def _sort_left(self, trace, outer, found):
         """What is left in the place of old gradients: tensors that the step makes, or others from outside."""
@@ -91,6 +104,7 @@ class Gradients:
         holders = [values for _, values in made.values()]
         self._promised = [(values[0], i) for i, values in enumerate(holders) if len(values) == 1]
         self._shared = [(values, i) for i, values in enumerate(holders) if len(values) > 1]
+        self._is_sharing = bool(self._given or self._passed or self._shared)
         self._promises = []
 
     def bind(self, program):
@@ -104,7 +118,12 @@ class Gradients:
     @property
     def acts(self):
         """Whether there is something to do at a call."""
-        return bool(self._found or self._cleared or self._given or self._passed or self._promises or self._shared)
+        return bool(self.finds or self._cleared or self._given or self._passed or self._promises or self._shared)
+
+    @property
+    def finds(self):
+        """Whether there are gradients to be found at a call."""
+        return bool(self._found)
 
     @property
     def are_guarded(self):
@@ -115,6 +134,11 @@ class Gradients:
         """Whether one of the `arrays` lies in a gradient that is written to."""
         return bool(self._written) and Memory([found.data for found in self._written]).holds_one(arrays)
 
+    def rebound(self):
+        """Look at all gradients anew, since the memory of other tensors is another."""
+        for found in self._found:
+            found.forget()
+
     def fit(self, memory, targets, arguments):
         """Whether gradients are as they were traced. None that is written to may lie in the `memory` of tensors from outside, in
         that of `arguments` or of another one; nor any in that of `targets`, which is written to.
@@ -122,14 +146,27 @@ class Gradients:
         for value, was_none in self._guards:
             if (value._grad is None) is not was_none:  # noqa: SLF001 - past the property, which takes what is promised
                 return False
+        if self._found and self._are_those_of_the_last_call():
+            return not arguments or not self._written or not self.hold_one(arguments)
+        self._is_handed_in = False
         for found in self._found:
             if not found.is_there():
+                found.forget()
                 return False
         if self._known and any([value.grad is not known for value, known in self._known]):
             return False
         if targets is not None and self._found and targets.holds_one([found.data for found in self._found]):
             return False
         return not self._written or self._are_apart(memory, arguments)
+
+    def _are_those_of_the_last_call(self):
+        """Whether all is as it was, as it is where gradients are added up, so that all else need not be asked again."""
+        if self._is_simple:
+            for found in self._found:
+                now = found.owner._grad  # noqa: SLF001 - past the property, which asks for the mode
+                if now is not found.now or now is None or now.data is not found.data or now.record is not found.record:
+                    return False
+        return self._is_simple
 
     def _are_apart(self, memory, arguments):
         if memory.holds_one([found.data for found in self._written]) or arguments and self.hold_one(arguments):
@@ -149,38 +186,46 @@ class Gradients:
         return None
 
     def hand_in(self, program):
-        """Hand the gradients that were found to `program`; those that it must have copies of, as (array, copy)."""
-        copies = []
-        for found in self._found:
-            array = found.data
-            if found.is_written:
-                writes.check_writeable(array)
-            if array.flags.c_contiguous:
-                program.bind(found.place, array)
-            else:
-                copies.append((found, program.bind(found.place, np.ascontiguousarray(array))))
-        return copies
+        """Hand the gradients that were found to `program`."""
+        for found in self._written:
+            writes.check_writeable(found.data)
+        if not self._is_handed_in:
+            self._is_handed_in, self._apart = True, []
+            self._stamps = [writes.entry(algebra, found.data) for found in self._written]
+            for found in self._found:
+                array = program.bind(found.place, np.ascontiguousarray(found.data).reshape(found.data.shape))
+                if not found.data.flags.c_contiguous:
+                    self._apart.append((found, array))
+        for found, array in self._apart:
+            array[...] = found.data
 
     def keep_old(self):
         """Let those who are still to read gradients that are about to be written to keep what these hold."""
         for found in self._written:
             writes.before(algebra, found.data)
 
-    def leave(self, copies):
+    def leave(self):
         """Do what the trace did, after a call."""
-        for found, copy in copies:
+        for found, array in self._apart:
             if found.is_written:
-                writes.into(found.data)[...] = copy
-        for found in self._written:
-            writes.stamp(algebra, found.data)
+                writes.into(found.data)[...] = array
+        if self._stamps:
+            writes.stamp_all(self._stamps)
         for value in self._cleared:
-            value.grad = None
+            value._grad = None  # noqa: SLF001 - past the property, which asks for the mode
+        for value, gradient in self._promises:
+            value._grad = gradient  # noqa: SLF001 - as above
+        if self._is_sharing:
+            self._leave_shared()
+
+    def _leave_shared(self):
+        """Leave gradients that are held elsewhere as well."""
         left = self._given + [(value, found.now) for value, found in self._passed]
         for values, number in self._shared:
             gradient = self._taken(number)
             left += [(value, gradient) for value in values]
-        for value, gradient in (*self._promises, *left):
-            value._grad = gradient  # noqa: SLF001 - past the property, which asks for the mode
+        for value, gradient in left:
+            value.grad = gradient
 
     def take(self):
         """Take what was promised, before the memory that holds it is used again."""

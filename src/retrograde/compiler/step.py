@@ -11,7 +11,7 @@ from ..ops._arrays import arrays as algebra
 from ..ops.random import State, run_drawing
 from .gradients import Gradients
 from .overlaps import Memory, overlap, shares
-from .quick import quick_call
+from .quick import all_bound, all_same, quick_call
 from .ways import new_program
 
 
@@ -44,9 +44,14 @@ class Step:
         # Always in one order, so that no two steps wait for each other.
         self._drawn = sorted([c.value for c in trace.changed() if isinstance(c.value, State)], key=id)
         self._results, self._rebuild = results, rebuild
-        self._places = places.chosen([c.value for c in self._captures if c.owner is None])
-        self._loose_places = [place[:3] for place in self._places if not place[3]]
-        self._bound, self._loose, self._stamps, self._seen = [], [], [], list(CLOCK)
+        self._always, self._after_edits = places.watches([c.value for c in self._captures if c.owner is None])
+        self._are_same = all_same(self._always)
+        used = [c for c in self._captures if c.owner is None]
+        self._tensors = [*[c.value for c in used], *[twin for c in used for twin in c.twins]]
+        self._arrays = [None] * len(self._tensors)
+        self._are_bound = all_bound(self._tensors, self._arrays)
+        self._hooks = [(c.value, _hooks_of(c.record)) for c in self._captures if c.owner is None]
+        self._loose, self._stamps, self._seen = [], [], list(CLOCK)
         #: The memory of the tensors from outside that are written to; None without any.
         self.targets: Any = None
         #: The places of arguments that are written to; what is written comes after the results.
@@ -58,21 +63,19 @@ class Step:
         """
         if CLOCK[0] != self._seen[0] and not self._is_as_traced():
             return False
-        for value, array in self._bound:
-            if value.data is not array:
-                return self._rebound() and self.fits(arguments)
+        if not self._are_bound():
+            return self._rebound() and self.fits(arguments)
         if self._is_guarded and not self._gradients.fit(self._memory, self.targets, arguments):
             return False
-        for mapping, key, value in self._loose_places:
-            if mapping.get(key, True) is not value:
-                return False
+        if not self._are_same():
+            return False
         return not self._watched or all([read() == seen for read, seen, _ in self._watched])
 
     def changed(self):
         """What is no longer as the trace took it for granted, in words; None if all is."""
-        for mapping, key, value, _ in self._places:
-            if mapping.get(key, True) is not value:
-                return f"`{key}`" if isinstance(key, str) else f"entry {key} of what"
+        for watch in (*self._always, *self._after_edits):
+            if not watch.is_same():
+                return watch.told
         for capture in self._captures:
             now, spec = capture.value.data, capture.start
             if (now.shape, now.dtype) != (spec.shape, spec.dtype):
@@ -87,7 +90,9 @@ class Step:
         """Whether all is in its place that the trace found there, modules are in the mode that they were in, and the same tensors
         require gradients.
         """
-        if any([mapping.get(key, True) is not value for mapping, key, value, _ in self._places]):
+        if not all([watch.is_same() for watch in self._after_edits]):
+            return False
+        if any([_hooks_of(value.record) != hooks for value, hooks in self._hooks]):
             return False
         if self._other_gradients() or any([read() != seen for read, seen, _ in self._edits]):
             return False
@@ -119,7 +124,7 @@ class Step:
             return None
         parts["kind"] = self._kinds[0]
         parts["link"] = None if self._replay is None else self._replay.quick_link()
-        return quick_call(parts, specs, algebra.kind, self._bound, self._loose_places, self._seen)
+        return quick_call(parts, specs, algebra.kind, list(zip(self._tensors, self._arrays, strict=True)), self._always, self._seen)
 
     def bind(self):
         """Take the memory that captured tensors have now; before the first call."""
@@ -128,7 +133,7 @@ class Step:
 
     def _rebound(self):
         """Point the program at the memory that captured tensors have now; False if one is another than was traced."""
-        bound, self._loose = [], []
+        arrays, self._loose = [], []
         for place, capture in enumerate(self._captures):
             if capture.owner is not None:
                 continue
@@ -142,15 +147,15 @@ class Step:
                 self.program.bind(place, data)
             else:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
-            bound.append((value, data))
-        arrays = [value.data for value, _ in bound]
+            arrays.append(data)
         written = [id(c.start) in self._written for c in self._captures if c.owner is None]
         if any(written) and overlap(arrays, written):
             return False
         self._memory = Memory(arrays)
-        self._bound = bound + [(twin, twin.data) for c in self._captures if c.owner is None for twin in c.twins]
+        self._arrays[:] = [value.data for value in self._tensors]
         targets = [array for array, is_written in zip(arrays, written, strict=True) if is_written]
         self.targets = Memory(targets) if targets else None
+        self._gradients.rebound()
         self._stamps = [writes.entry(algebra, array) for array in targets]
         self._refused = [array for array in targets if not writes.into(array).flags.writeable]
         self._is_guarded = self._gradients.are_guarded
@@ -170,7 +175,8 @@ class Step:
             self._warn_readers()
         for value, array, _ in self._loose:
             array[...] = value.data
-        copies = self._gradients.hand_in(self.program)
+        if self._gradients.finds:
+            self._gradients.hand_in(self.program)
         try:
             found, kept = self._drawing(arrays) if self._drawn else self._run(arrays)
         except BaseException:
@@ -181,7 +187,7 @@ class Step:
                 writes.into(value.data)[...] = array
         if self._stamps:
             writes.stamp_all(self._stamps)
-        self._gradients.leave(copies)
+        self._gradients.leave()
         for value, requires_grad in self._leaves:
             value.requires_grad = requires_grad
         return self._returned(found, kept, records)
@@ -220,6 +226,11 @@ class Step:
         """The program's profile on these arguments."""
         self._gradients.take()
         return self.program.profile(arrays, repeats)
+
+
+def _hooks_of(record):
+    """The hooks of a tensor from outside, by its record."""
+    return () if record is None or record.hooks is None else tuple(record.hooks)
 
 
 def _unwrapped(array):

@@ -27,8 +27,8 @@ def into(data):
 def check_writeable(data):
     """Raise an InplaceError if nobody may write to the memory of `data`."""
     if not getattr(getattr(into(data), "flags", None), "writeable", True):
-        raise InplaceError(f"an array of shape {data.shape} is read-only, and a tensor that shows it is written to; give the tensor "
-                           "a copy: x.data = x.data.copy()")
+        raise InplaceError(f"an array of shape {data.shape} is read-only, and a tensor that shows it is written to; give the "
+                           "tensor a copy: x.data = x.data.copy()")
 
 
 def before(algebra, data):

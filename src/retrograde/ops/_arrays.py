@@ -122,7 +122,7 @@ class ArrayAlgebra(Algebra):
         return (cotangent.real if is_halved else cotangent).astype(dtype)
 
     def settled_data(self, value):
-        """The array of a value. One number of NumPy, which ops take for an array and whose memory is nobody's, becomes one first."""
+        """The array of a value. A number of NumPy, which ops take for an array, and whose memory is nobody's, becomes one."""
         data = value.data
         if data.__class__ is not np.ndarray:
             if isinstance(data, np.generic):
