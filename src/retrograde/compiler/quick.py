@@ -4,18 +4,49 @@ A program may run for less time than it takes to ask, loop by loop, whether all 
 very objects that the step is bound to; where the answer is no, it gives NotImplemented, and the caller goes the usual way.
 """
 
+from operator import is_
+
 import numpy as np
 
 from ..core import edits, writes
 
+#: What Python raises where something is no longer there.
+_GONE = "(LookupError, AttributeError, ValueError, TypeError, ReferenceError)"
 
-def quick_call(parts, specs, tensor, bound, places, seen):
+
+def all_same(watches):
+    """A function without arguments that says whether all `watches` find what they found."""
+    tests, names = _tests(watches)
+    lines = ["def same():", " try:", *[f"  if not {test}: return False" for test in tests], "  return True"]
+    exec("\n".join([*lines, f" except {_GONE}: return False"]), names)  # noqa: S102 - as below
+    return names["same"]
+
+
+def all_bound(values, arrays):
+    """A function without arguments that says whether the `values` hold the `arrays`, which may change."""
+    tests = " and ".join([f"value{i}.data is arrays[{i}]" for i in range(len(values))])
+    names = {"arrays": arrays, **{f"value{i}": value for i, value in enumerate(values)}}
+    exec(f"def bound(): return {tests or True}", names)  # noqa: S102 - as below
+    return names["bound"]
+
+
+def _tests(watches):
+    """The tests of `watches`, and what their names stand for."""
+    tests, names = [], {"is_": is_}
+    for i, watch in enumerate(watches):
+        test, known = watch.test(i)
+        tests.append(test)
+        names |= known
+    return tests, names
+
+
+def quick_call(parts, specs, tensor, bound, watches, seen):
     """A function of the tuple of arguments.
 
     parts   of the program: `call`, which runs it, its `flag`, `fail`, its `inboxes` and its only `outlet`; `kind`, which makes
             a result of an array; and `link`, which gives it a history from the arguments' arrays, or None
     specs   for each argument its shape, its dtype, whether it is a `tensor`, and more
-    bound   (value, its array), places (mapping, key, value) and `seen`, the clock of edits: as they must be
+    bound   (value, its array), as they must be; `watches`, which must find all the same; and `seen`, the clock of edits
     """
     names = {**parts, "NDARRAY": np.ndarray, "TENSOR": tensor, "CLOCK": edits.CLOCK, "READERS": writes.READERS, "SEEN": seen}
     lines = [f"if len(args) != {len(specs)} or CLOCK[0] != SEEN[0] or READERS: return NotImplemented"]
@@ -27,9 +58,10 @@ def quick_call(parts, specs, tensor, bound, places, seen):
     for i, (value, array) in enumerate(bound):
         names |= {f"value{i}": value, f"array{i}": array}
         lines.append(f"if value{i}.data is not array{i}: return NotImplemented")
-    for i, (mapping, key, value) in enumerate(places):
-        names |= {f"get{i}": mapping.get, f"key{i}": key, f"held{i}": value}
-        lines.append(f"if get{i}(key{i}, True) is not held{i}: return NotImplemented")
+    tests, known = _tests(watches)
+    names |= known
+    lines += ["try:", *[f"    if not {test}: return NotImplemented" for test in tests], "    pass"]
+    lines.append(f"except {_GONE}: return NotImplemented")
     taken = "".join([f"x{i}, " for i in range(len(specs))])
     lines += [f"inbox{i}[...] = x{i}" for i in range(len(specs))]
     result = "kind(outlet.copy())" if parts["link"] is None else f"link(kind(outlet.copy()), ({taken}))"

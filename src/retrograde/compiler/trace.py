@@ -107,7 +107,7 @@ class Trace(Recorder):
     def freeze(self, value):
         """Let nobody but the engine write to the memory of `value`, a tensor from outside, until the trace is over."""
         try:
-            array = value.data
+            array = arrays.settled_data(value)
         except ArgumentError:  # of a lazy module, which has none yet
             return
         if not isinstance(value, State):  # Nobody else has its memory.
@@ -214,6 +214,10 @@ class Trace(Recorder):
         """Let `value` be known as an object that the trace has made, whatever memory it shows: nobody outside has it."""
         self._own[id(value)] = value
         self.leaves.pop(id(value), None)
+
+    def is_own(self, value):
+        """Whether the trace has made `value`, or what it was made of: nobody outside has it."""
+        return id(value) in self._made or id(value) in self._own
 
     def noted_leaf(self, value):
         if value.is_traced or id(value) in self._own:

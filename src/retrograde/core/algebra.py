@@ -1,6 +1,7 @@
 """Algebra, what the engine must know about one kind of value: numbers are one kind, text is another."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 from .value import Value
@@ -37,6 +38,10 @@ class Algebra(ABC):
     def settled_dtype(self, dtype, operands):
         """The dtype that `settled` gives data of `dtype`."""
         return dtype
+
+    def settled_data(self, value):
+        """The data of a value, in the form that is written to."""
+        return value.data
 
     @abstractmethod
     def describe(self, data):
@@ -79,6 +84,10 @@ class Algebra(ABC):
         """A cotangent of the walk as hooks and Functions see it."""
         return self.kind(cotangent)
 
+    def separate(self, cotangent):
+        """A value of what a cotangent is, which nobody else holds: whoever gets it may write to it."""
+        return cotangent if isinstance(cotangent, Value) else self.shown(copy(cotangent))
+
     def pull(self, function, ctx, cotangents):
         """What `function.backward` answers to the cotangents of its outputs, given as they are `shown`."""
         return function.backward(ctx, *cotangents)
@@ -105,6 +114,10 @@ class Algebra(ABC):
     @abstractmethod
     def accumulate(self, value, cotangent):
         """Add `cotangent` to `value.grad`, in memory that no other gradient shares."""
+
+    def accumulate_linked(self, value, cotangent):
+        """As `accumulate`, of what may be differentiated in turn: old gradients stay as they are, sums are new."""
+        self.accumulate(value, cotangent)
 
     @abstractmethod
     def is_view(self, data, source):

@@ -1,7 +1,5 @@
 """The walk: `gradient` is the only backward pass, `backward` puts its result on the leaves."""
 
-from copy import copy
-
 from ..errors import ArgumentError, FreedGraphError, GraphError, MissingRuleError
 from . import anomaly, writes
 from .graph import Span, span_of
@@ -34,7 +32,11 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
     found = _Walk(flows, retain_graph or create_graph, create_graph).run(span, seeds)
     for leaf in leaves:
         target = leaf.target()
-        if target is not None and leaf in found:
+        if target is None or leaf not in found:
+            continue
+        if create_graph:
+            leaf.algebra.accumulate_linked(target, leaf.algebra.conjugated(found.pop(leaf)))
+        else:
             leaf.algebra.accumulate(target, leaf.algebra.conjugated(found.pop(leaf)))
 
 
@@ -189,7 +191,7 @@ class _Walk:
         """The cotangent after the hooks of `record` have seen it. A hook may write into what it sees: it is a copy."""
         g = record.algebra.conjugated(g)
         for hook in tuple(record.hooks):
-            seen = g if isinstance(g, Value) else record.algebra.shown(g if isinstance(hook, Retain) else copy(g))
+            seen = g if isinstance(hook, Retain) else record.algebra.separate(g)
             answer = hook(seen)
             g = self._carried(record, seen if answer is None else answer)
         return record.algebra.conjugated(g)

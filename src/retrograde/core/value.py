@@ -272,7 +272,7 @@ class Retain:
     def __call__(self, gradient):
         value = self._value()
         if value is not None:
-            value.algebra.accumulate(value, gradient)
+            value.algebra.accumulate_linked(value, gradient)
 
 
 class HookHandle:
@@ -285,6 +285,7 @@ class HookHandle:
         """Remove the hook; removing it twice does nothing."""
         if self._hook in self._hooks:
             self._hooks.remove(self._hook)
+            edited()
 
 
 def add_hook(record, hook):
@@ -292,4 +293,6 @@ def add_hook(record, hook):
     if record.hooks is None:
         record.hooks = []
     record.hooks.append(hook)
+    if record.op is None:
+        edited()
     return HookHandle(record.hooks, hook)

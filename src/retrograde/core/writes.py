@@ -24,6 +24,13 @@ def into(data):
     return FROZEN.get(id(data), data) if FROZEN else data
 
 
+def check_writeable(data):
+    """Raise an InplaceError if nobody may write to the memory of `data`."""
+    if not getattr(getattr(into(data), "flags", None), "writeable", True):
+        raise InplaceError(f"an array of shape {data.shape} is read-only, and a tensor that shows it is written to; give the "
+                           "tensor a copy: x.data = x.data.copy()")
+
+
 def before(algebra, data):
     """Let whoever is still to read the memory of `data` keep what it holds now, since it is about to be written to."""
     if READERS:

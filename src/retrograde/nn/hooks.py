@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from ..core.edits import edited
 from ..core.function import Function
 from ..core.value import HookHandle, Value
 from ..errors import DTypeError
@@ -25,7 +26,12 @@ class Hooks:
         """Add a `Hook` to those called `when`, as the last or the first; returns its handle."""
         hooks = self._hooks[when]
         hooks.insert(0 if prepend else len(hooks), hook)
+        edited()
         return HookHandle(hooks, hook)
+
+    def listed(self):
+        """All of them, for those who must know of changes."""
+        return [list(hooks) for hooks in self._hooks.values()]
 
     def run(self, module, args, kwargs):
         """The output of `module.forward`, with the hooks around it."""

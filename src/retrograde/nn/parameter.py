@@ -32,7 +32,7 @@ class _Data:
         elif not isinstance(data, Symbol):
             _check(parameter, before, data)
             _check_is_outside(before)
-        attributes["data"] = data
+        attributes["data"] = np.asarray(data) if isinstance(data, np.generic) else data
 
 
 def _check(parameter, before, data):

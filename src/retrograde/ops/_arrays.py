@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core import writes
 from ..core.algebra import Algebra
+from ..core.mode import current, unrecorded
 from ..core.symbol import Symbol
 from ..core.value import Value
 from ..dtypes import bfloat16, is_float
@@ -120,18 +121,60 @@ class ArrayAlgebra(Algebra):
         is_halved = cotangent.dtype.kind == "c" and dtype.kind != "c"
         return (cotangent.real if is_halved else cotangent).astype(dtype)
 
+    def settled_data(self, value):
+        """The array of a value. A number of NumPy, which ops take for an array, and whose memory is nobody's, becomes one."""
+        data = value.data
+        if data.__class__ is not np.ndarray:
+            if isinstance(data, np.generic):
+                data = value.data = np.asarray(data)
+            elif not hasattr(data, "shape"):
+                raise DTypeError(f"the data of a tensor is an array, got {data!r}; set it to np.asarray(...), or write to the "
+                                 "tensor: x[...] = y")
+        return data
+
+    def shown(self, cotangent):
+        made, tracer = self.kind(cotangent), _tracer()
+        if tracer is not None:
+            tracer.made(made)
+        return made
+
+    def separate(self, cotangent):
+        tracer = _tracer()
+        if not isinstance(cotangent, Value):
+            return self.shown(cotangent.copy())
+        return cotangent.clone() if tracer is None else tracer.value(self, tracer.symbol(cotangent), cotangent.record)
+
+    def _separate_as(self, cotangent, dtype):
+        found = self.separate(cotangent)
+        return found if found.dtype == dtype else found.astype(dtype)
+
     def accumulate(self, value, cotangent):
         _check_shape(value, cotangent)
-        if isinstance(cotangent, Value):
-            value.grad = cotangent if value.grad is None else value.grad + cotangent
-        elif value.grad is None:
+        before, tracer = value.grad, _tracer()
+        if tracer is not None or isinstance(cotangent, Value):
+            self._accumulate_value(value, cotangent, before, tracer)
+        elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
             value.grad = self.kind(_taken(cotangent, value.data.dtype, is_ours))
-        elif value.grad.record is not None or value.grad.is_traced:
-            value.grad = value.grad + self.kind(cotangent)
+        elif before.record is not None or before.is_traced:
+            value.grad = before + self.kind(cotangent)
         else:
-            writes.before(self, value.grad.data)
-            value.grad.data += cotangent
+            data = self.settled_data(before)
+            writes.before(self, data)
+            _add(writes.into(data), cotangent)
+            writes.stamp(self, data)
+
+    def _accumulate_value(self, value, cotangent, before, tracer):
+        """`accumulate` where nothing has numbers yet, or where something has none."""
+        if before is None or before.record is not None or tracer is None or tracer.is_lazy:
+            self.accumulate_linked(value, cotangent)
+        else:
+            unrecorded(before.__iadd__, cotangent)
+
+    def accumulate_linked(self, value, cotangent):
+        _check_shape(value, cotangent)
+        before = value.grad
+        value.grad = self._separate_as(cotangent, value.dtype) if before is None else before + cotangent
 
     def is_view(self, data, source):
         if data.__class__ is np.ndarray:
@@ -171,10 +214,24 @@ def _first(data, is_wanted):
     return tuple(map(int, found[0])) if len(found) else None
 
 
+def _tracer():
+    """What records ops without running them now, if anything does."""
+    mode = current()
+    return None if mode is None else mode.tracer
+
+
 def _check_shape(value, cotangent):
     if cotangent.shape != value.data.shape:
         raise ShapeError(f"a rule returned a gradient of shape {cotangent.shape} for a value of shape "
                          f"{value.data.shape}; they must be equal")
+
+
+def _add(array, other):
+    try:
+        array += other
+    except ValueError:
+        writes.check_writeable(array)
+        raise
 
 
 def _owns_plain_memory(array):

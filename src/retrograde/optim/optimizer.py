@@ -159,12 +159,18 @@ class Optimizer:
         compiled.
         """
         self._before.append(hook)
+        edited()
         return HookHandle(self._before, hook)
 
     def register_step_post_hook(self, hook):
         """Call `hook(optimizer, args, kwargs)` after each step; as `register_step_pre_hook`."""
         self._after.append(hook)
+        edited()
         return HookHandle(self._after, hook)
+
+    def hooks(self):
+        """The hooks of steps, as they are now."""
+        return tuple(self._before), tuple(self._after)
 
     def _stepped(self, closure=None):
         loss = None

@@ -36,7 +36,7 @@ def trace_step(optimizer, tracer, gradients=None):
 def watch_members(optimizer, tracer):
     """Let what is traced serve only as long as the optimizer has the groups and parameters that it has now."""
     found: Any = weakref.ref(optimizer)  # which may hold what is compiled
-    read = lambda: [list(map(id, group["params"])) for group in found().param_groups]
+    read = lambda: [*[list(map(id, group["params"])) for group in found().param_groups], *found().hooks()]
     tracer.watch_edits(optimizer, read, "what an optimizer updates")
 
 

@@ -50,7 +50,7 @@ class Packs:
 
     def update(self, update, members, states):
         """Update `members`, whose state tensors are the rows of `states`."""
-        key = tuple([id(p) for p in members])
+        key = (len(states[0]), *[id(p) for p in members])  # an option that changes may bring more to keep
         pack = self._packs.get(key)
         if pack is None or not pack.holds(states):
             pack = self._packs[key] = _Pack(members, states)

@@ -134,10 +134,12 @@ def _check_writable(x):
 
 
 def _write(x, index, data):
-    writes.before(x.algebra, x.data)
+    target = x.algebra.settled_data(x)
+    writes.before(x.algebra, target)
     try:
-        writes.into(x.data)[index] = data
+        writes.into(target)[index] = data
     except Exception as error:
+        writes.check_writeable(target)
         raise explained(set_at.op, error, (x, data, index)) from None
     writes.stamp(x.algebra, x.data)
 

@@ -14,6 +14,7 @@ from ..core.graph import span_of
 from ..core.mode import current, is_recording, recording, walkable
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
+from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
 from ..ops.joins import stack
 from ..ops.movements import reshape
@@ -207,6 +208,8 @@ class _Inputs:
                 span = span_of(outputs, self._nodes)
             self._is_outer = span.is_open or any([isinstance(s, Value) and s.requires_grad for s in seeds])
             found = walked(span, self._nodes, seeds, True, self._is_outer)
+            if self._is_outer or any([node.is_traced for node in self._nodes]):
+                found = _apart(found, seeds)
         return self._built([self._given(*pair) for pair in zip(self._nodes, found, strict=True)])
 
     def span(self, outputs):
@@ -216,10 +219,10 @@ class _Inputs:
 
     def _given(self, node, g):
         if node.is_traced or isinstance(g, Value):
-            g = g if isinstance(g, Value) else Tensor(np.zeros(node.shape, node.dtype) if g is None else g)
+            g = g if isinstance(g, Value) else arrays.shown(np.zeros(node.shape, node.dtype) if g is None else g)
             return g if self._is_outer else tensor(g) if self._are_tensors else plain(g)
         g = np.zeros_like(node.data) if g is None else np.array(g, node.dtype, subok=True)
-        return Tensor(g) if self._are_tensors or self._is_outer else g
+        return arrays.shown(g) if self._are_tensors or self._is_outer else g
 
     def _built(self, flat):
         parts = []
@@ -254,6 +257,15 @@ class _Inputs:
             reshape(stack(column), (*shape, *node.shape)) if column else np.zeros((*shape, *node.shape), node.dtype)
             for node, column in zip(self._nodes, columns, strict=True)
         ])
+
+
+def _apart(gradients, seeds):
+    """`gradients` as values of which none is another one, or a seed: each may be written to."""
+    held, found = {id(seed) for seed in seeds}, []
+    for g in gradients:
+        found.append(g.algebra.separate(g) if isinstance(g, Value) and (g.is_traced or id(g) in held) else g)
+        held.add(id(g))
+    return found
 
 
 def _scan_of_trace():

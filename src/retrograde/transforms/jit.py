@@ -170,7 +170,7 @@ class Compiled:
             if memory.latest is not None and not kwargs:
                 specs, records, step = memory.latest
                 arrays = _matched(args, specs, step.targets) if records is (mode is None or mode.records) else None
-                if arrays is not None and step.fits():
+                if arrays is not None and step.fits(arrays):
                     memory.row.count = 0
                     return step(arrays)
             return self._slowly(memory, args, kwargs, mode is None or mode.records)
@@ -233,7 +233,7 @@ class _Eager:
     the caller, or two tensors from outside share memory that it writes to.
     """
 
-    def fits(self):
+    def fits(self, _arguments=()):
         """Whether this serves; always."""
         return True
 
@@ -279,6 +279,8 @@ def _input(leaf):
     """A leaf as compiled code takes it: floats of NumPy, which such code returns and may be handed again, are arrays."""
     if isinstance(leaf, np.inexact):
         return np.asarray(leaf)
+    if isinstance(leaf, Tensor):
+        leaf.algebra.settled_data(leaf)
     return native(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 

@@ -1,8 +1,10 @@
-"""Mappings: what may hold tensors, looked at as a mapping of which one key is asked for at each call."""
+"""Mappings: what may hold tensors, looked at as a mapping.
+
+A mapping has `get` and `__setitem__`. For code that asks without calling these, it has a `target`, and an `expression` in which
+that is `at`; a dictionary stands for itself.
+"""
 
 from collections import deque
-
-from ..core.value import Value
 
 CONTAINERS = list, tuple, dict, deque
 
@@ -12,69 +14,85 @@ def is_module(value):
     return callable(getattr(type(value), "modules", None))
 
 
-class Items:
-    """What has positions, such as a list, as a mapping."""
+class _Mapping:
+    """Base of mappings over a `target`."""
 
-    def __init__(self, items):
-        self._items = items
+    expression = "{at}[{key}]"
+
+    def __init__(self, target):
+        self.target = target
+
+
+class Items(_Mapping):
+    """What has positions, such as a list."""
 
     def get(self, key, default=None):
         """The entry at a position."""
-        return self._items[key] if key < len(self._items) else default
+        return self.target[key] if key < len(self.target) else default
 
     def __setitem__(self, key, value):
-        self._items[key] = value
+        self.target[key] = value
 
 
-class Cell:
-    """A variable of an enclosing function as a mapping."""
+class Elements(_Mapping):
+    """An array of objects."""
 
-    def __init__(self, cell):
-        self._cell = cell
+    expression = "{at}.flat[{key}]"
+
+    def get(self, key, default=None):
+        """The element at a position."""
+        return self.target.flat[key] if key < self.target.size else default
+
+    def __setitem__(self, key, value):
+        self.target.flat[key] = value
+
+
+class Members(_Mapping):
+    """A set, whose members are their own keys."""
+
+    def get(self, key, default=None):
+        """The member itself, if it is one."""
+        return next((member for member in self.target if member is key), default)
+
+    def __setitem__(self, key, value):
+        self.target.remove(key)
+        self.target.add(value)
+
+
+class Cell(_Mapping):
+    """A variable of an enclosing function."""
+
+    expression = "{at}.cell_contents"
 
     def get(self, key, default=None):
         """What the variable holds now."""
         try:
-            return self._cell.cell_contents
+            return self.target.cell_contents
         except ValueError:  # not assigned yet, or deleted
             return default
 
     def __setitem__(self, key, value):
-        self._cell.cell_contents = value
+        self.target.cell_contents = value
 
 
-class Attributes:
-    """The attributes of an object, wherever it has them, as a mapping."""
+class Attributes(_Mapping):
+    """The attributes of an object, wherever it has them."""
 
-    def __init__(self, owner):
-        self._owner = owner
+    expression = "getattr({at}, {key}, None)"
 
     def get(self, key, default=None):
         """The attribute of a name."""
-        return getattr(self._owner, key, default)
+        return getattr(self.target, key, default)
 
     def __setitem__(self, key, value):
-        setattr(self._owner, key, value)
+        setattr(self.target, key, value)
 
 
-class Vacancy:
-    """A mapping that has nothing under a key but what is, or may lead to, a tensor."""
+class OfClass(Attributes):
+    """What is in the dictionary of a class."""
 
-    def __init__(self, mapping):
-        self._mapping = mapping
-
-    def get(self, key, default=None):
-        """What is there, or None."""
-        found = self._mapping.get(key)
-        return found if found is not None and (isinstance(found, (Value, *CONTAINERS)) or is_module(found)) else None
-
-
-class Length:
-    """How many `entries()` of a container or a module there are, as a mapping with one key."""
-
-    def __init__(self, entries):
-        self._entries, self.first = entries, len(entries())
+    expression = "{at}.__dict__[{key}]"
 
     def get(self, key, default=None):
-        """How many there were at first, as long as there are as many."""
-        return self.first if len(self._entries()) == self.first else default
+        """The attribute of a name, as it is in the class."""
+        return vars(self.target).get(key, default)

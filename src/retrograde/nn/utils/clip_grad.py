@@ -5,7 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from ...core.mode import no_grad
+from ...core.mode import is_tracing, no_grad
 from ...core.value import Value
 from ...errors import AnomalyError, DTypeError
 from ...ops.comparisons import clip, minimum
@@ -72,7 +72,7 @@ def _listed(parameters):
 
 
 def _write(g, new):
-    if g.is_traced or g.data.flags.writeable:
+    if is_tracing() or g.data.flags.writeable:
         g[...] = new
     else:
         g.data = new.realize().data
