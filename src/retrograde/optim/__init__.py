@@ -6,13 +6,9 @@ from .adafactor import Adafactor
 from .adam import Adam, AdamW
 from .adaptive import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from .asgd import ASGD
+from .combined import ChainedScheduler, SequentialLR
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from .lbfgs import LBFGS
-from .muon import Muon
-from .optimizer import Optimizer
-from .rprop import Rprop
-from .schedule import (
-    ChainedScheduler,
+from .decay import (
     ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,
@@ -21,8 +17,11 @@ from .schedule import (
     MultiplicativeLR,
     MultiStepLR,
     PolynomialLR,
-    ReduceLROnPlateau,
-    SequentialLR,
     StepLR,
 )
+from .lbfgs import LBFGS
+from .muon import Muon
+from .optimizer import Optimizer
+from .plateau import ReduceLROnPlateau
+from .rprop import Rprop
 from .sgd import SGD

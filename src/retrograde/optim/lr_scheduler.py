@@ -1,8 +1,8 @@
 """Learning-rate schedules by the name of PyTorch's module."""
 
+from .combined import ChainedScheduler, SequentialLR
 from .cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from .schedule import (
-    ChainedScheduler,
+from .decay import (
     ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,
@@ -11,10 +11,9 @@ from .schedule import (
     MultiplicativeLR,
     MultiStepLR,
     PolynomialLR,
-    ReduceLROnPlateau,
-    SequentialLR,
     StepLR,
 )
+from .plateau import ReduceLROnPlateau
 from .schedule import Schedule as LRScheduler
 
 __all__ = [

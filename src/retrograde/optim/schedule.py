@@ -1,266 +1,203 @@
-"""Schedules: learning rates that change from step to step. Call `step()` after the optimizer's.
+"""Schedule, the base of all that change learning rates from step to step. Call `step()` after the optimizer's.
 
-Each is a formula of the number of steps, so that a schedule can be resumed or looked up anywhere.
+Each goes on from the learning rates that the groups have, as PyTorch's do: so several can be stepped in turn, and what was set by
+hand or by another schedule stays.
 """
 
-from bisect import bisect_right
-from math import cos, inf, pi, prod
-from numbers import Integral, Real
+from copy import deepcopy
+from numbers import Integral
+from types import FunctionType
 
-from ..errors import ArgumentError, DTypeError
+from ..core.mode import is_lazy, is_tracing, no_grad
+from ..core.value import Value
+from ..errors import ArgumentError, CheckpointError, DTypeError, TraceError
 
 
 class Schedule:
-    """Base: `factor(t)` gives what the first learning rate is multiplied by after `t` steps."""
+    """Base: `get_lr()` gives the next learning rate of each group, of those that they have now and of `last_epoch`, the step.
 
-    def __init__(self, optimizer, last_epoch=-1):
-        _check_optimizer(optimizer)
-        if not isinstance(last_epoch, Integral):
-            raise ArgumentError(f"last_epoch must be an integer, got {last_epoch!r}")
-        self.optimizer, self.last_epoch = optimizer, last_epoch
-        for group in optimizer.param_groups:
-            group.setdefault("initial_lr", group["lr"])
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
-        self.step()
+    `_get_closed_form_lr()` gives those of step `last_epoch` whatever has happened before, where there is a formula for them.
 
-    def factor(self, t):
-        """What the first learning rate is multiplied by after `t` steps."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method factor")
-
-    def rate(self, base, t):
-        """The learning rate after `t` steps if the first was `base`."""
-        return base * self.factor(t)
-
-    def step(self):
-        """Go on by one, and set the learning rates of the optimizer."""
-        self.last_epoch += 1
-        self._set()
-
-    def _set(self):
-        for i, group in enumerate(self.optimizer.param_groups):
-            group["lr"] = self.rate(self.base_lrs[i], self.last_epoch)
-
-    def get_last_lr(self):
-        """The learning rates now, one for each group."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self):
-        """What `load_state_dict` needs to go on from here."""
-        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
-
-    def load_state_dict(self, state_dict):
-        """Go on from where another schedule was."""
-        self.last_epoch, self.base_lrs = state_dict["last_epoch"], list(state_dict["base_lrs"])
-        self._set()
-
-
-def _check_optimizer(optimizer):
-    if not hasattr(optimizer, "param_groups"):
-        raise DTypeError(f"a schedule takes the optimizer whose learning rate it sets, got {type(optimizer).__name__}")
-
-
-class LambdaLR(Schedule):
-    """The factor is any function of the number of steps; or one function for each group.
-
-    >>> optimizer = rg.optim.SGD([rg.nn.Parameter(rg.ones(1))], lr=1.0)
-    >>> schedule = rg.optim.LambdaLR(optimizer, lambda t: 0.5**t)
+    >>> class Halved(rg.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [group["lr"] * (0.5 if self.last_epoch else 1) for group in self.optimizer.param_groups]
+    >>> schedule = Halved(rg.optim.SGD([rg.nn.Parameter(rg.ones(1))], lr=1.0))
     >>> schedule.step()
     >>> schedule.get_last_lr()
     [0.5]
     """
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        _check_optimizer(optimizer)
-        count = len(optimizer.param_groups)
-        self._factors = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
-        if len(self._factors) != count:
-            raise ArgumentError(f"LambdaLR needs one function for each of {count} groups, got {len(self._factors)}")
-        super().__init__(optimizer, last_epoch)
+    #: Whether the first step is being made, which a schedule makes itself.
+    _is_initial = False
 
-    def _set(self):
-        for group, base, factor in zip(self.optimizer.param_groups, self.base_lrs, self._factors, strict=True):
-            group["lr"] = base * factor(self.last_epoch)
+    def __init__(self, optimizer, last_epoch=-1):
+        check_optimizer(optimizer)
+        if not isinstance(last_epoch, Integral):
+            raise ArgumentError(f"last_epoch must be an integer, got {last_epoch!r}")
+        self.optimizer, self.last_epoch = optimizer, last_epoch
+        for number, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", copied(group["lr"]))
+            elif "initial_lr" not in group:
+                raise ArgumentError(f"group {number} of the optimizer must have an initial_lr to go on at last_epoch={last_epoch}; "
+                                    "load the state of the optimizer first")
+        self.base_lrs = rates_of(optimizer, "initial_lr")
+        self.initial_step()
 
+    # What a schedule of schedules asks for.
+    def initial_step(self):
+        """Make the step that a schedule makes when it is made."""
+        self._step_count, self._is_initial = 0, True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
 
-class StepLR(Schedule):
-    """Times `gamma` every `step_size` steps."""
+    def get_lr(self):
+        """The learning rates of step `last_epoch`, one for each group, made of those that the groups have."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method get_lr")
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer, last_epoch)
+    def _get_closed_form_lr(self):
+        return self.get_lr()
 
-    def factor(self, t):
-        return self.gamma ** (t // self.step_size)
+    def step(self, epoch=None):
+        """Go on by one, or to step `epoch`, and set the learning rates of the optimizer."""
+        check_eager(self)
+        self._step_count += 1
+        self._update_lr(epoch)
 
-
-class MultiStepLR(Schedule):
-    """Times `gamma` at each of `milestones`."""
-
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
-        self.milestones, self.gamma = sorted(milestones), gamma
-        super().__init__(optimizer, last_epoch)
-
-    def factor(self, t):
-        return self.gamma ** bisect_right(self.milestones, t)
-
-
-class ExponentialLR(StepLR):
-    """Times `gamma` every step."""
-
-    def __init__(self, optimizer, gamma, last_epoch=-1):
-        super().__init__(optimizer, 1, gamma, last_epoch)
-
-
-class LinearLR(Schedule):
-    """The factor goes evenly from `start_factor` to `end_factor` in `total_iters` steps: a warm-up."""
-
-    def __init__(self, optimizer, start_factor=1 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer, last_epoch)
-
-    def factor(self, t):
-        done = min(t, self.total_iters) / self.total_iters
-        return self.start_factor + (self.end_factor - self.start_factor) * done
-
-
-class ConstantLR(LinearLR):
-    """The factor is `factor` for `total_iters` steps, and 1 from there on."""
-
-    def __init__(self, optimizer, factor=1 / 3, total_iters=5, last_epoch=-1):
-        super().__init__(optimizer, factor, 1.0, total_iters, last_epoch)
-
-    def factor(self, t):
-        return self.start_factor if t < self.total_iters else 1.0
-
-
-class PolynomialLR(Schedule):
-    """Down to nothing in `total_iters` steps, along a power of what is left of them."""
-
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
-
-    def factor(self, t):
-        return (1 - min(t, self.total_iters) / self.total_iters) ** self.power
-
-
-class MultiplicativeLR(LambdaLR):
-    """Times what a function of the number of steps gives, at each step; or one function for each group."""
-
-    def _set(self):
-        steps = range(1, self.last_epoch + 1)
-        for group, base, factor in zip(self.optimizer.param_groups, self.base_lrs, self._factors, strict=True):
-            group["lr"] = base * prod(map(factor, steps))
-
-
-class CosineAnnealingLR(Schedule):
-    """Down to `eta_min` in `T_max` steps along half a cosine, and up again."""
-
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base, t):
-        return self.eta_min + (base - self.eta_min) * (1 + cos(pi * t / self.T_max)) / 2
-
-
-class SequentialLR(Schedule):
-    """One schedule after another: each begins anew at its milestone, as in a warm-up followed by a decay."""
-
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        if len(milestones) != len(schedulers) - 1:
-            raise ArgumentError(f"SequentialLR needs a milestone between every two schedules, got {len(milestones)} "
-                                f"for {len(schedulers)}")
-        self._schedules, self.milestones = list(schedulers), list(milestones)
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base, t):
-        which = bisect_right(self.milestones, t)
-        start = self.milestones[which - 1] if which else 0
-        return self._schedules[which].rate(base, t - start)
-
-
-class ChainedScheduler(Schedule):
-    """Several schedules at once: the learning rate is multiplied by the factors of all.
-
-    >>> optimizer = rg.optim.SGD([rg.nn.Parameter(rg.ones(1))], lr=1.0)
-    >>> lr = rg.optim.lr_scheduler
-    >>> schedule = lr.ChainedScheduler([lr.ConstantLR(optimizer, 0.5, 10), lr.ExponentialLR(optimizer, 0.9)])
-    >>> schedule.step()
-    >>> schedule.get_last_lr()
-    [0.45]
-    """
-
-    def __init__(self, schedulers, optimizer=None):
-        self._schedules = list(schedulers)
-        if not self._schedules or not all([isinstance(s, Schedule) for s in self._schedules]):
-            raise ArgumentError(f"ChainedScheduler needs a list of schedules, got {schedulers!r}")
-        optimizer = self._schedules[0].optimizer if optimizer is None else optimizer
-        if any([s.optimizer is not optimizer for s in self._schedules]):
-            raise ArgumentError("ChainedScheduler needs schedules of one optimizer, got those of several")
-        super().__init__(optimizer)
-
-    def rate(self, base, t):
-        return base * prod([s.rate(base, t) / base for s in self._schedules]) if base else base
-
-
-class ReduceLROnPlateau:
-    """Times `factor` when the number given to `step` has not improved for more than `patience` steps.
-
-    `threshold` is what counts as an improvement, relative ("rel") or absolute ("abs"); after a reduction `cooldown` steps are
-    not counted.
-    """
-
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
-                 min_lr=0.0, eps=1e-8):
-        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise ArgumentError(f'mode must be "min" or "max" and threshold_mode "rel" or "abs", got {mode!r} and '
-                                f"{threshold_mode!r}")
-        _check_optimizer(optimizer)
-        if not isinstance(factor, Real) or not factor < 1:  # not NaN either
-            raise ArgumentError(f"factor must be a number below 1, got {factor!r}")
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
-        self.min_lr, self.eps = min_lr, eps
-        self.best, self.num_bad_epochs, self.cooldown_counter = inf if mode == "min" else -inf, 0, 0
-
-    def step(self, metrics):
-        """Take in a loss or a score, and reduce the learning rates if it is time."""
-        metric = float(metrics)
-        if self._is_better(metric):
-            self.best, self.num_bad_epochs = metric, 0
+    def _update_lr(self, epoch=None):
+        if epoch is None:
+            self.last_epoch += 1
+            rates = self.get_lr()
         else:
-            self.num_bad_epochs += 1
-        if self.cooldown_counter:
-            self.cooldown_counter -= 1
-            self.num_bad_epochs = 0
-        if self.num_bad_epochs > self.patience:
-            self._reduce()
-            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+            self.last_epoch = epoch
+            rates = self._get_closed_form_lr()
+        self._set(rates)
 
-    def _is_better(self, metric):
-        sign = -1 if self.mode == "min" else 1
-        is_relative = self.threshold_mode == "rel"
-        bar = self.best * (1 + sign * self.threshold) if is_relative else self.best + sign * self.threshold
-        return metric * sign > bar * sign
+    def _set(self, rates):
+        self._check_groups(rates)
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            put(group, rate)
+        self._keep_last()
 
-    def _reduce(self):
-        for group in self.optimizer.param_groups:
-            lower = max(group["lr"] * self.factor, self.min_lr)
-            if group["lr"] - lower > self.eps:
-                group["lr"] = lower
+    def _keep_last(self):
+        self._last_lr = [copied(group["lr"]) for group in self.optimizer.param_groups]
+
+    # What subclasses make learning rates of.
+    def _scaled(self, factor):
+        """Those that the groups have, times `factor`."""
+        return [rate * factor for rate in rates_of(self.optimizer)]
+
+    def _bases(self):
+        """Those that the groups had first."""
+        self._check_groups(self.base_lrs)
+        return self.base_lrs
+
+    def _check_groups(self, values):
+        """Raise an ArgumentError unless there is one of `values` for each group."""
+        count = len(self.optimizer.param_groups)
+        if len(values) != count:
+            raise ArgumentError(f"{type(self).__name__} was made for {len(values)} groups of parameters and the optimizer has "
+                                f"{count} now; make the schedule after add_param_group")
+
+    # What a schedule of schedules asks for, too.
+    def undo(self):
+        """Take back the first step."""
+        self.last_epoch -= 1
+
+    def begin(self):
+        """Make the first step anew."""
+        self.last_epoch = -1
+        self.initial_step()
+
+    def restart(self):
+        """Begin anew from the first learning rates."""
+        self._update_lr(0)
 
     def get_last_lr(self):
-        """The learning rates now, one for each group."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    _SAVED = ("best", "num_bad_epochs", "cooldown_counter")
+        """The learning rates that the last step of this schedule left, one for each group."""
+        return list(self._last_lr)
 
     def state_dict(self):
-        """What `load_state_dict` needs to go on from here."""
-        return {name: getattr(self, name) for name in self._SAVED}
+        """What `load_state_dict` needs to go on from here: everything but the optimizer, whose state is saved by itself, and
+        functions, of which the attributes of objects that can be called are saved.
+        """
+        return {name: _saved(value) for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict):
-        """Go on from where another schedule was."""
-        for name in self._SAVED:
-            setattr(self, name, state_dict[name])
+        """Go on from where another schedule was, with its hyperparameters. The learning rates of the optimizer stay."""
+        own = self.__dict__
+        unknown = [name for name in state_dict if name not in own and not name.startswith("_")]
+        if unknown:
+            raise CheckpointError(f"the saved schedule has {', '.join(unknown)}, which {type(self).__name__} has not; load it into "
+                                  "a schedule of its own class")
+        own.update({name: _restored(own.get(name), value) for name, value in state_dict.items()})
+
+
+def _saved(value):
+    """A copy of an attribute of a schedule, as it is saved."""
+    if isinstance(value, list):
+        return [_saved(item) for item in value]
+    if isinstance(value, Schedule):
+        return value.state_dict()
+    if callable(value):
+        return None if isinstance(value, FunctionType) else deepcopy(getattr(value, "__dict__", None))
+    return deepcopy(value)
+
+
+def _restored(own, saved):
+    """What an attribute becomes that was `own`: a copy of what was `saved`, or itself, brought up to date."""
+    if isinstance(own, list) and isinstance(saved, list) and len(own) == len(saved):
+        return [_restored(*pair) for pair in zip(own, saved, strict=True)]
+    if isinstance(own, Schedule):
+        own.load_state_dict(saved)
+        return own
+    if callable(own):
+        if saved:
+            own.__dict__.update(deepcopy(saved))
+        return own
+    return deepcopy(saved)
+
+
+def check_optimizer(optimizer):
+    """Raise a DTypeError unless `optimizer` has learning rates."""
+    if not hasattr(optimizer, "param_groups"):
+        raise DTypeError(f"a schedule takes the optimizer whose learning rate it sets, got {type(optimizer).__name__}")
+
+
+def check_eager(schedule):
+    """Raise a TraceError in a jitted function, where a step would be made once, while tracing."""
+    if is_tracing() and not is_lazy():
+        raise TraceError(f"{type(schedule).__name__}.step() must be called after the jitted step, not in it: there it would run "
+                         "while tracing only")
+
+
+def rates_of(optimizer, name="lr"):
+    """The learning rates of the groups, as numbers."""
+    return [float(group[name]) if isinstance(group[name], Value) else group[name] for group in optimizer.param_groups]
+
+
+def copied(rate):
+    """A learning rate that stays when one that is a tensor is written to."""
+    return rate.detach().clone() if isinstance(rate, Value) else rate
+
+
+@no_grad()
+def put(group, rate):
+    """Let the learning rate of a group be `rate`, in place if it is a tensor."""
+    if isinstance(group["lr"], Value):
+        group["lr"][...] = rate
+    else:
+        group["lr"] = rate
+
+
+def of_each_group(name, optimizer, value):
+    """A list of one value for each group: a list or tuple, or one value for all."""
+    check_optimizer(optimizer)
+    count = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) != count:
+        raise ArgumentError(f"{name} needs one value for each of {count} groups, got {len(value)}")
+    return list(value)

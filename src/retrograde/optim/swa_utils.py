@@ -13,7 +13,7 @@ from ..nn.module import Module
 from ..nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from ..ops.comparisons import where
 from ..tensor.creation import asarray
-from .schedule import Schedule
+from .schedule import Schedule, of_each_group, rates_of
 
 
 class AveragedModel(Module):
@@ -162,32 +162,22 @@ class SWALR(Schedule):
             raise ArgumentError(f'anneal_strategy must be "cos" or "linear", got {anneal_strategy!r}')
         if not isinstance(anneal_epochs, Integral) or anneal_epochs < 0:
             raise ArgumentError(f"anneal_epochs must be an integer of at least 0, got {anneal_epochs!r}")
-        self.anneal_epochs, self._come = anneal_epochs, _STRATEGIES[anneal_strategy]
-        groups = getattr(optimizer, "param_groups", [])
-        ends = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(groups)
-        if len(ends) != len(groups):
-            raise ArgumentError(f"SWALR needs one swa_lr for each of {len(groups)} groups, got {len(ends)}")
-        for group, end in zip(groups, ends, strict=True):
+        self.anneal_epochs, self._anneal_strategy = anneal_epochs, anneal_strategy
+        for group, end in zip(getattr(optimizer, "param_groups", ()), of_each_group("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = end
         super().__init__(optimizer, last_epoch)
 
     def _part(self, t):
-        return self._come(max(0, min(1, t / max(1, self.anneal_epochs))))
+        return _STRATEGIES[self._anneal_strategy](max(0, min(1, t / max(1, self.anneal_epochs))))
 
-    def _set(self):
-        t = self.last_epoch if self.anneal_epochs else max(1, self.last_epoch)
+    def get_lr(self):
+        t = self._step_count - 1 if self.anneal_epochs else max(1, self._step_count - 1)
         before, now = self._part(t - 1), self._part(t)
-        for group in self.optimizer.param_groups:
-            end = group["swa_lr"]
-            start = end if before == 1 else (group["lr"] - before * end) / (1 - before)
-            group["lr"] = end * now + start * (1 - now)
-
-    def state_dict(self):
-        """What `load_state_dict` needs to go on from here."""
-        return {**super().state_dict(), "lrs": self.get_last_lr()}
-
-    def load_state_dict(self, state_dict):
-        """Go on from where another schedule was."""
-        self.last_epoch, self.base_lrs = state_dict["last_epoch"], list(state_dict["base_lrs"])
-        for group, rate in zip(self.optimizer.param_groups, state_dict["lrs"], strict=True):
-            group["lr"] = rate
+        rates = []
+        for group, rate in zip(self.optimizer.param_groups, rates_of(self.optimizer), strict=True):
+            end = group.get("swa_lr")
+            if end is None:
+                raise ArgumentError("SWALR needs a swa_lr in each group; make the schedule after add_param_group")
+            start = end if before == 1 else (rate - before * end) / (1 - before)
+            rates.append(end * now + start * (1 - now))
+        return rates
