@@ -29,26 +29,31 @@ MEANT = {"CTCLoss": lambda x, g: g - np.exp(x) * g.sum(-1, keepdims=True)}
 
 
 class Converted:
-    """PyTorch's arguments as ours: the same tensor twice is the same tensor twice."""
+    """A sample's arguments as ours, and as PyTorch's leaves; the same tensor twice is the same tensor twice."""
 
     def __init__(self):
         self.pairs = {}
 
-    def __call__(self, x):
+    def __call__(self, x, side=1):
+        """`x` as ours, or with `side` 0 as PyTorch's."""
         if isinstance(x, torch.Tensor):
-            if id(x) not in self.pairs:
-                ours = rg.tensor(x.detach().numpy().copy())
-                self.pairs[id(x)] = x, ours.requires_grad_() if x.requires_grad else ours
-            return self.pairs[id(x)][1]
+            return self._pair(x)[side]
         if isinstance(x, (list, tuple)):
-            return type(x)(map(self, x))
+            return type(x)(self(part, side) for part in x)
         if isinstance(x, dict):
-            return {name: self(value) for name, value in x.items() if name not in IGNORED}
+            return {name: self(value, side) for name, value in x.items() if name not in IGNORED}
         if isinstance(x, torch.nn.TransformerEncoderLayer):
             return rg.nn.TransformerEncoderLayer(
                 x.self_attn.embed_dim, x.self_attn.num_heads, x.linear1.out_features, x.dropout.p, self(x.activation),
                 x.norm1.eps, x.self_attn.batch_first, x.norm_first, x.linear1.bias is not None)
         return FUNCTIONS[x.__name__] if callable(x) else x
+
+    def _pair(self, x):
+        if id(x) not in self.pairs:
+            ours = rg.tensor(x.detach().numpy().copy())
+            self.pairs[id(x)] = (x.detach().clone().requires_grad_(x.requires_grad),
+                                 ours.requires_grad_() if x.requires_grad else ours)
+        return self.pairs[id(x)]
 
     def leaves(self):
         """(PyTorch's, ours) of the inputs that take gradients."""
@@ -94,10 +99,7 @@ def theirs_of(module, args, kwargs, leaves):
     parameters = dict(module.named_parameters())
     if live:
         torch.autograd.backward([z for z, _ in live], [seed for _, seed in live], inputs=[*leaves, *parameters.values()])
-    gradients = [None if x.grad is None else x.grad.clone().numpy() for x in leaves]
-    for x in leaves:
-        x.grad = None
-    return ([z.detach().numpy() for z in outputs], gradients,
+    return ([z.detach().numpy() for z in outputs], [None if x.grad is None else x.grad.numpy() for x in leaves],
             {name: None if p.grad is None else p.grad.numpy() for name, p in parameters.items()},
             {name: x.numpy() for name, x in module.state_dict().items()})
 
@@ -143,28 +145,28 @@ def compared(mine, theirs):
 
 
 def verdict(info, sample, training, is_jitted):
-    """(AGREES, DIFFERS or REFUSED, in words why) of one sample; (None, why) where PyTorch itself takes it not."""
+    """(AGREES, DIFFERS or REFUSED, in words why) of one sample."""
     made, called = sample.constructor_input, sample.forward_input
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = info.module_cls(*made.args, **{"dtype": torch.float64, **made.kwargs} if takes_dtype(info) else made.kwargs).to(torch.float64)
-        theirs.train(training)
+        given = {"dtype": torch.float64, **made.kwargs} if takes_dtype(info) else made.kwargs
+        theirs = info.module_cls(*made.args, **given).to(torch.float64).train(training)
         convert = Converted()
-        args, kwargs = (convert(called.args), convert(called.kwargs)) if called else ((), {})
+        inputs = [(convert(called.args, side), convert(called.kwargs, side)) for side in (0, 1)] if called else [((), {})] * 2
         try:
             ours = getattr(rg.nn, info.module_cls.__name__)(*convert(made.args), **convert(made.kwargs)).double().train(training)
             if hasattr(theirs, "initialize_parameters"):
-                theirs(*called.args, **called.kwargs)
-                ours(*args, **kwargs)
+                for module, (args, kwargs) in zip((theirs, ours), inputs, strict=True):
+                    module(*args, **kwargs)
             ours.load_state_dict({name: x.numpy() for name, x in theirs.state_dict().items()})
             without_drawing(theirs, ours)
             leaves = convert.leaves()
-            mine = ours_of(ours, args, kwargs, [x for _, x in leaves], is_jitted)
+            mine = ours_of(ours, *inputs[1], [x for _, x in leaves], is_jitted)
         except rg.errors.RetrogradeError as error:
             return REFUSED, f"{type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 - told in the table
             return DIFFERS, f"{type(error).__name__}: {error}"
-        wanted = theirs_of(theirs, called.args, called.kwargs, [x for x, _ in leaves])
+        wanted = theirs_of(theirs, *inputs[0], [x for x, _ in leaves])
     if form := MEANT.get(info.module_cls.__name__):
         for run in (mine, wanted):
             run[1][:] = [form(x.detach().numpy(), g) for (x, _), g in zip(leaves, run[1], strict=True)]
