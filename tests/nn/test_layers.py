@@ -134,7 +134,8 @@ def test_gumbel_softmax_takes_dim_or_axis():
     np.testing.assert_allclose(one.sum(axis=0), np.ones(5), rtol=1e-6)
 
 
-def test_weights_of_a_loss_are_no_part_of_the_state():
+def test_weights_of_a_loss_are_part_of_the_state_as_in_pytorch():
     loss = nn.CrossEntropyLoss(weight=rg.ones(3))
-    assert not loss.state_dict()
-    assert [name for name, _ in loss.named_buffers()] == ["weight"]
+    assert list(loss.state_dict()) == ["weight"] and not nn.CrossEntropyLoss().state_dict()
+    loss.load_state_dict({"weight": np.array([1.0, 2.0, 3.0])})
+    assert loss.weight.tolist() == [1.0, 2.0, 3.0]

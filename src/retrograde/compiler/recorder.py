@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_arrays, operands_of, recorded
+from ..core.dispatch import as_arrays, check_parameters, operands_of, recorded
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
@@ -161,7 +161,10 @@ class Recorder:
         if op.family in SIZED and _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-        records = op.is_differentiable and any(parents) and current().records
+        records = op.is_differentiable and current().records
+        if records:
+            check_parameters(op, args)
+        records = records and any(parents)
         if op.is_multiple:
             node = self.node(op, symbolic, None, None)
             return self._several(op, args, parents if records else None, node, spec)

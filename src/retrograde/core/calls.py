@@ -6,7 +6,7 @@ them left out: what they save is most of the cost of a small op.
 
 import operator
 
-from .dispatch import apply, binder, fitted, misspelt, plain, remember_view
+from .dispatch import apply, binder, check_parameters, fitted, misspelt, plain, remember_view
 from .explain import NESTED, explained
 from .mode import current
 from .value import Record, Value, tick
@@ -174,7 +174,12 @@ def single(op):
         if packs is None or mode is not None or not isinstance(x, Value):
             return apply(op, args)
         array = x.data
-        arrays = (array, *[a if a.__class__ in _PLAIN else plain(a) for a in args[1:]])
+        rest = args[1:]
+        if not _PLAIN.issuperset(map(type, rest)):
+            if op.is_differentiable:
+                check_parameters(op, args)
+            rest = map(plain, rest)
+        arrays = (array, *rest)
         try:
             data = kernel(*arrays)
         except Exception as error:

@@ -7,7 +7,7 @@ import inspect
 import weakref
 from collections.abc import Iterable
 
-from ..errors import DTypeError
+from ..errors import DTypeError, MissingRuleError
 from . import anomaly, writes
 from .explain import NESTED, described, explained
 from .mode import current
@@ -85,7 +85,10 @@ def apply(op, args):
     if mode is not None and mode.finds_anomalies:
         anomaly.check_forward(op, operands, data)
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-    records = op.is_differentiable and (mode is None or mode.records) and any(parents)
+    records = op.is_differentiable and (mode is None or mode.records)
+    if records and op.parameters:
+        check_parameters(op, args)
+    records = records and any(parents)
     if records and may_have_lists:
         arrays = as_arrays(op, arrays)
     if op.is_multiple:
@@ -149,6 +152,16 @@ def composed(op, args):
         return op.kernel(*args)
     except Exception as error:
         raise explained(op, error, args) from None
+
+
+def check_parameters(op, args):
+    """Raise a MissingRuleError if a value with a history is given where `op` has no derivative: its gradient would be lost."""
+    for i in op.parameters:
+        value = args[i]
+        if isinstance(value, Value) and value.record is not None and value.algebra.is_differentiable(value.data):
+            raise explained(op, MissingRuleError(
+                f"{op.told or op.name} has no derivative for {op.arguments[i]}, which is part of a gradient here; pass "
+                f"{op.arguments[i]}.detach() if it is to be a constant"), args)
 
 
 def plain(argument):

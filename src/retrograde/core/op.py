@@ -38,7 +38,8 @@ class Op:
                       makes it, and what is called in the place of rules: it has `fewest`, and is called with a name, a function,
                       the same function of values, and the defaults of its parameters
     call              what users call: dispatches to the kernel and records
-    arguments         the names of all arguments; `operands` are the positions of those that can have a derivative
+    arguments         the names of all arguments; `operands` are the positions of those that can have a derivative, `parameters`
+                      those of the others
     rules, joint      one rule per operand, or one for all operands together
     broadcasts        whether operands are broadcast against each other
     makes_views       whether the result may show the memory of its input
@@ -109,6 +110,8 @@ class Op:
         leading = code.co_posonlyargcount
         extra = [self.arguments.index(name) for name in optional]
         self.operands = (*range(leading), *extra)
+        #: The positions of all other arguments.
+        self.parameters = tuple([i for i in range(len(self.arguments)) if i not in self.operands])
         #: The places among the parents of a record, by what rules read; of an op of many operands all have one place.
         self._parents = {(position, None): place for place, position in enumerate(self.operands)}
         given = self.kernel.__defaults__ or ()

@@ -17,8 +17,8 @@ class ReLU(Module):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x):
-        return functional.relu(x)
+    def forward(self, input):
+        return functional.relu(input)
 
     def extra_repr(self):
         return "inplace=True" if self.inplace else ""
@@ -31,8 +31,8 @@ class LeakyReLU(Module):
         super().__init__()
         self.negative_slope, self.inplace = negative_slope, inplace
 
-    def forward(self, x):
-        return functional.leaky_relu(x, self.negative_slope)
+    def forward(self, input):
+        return functional.leaky_relu(input, self.negative_slope)
 
     def extra_repr(self):
         return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
@@ -45,8 +45,8 @@ class RReLU(Module):
         super().__init__()
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
-    def forward(self, x):
-        return functional.rrelu(x, self.lower, self.upper, self.training)
+    def forward(self, input):
+        return functional.rrelu(input, self.lower, self.upper, self.training)
 
     def extra_repr(self):
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
@@ -59,8 +59,8 @@ class ELU(Module):
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
 
-    def forward(self, x):
-        return functional.elu(x, self.alpha)
+    def forward(self, input):
+        return functional.elu(input, self.alpha)
 
     def extra_repr(self):
         return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
@@ -73,8 +73,8 @@ class GELU(Module):
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, x):
-        return functional.gelu(x, self.approximate)
+    def forward(self, input):
+        return functional.gelu(input, self.approximate)
 
     def extra_repr(self):
         return f"approximate={self.approximate!r}"
@@ -83,50 +83,50 @@ class GELU(Module):
 class SiLU(ReLU):
     """`x` times its logistic function."""
 
-    def forward(self, x):
-        return functional.silu(x)
+    def forward(self, input):
+        return functional.silu(input)
 
 
 class Mish(ReLU):
     """`x` times the hyperbolic tangent of its softplus."""
 
-    def forward(self, x):
-        return functional.mish(x)
+    def forward(self, input):
+        return functional.mish(input)
 
 
 class SELU(ReLU):
     """The self-normalising `ELU`."""
 
-    def forward(self, x):
-        return functional.selu(x)
+    def forward(self, input):
+        return functional.selu(input)
 
 
 class Hardswish(ReLU):
     """`SiLU` in straight pieces."""
 
-    def forward(self, x):
-        return functional.hardswish(x)
+    def forward(self, input):
+        return functional.hardswish(input)
 
 
 class Sigmoid(Module):
     """The logistic function."""
 
-    def forward(self, x):
-        return functional.sigmoid(x)
+    def forward(self, input):
+        return functional.sigmoid(input)
 
 
 class LogSigmoid(Module):
     """Logarithm of the logistic function."""
 
-    def forward(self, x):
-        return functional.logsigmoid(x)
+    def forward(self, input):
+        return functional.logsigmoid(input)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
-    def forward(self, x):
-        return functional.tanh(x)
+    def forward(self, input):
+        return functional.tanh(input)
 
 
 class Softplus(Module):
@@ -136,22 +136,22 @@ class Softplus(Module):
         super().__init__()
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, x):
-        return functional.softplus(x, self.beta, self.threshold)
+    def forward(self, input):
+        return functional.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class Softmax(Module):
-    """Exponentials divided by their sum over the axis `dim`."""
+    """Exponentials divided by their sum over the axis `dim`, which is the last if there are no more than two."""
 
-    def __init__(self, dim=-1):
+    def __init__(self, dim=None):
         super().__init__()
         self.dim = dim
 
-    def forward(self, x):
-        return functional.softmax(x, self.dim)
+    def forward(self, input):
+        return functional.softmax(input, self.dim)
 
     def extra_repr(self):
         return f"dim={self.dim}"
@@ -160,50 +160,50 @@ class Softmax(Module):
 class LogSoftmax(Softmax):
     """Logarithm of `Softmax`."""
 
-    def forward(self, x):
-        return functional.log_softmax(x, self.dim)
+    def forward(self, input):
+        return functional.log_softmax(input, self.dim)
 
 
 class Softmin(Softmax):
     """`Softmax` of the negative."""
 
-    def forward(self, x):
-        return functional.softmin(x, self.dim)
+    def forward(self, input):
+        return functional.softmin(input, self.dim)
 
 
 class Softmax2d(Module):
     """`Softmax` over the channels of images, (batch, channels, height, width) or without the batch."""
 
-    def forward(self, x):
-        return functional.softmax(x, -3)
+    def forward(self, input):
+        return functional.softmax(input, -3)
 
 
 class ReLU6(ReLU):
     """`ReLU` that stays at 6."""
 
-    def forward(self, x):
-        return functional.relu6(x)
+    def forward(self, input):
+        return functional.relu6(input)
 
 
 class Hardsigmoid(ReLU):
     """`Sigmoid` in straight pieces."""
 
-    def forward(self, x):
-        return functional.hardsigmoid(x)
+    def forward(self, input):
+        return functional.hardsigmoid(input)
 
 
 class Softsign(Module):
     """`x` divided by 1 plus its size."""
 
-    def forward(self, x):
-        return functional.softsign(x)
+    def forward(self, input):
+        return functional.softsign(input)
 
 
 class Tanhshrink(Module):
     """`x` less its hyperbolic tangent."""
 
-    def forward(self, x):
-        return functional.tanhshrink(x)
+    def forward(self, input):
+        return functional.tanhshrink(input)
 
 
 class Hardtanh(Module):
@@ -213,8 +213,8 @@ class Hardtanh(Module):
         super().__init__()
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
-    def forward(self, x):
-        return functional.hardtanh(x, self.min_val, self.max_val)
+    def forward(self, input):
+        return functional.hardtanh(input, self.min_val, self.max_val)
 
     def extra_repr(self):
         return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
@@ -227,8 +227,8 @@ class Softshrink(Module):
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, x):
-        return functional.softshrink(x, self.lambd)
+    def forward(self, input):
+        return functional.softshrink(input, self.lambd)
 
     def extra_repr(self):
         return str(self.lambd)
@@ -237,8 +237,8 @@ class Softshrink(Module):
 class Hardshrink(Softshrink):
     """`x`, and 0 where it is at most `lambd` from 0."""
 
-    def forward(self, x):
-        return functional.hardshrink(x, self.lambd)
+    def forward(self, input):
+        return functional.hardshrink(input, self.lambd)
 
 
 class Threshold(Module):
@@ -248,8 +248,8 @@ class Threshold(Module):
         super().__init__()
         self.threshold, self.value, self.inplace = threshold, value, inplace
 
-    def forward(self, x):
-        return functional.threshold(x, self.threshold, self.value)
+    def forward(self, input):
+        return functional.threshold(input, self.threshold, self.value)
 
     def extra_repr(self):
         return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
@@ -258,8 +258,8 @@ class Threshold(Module):
 class CELU(ELU):
     """`ELU` without a bend at 0."""
 
-    def forward(self, x):
-        return functional.celu(x, self.alpha)
+    def forward(self, input):
+        return functional.celu(input, self.alpha)
 
 
 class GLU(Module):
@@ -269,8 +269,8 @@ class GLU(Module):
         super().__init__()
         self.dim = dim
 
-    def forward(self, x):
-        return functional.glu(x, self.dim)
+    def forward(self, input):
+        return functional.glu(input, self.dim)
 
     def extra_repr(self):
         return f"dim={self.dim}"
@@ -284,8 +284,8 @@ class PReLU(Module):
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(full(num_parameters, float(init), dtype=dtype, device=device))
 
-    def forward(self, x):
-        return functional.prelu(x, self.weight)
+    def forward(self, input):
+        return functional.prelu(input, self.weight)
 
     def extra_repr(self):
         return f"num_parameters={self.num_parameters}"

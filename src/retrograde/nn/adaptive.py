@@ -66,19 +66,19 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for module in (self.head, *[layer for part in self.tail for layer in part]):
             module.reset_parameters()
 
-    def forward(self, input, target):
-        if target.ndim != input.ndim - 1 or target.ndim > 1 or target.shape != input.shape[:-1]:
+    def forward(self, input_, target_):
+        if target_.ndim != input_.ndim - 1 or target_.ndim > 1 or target_.shape != input_.shape[:-1]:
             raise ShapeError("AdaptiveLogSoftmaxWithLoss needs input of shape (batch, features) or (features,) and a target for "
-                             f"each, got shapes {input.shape} and {target.shape}")
-        if target.ndim == 0:
-            output, loss = self.forward(expand_dims(input, 0), expand_dims(target, 0))
+                             f"each, got shapes {input_.shape} and {target_.shape}")
+        if target_.ndim == 0:
+            output, loss = self.forward(expand_dims(input_, 0), expand_dims(target_, 0))
             return AdaptiveOutput(squeeze(output, 0), loss)
-        self._check(target)
-        part = sum([(target >= cutoff).astype(target.dtype) for cutoff in self.cutoffs[:-1]])
-        place = where(part == 0, target, self.shortlist_size - 1 + part)
-        output = _at(log_softmax(self.head(input), -1), place)
+        self._check(target_)
+        part = sum([(target_ >= cutoff).astype(target_.dtype) for cutoff in self.cutoffs[:-1]])
+        place = where(part == 0, target_, self.shortlist_size - 1 + part)
+        output = _at(log_softmax(self.head(input_), -1), place)
         for i, low in enumerate(self.cutoffs[:-1]):
-            output = output + self._within(i, input, target - low, part == i + 1)
+            output = output + self._within(i, input_, target_ - low, part == i + 1)
         return AdaptiveOutput(output, -output.mean())
 
     def _check(self, target):

@@ -17,8 +17,8 @@ class Identity(Module):
     def __init__(self, *_, **__):
         super().__init__()
 
-    def forward(self, x):
-        return x
+    def forward(self, input):
+        return input
 
 
 class Flatten(Module):
@@ -32,9 +32,9 @@ class Flatten(Module):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x):
-        first, last = one_axis(self.start_dim, x.ndim), one_axis(self.end_dim, x.ndim)
-        return reshape(x, (*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
+    def forward(self, input):
+        first, last = one_axis(self.start_dim, input.ndim), one_axis(self.end_dim, input.ndim)
+        return reshape(input, (*input.shape[:first], prod(input.shape[first : last + 1]), *input.shape[last + 1 :]))
 
     def extra_repr(self):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -51,9 +51,9 @@ class Unflatten(Module):
         super().__init__()
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
-    def forward(self, x):
-        axis = one_axis(self.dim, x.ndim)
-        return reshape(x, (*x.shape[:axis], *_filled(self.unflattened_size, x.shape[axis]), *x.shape[axis + 1 :]))
+    def forward(self, input):
+        axis = one_axis(self.dim, input.ndim)
+        return reshape(input, (*input.shape[:axis], *_filled(self.unflattened_size, input.shape[axis]), *input.shape[axis + 1 :]))
 
     def extra_repr(self):
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
@@ -155,10 +155,10 @@ class Sequential(_Numbered):
     def _constructed(self, modules):
         return modules
 
-    def forward(self, x):
+    def forward(self, input):
         for module in self._listed():
-            x = module(x)
-        return x
+            input = module(input)
+        return input
 
     def __mul__(self, count):
         if not isinstance(count, int) or count < 1:

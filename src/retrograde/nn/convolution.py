@@ -76,11 +76,11 @@ class Conv1d(_Convolution):
         super().__init__((in_channels, out_channels), (kernel_size, stride, padding, dilation), groups, bias, padding_mode,
                          (out_channels, in_channels), {"dtype": dtype, "device": device})
 
-    def forward(self, x):
+    def forward(self, input):
         padding = self.padding
         if self.padding_mode != "zeros":
-            x, padding = functional.pad(x, self._border(), mode=self.padding_mode), 0
-        return self._function(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+            input, padding = functional.pad(input, self._border(), mode=self.padding_mode), 0
+        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def _border(self):
         """(before, after) for the last axis, then for the one before, and so on."""
@@ -134,9 +134,9 @@ class ConvTranspose1d(_Convolution):
                          (in_channels, out_channels), {"dtype": dtype, "device": device})
         self.output_padding = self._each(output_padding)
 
-    def forward(self, x, output_size=None):
-        more = self.output_padding if output_size is None else self._padding_for(x.shape, output_size)
-        return self._function(x, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+    def forward(self, input, output_size=None):
+        more = self.output_padding if output_size is None else self._padding_for(input.shape, output_size)
+        return self._function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     def _padding_for(self, shape, output_size):
         """The output padding that gives `output_size`."""

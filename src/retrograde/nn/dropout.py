@@ -22,8 +22,8 @@ class Dropout(Module):
             raise ArgumentError(f"p, the probability of dropping, must lie between 0 and 1, got {p!r}")
         self.p, self.inplace = p, inplace
 
-    def forward(self, x):
-        return self._function(x, self.p, self.training)
+    def forward(self, input):
+        return self._function(input, self.p, self.training)
 
     def extra_repr(self):
         return f"p={self.p}, inplace={self.inplace}"

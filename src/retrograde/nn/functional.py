@@ -5,7 +5,7 @@ from math import prod
 from numpy import triu_indices
 
 from ..core.explain import explaining
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..ops import activation, classification, convolution, convolutions, embeddings, patches, piecewise, trigonometric
 from ..ops import borders as borders_of
 from ..ops import dropout as dropouts
@@ -15,26 +15,26 @@ from ..ops import resampling as resamplings
 from ..ops.attention import scaled_dot_product_attention
 from ..ops.comparisons import clip, where
 from ..ops.contractions import einsum
+from ..ops.conversions import astype
 from ..ops.gathering import take
 from ..ops.loss import binary_cross_entropy as _cross_entropy_of_chances
 from ..ops.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
-from ..ops.loss import huber_loss as _huber_loss
 from ..ops.loss import kl_div
-from ..ops.loss import l1_loss as _l1_loss
-from ..ops.loss import mse_loss as _mse_loss
 from ..ops.loss import smooth_l1_loss as _smooth_l1_loss
+from ..ops.movements import reshape
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d
 from ..ops.reductions import norm
-from ..ops.windows import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool3d,
-    avg_pool1d,
-    avg_pool3d,
-)
+from ..ops.windows import adaptive_avg_pool1d, adaptive_avg_pool3d, avg_pool1d, avg_pool3d, root
 from ..tensor import distributions
 from ..tensor.random import uniform
+from ..transforms.grad import stop_gradient
 from .batches import batched
-from .fractional_pooling import fractional_max_pool2d, fractional_max_pool2d_with_indices
+from .fractional_pooling import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
 from .indexed_pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool1d_with_indices,
@@ -71,10 +71,13 @@ from .resizing import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .running import batch_norm, instance_norm
 from .sampling import affine_grid, grid_sample
 from .spelling import belong_to, in_place, spelled
+from .weighted import huber_loss as _huber_loss
+from .weighted import l1_loss as _l1_loss
+from .weighted import mse_loss as _mse_loss
 
 relu, leaky_relu, elu, selu = map(in_place, (activation.relu, activation.leaky_relu, activation.elu, activation.selu))
 silu, mish, hardswish = map(in_place, (activation.silu, activation.mish, activation.hardswish))
-relu6, celu, hardtanh = map(in_place, (piecewise.relu6, piecewise.celu, piecewise.hardtanh))
+relu6, celu, hardtanh = map(in_place, (piecewise.relu6, piecewise.celu, activation.hardtanh))
 hardsigmoid, threshold = map(in_place, (piecewise.hardsigmoid, piecewise.threshold))
 gelu, sigmoid, log_sigmoid, tanh = map(spelled, (activation.gelu, activation.sigmoid, activation.log_sigmoid, trigonometric.tanh))
 softsign, tanhshrink, glu = map(spelled, (piecewise.softsign, piecewise.tanhshrink, piecewise.glu))
@@ -95,18 +98,37 @@ belong_to(__name__, dict(globals()))
 logsigmoid = log_sigmoid
 
 
-def softmax(input, dim=-1, *, axis=None):
-    """Exponentials of `input` divided by their sum over `dim`.
+def softmax(input, dim=None, *, axis=None, dtype=None):
+    """Exponentials of `input`, converted to `dtype` before if that is given, divided by their sum over `dim`.
+
+    `dim` may be left out for one or two axes, where it is the last.
 
     >>> rg.nn.functional.softmax(rg.zeros(2, 2), dim=1).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    return activation.softmax(input, dim if axis is None else axis)
+    return activation.softmax(_converted(input, dtype), _softmax_axis(input, dim, axis))
 
 
-def log_softmax(input, dim=-1, *, axis=None):
+def log_softmax(input, dim=None, *, axis=None, dtype=None):
     """Logarithm of `softmax`, precise where that underflows."""
-    return activation.log_softmax(input, dim if axis is None else axis)
+    return activation.log_softmax(_converted(input, dtype), _softmax_axis(input, dim, axis))
+
+
+def softmin(input, dim=None, *, axis=None, dtype=None):
+    """`softmax` of the negative of `input`."""
+    return activation.softmax(-_converted(input, dtype), _softmax_axis(input, dim, axis))
+
+
+def _converted(input, dtype):
+    return input if dtype is None else astype(input, dtype)
+
+
+def _softmax_axis(input, dim, axis):
+    """The axis that was given. Without one PyTorch takes the first of three, the second of four: no axis that one would guess."""
+    found = dim if axis is None else axis
+    if found is None and input.ndim > 2:
+        raise ArgumentError(f"a softmax of {input.ndim} axes needs dim=, the axis that sums to 1; the last is dim=-1")
+    return -1 if found is None else found
 
 
 def softplus(input, beta=1.0, threshold=20.0):
@@ -126,34 +148,29 @@ def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1, *, axis=None,
     return distributions.gumbel_softmax(logits, tau, hard, dim if axis is None else axis, generator)
 
 
-def softmin(input, dim=-1):
-    """`softmax` of the negative of `input`."""
-    return activation.softmax(-input, dim)
+@explaining
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """`lp_pool2d` of lines, (batch, channels, length) or without the batch."""
+    return _lp_pooled(avg_pool1d, 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @explaining
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The root of the sum of the powers `norm_type` of each window of images. A window that `ceil_mode` lets reach over the end
-    counts as a whole one of the same mean, as in PyTorch.
+    counts as a whole one of the same mean, as in PyTorch. The derivative where the sum is 0 is 0.
     """
-    count = prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**2
-    return (avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode) * count) ** (1 / norm_type)
+    return _lp_pooled(avg_pool2d, 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @explaining
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """`lp_pool2d` of lines, (batch, channels, length) or without the batch."""
-    return (avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode) * _single(kernel_size)) ** (1 / norm_type)
-
-
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """`lp_pool2d` of volumes, (batch, channels, depth, height, width) or without the batch."""
-    count = prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**3
-    return (avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode) * count) ** (1 / norm_type)
+    return _lp_pooled(avg_pool3d, 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def _single(size):
-    return size[0] if isinstance(size, (tuple, list)) else size
+def _lp_pooled(averages, axes, input, norm_type, kernel_size, stride, ceil_mode):
+    sizes = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * axes
+    return root(averages(input**norm_type, kernel_size, stride, 0, ceil_mode) * prod(sizes), norm_type)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
@@ -208,19 +225,36 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 
 @explaining
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angle between the vectors along the axis `dim`; each length counts as at least `eps`."""
-    return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(axis=dim)
+    """The cosine of the angle between the vectors along the axis `dim`; each length counts as at least `eps`.
+
+    As in PyTorch, the derivative is that of a length which does not stop at `eps`.
+    """
+    return (x1 / _length(x1, dim, eps) * (x2 / _length(x2, dim, eps))).sum(axis=dim)
+
+
+def _length(x, dim, eps):
+    """The length of `x` along an axis, at least `eps`, with the derivative of the length itself."""
+    found = norm(x, 2, dim, keepdims=True)
+    return where(found < eps, found + stop_gradient(eps - found), found)
 
 
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None,
                          label_smoothing=0.0):
     """`cross_entropy` of `linear(input, linear_weight, linear_bias)`.
 
+    `linear_weight` is (classes, features), or (classes, d1, ..., features) for targets (batch, d1, ...).
+
     >>> rg.nn.functional.linear_cross_entropy(rg.ones(2, 3), rg.ones(4, 3), rg.tensor([0, 3]))
     tensor(1.3862944)
     """
+    *outputs, features = linear_weight.shape
+    if len(outputs) > 1 and input.ndim != 2:
+        raise ShapeError(f"a linear_weight of shape {tuple(linear_weight.shape)} needs inputs (batch, features), got shape "
+                         f"{tuple(input.shape)}")
+    bias = None if linear_bias is None else reshape(linear_bias, -1)
+    logits = linear(input, reshape(linear_weight, (prod(outputs), features)), bias)
     ignored = -100 if ignore_index is None else ignore_index
-    return cross_entropy(linear(input, linear_weight, linear_bias), target, weight, ignored, reduction, label_smoothing)
+    return cross_entropy(reshape(logits, (*input.shape[:-1], *outputs)), target, weight, ignored, reduction, label_smoothing)
 
 
 def pdist(input, p=2.0):

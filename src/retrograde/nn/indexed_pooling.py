@@ -9,28 +9,22 @@ from ..core.mode import no_grad
 from ..dtypes import name_of
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops import pooling, windows
-from ..ops.adaptive import AdaptiveWindows
-from ..ops.comparisons import where
-from ..ops.gathering import checked_positions, take, take_along_axis
-from ..ops.movements import reshape
-from ..ops.reductions import max as greatest
-from ..ops.searches import argmax
+from ..ops._pooling import check_ndim
+from ..ops.adaptive import AdaptiveWindows, greatest_places
+from ..ops.gathering import checked_positions, take_along_axis
+from ..ops.movements import expand_dims, moveaxis, reshape, squeeze
+from ..ops.pooling import max_pool2d_with_taps
 from ..ops.selections import put
 from ..tensor.creation import zeros
 
 
-def _fixed(axes, pool):
+def _fixed(axes, pool, places):
     """(`pool`, which takes windows of a size over the last `axes` axes, with indices if wanted; and always with indices)."""
 
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
-        found = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+        check_ndim(input.shape, axes)
         numbers = [_each(n, axes) for n in (kernel_size, kernel_size if stride is None else stride, padding, dilation)]
-        lines = []
-        for size, count, k, s, p, d in zip(input.shape[-axes:], found.shape[-axes:], *numbers, strict=True):
-            start = np.arange(count) * s - p
-            places = start[:, None] + np.arange(k) * d
-            lines.append((start, d, places, (places >= 0) & (places < size)))
-        return found, _greatest_places(input, lines)
+        return places(input, *numbers, ceil_mode)
 
     def either(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         return (with_indices if return_indices else pool)(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -38,16 +32,39 @@ def _fixed(axes, pool):
     return _told(pool, either, with_indices)
 
 
+def _in_lines(x, *numbers):
+    """The greatest elements of windows of lines, and the place of each in its line."""
+    *numbers, ceil_mode = numbers
+    pairs = [(across, n) for across, (n,) in zip((1, 1, 0, 1), numbers, strict=True)]
+    found, places = _in_images(expand_dims(x, -2), *pairs, ceil_mode)
+    return squeeze(found, -2), squeeze(places, -2)
+
+
+def _in_images(x, size, stride, padding, dilation, ceil_mode):
+    """The greatest elements of windows of images, and the place of each in its image, counted row by row."""
+    found, taps = max_pool2d_with_taps(x, size, stride, padding, dilation, ceil_mode)
+    taps, (tall, wide) = taps.astype("int64"), found.shape[-2:]
+    rows = taps // size[1] * dilation[0] + (np.arange(tall) * stride[0] - padding[0])[:, None]
+    columns = taps % size[1] * dilation[1] + (np.arange(wide) * stride[1] - padding[1])
+    return found, rows * x.shape[-1] + columns
+
+
+def _in_volumes(x, *numbers):
+    """The greatest elements of windows of volumes, and the place of each in its volume: images first, depth behind."""
+    *numbers, ceil_mode = numbers
+    flat, within = _in_images(x, *[n[1:] for n in numbers], ceil_mode)
+    found, depth = _in_lines(moveaxis(flat, -3, -1), *[n[:1] for n in numbers], ceil_mode)
+    places = depth * prod(x.shape[-2:]) + take_along_axis(moveaxis(within, -3, -1), depth, -1)
+    return moveaxis(found, -1, -3), moveaxis(places, -1, -3)
+
+
 def _adaptive(axes, pool):
     """(`pool`, whose result has a size over the last `axes` axes, with indices if wanted; and always with indices)."""
 
     def with_indices(input, output_size):
         found = pool(input, output_size)
-        lines = []
-        for size, count in zip(input.shape[-axes:], found.shape[-axes:], strict=True):
-            over = AdaptiveWindows.of(count, size)
-            lines.append((over.start, 1, over.places, over.is_inside))
-        return found, _greatest_places(input, lines)
+        sizes = zip(input.shape[-axes:], found.shape[-axes:], strict=True)
+        return found, _greatest_places(input, [AdaptiveWindows.of(count, size).places for size, count in sizes])
 
     def either(input, output_size, return_indices=False):
         return (with_indices if return_indices else pool)(input, output_size)
@@ -65,9 +82,9 @@ def _told(pool, either, with_indices):
     return either, with_indices
 
 
-max_pool1d, max_pool1d_with_indices = _fixed(1, windows.max_pool1d)
-max_pool2d, max_pool2d_with_indices = _fixed(2, pooling.max_pool2d)
-max_pool3d, max_pool3d_with_indices = _fixed(3, windows.max_pool3d)
+max_pool1d, max_pool1d_with_indices = _fixed(1, windows.max_pool1d, _in_lines)
+max_pool2d, max_pool2d_with_indices = _fixed(2, pooling.max_pool2d, _in_images)
+max_pool3d, max_pool3d_with_indices = _fixed(3, windows.max_pool3d, _in_volumes)
 adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive(1, windows.adaptive_max_pool1d)
 adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive(2, windows.adaptive_max_pool2d)
 adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive(3, windows.adaptive_max_pool3d)
@@ -76,19 +93,15 @@ adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive(3, windows.ada
 def _greatest_places(x: Any, lines):
     """Where the first greatest element of each window is, found along one axis after the other, the last first.
 
-    `lines` has for each pooled axis where windows start, how far apart their elements lie, the places of these, (windows,
-    elements), and which places are inside of `x`.
+    `lines` has for each pooled axis the places of the elements of windows, (windows, elements).
     """
-    least: Any = -np.inf if x.dtype.kind not in "iub" else np.iinfo(x.dtype).min
     found, step = None, 1
     with no_grad():
-        for axis, (start, apart, places, is_inside) in zip(range(-1, -1 - len(lines), -1), reversed(lines), strict=True):
-            size, after = x.shape[axis], (1,) * (-axis - 1)
-            seen = take(x, np.clip(places, 0, size - 1), axis)
-            seen = where(is_inside.reshape(is_inside.shape + after), seen, np.full((), least, x.dtype))
-            at = argmax(seen, axis=axis) * apart + start.reshape(start.shape + after)
+        for axis, places in zip(range(-1, -1 - len(lines), -1), reversed(lines), strict=True):
+            size = x.shape[axis]
+            at = greatest_places(x, places, x.ndim + axis)
             found = at * step if found is None else at * step + take_along_axis(found, at, axis)
-            x, step = greatest(seen, axis), step * size
+            x, step = take_along_axis(x, at, axis), step * size
     return found
 
 

@@ -39,9 +39,9 @@ class LazyModuleMixin(Module):
     def reset_parameters(self):
         """Nothing: there is nothing to draw before the first call."""
 
-    def forward(self, x, *args, **kwargs):
-        settle(self, x)
-        return self.forward(x, *args, **kwargs)
+    def forward(self, input, *args, **kwargs):
+        settle(self, input)
+        return self.forward(input, *args, **kwargs)
 
     def has_uninitialized_params(self):
         """Whether a parameter or a buffer has no shape yet."""

@@ -31,8 +31,8 @@ class Linear(Module):
             bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, x):
-        return functional.linear(x, self.weight, self.bias)
+    def forward(self, input):
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
@@ -60,8 +60,8 @@ class Bilinear(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
-    def forward(self, x1, x2):
-        return functional.bilinear(x1, x2, self.weight, self.bias)
+    def forward(self, input1, input2):
+        return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self):
         return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "

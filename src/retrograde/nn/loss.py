@@ -1,7 +1,10 @@
 """Losses as modules. `reduction` is "mean", "sum" or "none"."""
 
+from math import prod
+
 from ..tensor.creation import asarray
 from . import functional
+from .linear import Linear
 from .module import Module
 
 
@@ -14,7 +17,7 @@ class _Loss(Module):
 
     def _register(self, **weights):
         for name, value in weights.items():
-            self.register_buffer(name, None if value is None else asarray(value), persistent=False)
+            self.register_buffer(name, None if value is None else asarray(value))
 
 
 class MSELoss(_Loss):
@@ -81,6 +84,30 @@ class CrossEntropyLoss(_Loss):
                                         reduction=self.reduction, label_smoothing=self.label_smoothing)
 
 
+class LinearCrossEntropyLoss(_Loss):
+    """`CrossEntropyLoss` of a linear layer's logits, which belongs to the loss.
+
+    `out_features` (d1, ...) is for targets (batch, d1, ...).
+
+    >>> rg.nn.LinearCrossEntropyLoss(3, 4)(rg.ones(2, 3), rg.tensor([0, 3])).shape
+    ()
+    """
+
+    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None, reduction="mean",
+                 weight=None, ignore_index=None, label_smoothing=0.0):
+        super().__init__(reduction)
+        self.num_classes, self.out_features = num_classes, tuple(out_features)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+        self._register(weight=weight)
+        self.linear = Linear(in_features, prod((num_classes, *self.out_features)), bias, device, dtype)
+
+    def forward(self, input, target):
+        shape, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return functional.linear_cross_entropy(
+            input, self.linear.weight.reshape(*shape, -1), target, linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight, reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing)
+
+
 class NLLLoss(_Loss):
     """Minus the logarithm of the probability of the right class, from logarithms of probabilities."""
 
@@ -134,8 +161,8 @@ class PoissonNLLLoss(_Loss):
         super().__init__(reduction)
         self.log_input, self.full, self.eps = log_input, full, eps
 
-    def forward(self, input, target):
-        return functional.poisson_nll_loss(input, target, log_input=self.log_input, full=self.full, eps=self.eps,
+    def forward(self, log_input, target):
+        return functional.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
                                            reduction=self.reduction)
 
 

@@ -5,7 +5,7 @@ from ..errors import DTypeError, ShapeError
 from ..ops.activation import log_sigmoid, relu, softplus
 from ..ops.arithmetic import sqrt
 from ..ops.classification import check_classes
-from ..ops.comparisons import maximum, minimum, where
+from ..ops.comparisons import clip, maximum, minimum, where
 from ..ops.gathering import take_along_axis
 from ..ops.loss import reduced
 from ..ops.movements import expand_dims
@@ -30,7 +30,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
     r"""$1 - \cos$ of the angle between vectors that belong together (target 1), $\max(0, \cos - m)$ of others (target -1)."""
     lengths = ((input1 * input1).sum(axis=-1) + _TINY) * ((input2 * input2).sum(axis=-1) + _TINY)
     cosine = (input1 * input2).sum(axis=-1) / sqrt(lengths)
-    return reduced(where(target == 1, 1 - cosine, 0) + where(target == -1, relu(cosine - margin), 0), reduction)
+    return reduced(where(target == 1, 1 - cosine, 0) + where(target == -1, clip(cosine - margin, 0, None), 0), reduction)
 
 
 _TINY = 1e-12
@@ -39,13 +39,13 @@ _TINY = 1e-12
 @explaining
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
     r"""$\max(0, -y (x_1 - x_2) + m)$: `input1` is to rank above `input2` where the target is 1, below where it is -1."""
-    return reduced(relu(-asarray(target) * (input1 - input2) + margin), reduction)
+    return reduced(clip(-asarray(target) * (input1 - input2) + margin, 0, None), reduction)
 
 
 @explaining
 def hinge_embedding_loss(input, target, margin=1.0, reduction="mean"):
     r"""The distance itself where the target is 1, $\max(0, m - x)$ where it is -1."""
-    return reduced(where(target != 1, relu(margin - input), 0) + where(target != -1, input, 0), reduction)
+    return reduced(where(target != 1, clip(margin - input, 0, None), 0) + where(target != -1, input, 0), reduction)
 
 
 @explaining
@@ -67,7 +67,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     apart = distance(anchor, negative)
     if swap:
         apart = minimum(apart, distance(positive, negative))
-    return reduced(relu(distance(anchor, positive) - apart + margin), reduction)
+    return reduced(clip(distance(anchor, positive) - apart + margin, 0, None), reduction)
 
 
 @explaining
@@ -84,8 +84,9 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="me
         raise ShapeError(f"scores must be (classes,) or (batch, classes), got shape {tuple(input.shape)}")
     check_classes(input, target, weight)
     classes, target = arange(input.shape[-1]), expand_dims(target, -1)
-    above = relu(margin - take_along_axis(input, target, -1) + input)
-    terms = where(classes == target, 0, above if p == 1 else above**p)
+    # Of the right class nothing is computed: an infinite score less itself is not a number.
+    above = relu(where(classes == target, 0, margin - take_along_axis(input, target, -1) + input))
+    terms = above if p == 1 else above**p
     if weight is not None:
         terms = terms * asarray(weight)[target]
     return reduced(terms.mean(axis=-1), reduction)

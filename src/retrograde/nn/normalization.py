@@ -73,11 +73,11 @@ class _BatchNorm(_RunningNorm):
                  bias=True):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
-    def forward(self, x):
-        self._check(x)
+    def forward(self, input):
+        self._check(input)
         rate, uses_batch = self._rate(), self.training or self.running_mean is None
         kept = (self.running_mean, self.running_var) if self.track_running_stats else (None, None)
-        return functional.batch_norm(x, *kept, self.weight, self.bias, uses_batch, rate, self.eps)
+        return functional.batch_norm(input, *kept, self.weight, self.bias, uses_batch, rate, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -113,12 +113,12 @@ class _InstanceNorm(_RunningNorm):
                  bias=True):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
-    def forward(self, x):
-        self._check(x)
-        if x.ndim == self.axes[0]:
-            return self.forward(x[None])[0]
+    def forward(self, input):
+        self._check(input)
+        if input.ndim == self.axes[0]:
+            return self.forward(input[None])[0]
         uses_input = self.training or not self.track_running_stats
-        return functional.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, uses_input,
+        return functional.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias, uses_input,
                                         self.momentum, self.eps)
 
 
@@ -163,8 +163,8 @@ class LayerNorm(Module):
         """Scale by 1 and shift by 0 again."""
         _reset(self)
 
-    def forward(self, x):
-        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+    def forward(self, input):
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -188,8 +188,8 @@ class RMSNorm(Module):
         if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, x):
-        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+    def forward(self, input):
+        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -214,8 +214,8 @@ class GroupNorm(Module):
         """Scale by 1 and shift by 0 again."""
         _reset(self)
 
-    def forward(self, x):
-        return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+    def forward(self, input):
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
@@ -229,8 +229,8 @@ class LocalResponseNorm(Module):
         check_counts(self, size=size)
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
-    def forward(self, x):
-        return functional.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+    def forward(self, input):
+        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

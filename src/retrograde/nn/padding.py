@@ -43,8 +43,8 @@ class _Pad(Module):
         if len(self.padding) != 2 * self.axes:
             raise ArgumentError(f"{type(self).__name__} needs one number or {2 * self.axes}, got {padding}")
 
-    def forward(self, x):
-        return pad(x, self.padding, self.mode)
+    def forward(self, input):
+        return pad(input, self.padding, self.mode)
 
     def extra_repr(self):
         return f"{self.padding}"
@@ -57,8 +57,8 @@ class ConstantPad1d(_Pad):
         super().__init__(padding)
         self.value = value
 
-    def forward(self, x):
-        return pad(x, self.padding, "constant", self.value)
+    def forward(self, input):
+        return pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self):
         return f"padding={self.padding}, value={self.value}"

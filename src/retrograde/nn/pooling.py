@@ -1,5 +1,6 @@
 """Pooling: the windows of lines, images and volumes, (batch, channels, ...), made one number each."""
 
+from ..tensor.creation import asarray
 from . import functional
 from .module import Module
 
@@ -28,8 +29,9 @@ class MaxPool1d(_Pool):
         super().__init__(kernel_size, stride, padding, ceil_mode)
         self.dilation, self.return_indices = dilation, return_indices
 
-    def forward(self, x):
-        return self._function(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
+    def forward(self, input):
+        return self._function(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
+                              self.return_indices)
 
     def extra_repr(self):
         return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
@@ -97,8 +99,8 @@ class AvgPool1d(_Pool):
         super().__init__(kernel_size, stride, padding, ceil_mode)
         self.count_include_pad = count_include_pad
 
-    def forward(self, x):
-        return functional.avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+    def forward(self, input):
+        return functional.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -113,8 +115,8 @@ class AvgPool2d(AvgPool1d):
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
         self.divisor_override = divisor_override
 
-    def forward(self, x):
-        return self._function(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+    def forward(self, input):
+        return self._function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                               self.divisor_override)
 
 
@@ -133,8 +135,8 @@ class LPPool1d(_Pool):
         super().__init__(kernel_size, stride, 0, ceil_mode)
         self.norm_type = float(norm_type)
 
-    def forward(self, x):
-        return self._function(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+    def forward(self, input):
+        return self._function(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self):
         return (f"norm_type={self.norm_type:g}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}")
@@ -165,8 +167,8 @@ class AdaptiveAvgPool1d(Module):
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, x):
-        return self._function(x, self.output_size)
+    def forward(self, input):
+        return self._function(input, self.output_size)
 
     def extra_repr(self):
         return f"output_size={self.output_size}"
@@ -193,8 +195,8 @@ class AdaptiveMaxPool1d(AdaptiveAvgPool1d):
         super().__init__(output_size)
         self.return_indices = return_indices
 
-    def forward(self, x):
-        return self._function(x, self.output_size, self.return_indices)
+    def forward(self, input):
+        return self._function(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
@@ -216,14 +218,27 @@ class FractionalMaxPool2d(Module):
     (1, 2, 4, 4)
     """
 
+    _function = staticmethod(functional.fractional_max_pool2d)
+
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         super().__init__()
         self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
-        self.return_indices, self._random_samples = return_indices, _random_samples
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", None if _random_samples is None else asarray(_random_samples))
 
     def forward(self, input):
-        return functional.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio,
-                                                self.return_indices, self._random_samples)
+        return self._function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                              self._random_samples)
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, output_size={self.output_size}, output_ratio={self.output_ratio}"
+
+
+class FractionalMaxPool3d(FractionalMaxPool2d):
+    """`FractionalMaxPool2d` of volumes.
+
+    >>> rg.nn.FractionalMaxPool3d(2, output_size=(4, 3, 2))(rg.ones(1, 2, 9, 8, 7)).shape
+    (1, 2, 4, 3, 2)
+    """
+
+    _function = staticmethod(functional.fractional_max_pool3d)

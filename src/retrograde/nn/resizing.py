@@ -58,8 +58,8 @@ class PixelShuffle(Module):
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def forward(self, x):
-        return pixel_shuffle(x, self.upscale_factor)
+    def forward(self, input):
+        return pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self):
         return f"upscale_factor={self.upscale_factor}"
@@ -72,8 +72,8 @@ class PixelUnshuffle(Module):
         super().__init__()
         self.downscale_factor = downscale_factor
 
-    def forward(self, x):
-        return pixel_unshuffle(x, self.downscale_factor)
+    def forward(self, input):
+        return pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self):
         return f"downscale_factor={self.downscale_factor}"
@@ -86,8 +86,8 @@ class ChannelShuffle(Module):
         super().__init__()
         self.groups = groups
 
-    def forward(self, x):
-        return channel_shuffle(x, self.groups)
+    def forward(self, input):
+        return channel_shuffle(input, self.groups)
 
     def extra_repr(self):
         return f"groups={self.groups}"
@@ -108,8 +108,8 @@ class Upsample(Module):
             raise ArgumentError("Upsample has no recompute_scale_factor here; give size instead")
         self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
 
-    def forward(self, x):
-        return interpolate(x, self.size, self.scale_factor, self.mode, bool(self.align_corners))
+    def forward(self, input):
+        return interpolate(input, self.size, self.scale_factor, self.mode, bool(self.align_corners))
 
     def extra_repr(self):
         size = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
@@ -141,8 +141,8 @@ class Unfold(Module):
         super().__init__()
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
-    def forward(self, x):
-        return unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
+    def forward(self, input):
+        return unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
@@ -155,8 +155,8 @@ class Fold(Unfold):
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
 
-    def forward(self, x):
-        return fold(x, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+    def forward(self, input):
+        return fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self):
         return f"output_size={self.output_size}, {super().extra_repr()}"

@@ -6,6 +6,7 @@ from ..core.mode import is_repeating, no_grad
 from ..errors import ArgumentError, ShapeError
 from ..ops.movements import reshape
 from ..ops.normalization import channel_norm, check_channels, check_floats, fixed_norm, moments
+from ..tensor.creation import ones, zeros
 from .spelling import spelled
 
 
@@ -27,6 +28,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         if running_mean is None or running_var is None:
             raise ArgumentError("batch_norm needs running_mean and running_var unless training=True")
         return fixed_norm(input, running_mean, running_var, weight, bias, eps)
+    if not input.size:
+        return _of_nothing(input, weight, bias)
     axes = (0, *range(2, input.ndim))
     if _count(input, axes) < 2:
         raise ShapeError(f"batch_norm needs more than 1 value per channel when training, got shape {tuple(input.shape)}")
@@ -48,11 +51,18 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
         if running_mean is None or running_var is None:
             raise ArgumentError("instance_norm needs running_mean and running_var unless use_input_stats=True")
         return fixed_norm(input, running_mean, running_var, weight, bias, eps)
+    if not input.size:
+        return _of_nothing(input, weight, bias)
     axes = tuple(range(2, input.ndim))
     if _count(input, axes) < 2:
         raise ShapeError(f"instance_norm needs more than 1 spatial element when training, got shape {tuple(input.shape)}")
     _follow(running_mean, running_var, input, axes, momentum)
     return channel_norm(input, axes, weight, bias, eps)
+
+
+def _of_nothing(x, weight, bias):
+    """The norm of an empty batch, which has no statistics and leaves the running ones as they are."""
+    return fixed_norm(x, zeros(x.shape[1], dtype=x.dtype), ones(x.shape[1], dtype=x.dtype), weight, bias)
 
 
 def _check(x, running_mean, running_var, weight, bias):

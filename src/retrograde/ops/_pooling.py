@@ -62,6 +62,14 @@ class Windows:
         start = first * step + offset
         return slice(first, first + count), slice(start, start + (count - 1) * step + 1 if count else start, step)
 
+    def first_taps(self):
+        """The first place of each window that is inside the image, in the shape of one result."""
+        rows, columns = [
+            np.clip(-((np.arange(self.result[axis]) * self.stride[axis] - self.padding[axis]) // self.dilation[axis]), 0, k - 1)
+            for axis, k in enumerate(self.kernel)
+        ]
+        return rows[:, None] * self.kernel[1] + columns
+
     def sums(self, x):
         """The sum of each window of `x`."""
         dtype = x.dtype if is_float(x.dtype) else np.result_type(x.dtype, np.float16)
@@ -107,11 +115,12 @@ def _count(size, kernel, stride, padding, dilation, ceil_mode):
 
 
 def largest(x, windows):
-    """The greatest element of each window, and the first place in the window where it is."""
+    """The greatest element of each window, and the first place in the window where it is: the last one of NaNs."""
     least = -np.inf if x.dtype.kind not in "iub" else np.iinfo(x.dtype).min
     shape = (*windows.shape[:-2], *windows.result)
     best = np.full(shape, least, x.dtype)
-    taps = np.zeros(shape, np.min_scalar_type(windows.kernel[0] * windows.kernel[1] - 1))
+    taps = np.empty(shape, np.min_scalar_type(windows.kernel[0] * windows.kernel[1] - 1))
+    taps[...] = windows.first_taps()
     for number, tap in enumerate(windows.taps):
         of_result, of_image = windows.clipped(tap)
         seen, places = x[of_image], taps[of_result]

@@ -9,7 +9,7 @@ from ..errors import ArgumentError
 from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._native import by_element, by_shape
-from ._samples import call, uniform
+from ._samples import call, distinct, uniform
 from .comparisons import clip, where
 from .conversions import narrowed, widened
 from .exponential import exp
@@ -197,12 +197,29 @@ selu.defvjp(lambda g, x: g * (_SELU_SCALE * _elu_slope(x, _SELU_ALPHA)))
 def hardswish(x, /):
     r"""$x \min(\max(x + 3, 0), 6) / 6$, a `silu` made of straight pieces.
 
-    $\bar x = \bar z\,(2 x + 3) / 6$ between -3 and 3, 0 below and $\bar z$ above.
+    $\bar x = \bar z\,(2 x + 3) / 6$ between -3 and 3, 0 up to -3 and $\bar z$ from 3 on.
     """
     return x * (clip(x + 3, 0, 6) * (1 / 6))
 
 
-hardswish.defvjp(lambda g, x: g * where(x < -3, 0, where(x > 3, 1, x * (1 / 3) + 0.5)))
+hardswish.defvjp(lambda g, x: g * where(x <= -3, 0, where(x >= 3, 1, x * (1 / 3) + 0.5)))
+
+
+@elementwise(samples=distinct(-3, 3), emit=lambda k, x, low, high: k.minimum(k.maximum(x, low), high))
+def hardtanh(x, /, min_val=-1.0, max_val=1.0):
+    r"""`x`, but at least `min_val` and at most `max_val`, which is `clip` with another derivative at the bounds: 0.
+
+    $\bar x = \bar z\,[\min < x < \max]$
+
+    >>> rg.hardtanh(rg.tensor([-2.0, 0.5, 2.0]))
+    tensor([-1. ,  0.5,  1. ])
+    """
+    if min_val > max_val:
+        raise ArgumentError(f"hardtanh needs min_val <= max_val, got {min_val} and {max_val}")
+    return np.clip(x, min_val, max_val)
+
+
+hardtanh.defvjp(lambda g, x, min_val, max_val: where((x > min_val) & (x < max_val), g, 0))
 
 
 def gelu(x, /, approximate="none"):

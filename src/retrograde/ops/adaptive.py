@@ -12,10 +12,11 @@ from ._families import reduction
 from ._native import dear_by_shape
 from ._samples import call, distinct, of
 from .comparisons import where
-from .conversions import astype
+from .conversions import narrowed, widened
 from .gathering import take
-from .movements import expand_dims, reshape
+from .movements import reshape
 from .reductions import max, sum
+from .searches import argmax
 
 _TABLE = of((4, 5), distinct())
 
@@ -45,6 +46,10 @@ class AdaptiveWindows(NamedTuple):
         """(windows, elements): whether an element of `places` is one of the window's own."""
         return np.arange(self.places.shape[1]) < (self.stop - self.start)[:, None]
 
+    def parts(self, dtype):
+        """What part of its window each element is, in a float type of at least 4 bytes."""
+        return (1 / (self.stop - self.start)).astype(np.result_type(dtype, np.float32))
+
     @property
     def around(self):
         """For each element the windows that it is in as rows, and for each of those which elements are in one at all."""
@@ -67,8 +72,8 @@ def _max_in_ops(x, count, axis):
 def adaptive_max(x, /, count, axis=-1):
     r"""The greatest element of each of `count` windows along `axis`.
 
-    Equal elements share: $\bar x_j = \sum_{i \ni j} [x_j = z_i]\, \bar z_i / n_i$ over the windows that $x_j$ is in, where $n_i$
-    elements of window $i$ are the greatest.
+    The cotangent goes to the first of equal elements: $\bar x_j = \sum_{i \ni j} [j = j_i]\, \bar z_i$ with the place $j_i$ of the
+    greatest element of window $i$; a NaN is the greatest.
     """
     axis = one_axis(axis, x.ndim)
     places = AdaptiveWindows.of(count, x.shape[axis]).places
@@ -79,16 +84,62 @@ def adaptive_max(x, /, count, axis=-1):
     return np.ascontiguousarray(np.moveaxis(found, 0, axis))
 
 
-def _adaptive_max_rule(g, x, z, count, axis):
+def greatest_places(x, places, axis):
+    """Where the first greatest element along `axis` is of those at `places`, (windows, elements); the first NaN before all."""
+    at = argmax(take(x, places, axis), axis + 1)
+    return take(places.ravel(), at + _along(np.arange(len(places)) * places.shape[1], x.ndim - axis), 0)
+
+
+def _along(line, ndim):
+    """`line` in a shape of `ndim` axes that broadcasts along the last ones."""
+    return reshape(line, (-1, *[1] * (ndim - 1)))
+
+
+def _adaptive_max_rule(g, x, count, axis):
     axis = one_axis(axis, x.ndim)
-    windows, behind = AdaptiveWindows.of(count, x.shape[axis]), (1,) * (x.ndim - axis - 1)
-    is_greatest = take(x, windows.places, axis) == expand_dims(z, axis + 1)
-    is_greatest = is_greatest & reshape(windows.is_inside, (*windows.is_inside.shape, *behind))
-    share, total = g / sum(astype(is_greatest, g.dtype), axis + 1), 0
+    windows, total = AdaptiveWindows.of(count, x.shape[axis]), 0
+    at, numbers = greatest_places(x, windows.places, axis), _along(np.arange(x.shape[axis]), x.ndim - axis)
     for window, is_in in zip(*windows.around, strict=True):
-        is_greatest = (x == take(z, window, axis)) & reshape(is_in, (-1, *behind))
-        total = total + where(is_greatest, take(share, window, axis), 0)
+        is_greatest = (take(at, window, axis) == numbers) & _along(is_in, x.ndim - axis)
+        total = total + where(is_greatest, take(g, window, axis), 0)
     return total
 
 
 adaptive_max.defvjp(_adaptive_max_rule)
+
+
+def _mean_in_ops(x, count, axis):
+    axis = one_axis(axis, x.ndim)
+    windows, ndim = AdaptiveWindows.of(count, x.shape[axis]), x.ndim - axis
+    wide = widened(x)
+    seen = where(reshape(windows.is_inside, (*windows.is_inside.shape, *[1] * (ndim - 1))), take(wide, windows.places, axis), 0)
+    return narrowed(sum(seen, axis + 1) * _along(windows.parts(wide.dtype), ndim), x)
+
+
+@reduction(keeps_sizes=False, faster=dear_by_shape, expansion=_mean_in_ops, skips={"exported": "the inside of adaptive_avg_pool1d"},
+           samples=(call((4, 5), 2), call((4, 5), 3, axis=0), call((2, 3), 5)))
+def adaptive_mean(x, /, count, axis=-1):
+    r"""The mean of each of `count` windows along `axis`: an infinity stays in the windows that it is in.
+
+    $\bar x_j = \sum_{i \ni j} \bar z_i / n_i$ over the windows that $x_j$ is in, of $n_i$ elements.
+    """
+    axis = one_axis(axis, x.ndim)
+    if count > x.shape[axis]:
+        return _mean_in_ops(x, count, axis)
+    windows, wide = AdaptiveWindows.of(count, x.shape[axis]), widened(x)
+    # Between a start and a stop is a window; between a stop and the next start nothing is wanted. The last stop is the end.
+    bounds = np.stack([windows.start, windows.stop], 1).ravel()[:-1]
+    sums = np.add.reduceat(wide, bounds, axis)[(slice(None),) * axis + (slice(None, None, 2),)]
+    return narrowed(sums * _along(windows.parts(sums.dtype), x.ndim - axis), x)
+
+
+def _adaptive_mean_rule(g, x_shape, count, axis):
+    axis, total = one_axis(axis, len(x_shape)), 0
+    windows, ndim = AdaptiveWindows.of(count, x_shape[axis]), len(x_shape) - axis
+    share = widened(g) * _along(windows.parts(g.dtype), ndim)
+    for window, is_in in zip(*windows.around, strict=True):
+        total = total + where(_along(is_in, ndim), take(share, window, axis), 0)
+    return narrowed(total, g)
+
+
+adaptive_mean.defvjp(_adaptive_mean_rule)

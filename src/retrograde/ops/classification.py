@@ -74,8 +74,9 @@ def _reduced_by(losses, importance, reduction):
     return sum(losses) / sum(importance) if reduction == "mean" else reduced(losses, reduction)
 
 
-def _share_by(g, importance, reduction):
-    return g / importance.sum() if reduction == "mean" else g
+def _portion(is_valid, importance, reduction):
+    """What part of the cotangent each loss receives, before its importance; none of a mean of nothing."""
+    return where(is_valid, 1 / where(is_valid, importance.sum(), 1), 0) if reduction == "mean" else 1.0
 
 
 @loss(samples=(call((4, 3), _CLASSES), call((4, 3), _CLASSES, weight=_WEIGHTS, reduction="sum"),
@@ -100,7 +101,7 @@ def nll_loss(input, target, /, weight=None, ignore_index=-100, reduction="mean")
 def _nll_rule(g, input_shape, target, weight, ignore_index, reduction):
     is_valid, classes = _valid(target, ignore_index)
     importance = _importance(is_valid, classes, weight, g.dtype)
-    given = -_share_by(g, importance, reduction) * importance
+    given = -g * _portion(is_valid, importance, reduction) * importance
     return unpick(given, input_shape, classes, 1 if len(input_shape) > 1 else 0)
 
 
@@ -124,7 +125,7 @@ def _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_
     return _reduced_by(losses, importance, reduction)
 
 
-@loss(faster=by_shape, is_composite=False, expansion=_cross_entropy_in_ops, samples=(
+@loss(faster=by_shape, is_composite=False, expansion=_cross_entropy_in_ops, optional=("weight",), samples=(
     call((4, 3), _CLASSES), call((4, 3), _CLASSES, weight=_WEIGHTS, reduction="none"), call((4, 3), _SHARES),
     call((2, 3, 2), _PIXELS, weight=_WEIGHTS, label_smoothing=0.1), call((3,), np.array(1), reduction="sum"),
     call((4, 3), _SHARES, weight=_WEIGHTS, label_smoothing=0.2, reduction="sum"), call((3,), of((3,), uniform(0.1, 0.6)))))
@@ -199,10 +200,14 @@ def _slopes_in_ops(input, target, weight, ignore_index, reduction, label_smoothi
     axis = _class_axis(input)
     factors, hard, even = _factors(input, target, weight, ignore_index, reduction, label_smoothing)
     _, classes = _valid(target, ignore_index)
-    numbers = np.arange(input.shape[axis]).reshape((-1,) + (1,) * (input.ndim - axis - 1))
     classes = checked_positions(classes, input.shape[axis])
-    slopes = softmax(input, axis) * factors - (numbers == expand_dims(classes, axis)) * hard
+    slopes = softmax(input, axis) * factors - (_class_numbers(input, axis) == expand_dims(classes, axis)) * hard
     return slopes - even * _per_class(weight, input) if label_smoothing else slopes
+
+
+def _class_numbers(input, axis):
+    """The numbers of the classes along their axis."""
+    return np.arange(input.shape[axis]).reshape((-1,) + (1,) * (input.ndim - axis - 1))
 
 
 def _factors(input, target, weight, ignore_index, reduction, label_smoothing) -> tuple[Any, Any, Any]:
@@ -210,7 +215,7 @@ def _factors(input, target, weight, ignore_index, reduction, label_smoothing) ->
     axis, count = _class_axis(input), input.shape[_class_axis(input)]
     is_valid, classes = _valid(target, ignore_index)
     importance = _importance(is_valid, classes, weight, input.dtype)
-    portion = 1 / importance.sum() if reduction == "mean" else 1.0
+    portion = _portion(is_valid, importance, reduction)
     hard = expand_dims(importance * ((1 - label_smoothing) * portion), axis)
     if not label_smoothing:
         return hard, hard, None
@@ -234,7 +239,7 @@ def cross_entropy_slopes(input, target, /, weight, ignore_index, reduction, labe
     slopes /= np.add.reduce(slopes, axis, keepdims=True)
     slopes[lines(input.shape, target, axis)] -= 1
     if reduction == "mean":
-        slopes *= 1 / target.size
+        slopes *= 1 / (target.size or 1)
     return slopes
 
 
@@ -268,4 +273,21 @@ def _target_rule(g, input, weight, reduction, label_smoothing):
     return slopes * _given(g, input, axis, reduction)
 
 
-cross_entropy.defvjp(_cross_entropy_rule, _target_rule)
+def _weight_rule(g, input, target, weight, z, ignore_index, reduction, label_smoothing):
+    axis = _class_axis(input)
+    logs = -log_softmax(input, axis)
+    if is_float(target.dtype):
+        shares = _smoothed(target, label_smoothing, axis)
+        terms = where(shares == 0, 0, logs * shares) * _given(g, input, axis, reduction)
+    else:
+        is_valid, classes = _valid(target, ignore_index)
+        chosen = (_class_numbers(input, axis) == expand_dims(classes, axis)) & expand_dims(is_valid, axis)
+        shares = chosen * (1 - label_smoothing) + expand_dims(is_valid, axis) * (label_smoothing / input.shape[axis])
+        terms = where(shares == 0, 0, logs * shares)
+        if reduction == "mean":
+            terms = (terms - chosen * z) / _importance(is_valid, classes, weight, input.dtype).sum()
+        terms = terms * (expand_dims(g, axis) if reduction == "none" else g)
+    return sum(terms, tuple([i for i in range(input.ndim) if i != axis]))
+
+
+cross_entropy.defvjp(_cross_entropy_rule, _target_rule, _weight_rule)

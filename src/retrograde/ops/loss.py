@@ -144,7 +144,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
     """
     terms = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return sum(terms) / terms.shape[0]
+        return sum(terms) / terms.shape[0] if terms.ndim else terms
     return reduced(terms, reduction)
 
 

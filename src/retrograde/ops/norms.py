@@ -10,13 +10,12 @@ from ..shapes import axis_tuple
 from . import _linalg
 from ._families import composite, reduction, search
 from ._samples import call, distinct, of, uniform, well_conditioned
-from .arithmetic import abs, mirrored, power
-from .comparisons import where
+from .arithmetic import abs
 from .conversions import narrowed, widened
 from .factorizations import svdvals
 from .inverses import inv
 from .movements import expand_dims, moveaxis
-from .reductions import length, max, min, spread, sum
+from .reductions import length, length_gradient, length_of_sizes, max, min, sum
 from .special import hypot
 
 _FAR = uniform(-3, 3, avoid=(0,), gap=0.3)
@@ -37,31 +36,12 @@ def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     # As in the rule: the sizes of complex numbers must come out the same to the last bit.
     size = np.hypot(x.real, x.imag) if np.iscomplexobj(x) else np.abs(widened(x))
     size = size.astype(np.float64) if size.dtype.kind in "iub" else size
-    if ord in (np.inf, -np.inf):
-        return narrowed((np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdims), x)
-    if ord == 0:
-        return narrowed(np.sum(size != 0, axis=axis, keepdims=keepdims).astype(size.dtype), x)
-    if ord == 2:
-        return narrowed(np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims)), x)
-    return narrowed(np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord), x)
+    return narrowed(length_of_sizes(size, ord, axis, keepdims), x)
 
 
 def vector_norm_gradient(g, x, z, axis, ord):
     """What `vector_norm` hands back to `x`."""
-    g, z = spread(g, x.shape, axis), spread(z, x.shape, axis)
-    if ord == 0:
-        return x * 0
-    size = _sizes(x)
-    direction = mirrored(x) / where(size == 0, 1, size)
-    if ord in (np.inf, -np.inf):
-        is_extreme = size == z
-        return where(is_extreme, g * direction / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
-    if ord == 2:
-        return g * (mirrored(x) / where(z == 0, 1, z))
-    if ord == 1:
-        return g * direction
-    is_flat = (z == 0) | (size == 0)
-    return g * direction * where(is_flat, 0, power(where(is_flat, 1, size) / where(z == 0, 1, z), ord - 1))
+    return length_gradient(g, x, _sizes(x), z, ord, axis)
 
 
 def _sizes(x):

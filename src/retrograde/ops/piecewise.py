@@ -2,31 +2,27 @@
 
 from ..errors import ArgumentError, ShapeError
 from ..shapes import one_axis
-from .activation import elu, sigmoid
+from .activation import hardtanh, sigmoid
 from .arithmetic import abs
-from .comparisons import clip, greater, where
+from .comparisons import greater, where
+from .exponential import expm1
 from .movements import reshape
 from .selections import getitem
 from .trigonometric import tanh
 
 
-def hardtanh(x, /, min_val=-1.0, max_val=1.0):
-    """`x`, but at least `min_val` and at most `max_val`.
-
-    >>> rg.nn.functional.hardtanh(rg.tensor([-2.0, 0.5, 2.0]))
-    tensor([-1. ,  0.5,  1. ])
-    """
-    return clip(x, min_val, max_val)
-
-
 def relu6(x, /):
-    """`x` where it lies between 0 and 6, the nearer of these outside."""
-    return clip(x, 0, 6)
+    """`x` where it lies between 0 and 6, the nearer of these outside; the derivative at 0 and 6 is 0.
+
+    >>> rg.nn.functional.relu6(rg.tensor([-2.0, 0.5, 8.0]))
+    tensor([0. , 0.5, 6. ])
+    """
+    return hardtanh(x, 0, 6)
 
 
 def hardsigmoid(x, /):
-    """A logistic function made of straight pieces: 0 below -3, 1 above 3, `x / 6 + 1 / 2` between."""
-    return clip(x + 3, 0, 6) * (1 / 6)
+    """A logistic function made of straight pieces: 0 up to -3, 1 from 3 on, `x / 6 + 1 / 2` between."""
+    return hardtanh(x + 3, 0, 6) * (1 / 6)
 
 
 def softsign(x, /):
@@ -52,22 +48,24 @@ def hardshrink(x, /, lambd=0.5):
 
 
 def threshold(x, /, threshold, value):
-    """`x` where it is above `threshold`, else `value`."""
-    return where(x > threshold, x, value)
+    """`value` where `x` is at most `threshold`, else `x`: NaN stays NaN."""
+    return where(x <= threshold, value, x)
 
 
 def celu(x, /, alpha=1.0):
     r"""`x` where it is positive, else $\alpha\,(e^{x / \alpha} - 1)$. Barron (2017)."""
-    return elu(x * (1 / alpha)) * alpha
+    if alpha == 0:
+        raise ArgumentError("celu needs an alpha that is not 0")
+    return where(x > 0, x, expm1(where(x > 0, 0, x) * (1 / alpha)) * alpha)
 
 
 def prelu(x, /, weight):
     """`x` where it is positive, else `weight` times `x`: one weight, or one for each channel, axis 1. He et al. (2015)."""
-    if weight.size > 1:
-        if x.ndim < 2 or x.shape[1] != weight.size:
-            raise ShapeError(f"prelu needs one weight or as many as channels, got {weight.shape} for {x.shape}")
-        weight = reshape(weight, (-1, *[1] * (x.ndim - 2)))
-    return where(x > 0, x, weight * x)
+    if weight.size > 1 and (x.ndim < 2 or x.shape[1] != weight.size):
+        raise ShapeError(f"prelu needs one weight or as many as channels, got {weight.shape} for {x.shape}")
+    weight = reshape(weight, (-1, *[1] * (x.ndim - 2)) if weight.size > 1 else ())
+    # The product is of what is not positive alone: neither infinity times 0 comes into a gradient.
+    return where(x > 0, x, weight * where(x > 0, 0, x))
 
 
 def glu(x, /, dim=-1):

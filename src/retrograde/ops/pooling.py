@@ -8,7 +8,7 @@ from ._families import composite, reduction
 from ._native import by_shape
 from ._pooling import Windows, check_ndim, largest, placed, selected
 from ._samples import call, distinct, of
-from .contractions import matmul
+from .adaptive import adaptive_mean
 from .conversions import narrowed
 from .movements import reshape
 
@@ -117,8 +117,8 @@ avg_pool2d_input.defvjp(
 def adaptive_avg_pool2d(x, /, output_size):
     r"""`x` averaged to an image of `output_size`: one number or (height, width), None to keep a size.
 
-    Window $i$ of $m$ over $n$ elements reaches from $\lfloor i n / m \rfloor$ to $\lceil (i + 1) n / m \rceil$. Averaging
-    is a matrix product from both sides, $Z = A X B^\top \Rightarrow \bar X = A^\top \bar Z B$.
+    Window $i$ of $m$ over $n$ elements reaches from $\lfloor i n / m \rfloor$ to $\lceil (i + 1) n / m \rceil$: each
+    element receives its part of the cotangent of every window that it is in.
     """
     check_ndim(x.shape, 2)
     sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
@@ -126,11 +126,9 @@ def adaptive_avg_pool2d(x, /, output_size):
     if x.shape[-2] % height == 0 and x.shape[-1] % width == 0:
         tall, wide = x.shape[-2] // height, x.shape[-1] // width
         return reshape(x, (*x.shape[:-2], height, tall, width, wide)).mean(axis=(-3, -1))
-    # The rows of all images are those of one matrix.
-    if width != x.shape[-1]:
-        rows = reshape(x, (int(np.prod(x.shape[:-1], dtype=int)), x.shape[-1]))
-        x = reshape(matmul(rows, _averaging(width, x.shape[-1], x.dtype).T), (*x.shape[:-1], width))
-    return x if height == x.shape[-2] else matmul(_averaging(height, x.shape[-2], x.dtype), x)
+    for axis, count in ((-1, width), (-2, height)):
+        x = x if count == x.shape[axis] else adaptive_mean(x, count, axis)
+    return x
 
 
 def pair_or_none(sizes):
@@ -138,10 +136,3 @@ def pair_or_none(sizes):
     if len(sizes) != 2:
         raise ShapeError(f"output_size must be one number or (height, width), got {sizes}")
     return [None if n is None else pair(n, "output_size", 1)[0] for n in sizes]
-
-
-def _averaging(count, size, dtype):
-    """The matrix (count, size) whose rows average the windows of adaptive pooling."""
-    i, j = np.arange(count)[:, None], np.arange(size)
-    is_inside = (j >= i * size // count) & (j < -(-(i + 1) * size // count))
-    return (is_inside / is_inside.sum(axis=1, keepdims=True)).astype(dtype)

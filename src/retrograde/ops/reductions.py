@@ -2,7 +2,6 @@
 from the end.
 """
 
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ._arrays import arrays
 from ._families import composite, reduction
 from ._native import by_shape
 from ._samples import call, distinct, of
-from .arithmetic import abs, mirrored, power, sign, sqrt
+from .arithmetic import abs, mirrored, power, sqrt
 from .comparisons import isfinite, where
 from .conversions import astype, is_narrow, narrowed, widened
 from .exponential import exp, log
@@ -182,30 +181,45 @@ def _norm_in_ops(x, ord, axis, keepdims):
                     call((2, 3), ord=3, axis=(1,), keepdims=True)), expansion=_norm_in_ops)
 def norm(x, /, ord=None, axis=None, keepdims=False):
     r"""Length of `x` over `axis`: $(\sum_i |x_i|^p)^{1/p}$ with $p$ = `ord`, by default 2; `inf` is the greatest
-    magnitude.
+    magnitude, `-inf` the least, 0 the number of elements that are not 0.
 
-    $\bar x_i = \bar z\, \overline{\operatorname{sign}(x_i)}\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
+    $\bar x_i = \bar z\, \overline{\operatorname{sign}(x_i)}\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$ or $x_i = 0$.
     """
-    if ord is not None and (isinstance(ord, str) and ord != "fro" or not isinstance(ord, str) and ord < 1):
-        raise ArgumentError(f"norm takes ord=None, 'fro' or a number from 1 to inf, got {ord!r}")
-    size = np.abs(widened(x))
-    if ord == np.inf:
-        return narrowed(np.max(size, axis=axis, keepdims=keepdims), x)
-    p: Any = 2 if ord in (None, "fro") else ord
+    if isinstance(ord, str) and ord != "fro":
+        raise ArgumentError(f"norm takes ord=None, 'fro' or a number, got {ord!r}")
+    return narrowed(length_of_sizes(np.abs(widened(x)), 2 if ord in (None, "fro") else ord, axis, keepdims), x)
+
+
+def length_of_sizes(size, p, axis, keepdims):
+    """The norm of the power `p` of an array of magnitudes."""
+    if np.isinf(p):
+        return (np.max if p > 0 else np.min)(size, axis=axis, keepdims=keepdims)
+    if p == 0:
+        return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(size.dtype)
     if p == 2:
-        return narrowed(np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims)), x)
-    return narrowed(np.power(np.sum(np.power(size, p), axis=axis, keepdims=keepdims), 1 / p), x)
+        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    return np.power(np.sum(np.power(size, p), axis=axis, keepdims=keepdims), 1 / p)
+
+
+def length_gradient(g, x, size, z, p, axis):
+    """What the norm `z` of the power `p` hands back to `x`, whose magnitudes are `size`."""
+    g, z = spread(g, x.shape, axis), spread(z, x.shape, axis)
+    if p == 0:
+        return x * 0
+    if p == 2:
+        return g * (mirrored(x) / where(z == 0, 1, z))
+    direction = mirrored(x) / where(size == 0, 1, size)
+    if np.isinf(p):
+        is_extreme = (size == z) | (size != size)
+        return where(is_extreme, g * direction / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
+    if p == 1:
+        return g * direction
+    is_flat = (z == 0) | (size == 0)
+    return g * direction * where(is_flat, 0, power(where(is_flat, 1, size) / where(z == 0, 1, z), p - 1))
 
 
 def _norm_rule(g, x, z, ord, axis):
-    g, z = spread(g, x.shape, axis), spread(z, x.shape, axis)
-    if ord == np.inf:
-        is_extreme = abs(x) == z
-        return where(is_extreme, g * mirrored(sign(x)) / sum(is_extreme, axis, keepdims=True).astype(g.dtype), 0)
-    ratio = mirrored(x) / where(z == 0, 1, z)
-    if ord in (None, "fro", 2):
-        return g * ratio
-    return g * mirrored(sign(x)) * power(abs(ratio), ord - 1)
+    return length_gradient(g, x, abs(x), z, 2 if ord in (None, "fro") else ord, axis)
 
 
 norm.defvjp(_norm_rule)

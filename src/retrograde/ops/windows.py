@@ -1,10 +1,11 @@
 """Pooling in one and three dimensions, and to a given size: made of the ops of two dimensions."""
 
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._pooling import check_ndim
 from ._samples import call, distinct, of
 from .adaptive import adaptive_max
+from .comparisons import where
 from .convolutions import triple
 from .movements import expand_dims, moveaxis, squeeze
 from .pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d_with_taps
@@ -84,13 +85,13 @@ def adaptive_avg_pool3d(x, /, output_size):
 
 @composite(samples=(call(_LINE, 3), call(_LINE, output_size=7)))
 def adaptive_max_pool1d(x, /, output_size):
-    """The greatest element of each of `output_size` windows along the last axis; equal ones share the gradient."""
+    """The greatest element of each of `output_size` windows along the last axis; the gradient goes to the first of equal ones."""
     return adaptive_max(x, _last(output_size), -1)
 
 
 @composite(samples=(call(of((1, 5, 4), distinct()), 2), call(of((2, 5, 4), distinct()), output_size=(3, None))))
 def adaptive_max_pool2d(x, /, output_size):
-    """The greatest element of each window of an image of windows of `output_size`; equal ones share the gradient."""
+    """The greatest element of each window of an image of windows of `output_size`; the gradient goes to the first of equal ones."""
     sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
     if len(sizes) != 2:
         raise ShapeError(f"output_size must be one number or (height, width), got {output_size}")
@@ -102,7 +103,7 @@ def adaptive_max_pool2d(x, /, output_size):
 
 @composite(samples=(call(_BOX, 2), call(of((4, 3, 4), distinct()), output_size=(3, 1, None))))
 def adaptive_max_pool3d(x, /, output_size):
-    """The greatest element of each box of a volume of boxes of `output_size`; equal ones share the gradient."""
+    """The greatest element of each box of a volume of boxes of `output_size`; the gradient goes to the first of equal ones."""
     check_ndim(x.shape, 3)
     for axis, n in zip((-1, -2, -3), reversed(triple(output_size)), strict=True):
         x = x if n is None else adaptive_max(x, n, axis)
@@ -114,8 +115,16 @@ def adaptive_max_pool3d(x, /, output_size):
 def lp_pool2d(x, /, kernel_size, norm_type=2.0, stride=None, ceil_mode=False):
     r"""The root $(\sum_i x_i^p)^{1/p}$ over each window, $p$ being `norm_type`.
 
-    The derivative is that of a sum of powers, $\bar x_i = \bar z\,(x_i / z)^{p - 1}$.
+    The derivative is that of a sum of powers, $\bar x_i = \bar z\,(x_i / z)^{p - 1}$, and 0 where the sum is 0.
     """
     size = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     total = avg_pool2d(x**norm_type, size, size if stride is None else stride, 0, ceil_mode, True, 1)
-    return total ** (1 / norm_type)
+    return root(total, norm_type)
+
+
+def root(x, n):
+    """The `n`-th root of `x`, whose derivative at 0 is 0: windows of zeros have no direction to grow in."""
+    if n == 0:
+        raise ArgumentError("the norm of a window needs a norm_type that is not 0")
+    is_zero = x == 0
+    return where(is_zero, 0, where(is_zero, 1, x) ** (1 / n))

@@ -87,13 +87,17 @@ def _mean(b, pool, rows, columns, numbers, width):
 
 
 def _greatest(b, pool, numbers, width):
-    """The greatest element of each window and its place: of equal ones the first, and the last NaN before all."""
+    """The greatest element of each window and its place: of equal ones the first, and the last NaN before all.
+
+    The first element inside the image is where it starts, so that a place in the border is never found.
+    """
     kind = pool.item if width == 1 else ir.VectorType(pool.item, width)
     places = emit.like(kind, ir.IntType(8 * emit.item_bytes(kind)))
-    best, place = filled(kind, float("-inf")), filled(places, 0)
-    if numbers and numbers[0][0] == 0:
-        best, numbers = numbers[0][1], numbers[1:]
-    for number, value in numbers:
+    if not numbers:
+        return filled(kind, float("-inf")), filled(places, 0)
+    (first, best), *others = numbers
+    place = filled(places, first)
+    for number, value in others:
         is_better = b.or_(b.fcmp_ordered(">", value, best), b.fcmp_unordered("uno", value, value))
         best, place = b.select(is_better, value, best), b.select(is_better, filled(places, number), place)
     return best, place
