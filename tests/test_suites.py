@@ -67,7 +67,7 @@ def checkout(tmp_path):
 def test_a_run_reports_each_test_and_asks_for_a_reason_of_each_failure(checkout, capsys):
     before = (checkout / "tests" / "test_them.py").read_text()
     reasons = {"tests.test_them::test_known": "our package has its own name", "*gone*": "no such test"}
-    suite = Suite("Theirs", ("tests",), {"theirs": "ours"}, reasons)
+    suite = Suite("Theirs", ("tests",), modules={"theirs": "ours"}, reasons=reasons)
     found = run(suite, checkout, "-p", "no:xdist")
     states = {o.name.split("::")[-1]: o.state for o in found}
     assert states == {"test_right": "passed", "test_wrong": "failed", "test_known": "failed"}

@@ -18,7 +18,7 @@ REASONS = {
     "tests.test_wrappers::test_wrapped_name_and_docs": "`grad(f)` has the name of `f`, not `grad_of_f_wrt_argnum_0`, and docstrings "
                                                        "are our own",
 }
-SUITE = Suite("HIPS autograd", ("tests",), {"autograd": "retrograde"}, REASONS)
+SUITE = Suite("HIPS autograd", ("tests",), modules={"autograd": "retrograde"}, reasons=REASONS)
 
 if __name__ == "__main__":
     sys.exit(main(SUITE))

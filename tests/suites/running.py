@@ -21,7 +21,8 @@ class Suite:
     """Another project's tests: where they are, what their imports become, and why some fail.
 
     title     the name of the project
-    paths     files and folders with tests, seen from the checkout
+    paths     files and folders that are copied, seen from the checkout
+    targets   those of them that pytest is given; all if empty
     modules   what a module is replaced by: {"autograd": "retrograde"}; the longest name that fits counts
     reasons   {pattern of test names: why they fail}; a failure without a reason, or a reason without a failure, is told
     selected  patterns of test names that are run; all if empty
@@ -31,6 +32,7 @@ class Suite:
 
     title: str
     paths: tuple
+    targets: tuple = ()
     modules: dict = field(default_factory=dict)
     reasons: dict = field(default_factory=dict)
     selected: tuple = ()
@@ -125,10 +127,12 @@ def run(suite, checkout, *options, keep=None):
             ini.write_text("[pytest]\n")
         report = Path(temporary) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-c", str(ini), f"--junitxml={report}", "-q", "-p", "no:cacheprovider",
-                   "--tb=short", *suite.options, *(p for p in suite.paths if Path(folder, p).suffix in {"", ".py"}), *options]
+                   "--tb=short", *suite.options, *(suite.targets or suite.paths), *options]
         paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **suite.environment}
         subprocess.run(command, cwd=folder, env=environment, check=False)
+        if not report.exists():
+            raise SystemExit(f"pytest came to no test of {suite.title}: see what it says above")
         found = outcomes(report)
     if suite.selected:
         found = [o for o in found if any(fnmatchcase(o.name, pattern) for pattern in suite.selected)]
