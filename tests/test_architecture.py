@@ -12,14 +12,15 @@ ROOT = Path(rg.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 #: The layers, lowest first. A package may import from its own layer and from those before it.
 LAYERS = (
-    {"errors", "config", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once"},
+    {"errors", "config", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once", "wrap_util"},
     {"core"},
     {"ops"},
     {"compiler"},
     {"tensor"},
     {"transforms", "fft", "linalg", "random", "special"},
-    {"builtins", "extend"},
-    {"misc", "numpy"},
+    {"builtins", "spaces"},
+    {"extend"},
+    {"misc", "numpy", "tracer"},
     {"scipy"},
     {"nn", "optim", "text"},
     {"data", "debug", "io", "distributed", "viz", "testing", "interop", "cli", "test_util"},

@@ -10,7 +10,7 @@ import importlib.util
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes, errors, extras, fft, linalg, ops, random, shapes, tree
+from . import core, dtypes, errors, extras, fft, linalg, ops, random, shapes, tree
 from .core.function import Function
 from .core.gradient import backward
 from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -247,7 +247,8 @@ __version__ = "0.1.0"
 newaxis = None
 
 if TYPE_CHECKING:  # The names that are loaded late, for those who read code rather than run it.
-    from . import data, debug, extend, io, misc, nn, numpy, optim, scipy, special, test_util, testing, text, viz
+    from . import data, debug, extend, io, misc, nn, numpy, optim, scipy, special, test_util, testing, text, tracer, viz, wrap_util
+    from .builtins import dict, isinstance, list, tuple
     from .compiler.threads import get_num_threads, set_num_threads
     from .extend import primitive
     from .io.weights import load, save
@@ -285,12 +286,29 @@ _LATE = {
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
-        "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "special", "test_util", "testing", "text", "viz")},
+        "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "special", "test_util", "testing", "text", "tracer",
+        "viz", "wrap_util")},
+    **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
     "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }
+#: What autograd keeps in its core, and where it is here.
+_OF_CORE = {
+    **dict.fromkeys(("make_jvp", "make_vjp"), "transforms.unary"),
+    **dict.fromkeys(("VSpace", "vspace"), "spaces"),
+    **dict.fromkeys((
+        "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum", "defvjp_argnums", "primitive",
+        "primitive_vjps"), "extend"),
+}
 
 
+def _of_core(name):
+    if name not in _OF_CORE:
+        raise AttributeError(f"retrograde.core has no attribute {name!r}")
+    return getattr(importlib.import_module(f"retrograde.{_OF_CORE[name]}"), name)
+
+
+core.provide(_of_core)
 native.provide(lambda name: importlib.import_module("retrograde.compiler.ways").eager(name))
 
 

@@ -4,9 +4,11 @@
 it. `rg.Function` and `@rg.ops.elementwise` are the other ways.
 """
 
-from functools import update_wrapper
+from functools import reduce, update_wrapper
 from itertools import compress
+from operator import add
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,9 +16,20 @@ from . import tree
 from .core.dispatch import specs_of
 from .core.mode import is_lazy, is_recording, unrecorded
 from .core.value import Projection, Record, Value
+from .core.value import Value as Box
 from .errors import ArgumentError, MissingRuleError, TraceError
 from .ops._arrays import arrays
+from .spaces import VSpace, vspace
 from .tensor.tensor import Tensor
+from .transforms.grad import vjp
+
+__all__ = [
+    "Box", "Primitive", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum",
+    "defvjp_argnums", "notrace_primitive", "primitive", "primitive_vjps", "vspace",
+]
+
+#: What `defvjp` and its like have given: a maker of reverse derivatives by primitive.
+primitive_vjps: Any = WeakKeyDictionary()
 
 
 class Primitive:
@@ -27,7 +40,7 @@ class Primitive:
     def __init__(self, function):
         update_wrapper(self, function)
         self.function: Any = function
-        self.pull: Any = None
+        self.push: Any = None
 
     def __call__(self, *args, **kwargs):
         leaves, build = tree.flatten(args)
@@ -71,13 +84,10 @@ def defvjp(function, *makers, argnums=None):
     One maker for each argument, in order or as `argnums` says; None where the derivative is zero. What a maker returns must
     be written in differentiable functions, if second derivatives are wanted.
     """
-    rules = dict(zip(range(len(makers)) if argnums is None else argnums, makers, strict=False))
+    rules = _numbered(makers, argnums)
 
     def pull(numbers, answer, args, kwargs):
-        for number in numbers:
-            if number not in rules:
-                raise MissingRuleError(f"{function.__name__} has no derivative in argument {number}; give one to defvjp")
-        pulls = [(maker := rules[number]) and maker(answer, *args, **kwargs) for number in numbers]
+        pulls = [(maker := _rule(function, rules, n)) and maker(answer, *args, **kwargs) for n in numbers]
         return lambda g: [pull and pull(g) for pull in pulls]
 
     defvjp_argnums(function, pull)
@@ -90,12 +100,73 @@ def defvjp_argnum(function, maker):
 
 def defvjp_argnums(function, maker):
     """Give the derivatives in several arguments at once: `maker(argnums, result, args, kwargs)`."""
-    _checked(function).pull = maker
+    primitive_vjps[_checked(function)] = maker
 
 
-def defjvp(function, *_, **__):
-    """Nothing to do: the forward derivative follows from `defvjp`. Here so that programs written for autograd run."""
+def defjvp(function, *pushes, argnums=None):
+    """Give the forward derivatives of a primitive: `push(v, result, *args)` is its change as the argument moves by `v`.
+
+    One for each argument, in order or as `argnums` says; None where the derivative is zero. They must be written in
+    differentiable functions: the reverse derivatives follow from them by transposing, so `defvjp` is not needed. Where that is
+    given too, it counts, in both directions. "same", for a function that is linear in the argument, needs it.
+
+    >>> @rg.primitive
+    ... def cube(x):
+    ...     return x**3
+    >>> rg.extend.defjvp(cube, lambda v, ans, x: v * 3 * x**2)
+    >>> rg.grad(cube)(2.0)
+    array(12.)
+    """
+    rules = _numbered(pushes, argnums)
+
+    def changes(number, v, answer, args, kwargs):
+        push = _rule(function, rules, number)
+        if push == "same":
+            raise MissingRuleError(f"{function.__name__} is linear in argument {number}, and how it goes back cannot be told from "
+                                   f"that; give its transpose, with defvjp({function.__name__}, ...)")
+        return tree.map(np.zeros_like, answer) if push is None else push(v, answer, *args, **kwargs)
+
+    defjvp_argnum(function, changes)
+
+
+def defjvp_argnum(function, push):
+    """Give the forward derivatives by one function: `push(argnum, v, result, args, kwargs)`."""
+
+    def changes(argnums, vs, *call):
+        parts = [push(number, v, *call) for number, v in zip(argnums, vs, strict=True)]
+        return tree.map(lambda *terms: reduce(add, terms), *parts)
+
+    defjvp_argnums(function, changes)
+
+
+def defjvp_argnums(function, push):
+    """Give the forward derivatives in several arguments at once: `push(argnums, vs, result, args, kwargs)`."""
+    _checked(function).push = push
+
+
+def def_linear(function):
+    """Say that a primitive is linear in each of its arguments. Its derivatives come from `defvjp`, which it needs."""
     _checked(function)
+
+
+def _numbered(rules, argnums):
+    return dict(zip(range(len(rules)) if argnums is None else argnums, rules, strict=False))
+
+
+def _rule(function, rules, number):
+    if number not in rules:
+        raise MissingRuleError(f"{function.__name__} has no derivative in argument {number}; give one to defvjp or defjvp")
+    return rules[number]
+
+
+def _transposed(push):
+    """The reverse derivative from the forward one, which is linear in directions: the reverse derivative in these."""
+
+    def pull(argnums, answer, args, kwargs):
+        zeros = [vspace(args[number]).zeros() for number in argnums]
+        return vjp(lambda *vs: push(argnums, vs, answer, args, kwargs), *zeros)[1]
+
+    return pull
 
 
 def notrace_primitive(function):
@@ -142,7 +213,8 @@ class _Call:
 
     def function(self, g, needs, *saved):
         """The gradients of all leaves from those of the results; arrays, as rules for autograd expect, if nothing is recorded."""
-        pull, split, is_flat = self.primitive.pull, len(self.are_values), self.build is tuple
+        split, is_flat = len(self.are_values), self.build is tuple
+        pull = primitive_vjps.get(self.primitive) or self.primitive.push and _transposed(self.primitive.push)
         if pull is None:
             raise MissingRuleError(f"{self.name} has no derivative; give one with defvjp({self.name}, ...)")
         args, results = self.build(saved[:split]), saved[split:]

@@ -108,5 +108,8 @@ def test_of_bounds_in_the_wrong_order_the_upper_one_gets_the_gradient():
 
 
 def test_infinities_divide_as_the_array_api_has_it():
-    x, y = np.array([np.inf, -np.inf, np.inf, -1.0, np.inf]), np.array([2.0, 3.0, -4.0, np.inf, np.inf])
-    np.testing.assert_array_equal(rg.floor_divide(x, y), [np.inf, -np.inf, -np.inf, -1.0, np.nan])
+    x, y = np.array([np.inf, -np.inf, np.inf, -1.0, 1.0, 1.0, np.inf]), np.array([2.0, 3.0, -4.0, np.inf, -np.inf, np.inf, np.inf])
+    for divide in (rg.floor_divide, rg.jit(rg.floor_divide)):
+        found = divide(x, y)
+        np.testing.assert_array_equal(found, [np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0, np.nan])
+        assert np.signbit(found[3:6]).tolist() == [True, True, False]

@@ -71,6 +71,18 @@ def test_slopes_of_complex_results_are_refused():
         rg.elementwise_grad(lambda x: x * 1j)(X)
 
 
-def test_a_holomorphic_gradient_is_that_of_the_real_part():
+def test_a_holomorphic_gradient_is_the_complex_derivative():
     z = np.array([1.0 + 2.0j, -0.5j])
-    np.testing.assert_allclose(rg.holomorphic_grad(lambda z: (z**2).sum())(z), rg.grad(lambda z: (z**2).real.sum())(z))
+    np.testing.assert_allclose(rg.holomorphic_grad(lambda z: rg.exp(z * z).sum())(z), 2 * z * np.exp(z * z))
+    np.testing.assert_allclose(rg.holomorphic_grad(lambda z: (z**2).sum())(z), np.conj(rg.grad(lambda z: (z**2).real.sum())(z)))
+
+
+def test_products_are_taken_in_several_arguments_at_once():
+    pullback, value = rg.make_vjp(lambda x, y: x * y, (0, 1))(3.0, 4.0)
+    assert (value, pullback(1.0)) == (12, (4, 3))
+    assert rg.make_jvp(lambda x, y: x * y, [0, 1])(3.0, 4.0)((1.0, 10.0)) == (12, 34)
+
+
+def test_a_gradient_of_a_complex_result_is_refused():
+    with pytest.raises(DTypeError, match="real number"):
+        rg.grad(lambda x: x * (1 + 2j))(1.0)

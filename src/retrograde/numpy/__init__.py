@@ -10,8 +10,10 @@ array([0.        , 0.90929743])
 """
 
 import numpy as _numpy
+from numpy import __version__
 
 from . import _differentiable, fft, linalg, random
+from ._beyond import make_diagonal, where
 from ._indexing import c_, r_
 
 _OURS = frozenset(globals())

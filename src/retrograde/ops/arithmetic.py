@@ -182,14 +182,14 @@ reciprocal.defvjp(lambda g, z: -g * z * z)
 
 @elementwise(faster=by_many_elements, samples=(uniform(-3, 3), uniform(0.7, 0.9)))
 def floor_divide(x, y, /):
-    r"""The largest integer not above `x / y`; an infinite `x` stays infinite, as the Array API standard has it.
+    r"""The largest integer not above the quotient: `floor(x / y)`, for infinite operands too, as the Array API standard has it.
 
     Constant between jumps: no gradient flows.
     """
     with np.errstate(invalid="ignore"):
         found = np.floor_divide(x, y)
-        is_infinite = np.isinf(x) & np.isfinite(y)
-        return np.where(is_infinite, np.true_divide(x, y), found) if is_infinite.any() else found
+        is_endless = np.isinf(x) != np.isinf(y)  # here NumPy follows Python, where infinity // 2 is NaN and 1 // -infinity is -1
+        return np.where(is_endless, np.true_divide(x, y), found) if is_endless.any() else found
 
 
 floor_divide.defvjp(lambda g: g * 0, lambda g: g * 0)

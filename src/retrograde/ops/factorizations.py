@@ -176,14 +176,14 @@ def eigh(x, /):
 
 
 @matrix(is_multiple=True, samples=(call(_DEFINITE), call(_DEFINITES)), skips=_PHASE)
-def eigh_pair(x, /):
-    r"""The two results of `eigh`.
+def eigh_pair(x, /, upper=False):
+    r"""The two results of `eigh`; LAPACK works on the upper triangle if `upper`, which may give vectors another sign.
 
     $X = V \Lambda V^\top \;\Rightarrow\; \bar X = V\,(\operatorname{diag} \bar\lambda + F \circ (V^\top \bar V))\, V^\top$ with
     $F_{i j} = 1 / (\lambda_j - \lambda_i)$, 0 for equal ones.
     """
     _linalg.check_square(x)
-    return _linalg.computed(lambda x: tuple(np.linalg.eigh(_linalg.hermitian(x))), x)
+    return _linalg.computed(lambda x: tuple(np.linalg.eigh(_linalg.hermitian(x), "U" if upper else "L")), x)
 
 
 def _eigh_rule(g, _, z):

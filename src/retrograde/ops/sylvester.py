@@ -7,6 +7,7 @@ from ..extras import optional
 from . import _linalg
 from ._families import matrix
 from ._samples import call, of, uniform, well_conditioned
+from .complexes import real
 from .contractions import matmul
 from .joins import stack
 from .movements import expand_dims, pad, transpose
@@ -50,7 +51,13 @@ def sqrtm(x, /):
     return _linalg.computed(lambda x: np.asarray(_scipy().sqrtm(x if x.dtype.kind in "fc" else x.astype(np.float64))), x)
 
 
-sqrtm.defvjp(lambda g, z: solve_sylvester(transpose(z), transpose(z), g))
+def _sqrtm_rule(g, z, x):
+    found = solve_sylvester(transpose(z), transpose(z), g)
+    # The root of a real matrix with a negative eigenvalue is complex, and the matrix moves along real directions only.
+    return real(found) if found.dtype.kind == "c" and x.dtype.kind != "c" else found
+
+
+sqrtm.defvjp(_sqrtm_rule)
 
 
 _BAND = uniform(1, 2)

@@ -5,7 +5,7 @@ import numpy as np
 from ..extend import defvjp_argnums, primitive
 from ..extras import optional
 from ..misc.flatten import flatten
-from ..ops.joins import concatenate
+from ..ops.joins import concatenate, stack
 from ..ops.movements import reshape
 from ..ops.reductions import sum
 from ..transforms.grad import vjp
@@ -39,7 +39,7 @@ def _adjoint(argnums, answer, args, kwargs):
             moved = reshape(sum(slope(answer[i], t[i], parameters) * g[i]), (1,))
             of_times.append(moved)
             start = concatenate([answer[i], w, of_start - moved, of_parameters])
-            found = odeint(backwards, start, np.array([t[i], t[i - 1]]), (parameters,), **options)[1]
+            found = odeint(backwards, start, stack([t[i], t[i - 1]]), (parameters,), **options)[1]
             w, of_start, of_parameters = found[size : 2 * size] + g[i - 1], found[2 * size : 2 * size + 1], found[2 * size + 1 :]
         of_times = concatenate([*of_times, of_start])[::-1]
         given = {0: None, 1: w, 2: of_times, 3: unflatten(of_parameters)}

@@ -3,9 +3,10 @@
 from math import prod
 
 from ..errors import ArgumentError, ShapeError
+from ..ops.contractions import matmul
 from ..ops.convolution import conv1d, conv2d
 from ..ops.convolutions import conv3d
-from ..ops.movements import flip, permute_dims, reshape
+from ..ops.movements import flip, matrix_transpose, permute_dims, reshape
 from ..ops.selections import getitem
 from ..shapes import axis_tuple
 from ..tensor.counterparts.operands import stacked
@@ -14,7 +15,7 @@ _CONVOLUTIONS = {1: conv1d, 2: conv2d, 3: conv3d}
 
 
 def convolve(A, B, axes=None, dot_axes=((), ()), mode="full"):
-    """The convolution of `A` and `B` over up to three pairs of `axes`; by default all, pair by pair.
+    """The convolution of `A` and `B` over up to three pairs of `axes`, or none; by default all, pair by pair.
 
     dot_axes  pairs of axes to sum products over, as in a matrix product
     mode      "full", "same" (the size of `A`) or "valid"
@@ -28,11 +29,11 @@ def convolve(A, B, axes=None, dot_axes=((), ()), mode="full"):
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"mode must be full, same or valid, got {mode!r}")
     axes = (range(A.ndim), range(B.ndim)) if axes is None else axes
-    if len(axes[0]) not in _CONVOLUTIONS or len(axes[0]) != len(axes[1]):
-        raise ArgumentError(f"convolve takes one to three pairs of axes, got {axes}")
+    if len(axes[0]) > len(_CONVOLUTIONS) or len(axes[0]) != len(axes[1]):
+        raise ArgumentError(f"convolve takes up to three pairs of axes, got {axes}")
     images, rest_a = _laid_out(A, axes[0], dot_axes[0])
     kernels, rest_b = _laid_out(B, axes[1], dot_axes[1])
-    found = _convolved(images, kernels, mode)
+    found = _convolved(images, kernels, mode) if len(axes[0]) else matmul(images, matrix_transpose(kernels))
     return reshape(found, (*rest_a, *rest_b, *found.shape[2:]))
 
 

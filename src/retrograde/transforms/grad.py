@@ -86,6 +86,9 @@ def _check_number(output):
     shape = output.shape if isinstance(output, (Value, np.ndarray, np.generic)) else ()
     if prod(shape) != 1:
         raise GraphError(f"grad needs a function that returns one number, got shape {shape}; sum it, or use jacobian")
+    if isinstance(output, Value) and output.algebra.has_shapes and output.dtype.kind == "c":
+        raise DTypeError(f"grad needs a function that returns a real number, got {output.dtype}; take .real, or use "
+                         "holomorphic_grad, or vjp")
 
 
 def vjp(function, *primals, has_aux=False) -> Any:

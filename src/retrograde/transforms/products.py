@@ -11,48 +11,30 @@ from ..errors import DTypeError
 from ..ops.complexes import real
 from ..ops.reductions import sum
 from ..ops.tensors import tensordot
-from .grad import grad, jacobian, vjp
-from .plain import pushed
+from ..wrap_util import unary_to_nary
+from . import unary
+from .grad import grad, jacobian
 
 
-def make_vjp(function, argnum=0):
+@unary_to_nary
+def make_vjp(function, x):
     """The function that returns (pullback, value): `pullback(g)` is the gradient in argument `argnum` of `g` times the value.
 
     >>> pullback, value = rg.make_vjp(lambda x, y: x * y)(3.0, 4.0)
     >>> pullback(1.0)
     array(4.)
     """
-
-    @wraps(function)
-    def of_arguments(*args, **kwargs):
-        value, pullback = vjp(*_in_argument(function, argnum, args, kwargs))
-        return (lambda g: pullback(g)[0]), value
-
-    return of_arguments
+    return unary.make_vjp(function, x)
 
 
-def make_jvp(function, argnum=0):
+@unary_to_nary
+def make_jvp(function, x):
     """The function that returns `pushforward`: `pushforward(v)` is (value, change of the value as the argument moves by `v`).
-
-    Two reverse passes: what the reverse pass gives is linear in its cotangent, and is differentiated in that.
 
     >>> rg.make_jvp(lambda x: x**3)(2.0)(1.0)
     (array(8.), array(12.))
     """
-
-    @wraps(function)
-    def of_arguments(*args, **kwargs):
-        of_one, x = _in_argument(function, argnum, args, kwargs)
-        value, pullback = vjp(of_one, x)
-        _, transposed = vjp(lambda g: pullback(g)[0], tree.map(lambda x: x * 0, value))
-
-        def pushforward(v):
-            given = tree.leaves(x), tree.leaves(v)
-            return value, tree.map(lambda c: pushed(c, *given, pullback.handed_out), transposed(v)[0])
-
-        return pushforward
-
-    return of_arguments
+    return unary.make_jvp(function, x)
 
 
 make_jvp_reversemode = make_jvp
@@ -76,36 +58,35 @@ def make_ggnvp(function, outer=lambda x: sum(x * x) * 0.5, f_argnum=0):
     return of_arguments
 
 
-def elementwise_grad(function, argnum=0):
+@unary_to_nary
+def elementwise_grad(function, x):
     """The function that computes the sum of the rows of the Jacobian: of a function that works element by element, its slope.
 
     >>> rg.elementwise_grad(lambda x: x**2)(np.array([1.0, 3.0]))
     array([2., 6.])
     """
-
-    @wraps(function)
-    def slope_of(*args, **kwargs):
-        pullback, value = make_vjp(function, argnum)(*args, **kwargs)
-        if np.dtype(value.dtype).kind == "c":
-            raise DTypeError(f"elementwise_grad needs a function with real results, got {value.dtype}")
-        return pullback(np.ones(value.shape, value.dtype))
-
-    return slope_of
+    pullback, value = unary.make_vjp(function, x)
+    if np.dtype(value.dtype).kind == "c":
+        raise DTypeError(f"elementwise_grad needs a function with real results, got {value.dtype}")
+    return pullback(np.ones(value.shape, value.dtype))
 
 
-def deriv(function, argnum=0):
+@unary_to_nary
+def deriv(function, x):
     """The function that computes the derivative in one number, of a result of any shape."""
-
-    @wraps(function)
-    def slope_of(*args, **kwargs):
-        return make_jvp(function, argnum)(*args, **kwargs)(np.ones_like(args[argnum], dtype=float))[1]
-
-    return slope_of
+    return unary.make_jvp(function, x)(np.ones_like(x, dtype=float))[1]
 
 
-def holomorphic_grad(function, argnum=0):
-    """The gradient of the real part of `function`, of complex arguments."""
-    return grad(wraps(function)(lambda *args, **kwargs: real(function(*args, **kwargs))), argnum)
+@unary_to_nary
+def holomorphic_grad(function, x):
+    """The derivative $f'(z)$ of a holomorphic `function`, of complex arguments.
+
+    It is the conjugate of the gradient of the real part, which points in the direction of ascent.
+
+    >>> rg.holomorphic_grad(lambda z: z**2)(1 + 2j)
+    array(2.+4.j)
+    """
+    return tree.map(np.conj, grad(lambda x: real(function(x)))(x))
 
 
 def grad_named(function, argname):
@@ -160,15 +141,6 @@ def tensor_jacobian_product(function, argnum=0):
 
 
 hessian_vector_product, vector_jacobian_product = hessian_tensor_product, tensor_jacobian_product
-
-
-def _in_argument(function, argnum, args, kwargs):
-    """`function` of its argument `argnum` alone, and that argument."""
-
-    def of_one(x):
-        return function(*args[:argnum], x, *args[argnum + 1 :], **kwargs)
-
-    return of_one, args[argnum]
 
 
 def _array(x):

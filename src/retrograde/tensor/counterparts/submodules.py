@@ -23,17 +23,19 @@ from .operands import refuse, stacked
 
 
 def _eigh(a, UPLO="L"):
-    return factorizations.eigh(_symmetric(a, UPLO))
+    return factorizations.Eigh(*factorizations.eigh_pair(_hermitian(a, UPLO), UPLO.upper() == "U"))
 
 
 def _eigvalsh(a, UPLO="L"):
-    return factorizations.eigvalsh(_symmetric(a, UPLO))
+    return factorizations.eigvalsh(_hermitian(a, UPLO))
 
 
-def _symmetric(a, UPLO):
+def _hermitian(a, UPLO):
+    """The Hermitian matrices whose lower or upper triangle is that of `a`: NumPy reads no more, and so no gradient goes further."""
     if UPLO.upper() not in ("L", "U"):
         raise ArgumentError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
-    return complexes.adjoint(a) if UPLO.upper() == "U" else a
+    read, below = (matrices.triu(a), matrices.triu(a, 1)) if UPLO.upper() == "U" else (matrices.tril(a), matrices.tril(a, -1))
+    return read + complexes.adjoint(below)
 
 
 def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):

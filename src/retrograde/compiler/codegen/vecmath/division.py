@@ -1,4 +1,4 @@
-"""remainder and floor_divide, exactly as NumPy has them.
+"""remainder, exactly as NumPy has it, and floor_divide, which differs from NumPy's where one operand is infinite.
 
 x - q y is exact in one fused step if q is the whole part of x / y, or one more where the quotient was rounded up to it: then the
 difference is negative, and y too much was taken off. Quotients that have no place for a fraction are divided bit by bit.
@@ -29,7 +29,7 @@ def floor_divide(k, x, y):
     found = k.floor(whole)
     found = k.where(k.greater(k.subtract(whole, found), 0.5), k.add(found, 1), found)
     found = k.where(k.equal(whole, 0), k.copysign(k.constant_like(0.0, x), quotient), found)
-    is_endless = k.logical_or(k.equal(y, 0), k.logical_and(k.isinf(x), k.isfinite(y)))
+    is_endless = k.logical_or(k.equal(y, 0), k.logical_xor(k.isinf(x), k.isinf(y)))
     return k.where(is_endless, quotient, found)
 
 
