@@ -82,6 +82,7 @@ given = tuple(tensors[i] for i in places)
 curved = rg.grad(lambda *x: total(slopes(*x)), places)
 body = lambda carry, row: (carry * 0.5 + total(program(*row)), program(*row))
 start = lambda: total(program(*tensors)) * 0
+summed = rg.grad(lambda *x: sum(z.sum() for z in program(*x) if z.dtype.kind == "f") + 0.0, places)
 kept = rg.grad(totalled(lambda *x: rg.checkpoint(program, *x)), places)
 '''
 
@@ -124,4 +125,6 @@ FORMS = {
     "checkpoint": Form(SLOPES, "kept(*tensors)", ("floats",), 1),
     "jit of checkpoint": Form(SLOPES, "rg.jit(kept)(*tensors)", ("floats",), 0.5),
     "differences": Form("directional(1e-5)", "along(slopes(*tensors))", ("floats", "precise"), 1.5, 1e-6),
+    "jax": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_jax(program, inputs)", ("floats", "precise"), 0.15, 1e-7),
+    "torch": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_torch(program, inputs)", ("floats", "precise"), 0.6, 1e-7),
 }
