@@ -3,10 +3,9 @@
 import argparse
 
 from . import scripts
-from .checks import check
 from .drawing import drawn
+from .keeping import keep, snippet_of
 from .runner import Runner
-from .shrink import shrunk, snippet
 from .worker import checked
 
 
@@ -20,6 +19,7 @@ def main():
     parser.add_argument("--kind", choices=("programs", "stateful", "both"), default="both")
     parser.add_argument("--form", help="run this form alone, instead of jit and drawn ones")
     parser.add_argument("--show", type=int, metavar="SEED", help="print the program of a seed, what came of it, and the snippets of what fails")
+    parser.add_argument("--keep", metavar="FOLDER", help="write the snippets of what fails into a folder")
     options = parser.parse_args()
     kinds = ("programs", "stateful") if options.kind == "both" else (options.kind,)
     if options.show is not None:
@@ -29,22 +29,19 @@ def main():
     count = options.count if options.count or options.minutes else 1000
     first = options.seed * 1_000_000 if options.first is None else options.first
     summary = Runner(kinds, first, count, options.minutes, options.form, lambda line: print(line, flush=True)).run(options.processes)
-    print(f"\n{summary}")
+    print(f"\n{summary}", flush=True)
+    if options.keep:
+        keep(summary.defects, options.keep)
     return int(bool(summary.defects))
 
 
 def show(kind, seed, form=None):
     """Print a program with what came of it."""
-    program = scripts.drawn(seed) if kind == "stateful" else drawn(seed)
-    print(program.text)
+    print((scripts.drawn(seed) if kind == "stateful" else drawn(seed)).text)
     for name, outcome in checked(kind, seed, form):
         print(f"# {name}: {outcome.kind} {outcome.detail}")
-        if outcome.is_defect and kind == "stateful":
-            smaller = scripts.shrunk(program, outcome)
-            print(scripts.snippet(smaller, scripts.check(smaller)))
-        elif outcome.is_defect:
-            smaller = shrunk(program, name, outcome)
-            print(snippet(smaller, name, check(smaller, name)))
+        if outcome.is_defect:
+            print(snippet_of(kind, seed, name))
 
 
 if __name__ == "__main__":

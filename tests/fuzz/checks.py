@@ -10,13 +10,14 @@ import numpy as np
 import retrograde as rg
 from retrograde.errors import GraphError, MemoryLimitError, MissingRuleError, RetrogradeError, TraceError
 
+from . import rivals
 from .forms import FORMS, PRELUDE
 from .program import NAMES, arrays
 
 #: How far results may lie apart by the size of the coarsest float in a program, relative to the greatest.
 COARSE = {2: 0.06, 4: 2e-4, 8: 1e-9}
 #: What a form may refuse though eager mode computes it: documented limits of tracing.
-LIMITS = (TraceError, MissingRuleError, MemoryLimitError)
+LIMITS = (TraceError, MissingRuleError, MemoryLimitError, rivals.Missing)
 _PRELUDE = compile(PRELUDE, "prelude", "exec")
 
 
@@ -51,7 +52,7 @@ def quiet():
 
 def scope_of(program, inputs):
     """The names that a form's source may read: the program, its arguments and the prelude."""
-    scope = {**NAMES, "os": os, "inputs": inputs}
+    scope = {**NAMES, "os": os, "rivals": rivals, "inputs": inputs}
     exec(program.text, scope)
     exec(_PRELUDE, scope)
     return scope

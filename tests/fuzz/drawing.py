@@ -5,6 +5,7 @@ import numpy as np
 import retrograde as rg
 from retrograde.errors import RetrogradeError
 
+from .checks import quiet
 from .elementary import ELEMENTARY
 from .program import NAMES, Program, array_literal, reads
 from .structures import STRUCTURES
@@ -147,5 +148,5 @@ def _is_tame(x):
 
 def drawn(seed):
     """The program of a seed."""
-    with np.errstate(all="ignore"):
+    with quiet():
         return Drawer(seed).program()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 PRELUDE = '''
 tensors = tuple(map(rg.tensor, inputs))
 places = tuple(i for i, x in enumerate(tensors) if x.dtype.kind == "f")
-rows = tuple(np.stack([x, (x * 0.75).astype(x.dtype)]) for x in inputs)
+rows = tuple(np.stack([x, (x * 0.75).astype(x.dtype), (x * 0.5).astype(x.dtype)]) for x in inputs)
 
 
 def total(values):
@@ -15,13 +15,13 @@ def total(values):
     for number, z in enumerate(rg.tree.leaves(values)):
         for part in (z.real, z.imag) if z.dtype.kind == "c" else (z,) if z.dtype.kind == "f" else ():
             weights = (1 + np.cos(np.arange(z.size) * 0.7 + number)).reshape(z.shape).astype(part.dtype)
-            result = result + (rg.tanh(part * 0.5) * weights).sum()
+            result = result + ((rg.tanh(part * 0.5) * weights).sum() if z.ndim else part)
     return result
 
 
-def anchored(function):
-    """The total of what `function` gives, so that each float argument has a gradient."""
-    return lambda *x: total(function(*x)) + sum((x[i] * 0).sum() for i in places)
+def totalled(function):
+    """The total of what `function` gives."""
+    return lambda *x: total(function(*x))
 
 
 def floats(function):
@@ -75,14 +75,15 @@ def along(gradients):
     return sum(np.sum(np.asarray(g) * m) for g, m in zip(gradients, directions, strict=True))
 
 
-loss = anchored(program)
+loss = totalled(program)
 slopes = rg.grad(loss, places)
 pushed = lambda *x: rg.jvp(floats(loss), x, tuple(rg.ones_like(v) for v in x))
 given = tuple(tensors[i] for i in places)
-curved = rg.grad(lambda *x: total(slopes(*x)) + sum((x[i] * 0).sum() for i in places), places)
+curved = rg.grad(lambda *x: total(slopes(*x)), places)
 body = lambda carry, row: (carry * 0.5 + total(program(*row)), program(*row))
 start = lambda: total(program(*tensors)) * 0
-kept = rg.grad(anchored(lambda *x: rg.checkpoint(program, *x)), places)
+summed = rg.grad(lambda *x: sum(z.sum() for z in program(*x) if z.dtype.kind == "f") + 0.0, places)
+kept = rg.grad(totalled(lambda *x: rg.checkpoint(program, *x)), places)
 '''
 
 
@@ -107,7 +108,7 @@ SLOPES = "slopes(*tensors)"
 FORMS = {
     "jit": Form(VALUE, "rg.jit(program)(*tensors)", weight=0),
     "jit of grad": Form(SLOPES, "rg.jit(slopes)(*tensors)", ("floats",), 6),
-    "grad of jit": Form(SLOPES, "rg.grad(anchored(rg.jit(program)), places)(*tensors)", ("floats",), 1),
+    "grad of jit": Form(SLOPES, "rg.grad(totalled(rg.jit(program)), places)(*tensors)", ("floats",), 1),
     "lazy": Form(VALUE, "lazily(lambda: program(*tensors))", weight=1),
     "lazy backward": Form("backward()", "lazily(backward)", ("floats",), 0.7),
     "jit of backward": Form("backward()", "rg.jit(backward)()", ("floats",), 0.7),
@@ -124,4 +125,6 @@ FORMS = {
     "checkpoint": Form(SLOPES, "kept(*tensors)", ("floats",), 1),
     "jit of checkpoint": Form(SLOPES, "rg.jit(kept)(*tensors)", ("floats",), 0.5),
     "differences": Form("directional(1e-5)", "along(slopes(*tensors))", ("floats", "precise"), 1.5, 1e-6),
+    "jax": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_jax(program, inputs)", ("floats", "precise"), 0.15, 1e-7),
+    "torch": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_torch(program, inputs)", ("floats", "precise"), 0.6, 1e-7),
 }

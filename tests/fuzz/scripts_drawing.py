@@ -77,7 +77,7 @@ def drawn(seed):
     dtype = choice(("float64", "float64", "float32"))
     head = (
         f"rng = np.random.default_rng({seed})", f"rg.manual_seed({seed})", "record = Record()",
-        f"draw = lambda *shape: rg.tensor((rng.normal(size=shape).round(2) * (1 + nudge)).astype({dtype!r}))",
+        f"draw = lambda *shape: rg.tensor(nudged(rng.normal(size=shape).round(2), nudge).astype({dtype!r}))",
         f"model = {model}", f"model.to(rg.{dtype})", f"optimizer = {choice(OPTIMIZERS).format(p='model.parameters()')}",
         f"scheduler = {choice(SCHEDULERS)}", "extras, kept, flags, handle = [], [], {'fail': False}, None",
         "state = {'scale': rg.tensor(1.0)}", f"last = ({inputs.format(n=4)}, draw(4, 2))",

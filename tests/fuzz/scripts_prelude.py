@@ -79,6 +79,10 @@ def in_thread(function):
     return found[0]
 
 
+def nudged(x, size):
+    return x * (1 + size * np.cos(1e3 * x))
+
+
 class Stop(Exception):
     pass
 
