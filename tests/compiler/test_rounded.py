@@ -143,6 +143,17 @@ def test_the_way_to_what_selects_ends_at_what_is_found_in_memory_only():
     assert fused_products(lambda x: rg.relu(rg.sum(x * x + 1) - rg.sum(x)), x)
 
 
+def test_what_ops_of_users_are_handed_is_what_numpy_gives_them():
+    @rg.ops.elementwise(is_differentiable=False)
+    def is_there(x, /):
+        return (x > 0) * 1.0
+
+    try:
+        assert is_alike(program(lambda x, o: is_there(rg.sum(rg.stack([o, o]), axis=0) / 2 - o)), inputs())
+    finally:
+        rg.ops.unregister("is_there")
+
+
 def test_what_selects_by_value_is_an_op():
     families = {registry.get(name).family for name in registry.names()}
     assert families >= rounded._SELECTING_FAMILIES
