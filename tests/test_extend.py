@@ -68,3 +68,15 @@ def test_only_primitives_take_rules():
 def test_what_is_not_traced_is_a_constant():
     size = notrace_primitive(lambda x: float(np.sum(x)))
     np.testing.assert_allclose(rg.grad(lambda x: (x * size(x)).sum())(X), [2.0, 2.0])
+
+
+def test_a_tensor_that_a_primitive_is_given_by_name_has_a_gradient_or_is_refused():
+    @rg.primitive
+    def scaled(x, factor=2.0, *, shift=0.0):
+        return x * factor + shift
+
+    rg.extend.defvjp(scaled, lambda ans, x, factor=2.0, **_: lambda g: g * factor, lambda ans, x, factor=2.0, **_: lambda g: g * x)
+    assert rg.grad(lambda a: scaled(3.0, factor=a))(5.0) == 3.0
+    assert rg.grad(lambda a: scaled(factor=a, x=a, shift=1.0))(5.0) == 10.0
+    with pytest.raises(ArgumentError, match="shift= by name"):
+        rg.grad(lambda a: scaled(3.0, shift=a))(5.0)
