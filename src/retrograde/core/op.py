@@ -111,6 +111,7 @@ class Op:
     def _read_signature(self, optional):
         code = self.kernel.__code__
         self.arguments = code.co_varnames[: code.co_argcount]
+        self._check_names()
         leading = code.co_posonlyargcount
         extra = [self.arguments.index(name) for name in optional]
         self.operands = (*range(leading), *extra)
@@ -121,6 +122,15 @@ class Op:
         self.defaults = dict(enumerate(given, len(self.arguments) - len(given)))
         #: The number of operands if they stand before all other arguments.
         self.leading = len(self.operands) if self.operands == tuple(range(len(self.operands))) else None
+
+    def _check_names(self):
+        """Raise an ArgumentError if an argument has a name by which rules read something else."""
+        read = {"z": "the result", **{f"{name}_shape": f"the shape of {name}" for name in self.arguments}}
+        if self.is_foreign:
+            read["g"] = "the cotangent"
+        for name in self.arguments:
+            if name in read:
+                raise ArgumentError(f"{self.name} has an argument {name}, and in rules {name} is {read[name]}; give it another name")
 
     def _on_values(self, *args):
         return self.call(*args)
