@@ -172,3 +172,54 @@ def test_a_vector_space_is_known_by_structure_shapes_and_dtypes():
     check_gradients(lambda x, y: space.inner_prod(x, y), (space.randn(), space.randn()))
     with pytest.raises(DTypeError, match="floats"):
         vspace("text")
+
+
+def test_a_tensor_that_a_primitive_is_given_by_name_has_a_gradient_or_is_refused():
+    @rg.primitive
+    def scaled(x, factor=2.0, *, shift=0.0):
+        return x * factor + shift
+
+    rg.extend.defvjp(scaled, lambda ans, x, factor=2.0, **_: lambda g: g * factor, lambda ans, x, factor=2.0, **_: lambda g: g * x)
+    assert rg.grad(lambda a: scaled(3.0, factor=a))(5.0) == 3.0
+    assert rg.grad(lambda a: scaled(factor=a, x=a, shift=1.0))(5.0) == 10.0
+    with pytest.raises(ArgumentError, match="shift= by name"):
+        rg.grad(lambda a: scaled(3.0, shift=a))(5.0)
+
+
+FAMILIES = ["elementwise", "reduction", "movement", "contraction", "matrix", "transform", "indexing", "search", "conversion",
+            "composite", "loss", "sampling", "comparison", "creation"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_op_with_an_argument_that_rules_read_as_something_else_is_refused(family):
+    decorate, known = getattr(rg.ops._families, family), set(rg.ops.names())
+
+    def of_result(x, z, /):
+        return x * z
+
+    def of_cotangent(g, /, axis=None):
+        return g
+
+    def of_option(x, /, z=1):
+        return x * z
+
+    def of_shape(x, x_shape, /):
+        return x + x_shape
+
+    for kernel, told in ((of_result, "z is the result"), (of_cotangent, "g is the cotangent"), (of_option, "z is the result"),
+                         (of_shape, "x_shape is the shape of x")):
+        with pytest.raises(ArgumentError, match=told):
+            decorate()(kernel)
+    assert set(rg.ops.names()) == known
+
+
+def test_a_name_that_ends_in_shape_stands_for_itself_where_nothing_has_the_name_before_it():
+    @rg.ops.elementwise()
+    def stretched(x, new_shape, /):
+        return x * new_shape
+
+    try:
+        stretched.defvjp(lambda g, new_shape: g * new_shape, lambda g, x: g * x)
+        assert rg.grad(lambda a: stretched(a, 3.0))(2.0) == 3.0
+    finally:
+        rg.core.registry.unregister("stretched")

@@ -5,6 +5,7 @@ it. `rg.Function` and `@rg.ops.elementwise` are the other ways.
 """
 
 from functools import reduce, update_wrapper
+from inspect import Signature, signature
 from itertools import compress
 from operator import add
 from typing import Any
@@ -43,6 +44,8 @@ class Primitive:
         self.push: Any = None
 
     def __call__(self, *args, **kwargs):
+        if kwargs and any([_is_tracked(leaf) for leaf in tree.leaves(kwargs)]):
+            args, kwargs = _in_order(self, args, kwargs)
         leaves, build = tree.flatten(args)
         are_values = [isinstance(leaf, Value) for leaf in leaves]
         if True not in are_values:
@@ -226,6 +229,27 @@ class _Call:
         found = dict(zip(argnums, pull(argnums, self.build_answer(results), args, self.kwargs)(g), strict=True))
         gradients = [found.get(n) for n in numbers] if is_flat else _leaves_of(found, numbers)
         return [arrays.conjugated(g) if needed else None for g, needed in zip(gradients, needs, strict=True)]
+
+
+def _is_tracked(leaf):
+    return isinstance(leaf, Value) and (leaf.record is not None or leaf.is_traced)
+
+
+def _in_order(function, args, kwargs):
+    """The arguments of a primitive with those in order that have derivatives; rules are told of these by their numbers."""
+    tracked = [name for name, value in kwargs.items() if any([_is_tracked(leaf) for leaf in tree.leaves(value)])]
+    try:
+        form = signature(function.function)
+    except (TypeError, ValueError):  # of a function written in C
+        form = Signature()
+    names = [p.name for p in form.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if not set(tracked) <= set(names):
+        raise ArgumentError(f"{function.__name__} takes {', '.join(tracked)}= by name, and a primitive has derivatives in "
+                            "arguments that are given in order only; give the tensor in order")
+    bound = form.bind(*args, **kwargs)
+    bound.apply_defaults()
+    first = names[: 1 + max([names.index(name) for name in tracked])]
+    return tuple([bound.arguments[name] for name in first]), {name: value for name, value in kwargs.items() if name not in first}
 
 
 def _leaves_of(found, numbers):

@@ -101,6 +101,6 @@ def _broadcast(op, specs):
 def called(name, *args, **named):
     """The symbol of an op with its defaults filled in."""
     op = registry.get(name)
-    defaults = dict(zip(op.arguments[::-1], (op.kernel.__defaults__ or ())[::-1], strict=False))
+    defaults = {op.arguments[i]: value for i, value in op.defaults.items()}
     args = (*args, *[{**defaults, **named}[name] for name in op.arguments[len(args) :]])
     return Symbol(op, args, *infer(op, args))

@@ -16,7 +16,7 @@ def dispatcher(op):
     """The function that runs `op` on whatever it is called with."""
     if op.is_variadic or op.is_multiple or op.is_composite or op.is_foreign:
         return general(op)
-    takes_operands_only = len(op.arguments) == len(op.operands) and op.kernel.__defaults__ is None
+    takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
         return (unary if len(op.operands) == 1 else binary)(op)
     return single(op) if op.operands == (0,) and not op.broadcasts else general(op)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cached_property, update_wrapper, wraps
 from typing import Any, ParamSpec, Protocol, cast
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import broadcast
 from . import registry
 from .calls import CROSSED, NOTHING, dispatcher
@@ -45,6 +45,7 @@ class Op:
     makes_views       whether the result may show the memory of its input
     is_variadic       whether the first argument is a sequence of operands
     is_multiple       whether the kernel returns a tuple of results
+    is_real           whether complex operands are refused: the kernel would drop their imaginary parts
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
     is_foreign        whether it was written outside of this package: the shapes of what its rules return are checked then, and of
@@ -64,7 +65,7 @@ class Op:
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
                  optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None,
-                 keeps_sizes=False):
+                 keeps_sizes=False, is_real=False):
         self.name = name or kernel.__name__
         self.told = self.name if told is None else told
         self.kernel: Any = kernel
@@ -74,7 +75,7 @@ class Op:
         self.expansion = kernel if is_composite else expansion
         self.broadcasts, self.makes_views = broadcasts, makes_views
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
-        self.is_differentiable = is_differentiable
+        self.is_differentiable, self.is_real = is_differentiable, is_real
         self.is_foreign = not kernel.__module__.startswith(_PACKAGE)
         self.keeps_sizes = keeps_sizes and not self.is_foreign
         self.rules: Any = None
@@ -84,10 +85,14 @@ class Op:
         self._read_signature(optional)
         if self.is_foreign and broadcasts:
             self.kernel = _shape_checked(kernel, self.operands)
+        if is_real:
+            self.kernel = _real_checked(self.kernel)
         # Compiled code is known by names, which do not stand for what others have written.
         self.faster = None if self.is_foreign else faster
         self.fewest = None if self.faster is None else self.faster.fewest
-        self.large: Any = self.faster and self.faster((self.name,), self.kernel, self._on_values, self.kernel.__defaults__ or ())
+        self.large: Any = self.faster and self.faster((self.name,), self.kernel, self._on_values, kernel.__defaults__ or ())
+        if is_real and self.large:
+            self.large = _real_checked(self.large)
         if any(not reason for reason in self.skips.values()):
             raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
 
@@ -107,6 +112,7 @@ class Op:
     def _read_signature(self, optional):
         code = self.kernel.__code__
         self.arguments = code.co_varnames[: code.co_argcount]
+        self._check_names()
         leading = code.co_posonlyargcount
         extra = [self.arguments.index(name) for name in optional]
         self.operands = (*range(leading), *extra)
@@ -116,9 +122,18 @@ class Op:
         self._parents = {(position, None): place for place, position in enumerate(self.operands)}
         given = self.kernel.__defaults__ or ()
         #: What parameters are by default, by position.
-        self._defaults = dict(enumerate(given, len(self.arguments) - len(given)))
+        self.defaults = dict(enumerate(given, len(self.arguments) - len(given)))
         #: The number of operands if they stand before all other arguments.
         self.leading = len(self.operands) if self.operands == tuple(range(len(self.operands))) else None
+
+    def _check_names(self):
+        """Raise an ArgumentError if an argument has a name by which rules read something else."""
+        read = {"z": "the result", **{f"{name}_shape": f"the shape of {name}" for name in self.arguments}}
+        if self.is_foreign:
+            read["g"] = "the cotangent"
+        for name in self.arguments:
+            if name in read:
+                raise ArgumentError(f"{self.name} has an argument {name}, and in rules {name} is {read[name]}; give it another name")
 
     def _on_values(self, *args):
         return self.call(*args)
@@ -136,7 +151,7 @@ class Op:
         self.picks = _picks(self.rules)
 
     def _eager_rule(self, function, leading, place):
-        rule, defaults = Rule(self, function, leading), self._defaults
+        rule, defaults = Rule(self, function, leading), self.defaults
         # What reads the cotangent alone takes NumPy one pass at most.
         if self.faster is None or not function.__module__.startswith(_PACKAGE) or function.__code__.co_argcount == 1:
             return rule
@@ -197,6 +212,20 @@ def _shape_checked(kernel, operands):
             raise ShapeError(f"an op by element must return one number for each element of its operands, in shape {shape}, got "
                              f"{given}; use another family, such as @rg.ops.reduction, or @rg.ops.movement")
         return result
+
+    return checked
+
+
+def _real_checked(kernel):
+    """`kernel`, which raises for complex arguments."""
+
+    @wraps(kernel)
+    def checked(*args):
+        for x in args:
+            if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
+                found = getattr(x, "dtype", "complex")
+                raise DTypeError(f"real numbers are needed, got {found}; take the real and the imaginary part one by one")
+        return kernel(*args)
 
     return checked
 

@@ -62,7 +62,7 @@ def sigmoid(x, /):
 sigmoid.defvjp(lambda g, z: g * z * (1 - z))
 
 
-@elementwise(faster=by_element, aliases=("logsigmoid",))
+@elementwise(is_real=True, faster=by_element, aliases=("logsigmoid",))
 def log_sigmoid(x, /):
     r"""Logarithm of the logistic function, $-\ln(1 + e^{-x})$, without overflow.
 
@@ -75,7 +75,7 @@ def log_sigmoid(x, /):
 log_sigmoid.defvjp(lambda g, x: g * sigmoid(-x))
 
 
-@elementwise(faster=by_element, emit=lambda k, x, beta: k.divide(k.softplus(k.multiply(x, beta)), beta))
+@elementwise(is_real=True, faster=by_element, emit=lambda k, x, beta: k.divide(k.softplus(k.multiply(x, beta)), beta))
 def softplus(x, /, beta=1.0):
     r"""A smooth `relu`: $\ln(1 + e^{\beta x}) / \beta$, without overflow.
 
@@ -141,7 +141,7 @@ def _mish_in_ops(x):
     return clip(x, -1e3, None) * tanh(softplus(x)) if is_float(x.dtype) else NotImplemented
 
 
-@elementwise(faster=by_element, expansion=_mish_in_ops)
+@elementwise(is_real=True, faster=by_element, expansion=_mish_in_ops)
 def mish(x, /):
     r"""$x \tanh(\ln(1 + e^x))$.
 
@@ -233,7 +233,7 @@ def gelu(x, /, approximate="none"):
     return _GELUS[approximate](x)
 
 
-@elementwise(faster=by_element, emit=lambda k, x: k.gelu(x))
+@elementwise(is_real=True, faster=by_element, emit=lambda k, x: k.gelu(x))
 def gelu_erf(x, /):
     r"""`gelu` by its definition.
 
@@ -260,7 +260,7 @@ _FLAT = 40.0
 _GELU_ERF = {name: _times_chance(function) for name, function in ERFC.items()}
 
 
-@elementwise(faster=by_element, emit=lambda k, x: k.gelu_slope(x), skips={"exported": "the derivative of gelu"})
+@elementwise(is_real=True, faster=by_element, emit=lambda k, x: k.gelu_slope(x), skips={"exported": "the derivative of gelu"})
 def gelu_erf_slope(x, /):
     r"""The derivative of `gelu_erf`.
 

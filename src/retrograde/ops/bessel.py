@@ -78,7 +78,7 @@ def _grown(kernel):
     return grown
 
 
-@elementwise()
+@elementwise(is_real=True)
 def i0e(x, /):
     r"""$e^{-|x|} I_0(x)$, which does not overflow.
 
@@ -87,7 +87,7 @@ def i0e(x, /):
     return in_blocks({"float64": _zero}, x)
 
 
-@elementwise(samples=uniform(-3, 3, avoid=(0,)))
+@elementwise(is_real=True, samples=uniform(-3, 3, avoid=(0,)))
 def i1e(x, /):
     r"""$e^{-|x|} I_1(x)$, which does not overflow.
 
@@ -97,7 +97,7 @@ def i1e(x, /):
     return in_blocks({"float64": _one}, x)
 
 
-@elementwise()
+@elementwise(is_real=True)
 def i0(x, /):
     r"""The modified Bessel function $I_0$.
 
@@ -106,7 +106,7 @@ def i0(x, /):
     return in_blocks({"float64": _grown(_zero)}, x)
 
 
-@elementwise()
+@elementwise(is_real=True)
 def i1(x, /):
     r"""The modified Bessel function $I_1$.
 

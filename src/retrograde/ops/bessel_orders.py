@@ -18,7 +18,7 @@ def _computed(name, n, x):
     return found.astype(x.dtype if is_float(x.dtype) else np.float64)
 
 
-@elementwise(samples=_SAMPLES)
+@elementwise(is_real=True, samples=_SAMPLES)
 def bessel_j(x, /, n):
     r"""$J_n(x)$, the Bessel function of the first kind, of order `n`.
 
@@ -27,7 +27,7 @@ def bessel_j(x, /, n):
     return _computed("jv", n, x)
 
 
-@elementwise(samples=_SAMPLES)
+@elementwise(is_real=True, samples=_SAMPLES)
 def bessel_y(x, /, n):
     r"""$Y_n(x)$, the Bessel function of the second kind, of order `n`, for positive `x`.
 
@@ -36,7 +36,7 @@ def bessel_y(x, /, n):
     return _computed("yv", n, x)
 
 
-@elementwise(samples=_SAMPLES)
+@elementwise(is_real=True, samples=_SAMPLES)
 def bessel_i(x, /, n):
     r"""$I_n(x)$, the modified Bessel function of the first kind, of order `n`.
 
@@ -45,7 +45,7 @@ def bessel_i(x, /, n):
     return _computed("iv", n, x)
 
 
-@elementwise(samples=_SAMPLES)
+@elementwise(is_real=True, samples=_SAMPLES)
 def bessel_ie(x, /, n):
     r"""$e^{-|x|} I_n(x)$, which does not overflow.
 

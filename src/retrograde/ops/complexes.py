@@ -53,7 +53,7 @@ imag.defvjp(lambda g, x: g.astype(x.dtype) * -1j if x.dtype.kind == "c" else g *
 conj.defvjp(lambda g: conj(g))
 
 
-@elementwise(skips=_IS_COMPLEX, samples=uniform(-3, 3))
+@elementwise(is_real=True, skips=_IS_COMPLEX, samples=uniform(-3, 3))
 def complex(x, y, /):
     r"""The complex numbers $x + i y$ of real `x` and `y`.
 
@@ -81,7 +81,7 @@ def angle(x, /):
     return atan2(imag(x), real(x))
 
 
-@composite(samples=(call(of((2, 3), uniform(0.5, 2)), (3,)),), skips=_IS_COMPLEX)
+@composite(is_real=True, samples=(call(of((2, 3), uniform(0.5, 2)), (3,)),), skips=_IS_COMPLEX)
 def polar(x, y, /):
     r"""The complex number of length `x` and angle `y` in radians.
 
@@ -100,7 +100,7 @@ def view_as_real(x, /):
     return stack([real(x), imag(x)], -1)
 
 
-@composite(samples=(call((2, 3, 2)),), skips=_IS_COMPLEX)
+@composite(is_real=True, samples=(call((2, 3, 2)),), skips=_IS_COMPLEX)
 def view_as_complex(x, /):
     r"""Pairs of real numbers along the last axis as complex ones: the inverse of `view_as_real`.
 

@@ -55,9 +55,9 @@ cdist.defvjp_all(_cdist_rule)
 
 @composite(faster=by_pairs, skips={"exported": "the inside of the derivative of cdist"}, samples=(
     call((3, 4), of((3, 4), distinct(1, 2)), _FIRST, _SECOND), call((2, 4), of((2, 4), distinct(1, 2)), (2, 2), _SECOND, p=3.0)))
-def cdist_gradient(g, z, x, y, /, p=2.0):
-    r"""What `cdist` hands back to the rows of `x`, by the gradient $\bar z$ of the distances $z$: see there."""
+def cdist_gradient(g, distances, x, y, /, p=2.0):
+    r"""What `cdist` hands back to the rows of `x`, by the gradient $\bar z$ of the `distances` $z$: see there."""
     def of_rows(g, z, x):
         return sum(vector_norm_gradient(g, expand_dims(x, -2) - expand_dims(y, -3), z, -1, p), -2)
 
-    return _in_parts(of_rows, y, g, z, x)
+    return _in_parts(of_rows, y, g, distances, x)

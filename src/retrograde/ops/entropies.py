@@ -10,7 +10,7 @@ from .comparisons import where
 from .exponential import log, log1p
 
 
-@elementwise(samples=uniform(0.05, 0.95))
+@elementwise(is_real=True, samples=uniform(0.05, 0.95))
 def logit(x, /):
     r"""$\ln \frac{x}{1 - x}$, the inverse of `sigmoid`; infinite at 0 and 1, NaN outside.
 
@@ -24,7 +24,7 @@ def _log_odds(x):
     return np.where(np.abs(x - 0.5) < 0.25, np.log1p((2 * x - 1) / (1 - x)), np.log(x / (1 - x)))
 
 
-@elementwise(samples=uniform(0.1, 3))
+@elementwise(is_real=True, samples=uniform(0.1, 3))
 def entr(x, /):
     r"""$-x \ln x$, 0 at 0 and minus infinity below.
 

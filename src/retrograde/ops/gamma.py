@@ -15,7 +15,7 @@ _DOMAIN = uniform(0.3, 5)
 _BETWEEN = uniform(-2.6, -2.4)
 
 
-@elementwise(faster=by_element, aliases=("gammaln",), samples=_DOMAIN)
+@elementwise(is_real=True, faster=by_element, aliases=("gammaln",), samples=_DOMAIN)
 def lgamma(x, /):
     r"""$\ln |\Gamma(x)|$, the logarithm of the factorial of $x - 1$.
 
@@ -27,7 +27,7 @@ def lgamma(x, /):
     return in_blocks({"float64": _gamma.log_gamma}, x)
 
 
-@elementwise(faster=by_element, aliases=("psi",), samples=_DOMAIN)
+@elementwise(is_real=True, faster=by_element, aliases=("psi",), samples=_DOMAIN)
 def digamma(x, /):
     r"""$\psi(x)$, the derivative of $\ln \Gamma(x)$; NaN at the negative integers.
 
@@ -36,7 +36,7 @@ def digamma(x, /):
     return in_blocks({"float64": _gamma.digamma}, x)
 
 
-@elementwise(samples=(call(of((2, 3), _DOMAIN), 1), call(of((3,), _DOMAIN), n=2),
+@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN), 1), call(of((3,), _DOMAIN), n=2),
                       call(of((2, 2), _BETWEEN), n=1), call(of((), _DOMAIN), n=0)))
 def polygamma(x, /, n=1):
     r"""Derivative `n` of `digamma` at `x`; `n` is an integer of at least 0.
@@ -57,7 +57,7 @@ digamma.defvjp(lambda g, x: g * polygamma(x, 1))
 polygamma.defvjp(lambda g, x, n: g * polygamma(x, n + 1))
 
 
-@composite(samples=(call(of((3,), uniform(2, 5)), p=3), call(of((), uniform(2, 5)), p=1)))
+@composite(is_real=True, samples=(call(of((3,), uniform(2, 5)), p=3), call(of((), uniform(2, 5)), p=1)))
 def multigammaln(x, /, p):
     r"""Logarithm of the multivariate gamma function of dimension `p`, for $x > (p - 1) / 2$.
 
@@ -67,7 +67,7 @@ def multigammaln(x, /, p):
     return sum((lgamma(x - i / 2) for i in range(p)), p * (p - 1) / 4 * math.log(math.pi))
 
 
-@composite(samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
+@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
 def betaln(x, y, /):
     r"""$\ln |B(x, y)| = \ln |\Gamma(x)| + \ln |\Gamma(y)| - \ln |\Gamma(x + y)|$, the logarithm of the beta function.
 

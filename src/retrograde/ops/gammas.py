@@ -21,7 +21,7 @@ def _signed(value, x):
     return where((x > 0) | (floor(x) % 2 == 0), value, -value)
 
 
-@composite(samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN)), call(of((), _DOMAIN))))
+@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN)), call(of((), _DOMAIN))))
 def gamma(x, /):
     r"""$\Gamma(x)$, the factorial of $x - 1$.
 
@@ -33,7 +33,7 @@ def gamma(x, /):
     return _signed(exp(lgamma(x)), x)
 
 
-@composite(samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN))))
+@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN))))
 def rgamma(x, /):
     r"""$1 / \Gamma(x)$, which is 0 at the poles of $\Gamma$.
 
@@ -42,7 +42,7 @@ def rgamma(x, /):
     return _signed(exp(-lgamma(x)), x)
 
 
-@composite(samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
+@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
 def beta(x, y, /):
     r"""$B(x, y) = \Gamma(x)\,\Gamma(y) / \Gamma(x + y)$.
 
@@ -51,13 +51,13 @@ def beta(x, y, /):
     return _signed(_signed(_signed(exp(betaln(x, y)), x), y), x + y)
 
 
-@composite(samples=(call(of((2, 3), _DOMAIN), of((3,), uniform(0.2, 6))),))
+@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), uniform(0.2, 6))),))
 def gammaincc(a, x, /):
     r"""$1 - P(a, x)$, the chance that a gamma variable of shape `a` is above `x`; its derivatives are those of `gammainc`."""
     return 1 - gammainc(a, x)
 
 
-@elementwise(samples=(call(of((2, 3), uniform(0.1, 0.9)), 2.0, 3.0), call(of((), uniform(0.1, 0.9)), a=0.7, b=1.5),
+@elementwise(is_real=True, samples=(call(of((2, 3), uniform(0.1, 0.9)), 2.0, 3.0), call(of((), uniform(0.1, 0.9)), a=0.7, b=1.5),
                       call(of((2,), uniform(0.1, 0.9)), a=np.array([0.5, 4.0]), b=2.5)))
 def regularized_beta(x, /, a, b):
     r"""$I_x(a, b) = \frac{1}{B(a, b)} \int_0^x t^{a - 1} (1 - t)^{b - 1} dt$, from SciPy; `a` and `b` are constants.

@@ -16,7 +16,7 @@ from .special import xlogy
 _ORDER, _PLACE = uniform(0.3, 5), uniform(0.2, 6)
 
 
-@elementwise(samples=(_ORDER, _PLACE))
+@elementwise(is_real=True, samples=(_ORDER, _PLACE))
 def gammainc(a, x, /):
     r"""$P(a, x) = \frac{1}{\Gamma(a)} \int_0^x t^{a - 1} e^{-t} dt$: the chance that a gamma variable of shape `a` is below `x`.
 
@@ -28,7 +28,7 @@ def gammainc(a, x, /):
     return _computed(0, a, x)
 
 
-@elementwise(samples=(call(of((2, 3), _ORDER), of((3,), _PLACE)), call(of((), _ORDER), of((2,), _PLACE), n=2),
+@elementwise(is_real=True, samples=(call(of((2, 3), _ORDER), of((3,), _PLACE)), call(of((), _ORDER), of((2,), _PLACE), n=2),
                       call(of((0, 3), _ORDER), of((3,), _PLACE))))
 def gammainc_slope(a, x, /, n=1):
     r"""Derivative `n` in `a` of $P(a, x)$, `gammainc`.
@@ -62,7 +62,7 @@ gammainc_slope.defvjp(lambda g, a, x, n: g * gammainc_slope(a, x, n + 1), lambda
 _STATE = np.array([5, 7], np.int64)
 
 
-@sampling(
+@sampling(is_real=True,
     samples=(call(_STATE, of((2, 3), _ORDER)), call(_STATE, of((), _ORDER)), call(_STATE, of((0, 3), _ORDER))),
     skips={"gradients": "a rejected proposal is a jump to differences; test_incomplete.py checks the derivative"})
 def random_gamma(state, a, /):

@@ -110,7 +110,8 @@ l1_loss.defvjp(
 )
 
 
-@loss(samples=tuple(call((2, 3), (2, 3), reduction=r, delta=d) for r, d in (("mean", 1.0), ("sum", 0.5), ("none", 9.0))))
+@loss(is_real=True,
+      samples=tuple(call((2, 3), (2, 3), reduction=r, delta=d) for r, d in (("mean", 1.0), ("sum", 0.5), ("none", 9.0))))
 def huber_loss(input, target, /, reduction="mean", delta=1.0):
     r"""Half the squared difference where that is at most `delta`, and a straight line beyond.
 

@@ -13,7 +13,7 @@ from .exponential import exp
 _SLOPE = 2 / math.sqrt(math.pi)
 
 
-@elementwise(samples=uniform(-1, 3))
+@elementwise(is_real=True, samples=uniform(-1, 3))
 def erfcx(x, /):
     r"""$e^{x^2} \operatorname{erfc} x$, which does not underflow for large $x$.
 
@@ -22,7 +22,7 @@ def erfcx(x, /):
     return in_blocks({"float64": _normal.scaled_complement}, x)
 
 
-@elementwise(faster=by_element, samples=uniform(-0.9, 0.9))
+@elementwise(is_real=True, faster=by_element, samples=uniform(-0.9, 0.9))
 def erfinv(x, /):
     r"""The inverse of `erf`: infinite at -1 and 1, NaN outside.
 
@@ -31,7 +31,7 @@ def erfinv(x, /):
     return in_blocks({"float64": _normal.inverse_error_function}, x)
 
 
-@elementwise(samples=uniform(0.1, 1.9))
+@elementwise(is_real=True, samples=uniform(0.1, 1.9))
 def erfcinv(x, /):
     r"""The inverse of `erfc`: infinite at 0, minus infinity at 2, NaN outside.
 
@@ -45,7 +45,7 @@ erfinv.defvjp(lambda g, z: g * (exp(square(z)) / _SLOPE))
 erfcinv.defvjp(lambda g, z: -g * (exp(square(z)) / _SLOPE))
 
 
-@elementwise()
+@elementwise(is_real=True)
 def ndtr(x, /):
     r"""$\Phi(x) = \tfrac12 \operatorname{erfc}(-x / \sqrt 2)$, the probability that a standard normal number is below `x`.
 
@@ -54,7 +54,7 @@ def ndtr(x, /):
     return in_blocks({"float64": _normal.normal_distribution}, x)
 
 
-@elementwise()
+@elementwise(is_real=True)
 def log_ndtr(x, /):
     r"""$\ln \Phi(x)$, finite for very negative `x` too.
 
@@ -63,7 +63,7 @@ def log_ndtr(x, /):
     return in_blocks({"float64": _normal.log_normal_distribution}, x)
 
 
-@elementwise(samples=uniform(0.05, 0.95))
+@elementwise(is_real=True, samples=uniform(0.05, 0.95))
 def ndtri(x, /):
     r"""The inverse of `ndtr`, the quantile of the standard normal distribution: infinite at 1, minus infinity at 0.
 

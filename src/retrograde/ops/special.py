@@ -17,7 +17,7 @@ from .trigonometric import cos, sin
 _SLOPE = 2 / math.sqrt(math.pi)
 
 
-@elementwise(faster=by_element)
+@elementwise(is_real=True, faster=by_element)
 def erf(x, /):
     r"""The error function $\frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt$.
 
@@ -29,7 +29,7 @@ def erf(x, /):
 erf.defvjp(lambda g, x: g * (_SLOPE * exp(-x * x)))
 
 
-@elementwise(faster=by_element)
+@elementwise(is_real=True, faster=by_element)
 def erfc(x, /):
     r"""$1 - \operatorname{erf} x$, precise where that is tiny.
 
