@@ -3,14 +3,11 @@
 import inspect
 
 import numpy as np
+from functional_map import UnmappedError, functional_for
 
 import retrograde as rg
 
 LA = rg.linalg
-
-
-class UnmappedError(Exception):
-    """A sample that uses what ours lacks."""
 
 
 def plain(function, count):
@@ -58,23 +55,6 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
     return LA.vector_norm(normalised(x, dtype=dtype), tuple(dim) if isinstance(dim, (list, tuple)) else dim, keepdim, ord)
 
 
-def in_batch(function, x, ndim):
-    """PyTorch takes an image without a batch as a batch of one."""
-    return rg.squeeze(function(rg.expand_dims(x, 0)), 0) if x.ndim == ndim - 1 else function(x)
-
-
-def convolution(function):
-    def ours(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-        return in_batch(lambda x: function(x, weight, bias, stride, padding, dilation, groups), x, weight.ndim)
-    return known(ours)
-
-
-def transposed(function):
-    def ours(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-        return in_batch(lambda x: function(x, weight, bias, stride, padding, output_padding, groups, dilation), x, weight.ndim)
-    return known(ours)
-
-
 def gathered(x, dim, index):
     if x.ndim == 0 or index.ndim != x.ndim:
         raise UnmappedError
@@ -88,12 +68,6 @@ def solved(A, B, left=True):
         return LA.solve(A.mT, columns.mT).mT
     found = LA.solve(A, columns)
     return rg.squeeze(found, -1) if is_vector and B.ndim > 1 else found
-
-
-def interpolated(mode):
-    def ours(x, size=None, scale_factor=None, mode=mode, align_corners=None):
-        return rg.interpolate(x, size, scale_factor, mode, bool(align_corners))
-    return known(ours)
 
 
 def quantile(x, q, dim=None, keepdim=False, interpolation="linear"):
@@ -112,19 +86,6 @@ def fourier(name):
         return function(x, s, dim if dim is None else (dim,) if isinstance(dim, int) else tuple(dim), norm or "backward")
 
     return known(one if name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") else many)
-
-
-def pooled(function):
-    def ours(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        if return_indices:
-            raise UnmappedError
-        return function(x, kernel_size, stride, padding, dilation, ceil_mode)
-    return known(ours)
-
-
-def averaged(function):
-    return known(lambda x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True:
-                 function(x, kernel_size, stride, padding, ceil_mode, count_include_pad))
 
 
 UNARY = """abs acos acosh asin asinh atan atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor i0 isfinite isinf
@@ -160,13 +121,6 @@ OURS = {
     "trace": plain(rg.trace, 1), "tril": known(lambda x, k=0: rg.tril(x, k)), "triu": known(lambda x, k=0: rg.triu(x, k)),
     "gather": known(gathered), "scatter_reduce": None, "take_along_dim": None,
     "masked_fill": known(lambda x, mask, value: rg.masked_fill(x, mask, value)), "where": known(lambda x, condition, y: rg.where(condition, x, y)),
-    "nn.functional.conv1d": convolution(rg.conv1d), "nn.functional.conv2d": convolution(rg.conv2d), "nn.functional.conv3d": convolution(rg.conv3d),
-    "nn.functional.conv_transpose1d": transposed(rg.conv_transpose1d), "nn.functional.conv_transpose2d": transposed(rg.conv_transpose2d),
-    "nn.functional.conv_transpose3d": transposed(rg.conv_transpose3d),
-    "nn.functional.interpolate": interpolated("nearest"), "nn.functional.avg_pool1d": averaged(rg.avg_pool1d),
-    "nn.functional.avg_pool2d": averaged(rg.avg_pool2d), "nn.functional.avg_pool3d": averaged(rg.avg_pool3d),
-    "nn.functional.max_pool1d": pooled(rg.max_pool1d), "nn.functional.max_pool2d": pooled(rg.max_pool2d),
-    "nn.functional.max_pool3d": pooled(rg.max_pool3d),
     "diff": known(lambda x, n=1, dim=-1, prepend=None, append=None: rg.diff(x, dim, n, prepend, append)),
     "quantile": known(quantile),
     "sort": known(lambda x, dim=-1, descending=False, stable=True: (rg.sort(x, dim, descending), rg.argsort(x, dim, descending))),
@@ -176,23 +130,9 @@ OURS = {
 }
 
 
-def pooled_with_places(function):
-    def ours(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        return function(x, kernel_size, stride, padding, dilation, ceil_mode)
-    return known(ours)
-
-
 def shaped(function):
     """A function of PyTorch that takes a shape as one tuple or as several numbers."""
     return lambda x, *shape: function(x, tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape)
-
-
-def loss(function):
-    def ours(x, target, *args, size_average=None, reduce=None, **kwargs):
-        if size_average is not None or reduce is not None:
-            raise UnmappedError
-        return known(function)(x, target, *args, **kwargs)
-    return ours
 
 
 def split(x, sizes, dim=0):
@@ -302,12 +242,6 @@ def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
     return LA.vector_norm(x, dims, keepdim, 2 if p in ("fro", None) else p)
 
 
-def adaptive(function):
-    def ours(x, output_size, return_indices=False):
-        return function(x, tuple(output_size) if isinstance(output_size, (tuple, list)) else output_size)
-    return known(ours)
-
-
 def repeated(x, repeats=None, dim=None, *, output_size=None):
     return rg.repeat(x, repeats.data if isinstance(repeats, rg.Tensor) and repeats.ndim else int(repeats) if isinstance(repeats, rg.Tensor) else repeats, dim)
 
@@ -343,13 +277,6 @@ def nll_loss(x, target, weight=None, size_average=None, ignore_index=-100, reduc
     return rg.nll_loss(x, target, weight, ignore_index, reduction)
 
 
-def binary(function):
-    def ours(x, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-        more = {} if function is rg.binary_cross_entropy else {"pos_weight": pos_weight}
-        return function(x, target, weight, reduction=reduction, **more)
-    return known(ours)
-
-
 def clamped(x, min=None, max=None):
     return rg.clip(x, min, max)
 
@@ -365,10 +292,6 @@ def diag_embed(x, offset=0, dim1=-2, dim2=-1):
     return rg.diag(x, offset)
 
 
-def fold_windows(x, kernel_size, dilation=1, padding=0, stride=1):
-    return rg.image_to_columns(x, kernel_size, dilation, padding, stride)
-
-
 def windows(x, dimension, size, step):
     return rg.unfold(x, dimension, size, step)
 
@@ -377,16 +300,6 @@ def searched(sorted_sequence, x, *, out_int32=False, right=False, side=None, sor
     if sorted_sequence.ndim != 1:
         raise UnmappedError
     return rg.searchsorted(sorted_sequence, x, side or ("right" if right else "left"), sorter)
-
-
-def filled(mode):
-    return known(lambda x, pad, mode=mode, value=None: rg.nn.functional.pad(x, pad, mode, value))
-
-
-def dropped(x, *args, p=0.5, training=True, **_):
-    if training and p not in (0.0, 1.0):
-        raise UnmappedError
-    return rg.dropout(x, p, training)
 
 
 def unflattened(x, dim, sizes):
@@ -514,27 +427,7 @@ REDUCED = {
     "logdet": known(lambda x: LA.slogdet(x)[1] if x.dtype.kind == "f" else refused()), "pinverse": plain(LA.pinv, 1), "softmax": soft(rg.softmax), "log_softmax": soft(rg.log_softmax),
     "equal": None, "cov": None,
 }
-FUNCTIONAL = {
-    **{f"nn.functional.{name}": known(getattr(rg, name)) for name in "relu hardswish mish elu selu softplus leaky_relu silu logsigmoid".split()},
-    "nn.functional.gelu": known(lambda x, approximate="none": rg.gelu(x, approximate)), "nn.functional.linear": known(rg.linear),
-    "nn.functional.softmin": soft(lambda x, axis: rg.softmax(-x, axis)),
-    "nn.functional.elu": known(lambda x, alpha=1.0, inplace=False: rg.elu(x, alpha)),
-    "nn.functional.leaky_relu": known(lambda x, negative_slope=0.01, inplace=False: rg.leaky_relu(x, negative_slope)),
-    "nn.functional.softplus": known(lambda x, beta=1, threshold=20: rg.softplus(x, beta) if beta * 0 == 0 and threshold >= 20 else refused()),
-    "nn.functional.silu": known(lambda x, inplace=False: rg.silu(x)), "nn.functional.cross_entropy": known(cross_entropy),
-    "nn.functional.nll_loss": known(nll_loss), "nn.functional.binary_cross_entropy": binary(rg.binary_cross_entropy),
-    "nn.functional.binary_cross_entropy_with_logits": binary(rg.binary_cross_entropy_with_logits),
-    "nn.functional.mse_loss": loss(rg.mse_loss), "nn.functional.l1_loss": loss(rg.l1_loss), "nn.functional.huber_loss": loss(rg.huber_loss),
-    "nn.functional.smooth_l1_loss": loss(rg.smooth_l1_loss), "nn.functional.unfold": known(fold_windows),
-    **{f"nn.functional.pad/{mode}": filled(mode) for mode in ("constant", "reflect", "replicate", "circular")},
-    "nn.functional.pad/replicate_negative": filled("replicate"), "constant_pad_nd": known(lambda x, pad, value=0: rg.nn.functional.pad(x, pad, "constant", value)),
-    **{f"nn.functional.interpolate/{mode}": interpolated(mode) for mode in ("nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area")},
-    **{f"nn.functional.upsample_{mode}": known(lambda x, size=None, scale_factor=None, mode=mode, **k: interpolated(mode)(x, size, scale_factor, mode))
-       for mode in ("nearest",)},
-    **{f"nn.functional.adaptive_{kind}_pool{d}d": adaptive(getattr(rg, f"adaptive_{kind}_pool{d}d")) for kind in ("avg", "max") for d in (1, 2, 3)},
-    **{f"nn.functional.max_pool{d}d": pooled_with_places(getattr(rg, f"max_pool{d}d")) for d in (1, 2, 3)},
-    "nn.functional.dropout": dropped,
-}
+FUNCTIONAL = {"constant_pad_nd": known(lambda x, pad, value=0: rg.nn.functional.pad(x, pad, "constant", value))}
 LINALG = {
     "linalg.eigh": known(lambda x, UPLO="L": LA.eigvalsh(hermitian(x, UPLO))), "linalg.svd": known(lambda x, full_matrices=True: LA.svdvals(x)),
     "linalg.eig": plain(LA.eigvals, 1), "qr": None, "linalg.solve_triangular": known(solved_triangular), "linalg.lstsq/grad_oriented": None,
@@ -545,8 +438,7 @@ LINALG = {
                                                      refused() if tol is not None or atol is not None else LA.matrix_rank(x, rtol)),
 }
 #: Which results are compared, where not all: those that are ours to choose, or places that ours does not give, are not.
-PICKS = {"linalg.eigh": slice(0, 1), "linalg.eig": slice(0, 1), "linalg.svd": slice(1, 2),
-         **{f"nn.functional.{kind}{d}d": slice(0, 1) for kind in ("max_pool", "adaptive_max_pool") for d in (1, 2, 3)}}
+PICKS = {"linalg.eigh": slice(0, 1), "linalg.eig": slice(0, 1), "linalg.svd": slice(1, 2)}
 #: Variants that are not the op itself with other samples.
 SEPARATE = {"normal/in_place", "normal/number_mean", "linalg.lstsq/grad_oriented", "linalg.pinv/hermitian", "linalg.pinv/singular",
             "linalg.matrix_rank/hermitian", "nn.functional.silu/complex"}
@@ -556,4 +448,6 @@ OURS = {name: function for name, function in OURS.items() if function is not Non
 
 def ours_for(op):
     """Our function for an OpInfo, by the name of its variant or of itself; None where we have none."""
+    if op.name.startswith("nn.functional.") and op.variant_test_name != "complex":
+        return functional_for(op)
     return OURS.get(f"{op.name}/{op.variant_test_name}", None if f"{op.name}/{op.variant_test_name}" in SEPARATE else OURS.get(op.name))

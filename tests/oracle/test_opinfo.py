@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from functional_map import completed
 from opinfo_map import PICKS, UnmappedError, ours_for
 
 import retrograde as rg
@@ -26,7 +27,11 @@ def converted(x, leaves):
         return made
     if isinstance(x, (list, tuple)) and not isinstance(x, torch.Size):
         return type(x)(converted(a, leaves) for a in x)
-    return x
+    if isinstance(x, torch.dtype):
+        return np.dtype(str(x).split(".")[1])
+    if isinstance(x, torch.nn.Module):
+        return getattr(rg.nn, type(x).__name__)()
+    return getattr(rg.nn.functional, x.__name__) if callable(x) else x
 
 
 def uses_what_numpy_refuses(name, sample):
@@ -40,7 +45,9 @@ def uses_what_numpy_refuses(name, sample):
 
 #: Gradients in Hermitian matrices, of which the other part means nothing.
 HERMITIAN = dict.fromkeys(("linalg.cholesky", "cholesky", "linalg.eigh", "linalg.eigvalsh"),
-                          lambda g: (g + np.conj(np.swapaxes(g, -1, -2))) / 2)
+                          lambda g, _: (g + np.conj(np.swapaxes(g, -1, -2))) / 2)
+#: What gradients mean, from (the gradient, the input). PyTorch's of CTC are those in the logits of the input.
+FORMS = {**HERMITIAN, "nn.functional.ctc_loss": lambda g, x: g - np.exp(x) * g.sum(-1, keepdims=True)}
 AXES = {"cumsum", "cumprod", "diff", "sort", "logsumexp", "amax", "amin", "mean", "prod", "sum", "std", "var", "linalg.vector_norm", "quantile",
         "argmax", "argmin", "all", "any", "max", "min", "aminmax", "topk", "index_select", "unfold", "unfold_copy", "transpose",
         "transpose_copy", "norm", "argsort"}
@@ -63,9 +70,10 @@ def compared(op, sample, dtype):
     leaves = []
     if uses_what_numpy_refuses(op.name, sample):
         raise UnmappedError
+    given = completed(op, sample)
     args = [converted(a, leaves) for a in (sample.input, *sample.args)]
-    kwargs = {k: converted(v, leaves) for k, v in sample.kwargs.items()}
-    theirs = flat(op(sample.input, *sample.args, **sample.kwargs))[PICKS.get(op.name, slice(None))]
+    kwargs = {k: converted(v, leaves) for k, v in given.items()}
+    theirs = flat(op(sample.input, *sample.args, **given))[PICKS.get(op.name, slice(None))]
     ours = flat(ours_for(op)(*args, **kwargs))
     if not all(agrees(o.detach().data if isinstance(o, rg.Tensor) else o, t.detach().resolve_conj().numpy(), dtype) for o, t in zip(ours, theirs, strict=True)):
         return False
@@ -79,10 +87,10 @@ def compared(op, sample, dtype):
     if mine:
         with np.errstate(all="ignore"):
             rg.core.gradient.backward([o for o, _ in mine], [s for _, s in mine])
-    form = HERMITIAN.get(op.name, lambda g: g)
+    form = FORMS.get(op.name, lambda g, _: g)
     pairs = [(np.zeros(tuple(x.shape)) if t.grad is None else t.grad.data, np.zeros(tuple(x.shape)) if w is None else w.resolve_conj().numpy(force=True))
              for (x, t), w in zip(leaves, wanted, strict=True)]
-    return all(agrees(form(a), form(b), dtype) for a, b in pairs)
+    return all(agrees(form(a, t.detach().data), form(b, t.detach().data), dtype) for (a, b), (_, t) in zip(pairs, leaves, strict=True))
 
 
 NO_COMPLEX = {"logaddexp": "NumPy has none of complex numbers"}

@@ -10,7 +10,7 @@ from ..errors import ArgumentError, ShapeError
 from ..ops.conversions import astype
 from ..ops.gathering import take_along_axis
 from ..ops.movements import expand_dims, reshape
-from ..ops.rounding import floor
+from ..ops.rounding import trunc
 from ..ops.searches import argmax
 from ..tensor.creation import asarray
 from ..tensor.random import rand
@@ -71,10 +71,11 @@ def _pooled(input, kernel_size, output_size, output_ratio, samples, order):
     starts = [_starts(drawn[..., number], *numbers) for number, *numbers in zip(order, sizes, output, kernel, strict=True)]
     places = _places(starts, sizes, kernel)
     lines = reshape(images, (*images.shape[:2], prod(sizes)))
-    seen = reshape(take_along_axis(lines, reshape(places, (*lines.shape[:2], -1)), -1), places.shape)
+    seen = reshape(take_along_axis(lines, reshape(places, (*lines.shape[:2], prod(places.shape[2:]))), -1), places.shape)
     at = take_along_axis(places, expand_dims(argmax(seen, -1), -1), -1)
     shape = (*input.shape[:-axes], *output)
-    return reshape(take_along_axis(lines, reshape(at, (*lines.shape[:2], -1)), -1), shape), reshape(at, shape)
+    at = reshape(at, (*lines.shape[:2], prod(output)))
+    return reshape(take_along_axis(lines, at, -1), shape), reshape(at, shape)
 
 
 def _each(value, axes):
@@ -101,7 +102,7 @@ def _starts(drawn, size, count, kernel):
     """Where each of `count` windows starts, (batch, channels, count): at a regular distance from a place that is drawn, rounded."""
     apart = (size - kernel) / (count - 1) if count > 1 else 0.0
     drawn = expand_dims(drawn, -1)
-    starts = astype(floor((np.arange(count, dtype=drawn.dtype) + drawn) * apart) - floor(drawn * apart), np.int64)
+    starts = astype(trunc((np.arange(count, dtype=drawn.dtype) + drawn) * apart) - trunc(drawn * apart), np.int64)
     is_last = np.arange(count) == count - 1
     return starts * ~is_last + (size - kernel) * is_last
 

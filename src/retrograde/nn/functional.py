@@ -17,6 +17,7 @@ from ..ops.comparisons import clip, where
 from ..ops.contractions import einsum
 from ..ops.conversions import astype
 from ..ops.gathering import take
+from ..ops.grids import broadcast_arrays
 from ..ops.loss import binary_cross_entropy as _cross_entropy_of_chances
 from ..ops.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
 from ..ops.loss import kl_div
@@ -85,7 +86,6 @@ hardshrink, softshrink, prelu = map(spelled, (piecewise.hardshrink, piecewise.so
 linear, one_hot = map(spelled, (linears.linear, embeddings.one_hot))
 layer_norm, group_norm, rms_norm = map(spelled, (norms.layer_norm, norms.group_norm, norms.rms_norm))
 unfold, fold = map(spelled, (patches.image_to_columns, patches.columns_to_image))
-interpolate = spelled(resamplings.interpolate)
 cross_entropy, nll_loss = map(spelled, (classification.cross_entropy, classification.nll_loss))
 mse_loss, l1_loss, smooth_l1_loss, huber_loss = map(spelled, (_mse_loss, _l1_loss, _smooth_l1_loss, _huber_loss))
 binary_cross_entropy, binary_cross_entropy_with_logits = map(spelled, (_cross_entropy_of_chances, _cross_entropy_of_logits))
@@ -188,6 +188,8 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, generator
 
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False, generator=None):  # noqa: ARG001 - PyTorch's
     """`leaky_relu` with slopes that are drawn between `lower` and `upper` in training, and else are half-way."""
+    if lower > upper:
+        raise ArgumentError(f"rrelu needs lower <= upper, got {lower} and {upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
     slopes = uniform(lower, upper, tuple(input.shape), generator, input.dtype)
@@ -213,6 +215,37 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / (total * (alpha / size) + k) ** beta
 
 
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=None,
+                antialias=False):
+    """Images (batch, channels, ...) with their further axes in another `size`, or `scale_factor` times as long.
+
+    `mode` is "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear" or "area"; see `rg.interpolate`. With
+    `recompute_scale_factor` places follow from the new size, which is a whole number, and not from the factor.
+
+    >>> rg.nn.functional.interpolate(rg.tensor([[[1.0, 2.0]]]), scale_factor=2).tolist()
+    [[[1.0, 1.0, 2.0, 2.0]]]
+    """
+    if antialias:
+        raise ArgumentError("interpolate has no antialias=True; blur the image before it gets smaller, as with avg_pool2d")
+    if recompute_scale_factor and scale_factor is not None:
+        factors = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * (input.ndim - 2)
+        size, scale_factor = tuple([int(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]), None
+    return resamplings.interpolate(input, size, scale_factor, mode, bool(align_corners))
+
+
+upsample = interpolate
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """`interpolate` with mode "nearest"."""
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """`interpolate` with mode "bilinear", which keeps the corners in their places."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
 @explaining
 def normalize(input, p=2.0, dim=1, eps=1e-12):
     """`input` divided by its length over the axis `dim`, which counts as at least `eps`.
@@ -229,6 +262,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
     As in PyTorch, the derivative is that of a length which does not stop at `eps`.
     """
+    if x1.shape != x2.shape:
+        x1, x2 = broadcast_arrays(x1, x2)
     return (x1 / _length(x1, dim, eps) * (x2 / _length(x2, dim, eps))).sum(axis=dim)
 
 
@@ -251,6 +286,8 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
     if len(outputs) > 1 and input.ndim != 2:
         raise ShapeError(f"a linear_weight of shape {tuple(linear_weight.shape)} needs inputs (batch, features), got shape "
                          f"{tuple(input.shape)}")
+    if ignore_index is not None and target.ndim and tuple(target.shape) == (*input.shape[:-1], *outputs):
+        raise ArgumentError("ignore_index is for class numbers, and the target has probabilities; leave it out")
     bias = None if linear_bias is None else reshape(linear_bias, -1)
     logits = linear(input, reshape(linear_weight, (prod(outputs), features)), bias)
     ignored = -100 if ignore_index is None else ignore_index

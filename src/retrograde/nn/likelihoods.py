@@ -6,7 +6,7 @@ from math import pi
 import numpy as np
 
 from ..core.explain import explaining
-from ..errors import DTypeError, OutOfRangeError, ShapeError
+from ..errors import DTypeError, OutOfRangeError, ShapeError, TraceError
 from ..ops.comparisons import clip, maximum, where
 from ..ops.exponential import exp, log, logaddexp
 from ..ops.gathering import checked_positions, take, take_along_axis
@@ -104,6 +104,9 @@ def _in_rows(targets, lengths):
     """Targets as one row for each example."""
     if targets.ndim == 2:
         return targets
+    if getattr(lengths, "is_traced", False):
+        raise TraceError("targets of all examples in one row need target_lengths with numbers, which these have not while they are "
+                         "traced by jit; give the targets as (examples, longest), or lengths from outside of the jitted function")
     lengths = np.asarray(lengths)
     places = (np.cumsum(lengths) - lengths)[:, None] + np.arange(max(lengths, default=0))
     return take(targets, np.minimum(places, max(targets.size - 1, 0)), axis=0)

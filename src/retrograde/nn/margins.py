@@ -1,14 +1,14 @@
 """Losses of distances, margins and ranks, with the arguments of `torch.nn.functional`. Targets are 1 and -1, or class numbers."""
 
 from ..core.explain import explaining
-from ..errors import DTypeError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.activation import log_sigmoid, relu, softplus
 from ..ops.arithmetic import sqrt
 from ..ops.classification import check_classes
 from ..ops.comparisons import clip, maximum, minimum, where
 from ..ops.gathering import take_along_axis
 from ..ops.loss import reduced
-from ..ops.movements import expand_dims
+from ..ops.movements import expand_dims, reshape
 from ..ops.products import cumprod
 from ..ops.reductions import norm
 from ..ops.searches import any as any_of
@@ -63,6 +63,8 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
                                       reduction="mean"):
     """`triplet_margin_loss` with a distance of your own; `pairwise_distance` if there is none."""
+    if margin <= 0:
+        raise ArgumentError(f"a triplet loss needs a margin above 0, got {margin}")
     distance = distance_function or pairwise_distance
     apart = distance(anchor, negative)
     if swap:
@@ -80,6 +82,8 @@ def soft_margin_loss(input, target, reduction="mean"):
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="mean"):
     r"""$\frac1C \sum_{i \ne y} w_y \max(0, m - x_y + x_i)^p$ for scores of C classes and the number y of the right one."""
     target = asarray(target)
+    if input.ndim < 2 and target.size == 1:  # one score alone is of one class
+        input, target = reshape(input, -1), reshape(target, ())
     if input.ndim not in (1, 2):
         raise ShapeError(f"scores must be (classes,) or (batch, classes), got shape {tuple(input.shape)}")
     check_classes(input, target, weight)
@@ -99,6 +103,8 @@ def multilabel_margin_loss(input, target, reduction="mean"):
     The target holds the numbers of the right classes, and ends with the first -1.
     """
     target = asarray(target)
+    if input.ndim == target.ndim == 0:
+        input, target = reshape(input, 1), reshape(target, 1)
     if input.ndim not in (1, 2) or target.shape != input.shape:
         raise ShapeError(f"scores and target must both be (classes,) or (batch, classes), got shapes {tuple(input.shape)} and "
                          f"{tuple(target.shape)}")

@@ -1,5 +1,7 @@
 """Images and volumes read at any places: sampling at the points of a grid, and the grids of affine maps."""
 
+from math import prod
+
 from ..errors import ArgumentError, ShapeError
 from ..ops.activation import hardtanh
 from ..ops.arithmetic import abs as magnitude
@@ -8,6 +10,7 @@ from ..ops.contractions import matmul
 from ..ops.gathering import take_along_axis
 from ..ops.joins import stack
 from ..ops.movements import broadcast_to, reshape
+from ..ops.resampling import cubic_weights
 from ..ops.rounding import floor, round
 from ..shapes import sizes
 from ..tensor.creation import arange, ones
@@ -121,7 +124,7 @@ def _between(images, lows, parts, chosen=()):
 def _by_cubics(images, y, x, padded):
     """The images by cubic convolution (Keys, 1981) of the four pixels around a point along each axis."""
     top, left = floor(y), floor(x)
-    rows, columns = _cubic_weights(y - top), _cubic_weights(x - left)
+    rows, columns = cubic_weights(y - top), cubic_weights(x - left)
     tall, wide = images.shape[2:]
     lines = [padded(left + j, wide) for j in range(-1, 3)]
     total = 0
@@ -132,19 +135,6 @@ def _by_cubics(images, y, x, padded):
     return total
 
 
-def _cubic_weights(part):
-    """The weights of the pixels at distances -1, 0, 1 and 2 of a place that is `part` of the way from the second to the third."""
-    bend = -0.75  # PyTorch's and OpenCV's
-
-    def near(t):
-        return ((bend + 2) * t - (bend + 3)) * t * t + 1
-
-    def far(t):
-        return ((bend * t - 5 * bend) * t + 8 * bend) * t - 4 * bend
-
-    return far(part + 1), near(part), near(1 - part), far(2 - part)
-
-
 def _read(images, places):
     """The pixels of `images` at whole numbers along each axis, zeros outside."""
     (batch, channels, *lengths), points = images.shape, places[0].shape[1:]
@@ -152,6 +142,6 @@ def _read(images, places):
     for place, n in zip(places, lengths, strict=True):
         is_along = (place >= 0) & (place <= n - 1)
         inside, at = inside & is_along, at * n + where(is_along, place, 0).astype("int64")
-    at = broadcast_to(reshape(at, (batch, 1, -1)), (batch, channels, at.size // batch if batch else 0))
-    found = take_along_axis(reshape(images, (batch, channels, -1)), at, -1)
+    at = broadcast_to(reshape(at, (batch, 1, prod(points))), (batch, channels, prod(points)))
+    found = take_along_axis(reshape(images, (batch, channels, prod(lengths))), at, -1)
     return where(inside[:, None], reshape(found, (batch, channels, *points)), 0)

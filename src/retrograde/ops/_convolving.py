@@ -102,7 +102,8 @@ def check_bias(bias, outputs):
 
 def pair(value, name, least):
     """`value`, one number or two, as (height, width)."""
-    found = tuple(map(int, value)) if isinstance(value, (tuple, list)) else (int(value),) * 2
+    found = tuple(map(int, value)) if isinstance(value, (tuple, list)) else (int(value),)
+    found = found * 2 if len(found) == 1 else found
     if len(found) != 2 or min(found) < least:
         raise ArgumentError(f"{name} must be one or two integers of at least {least}, got {value}")
     return found

@@ -33,7 +33,7 @@ class Windows:
         """The windows over an image of `shape`; raises where there are none."""
         check_ndim(shape, 2)
         kernel = pair(kernel_size, "kernel_size", 1)
-        stride = kernel if stride is None or stride == [] else pair(stride, "stride", 1)
+        stride = kernel if stride in (None, [], ()) else pair(stride, "stride", 1)
         padding, dilation = pair(padding, "padding", 0), pair(dilation, "dilation", 1)
         if any(p > k // 2 for p, k in zip(padding, kernel, strict=True)):
             raise ArgumentError(f"padding must be at most half of the kernel, got {padding} for a kernel of {kernel}")
@@ -89,6 +89,8 @@ class Windows:
 
     def counts(self, with_border, override):
         """By what the sum of each window is divided, in the shape of one result."""
+        if override == 0:
+            raise ArgumentError("divisor_override must not be 0")
         if override is not None:
             return np.array(override, dtype=np.intp)
         tall, wide = self.lengths(with_border)

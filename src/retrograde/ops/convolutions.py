@@ -47,7 +47,8 @@ def _added(parts):
 
 def triple(value):
     """`value`, one number or three, as (depth, height, width)."""
-    found = tuple(value) if isinstance(value, (tuple, list)) else (value,) * 3
+    found = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    found = found * 3 if len(found) == 1 else found
     if len(found) != 3:
         raise ArgumentError(f"one number or three are needed, got {value}")
     return found

@@ -61,7 +61,7 @@ def celu(x, /, alpha=1.0):
 
 def prelu(x, /, weight):
     """`x` where it is positive, else `weight` times `x`: one weight, or one for each channel, axis 1. He et al. (2015)."""
-    if weight.size > 1 and (x.ndim < 2 or x.shape[1] != weight.size):
+    if weight.ndim > 1 or weight.size > 1 and (x.ndim < 2 or x.shape[1] != weight.size):
         raise ShapeError(f"prelu needs one weight or as many as channels, got {weight.shape} for {x.shape}")
     weight = reshape(weight, (-1, *[1] * (x.ndim - 2)) if weight.size > 1 else ())
     # The product is of what is not positive alone: neither infinity times 0 comes into a gradient.

@@ -77,14 +77,14 @@ def _map(mode, count, size, scale, align_corners):
     places = places if is_cubic else np.clip(places, 0, size - 1)
     first = np.floor(places).astype(int)
     part = places - first
-    weights = np.stack(_cubic(part) if is_cubic else (1 - part, part))
+    weights = np.stack(cubic_weights(part) if is_cubic else (1 - part, part))
     offsets = np.arange(len(weights))[:, None] - is_cubic
     columns = np.clip(first + offsets, 0, size - 1)
     rows = np.broadcast_to(np.arange(count), columns.shape)
     return band(rows.ravel(), columns.ravel(), weights.ravel(), (count, size))
 
 
-def _cubic(part, a=-0.75):
+def cubic_weights(part, a=-0.75):
     """The weights of 4 neighbours by Keys' cubic convolution (1981), with PyTorch's parameter."""
     def near(d):
         return ((a + 2) * d - (a + 3)) * d * d + 1
