@@ -95,12 +95,16 @@ def _changed_from(node, modules):
 
 
 def _replaced(name, modules):
-    """The module that stands for `name`, by the longest name in `modules` that it begins with; None if none does."""
+    """The module that stands for `name`, by the longest name in `modules` that it begins with; None if none does.
+
+    What is private in a module stays its own.
+    """
     known = [old for old in modules if name == old or name.startswith(f"{old}.")]
     if not known:
         return None
     old = max(known, key=len)
-    return None if modules[old] == old else modules[old] + name[len(old):]
+    rest = name[len(old):]
+    return None if modules[old] == old or "._" in rest else modules[old] + rest
 
 
 def copied(suite, checkout, folder):

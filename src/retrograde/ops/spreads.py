@@ -27,7 +27,10 @@ def _square(x):
 
 
 def _divisor(x, axis, correction, where):
-    """The number of elements taken together, less the correction, and 0 where that is more; as an array with kept axes where a mask says which."""
+    """The number of elements taken together, less the correction, and 0 where that is more.
+
+    It is an array with kept axes where a mask says which are taken.
+    """
     if where is None:
         return max(count(x.shape, axis) - correction, 0)
     chosen = sum(broadcast_to(where, x.shape), axis, keepdims=True)

@@ -17,8 +17,11 @@ reached = [0]
 _REFUSAL = re.compile("does not take|is not an op|has no derivative|has no gradient|do not take|not supported|takes no ")
 
 
-def module(drop_in, plain):
-    """The `__getattr__` of a module: names of `drop_in`, with its functions on tensors, and what else `plain` has."""
+def module(drop_in, plain, takes_numbers=False):
+    """The `__getattr__` of a module: names of `drop_in`, with its functions on tensors, and what else `plain` has.
+
+    takes_numbers  whether floats by position are handed in as tensors too
+    """
 
     @cache
     def find(name):
@@ -26,17 +29,18 @@ def module(drop_in, plain):
             raise AttributeError(name)
         found = getattr(plain, name)
         ours = getattr(drop_in, name, found)
-        return through(ours) if callable(ours) and not isinstance(ours, type) and ours is not found else found
+        return through(ours, takes_numbers) if callable(ours) and not isinstance(ours, type) and ours is not found else found
 
     return find
 
 
-def through(function):
+def through(function, takes_numbers=False):
     """`function`, called with tensors for arrays, whose results are arrays again."""
 
     @wraps(function)
     def call(*args, **kwargs):
-        given, named = _in(args), {name: _in(x) for name, x in kwargs.items()}
+        given = tuple([rg.Tensor(np.asarray(x)) if takes_numbers and isinstance(x, float) else _in(x) for x in args])
+        named = {name: _in(x) for name, x in kwargs.items()}
         if _is_same(given, args) and not any(named[name] is not kwargs[name] for name in kwargs):
             return function(*args, **kwargs)
         try:
