@@ -56,7 +56,7 @@ def tril(x, /, k=0):
 
     $\bar x_{i j} = \bar z_{i j}\,[j \le i + k]$
     """
-    return where(_distance(x) <= k, x, 0)
+    return where(_distance(x) <= k, x, _zero_of(x))
 
 
 @composite(samples=(call((3, 3)), call((2, 2, 4), k=1)))
@@ -65,7 +65,12 @@ def triu(x, /, k=0):
 
     $\bar x_{i j} = \bar z_{i j}\,[j \ge i + k]$
     """
-    return where(_distance(x) >= k, x, 0)
+    return where(_distance(x) >= k, x, _zero_of(x))
+
+
+def _zero_of(x):
+    """Zero, which makes integers of nothing but truth values: theirs is False."""
+    return False if x.dtype.kind == "b" else 0
 
 
 def _distance(x):

@@ -77,8 +77,8 @@ def between_ranks(x, weight, /, ranks):
     dtype = float64 if x.dtype.kind in "iub" else x.dtype
     low, high = _halves(astype(take_along_axis(x, places, -1), dtype))
     weight = astype(weight, dtype)
-    # A weight of 0 must not turn an infinite neighbour into NaN.
-    is_between = (weight != 0) & (weight != 1)
+    # A weight of 0 must not turn an infinite neighbour into NaN, nor two equal ones of any weight.
+    is_between = (weight != 0) & (weight != 1) & (low != high)
     found = low + where(is_between, high - where(is_between, low, 0), 0) * weight
     return where(is_between, found, where(weight == 0, low, high)), places
 

@@ -6,7 +6,7 @@ from ..core.dispatch import plain
 from ..core.explain import explaining
 from ..core.value import Value
 from ..dtypes import int64
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import axis_tuple, kept, one_axis
 from ._families import composite, search
 from ._native import by_shape
@@ -149,6 +149,8 @@ METHODS = {
 
 def _rows(x, axis):
     """`x` with the axes to be taken together as a last one, and the shape of the others."""
+    if x.dtype.kind == "c":
+        raise DTypeError("complex numbers have no order, so they have no quantiles; take those of x.real and x.imag")
     axes = axis_tuple(axis, x.ndim)
     rest = tuple(n for a, n in enumerate(x.shape) if a not in axes)
     size = int(np.prod([x.shape[a] for a in axes], dtype=int))

@@ -7,6 +7,7 @@ from ._families import composite
 from ._native import by_shape
 from ._samples import call
 from .arithmetic import mirrored, sqrt
+from .comparisons import maximum
 from .comparisons import where as choose
 from .conversions import narrowed, widened
 from .movements import broadcast_to, reshape
@@ -26,10 +27,14 @@ def _square(x):
 
 
 def _divisor(x, axis, correction, where):
-    """The number of elements taken together, less the correction; as an array with kept axes where a mask says which."""
+    """The number of elements taken together, less the correction, and 0 where that is more.
+
+    It is an array with kept axes where a mask says which are taken.
+    """
     if where is None:
-        return count(x.shape, axis) - correction
-    return sum(broadcast_to(where, x.shape), axis, keepdims=True).astype(x.dtype) - correction
+        return max(count(x.shape, axis) - correction, 0)
+    chosen = sum(broadcast_to(where, x.shape), axis, keepdims=True)
+    return maximum(chosen.astype(x.dtype.type(0).real.dtype) - correction, 0)
 
 
 def _variance(x, axis, keepdims, correction, where):

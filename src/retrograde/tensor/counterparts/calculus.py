@@ -1,11 +1,14 @@
 """Calculus: products, differences, integrals, interpolation and grids of NumPy."""
 
 import math
+import operator
 import string
 
 import numpy as np
 
 from ...core.value import Value
+from ...dtypes import is_float
+from ...errors import ArgumentError, DTypeError, ShapeError
 from ...ops import contractions, running, tensors
 from ...ops.arithmetic import power
 from ...ops.comparisons import where
@@ -53,7 +56,10 @@ def einsum(*operands, out=None, optimize=False, **rest):
 
 
 def _letters(axes):
-    return "".join("..." if axis is Ellipsis else string.ascii_letters[axis] for axis in axes)
+    letters = string.ascii_letters
+    if any([axis is not Ellipsis and not 0 <= axis < len(letters) for axis in axes]):
+        raise ArgumentError(f"axes of einsum have numbers from 0 to {len(letters) - 1}, got {list(axes)}")
+    return "".join("..." if axis is Ellipsis else letters[axis] for axis in axes)
 
 
 def tensordot(a, b, axes=2):
@@ -79,22 +85,38 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 def ediff1d(ary, to_end=None, to_begin=None):
     """Differences of neighbours of all elements in row-major order, between what is put at the ends."""
     parts = [to_begin, running.diff(ravel(ary)), to_end]
-    return concatenate([ravel(stacked(part)) for part in parts if part is not None])
+    ends = [stacked(part) for part in (to_begin, to_end) if part is not None]
+    if any([not np.can_cast(end.dtype, ary.dtype, "same_kind") for end in ends]):
+        raise DTypeError(f"the ends must fit into the dtype of the array, {ary.dtype}, got {[str(end.dtype) for end in ends]}")
+    return concatenate([cast(ravel(stacked(part)), ary.dtype) for part in parts if part is not None])
 
 
 def gradient(f, *varargs, axis=None, edge_order=1):
     """Slopes of `f` along each axis: central differences inside, one-sided ones at the ends, over equal steps."""
     refuse("gradient", edge_order=None if edge_order == 1 else edge_order)
-    axes = range(f.ndim) if axis is None else [a % f.ndim for a in np.atleast_1d(axis)]
+    f = _floats(f)
+    axes = range(f.ndim) if axis is None else [operator.index(a) % f.ndim for a in np.atleast_1d(axis)]
+    if len(varargs) not in (0, 1, len(axes)):
+        raise DTypeError(f"gradient takes no steps, one, or one for each of {len(axes)} axes, got {len(varargs)}")
     steps = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    if any([f.shape[a] < 2 for a in axes]):
+        raise ShapeError(f"gradient needs two points along each axis, got shape {f.shape}")
+    if any([np.ndim(step) and np.shape(step) != (f.shape[a],) for step, a in zip(steps, axes, strict=True)]):
+        raise ShapeError(f"steps must be scalars or 1d, one place for each point of shape {f.shape}, got {[*map(np.shape, steps)]}")
     found = tuple([_slope(f, step, a) for a, step in zip(axes, steps, strict=True)])
     return found[0] if len(found) == 1 else found
+
+
+def _floats(x):
+    """`x` with integers as float64, whose differences do not wrap around."""
+    x = stacked(x)
+    return x if is_float(x.dtype) else x.astype(np.float64)
 
 
 def _slope(f, step, axis):
     f = moveaxis(f, axis, 0)
     if np.ndim(step):
-        x = reshape(stacked(step), (-1,) + (1,) * (f.ndim - 1))
+        x = reshape(_floats(step), (-1,) + (1,) * (f.ndim - 1))
         below, above = x[1:-1] - x[:-2], x[2:] - x[1:-1]
         inside = (below**2 * f[2:] + (above**2 - below**2) * f[1:-1] - above**2 * f[:-2]) / (below * above * (below + above))
         ends = (f[1:2] - f[:1]) / (x[1:2] - x[:1]), (f[-1:] - f[-2:-1]) / (x[-1:] - x[-2:-1])
@@ -118,7 +140,14 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = (stacked(part) for part in (x, xp, fp))
     at, points = data_of(x), data_of(xp)
     i = np.clip(np.searchsorted(points, at, "right") - 1, 0, len(points) - 2)
-    found = fp[i] + (x - xp[i]) * (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i])
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        slope = (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i])
+        found = fp[i] + (x - xp[i]) * slope
+        if np.isnan(data_of(found)).any():  # infinities among the points: as NumPy, from the other end, then by the values alone
+            found = where(np.isnan(data_of(found)), fp[i + 1] + (x - xp[i + 1]) * slope, found)
+            values = data_of(fp)
+            is_known = (at == points[i]) | (values[i] == values[i + 1])
+            found = where(np.isnan(data_of(found)) & ~np.isnan(at) & is_known, fp[i], found)
     found = where(at < points[0], fp[0] if left is None else left, found)
     return where(at > points[-1], fp[-1] if right is None else right, found)
 
@@ -185,7 +214,9 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """`func1d` of every line of `arr` along `axis`."""
     lines = moveaxis(arr, axis, -1)
     rest = lines.shape[:-1]
-    found = stack([stacked(func1d(line, *args, **kwargs)) for line in reshape(lines, (-1, lines.shape[-1]))])
+    if 0 in rest:
+        raise ShapeError(f"apply_along_axis needs a line to apply the function to, got shape {arr.shape} and axis {axis}")
+    found = stack([stacked(func1d(line, *args, **kwargs)) for line in reshape(lines, (math.prod(rest), lines.shape[-1]))])
     found = reshape(found, (*rest, *found.shape[1:]))
     extra, axis = found.ndim - len(rest), axis % arr.ndim
     return moveaxis(found, tuple(range(len(rest), found.ndim)), tuple(range(axis, axis + extra))) if extra else found

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ...dtypes import is_float
+from ...errors import DTypeError, ShapeError
 from ...ops import products, reductions, searches, spreads
 from ...ops.arithmetic import sqrt
 from ...ops.comparisons import clip, isnan, maximum, minimum, where
@@ -103,6 +105,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=np._NoValue)
     else:
         weights = stacked(weights)
         if weights.shape != a.shape:
+            if axis is None:
+                raise DTypeError(f"average needs an axis for weights of another shape, got {weights.shape} and {a.shape}")
+            if np.ndim(axis) or weights.shape != (a.shape[axis],):
+                raise ShapeError(f"weights must have the shape of the array, {a.shape}, or that of one axis which is given, "
+                                 f"got {weights.shape} for axis={axis}")
             weights = reshape(weights, [-1 if axis is not None and d == axis % a.ndim else 1 for d in range(a.ndim)])
         weights = weights * np.ones(a.shape, weights.dtype)
         total = reductions.sum(weights, axis, kept)
@@ -119,14 +126,19 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 
 
 def _without_nan(function, other):
-    """A reduction that takes `other` for NaN."""
-    return lambda a, *args, **kwargs: function(where(isnan(a), other, a), *args, **kwargs)
+    """A reduction that takes `other` for NaN. Integers have none, and stay what they are."""
+    return lambda a, *args, **kwargs: function(where(isnan(a), other, a) if is_float(a.dtype) else a, *args, **kwargs)
 
 
 def _masked(function):
-    """A reduction over what is not NaN."""
-    return lambda a, axis=None, dtype=None, out=None, *args, **kwargs: function(
-        a, axis, dtype, out, *args, **kwargs, where=~np.isnan(data_of(a)))
+    """A reduction over what is not NaN, and where the mask holds."""
+
+    def reduction(a, axis=None, dtype=None, out=None, *args, where=True, **kwargs):
+        is_number = ~np.isnan(data_of(a))
+        mask = is_number if where is True or where is None or where is np._NoValue else is_number & data_of(where)
+        return function(a, axis, dtype, out, *args, **kwargs, where=mask)
+
+    return reduction
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
@@ -134,7 +146,9 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     refuse("cov", y=y, fweights=fweights, aweights=aweights)
     m = reshape(m, (1, -1)) if m.ndim < 2 else m if rowvar else m.T
     centred = cast(m, dtype) - reductions.mean(m, 1, True)
-    found = matmul(centred, conj(centred).T) / (m.shape[1] - ((0 if bias else 1) if ddof is None else ddof))
+    # As NumPy has it: nothing is left where as many degrees of freedom are taken off as there are columns, or more.
+    free = max(m.shape[1] - ((0 if bias else 1) if ddof is None else ddof), 0)
+    found = matmul(centred, conj(centred).T) / free
     return reshape(found, found.shape[found.shape == (1, 1) and 2:])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...core.value import Value
-from ...errors import DTypeError
+from ...errors import ArgumentError, DTypeError, ShapeError
 from ...ops import finding
 from ...ops.borders import pad_border
 from ...ops.comparisons import where
@@ -57,9 +57,22 @@ def array_split(ary, indices_or_sections, axis=0):
     sections, size = data_of(indices_or_sections), ary.shape[axis]
     if np.ndim(sections) == 0:
         count = operator.index(sections)
+        if count < 1:
+            raise ArgumentError(f"an array is split into one part or more, got {count}")
         each, extra = divmod(size, count)
         sections = np.cumsum([each + 1] * extra + [each] * (count - extra))[:-1]
     return list(split(ary, sections, axis))
+
+
+def _split_along(name, least, axis):
+    """The function that cuts along `axis` arrays of `least` axes or more."""
+
+    def split_along(ary, indices_or_sections):
+        if ary.ndim < least:
+            raise ShapeError(f"{name} needs {least} axes or more, got shape {ary.shape}")
+        return equal_split(ary, indices_or_sections, axis)
+
+    return split_along
 
 
 def equal_split(ary, indices_or_sections, axis=0):
@@ -147,12 +160,18 @@ def diagflat(v, k=0):
 
 
 def trim_zeros(filt, trim="fb", axis=None):
-    """`filt` without the zeros at its ends."""
-    refuse("trim_zeros", axis=axis)
-    places = np.flatnonzero(data_of(filt))
-    if not len(places):
-        return getitem(filt, slice(0, 0))
-    return getitem(filt, slice(places[0] if "f" in trim else 0, places[-1] + 1 if "b" in trim else None))
+    """`filt` without what is zero at its ends along each axis, or along `axis`."""
+    trim = trim.lower()
+    if trim not in ("f", "b", "fb", "bf"):
+        raise ArgumentError(f"trim must be of the letters f and b, got {trim!r}")
+    data = data_of(filt)
+    axes = range(data.ndim) if axis is None else [operator.index(a) % data.ndim for a in np.atleast_1d(axis)]
+    parts = [slice(None)] * data.ndim
+    for a, places in enumerate(np.nonzero(data)):
+        if a in axes:
+            first, last = (places.min(), places.max() + 1) if len(places) else (data.shape[a] if trim == "f" else 0,) * 2
+            parts[a] = slice(first if "f" in trim or not len(places) else 0, last if "b" in trim or not len(places) else None)
+    return getitem(filt, tuple(parts))
 
 
 def real_if_close(a, tol=100):
@@ -197,8 +216,8 @@ def full(shape, fill_value, dtype=None, order="C", **_):
 
 FUNCTIONS = {
     "atleast_1d": atleast_1d, "atleast_2d": atleast_2d, "atleast_3d": atleast_3d, "array_split": array_split, "split": equal_split,
-    "vsplit": lambda ary, places: equal_split(ary, places, 0), "dsplit": lambda ary, places: equal_split(ary, places, 2),
-    "hsplit": lambda ary, places: equal_split(ary, places, 1 if ary.ndim > 1 else 0),
+    "vsplit": _split_along("vsplit", 2, 0), "dsplit": _split_along("dsplit", 3, 2),
+    "hsplit": lambda ary, places: _split_along("hsplit", 1, 1 if ary.ndim > 1 else 0)(ary, places),
     "expand_dims": _expand_dims, "transpose": _transpose, "permute_dims": _transpose, "swapaxes": _swapaxes, "rollaxis": rollaxis,
     "moveaxis": lambda a, source, destination: moveaxis(a, source, destination), "rot90": rot90,
     "fliplr": lambda m: flip(m, 1), "flipud": lambda m: flip(m, 0), "flip": lambda m, axis=None: flip(m, axis),

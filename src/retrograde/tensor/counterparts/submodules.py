@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, ShapeError
 from ...ops import (
     complexes,
     contractions,
@@ -96,6 +96,12 @@ def _transform(function):
     return transform
 
 
+def _outer(x1, x2, /):
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        raise ShapeError(f"Input arrays must be one-dimensional, got shapes {np.shape(x1)} and {np.shape(x2)}")
+    return contractions.outer(x1, x2)
+
+
 LINALG = {
     "eig": eigen.eig, "eigh": _eigh, "eigvals": eigen.eigvals, "eigvalsh": _eigvalsh, "svd": _svd,
     "svdvals": factorizations.svdvals,
@@ -106,7 +112,7 @@ LINALG = {
     "matrix_rank": lambda A, tol=None, hermitian=False, *, rtol=None: norms.matrix_rank(A, rtol), "cond": norms.cond,
     "multi_dot": _multi_dot, "tensorinv": _tensorinv, "tensorsolve": _tensorsolve, "trace": matrices.linalg_trace,
     "diagonal": lambda x, /, *, offset=0: matrices.linalg_diagonal(x, offset), "matmul": contractions.matmul,
-    "outer": contractions.outer, "tensordot": lambda x, y, /, *, axes=2: calculus.tensordot(x, y, axes),
+    "outer": _outer, "tensordot": lambda x, y, /, *, axes=2: calculus.tensordot(x, y, axes),
     "cross": lambda x, y, /, *, axis=-1: tensors.cross(x, y, axis),
     "vecdot": lambda x, y, /, *, axis=-1: tensors.vecdot(x, y, axis), "matrix_transpose": movements.matrix_transpose,
 }

@@ -1,0 +1,25 @@
+"""SciPy's own tests, its arrays handed to our functions as tensors: `python -m tests.suites.scipy`, of the SciPy installed."""
+
+import sys
+from pathlib import Path
+
+import scipy
+
+from tests.suites.running import Suite, main
+
+_FILES = (
+    *(f"special/tests/test_{name}.py" for name in (
+        "basic", "gamma", "erfinv", "ndtr", "digamma", "gammainc", "logit", "spfun_stats", "loggamma", "nan_inputs")),
+    *(f"linalg/tests/test_{name}.py" for name in ("basic", "decomp_cholesky", "solvers", "matfuncs")),
+)
+REASONS: dict = {}
+SUITE = Suite(
+    "SciPy", (*_FILES, "linalg/tests/data"), _FILES,
+    modules={"scipy.special": "tests.suites.through.scipy.special", "scipy.linalg": "tests.suites.through.scipy.linalg",
+             "scipy.linalg.blas": "scipy.linalg.blas", "scipy.linalg.lapack": "scipy.linalg.lapack"},
+    reasons=REASONS,
+    options=("-p", "scipy.conftest", "-p", "tests.suites.through.plugin", "--import-mode=importlib", "-W", "ignore"),
+)
+
+if __name__ == "__main__":
+    sys.exit(main(SUITE, Path(scipy.__file__).parent))

@@ -1,0 +1,3 @@
+"""SciPy by way of tensors."""
+
+from . import linalg, special
