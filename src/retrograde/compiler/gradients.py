@@ -149,15 +149,13 @@ class Gradients:
         if self._found and self._are_those_of_the_last_call():
             return not arguments or not self._written or not self.hold_one(arguments)
         self._is_handed_in = False
-        for found in self._found:
-            if not found.is_there():
-                found.forget()
-                return False
-        if self._known and any([value.grad is not known for value, known in self._known]):
-            return False
-        if targets is not None and self._found and targets.holds_one([found.data for found in self._found]):
-            return False
-        return not self._written or self._are_apart(memory, arguments)
+        is_fit = self._are_as_traced() and (not self._found or self._are_apart(memory, targets, arguments))
+        if not is_fit:
+            self.rebound()
+        return is_fit
+
+    def _are_as_traced(self):
+        return all([found.is_there() for found in self._found]) and all([v.grad is known for v, known in self._known])
 
     def _are_those_of_the_last_call(self):
         """Whether all is as it was, as it is where gradients are added up, so that all else need not be asked again."""
@@ -168,7 +166,11 @@ class Gradients:
                     return False
         return self._is_simple
 
-    def _are_apart(self, memory, arguments):
+    def _are_apart(self, memory, targets, arguments):
+        if targets is not None and targets.holds_one([found.data for found in self._found]):
+            return False
+        if not self._written:
+            return True
         if memory.holds_one([found.data for found in self._written]) or arguments and self.hold_one(arguments):
             return False
         arrays = [found.data for found in self._found]
@@ -181,7 +183,7 @@ class Gradients:
         """What is not as it was traced, in words; None if all is."""
         if any([(value.grad is None) is not was_none for value, was_none in self._guards]):
             return "whether there is a gradient in a tensor"
-        if not all([found.is_there() for found in self._found]) or any([v.grad is not known for v, known in self._known]):
+        if not self._are_as_traced():
             return "the gradient of a tensor, in its dtype or in what else it is"
         return None
 

@@ -31,6 +31,7 @@ class Step:
         self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
         self._numbers, self._watched, self._edits = trace.numbers, trace.watched, list(trace.edits.values())
         self._leaves = trace.turned_leaves()
+        self._first = [(value, record is not None) for value, record in trace.leaves.values()]
         for gradient in trace.outer_gradients():
             if gradient.now is not None:
                 trace.symbol(gradient.now)  # so that it is among the captures
@@ -100,7 +101,9 @@ class Step:
         return True
 
     def _other_gradients(self):
-        """Whether other captured tensors require gradients than did when they were traced."""
+        """Whether other tensors require gradients than did when they were traced."""
+        if any([value.requires_grad is not required for value, required in self._first]):
+            return True
         return any([c.value.requires_grad is (c.record is None) for c in self._captures if c.owner is None])
 
     def meets(self, leaves):

@@ -100,7 +100,7 @@ class Trace(Recorder):
             if id(value) in self.leaves:
                 capture.record = self.leaves[id(value)][1]
             self.captures[id(value)] = self._by_array[id(value.data)] = capture
-            self._kept.append(value)
+            self._kept += [value, value.data]  # whose identities stay theirs
             self.freeze(value)
         return capture.now
 
@@ -239,6 +239,7 @@ class Trace(Recorder):
         symbol, constant = self.symbol(value), arrays.kind(value.data)
         capture = self.captures[id(constant)] = self.captures.pop(id(value))
         capture.value = constant
+        self._kept.append(constant)
         value.data = symbol
 
     def read_gradient(self, value):

@@ -190,10 +190,10 @@ class Value:
         if not self.is_leaf:
             raise GraphError("requires_grad can be set on leaves only, and this value was made by "
                              f"{self.record.op.name}; use detach() for a value outside the graph")
-        if bool(wanted) is self.requires_grad:
-            return
         mode = current()
         before = None if mode is None or mode.tracer is None else mode.tracer.noted_leaf(self)
+        if bool(wanted) is self.requires_grad:
+            return
         edited()
         if not wanted or before is not None:
             self.record = before if wanted else None

@@ -41,7 +41,7 @@ class Places:
         self._check_found(values, leading)
         for node in self._search.nodes.values():
             found = edits if node.is_edited else always
-            used = [e for e in node.edges if not e.is_fixed and _matters(e, leading) and not _is_above(e.value, node)]
+            used = [e for e in node.edges if not e.is_fixed and _matters(node, e.value, leading) and not _is_above(e.value, node)]
             if node.is_edited:
                 edits.append(Read(lambda module=node.value: (module.training, _hooks(module)), "mode or the hooks of a module"))
             is_watched = self._is_watched(node, leading)
@@ -50,11 +50,10 @@ class Places:
             rows = [row for row in node.rows if _is_row(row, used)]
             found += [Row(row) for row in rows]
             found += [Held(e.mapping, e.key, e.value) for e in used if not any([_is_of(e.mapping, row) for row in rows])]
-        for vacancy in self._search.vacancies:
-            node = vacancy.node
-            if vacancy.is_fixed or not node.is_ours and self._is_watched(node, leading):
-                (edits if node.is_edited else always).append(Vacant(vacancy.mapping, vacancy.key))
-        always += [Vacant(v.mapping, v.key) for v in self._before.filled()] if self._before is not None else []
+        for node, mapping, key, is_named in self._search.vacancies:
+            if is_named or not node.is_ours and self._is_watched(node, leading):
+                (edits if node.is_edited else always).append(Vacant(mapping, key))
+        always += [Vacant(*place) for place in self._before.filled()] if self._before is not None else []
         return always, edits
 
     def _is_watched(self, node, leading):
@@ -101,7 +100,8 @@ class Places:
 
     def filled(self):
         """The places in which there was nothing, and is something now."""
-        return [v for v in self._search.vacancies if (found := v.mapping.get(v.key)) is not None and may_fill(found)]
+        return [(mapping, key) for _, mapping, key, _ in self._search.vacancies
+                if (found := mapping.get(key)) is not None and may_fill(found)]
 
     def check_rebound(self, captures):
         """Raise a TraceError if one of the `captures` of a trace has given its place to a value of the trace, which has no
@@ -109,7 +109,7 @@ class Places:
         """
         captured = {id(capture.value) for capture in captures}
         for node in self._search.nodes.values():
-            for mapping, key, value in [edge[1:4] for edge in node.edges if id(edge.value) in captured and not edge.is_fixed]:
+            for mapping, key, value in [edge[:3] for edge in node.edges if id(edge.value) in captured and not edge.is_fixed]:
                 now = mapping.get(key)
                 if isinstance(now, Value) and now.is_traced:
                     mapping[key] = value
@@ -119,11 +119,9 @@ class Places:
                                      "`state[...] = new`, or return the new value")
 
 
-def _matters(edge, leading):
+def _matters(node, value, leading):
     """Whether another value in its place is another program: it leads to what is used, or is part of a module, whatever it does."""
-    if id(edge.value) in leading:
-        return True
-    return edge.node.is_edited and not isinstance(edge.value, Value) and holds(edge.value)
+    return id(value) in leading or node.is_edited and not isinstance(value, Value) and holds(value)
 
 
 def _is_above(value, node):

@@ -41,9 +41,8 @@ _TELLING = frozenset(["__annotations__", "__dataclass_fields__", "__orig_bases__
 
 
 class Edge(NamedTuple):
-    """That `node` holds `value`, in a mapping under a key. What `is_fixed` stays so."""
+    """That a mapping holds `value` under a key. What `is_fixed` stays so."""
 
-    node: Any
     mapping: Any
     key: Any
     value: Any
@@ -92,9 +91,9 @@ class Search:
         for key, value in items:
             if value is None:
                 if not is_fixed:
-                    self.vacancies.append(Edge(node, mapping, key, None, is_top))
+                    self.vacancies.append((node, mapping, key, is_top))
             elif leads(value):
-                node.edges.append(Edge(node, mapping, key, value, is_fixed))
+                node.edges.append(Edge(mapping, key, value, is_fixed))
                 if not isinstance(value, Value) or vars(value).keys() - _OF_TENSORS:
                     self._add(value, node, is_top)
 
