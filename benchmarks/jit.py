@@ -8,7 +8,21 @@ from dataclasses import replace
 from functools import partial
 
 from .case import Compilation, Curve, FirstCall, Peak, Quick, Timed
-from .workloads import chain, elementwise, gpt, images, langevin, nothing, perceptron, pinn, policy, recurrent, rows, waves
+from .workloads import (
+    chain,
+    elementwise,
+    gpt,
+    images,
+    langevin,
+    nothing,
+    perceptron,
+    pinn,
+    policy,
+    recurrent,
+    rows,
+    solitons,
+    waves,
+)
 from .workloads.perceptron import Task
 
 CLASSIFIER = Task((784, 512, 256, 10), "ReLU", 128)
@@ -76,6 +90,8 @@ CASES = [
           waves.rivals(waves.state_space), goals={"torch": 4, "jax": 1.5}),
     Timed("o-fourier", "a layer of a Fourier neural operator, 12×12 modes, 32 channels, 4 images of 64×64, with gradients, float32",
           waves.rivals(waves.fourier_layer), goals={"torch": 1.3, "jax": 1}),
+    Timed("p-solitons", "2,000 steps of Korteweg and de Vries's equation by Fourier transforms of 128 numbers, float64",
+          solitons.RIVALS, goals={"numpy": 20, "jax": 2}),
     FirstCall("first-call", "the first call of the step of a-mlp, without and with what an earlier process compiled",
               perceptron.rivals(CLASSIFIER, COMPILERS), goals={"retrograde, cold": 500, "retrograde, warm": 100}),
     Compilation("compile", "the first call of the compiled chain of f-chain, unrolled ever more often",

@@ -1,4 +1,4 @@
-"""transforms: Fourier transforms of many lines in compiled code are kernels, whose values are NumPy's to rounding."""
+"""transforms: Fourier transforms in compiled code are kernels, whose values are NumPy's to rounding."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,11 @@ ROUNDING = {"float32": 2e-6, "float64": 1e-14}
 #: Shapes and axes: powers of two, every factor, lines that fill whole vectors and that do not, rows and columns of memory.
 NATIVE = [((16, 16), 1), ((17, 64), 1), ((33, 30), 1), ((40, 42), 1), ((20, 22), 1), ((16, 26), 1), ((2, 9, 120), 2), ((16, 1024), 1),
           ((8, 24), 0), ((2, 10, 33), 1), ((2, 4, 17), 1), ((3, 2, 40), 1), ((2, 6, 3, 8), 1), ((1, 210, 16), 1)]
-#: Too few lines, a line too short for a vector, and a large prime.
-CALLED = [((5, 16), 1), ((20, 3), 1), ((2, 16, 7), 1), ((16, 34), 1)]
+#: A few lines, or short ones: rows and columns, one vector or less, every factor, a last vector that has some places twice.
+FEW = [((5, 16), 1), ((2, 16, 7), 1), ((128,), 0), ((3, 26), 1), ((20, 4), 1), ((6, 3), 0), ((1, 10), 1), ((2, 12, 2), 1), ((4,), 0),
+       ((2, 14), 1), ((300,), 0), ((22,), 0), ((338, 2), 0), ((2002,), 0), ((4096,), 0)]
+#: A large prime.
+CALLED = [((16, 34), 1), ((34,), 0)]
 NAMES = ["fft", "ifft", "rfft", "irfft"]
 
 
@@ -44,11 +47,53 @@ def check(name, shape, axis, dtype, norm="backward"):
     return kinds
 
 
-@pytest.mark.parametrize(("shape", "axis"), [*NATIVE, *CALLED])
+@pytest.mark.parametrize(("shape", "axis"), [*NATIVE, *FEW, *CALLED])
 @pytest.mark.parametrize("name", NAMES)
 def test_transforms_are_numpys(name, shape, axis):
     for dtype in ROUNDING:
-        assert check(name, shape, axis, dtype) == {"transform" if (shape, axis) in NATIVE else "library"}
+        assert check(name, shape, axis, dtype) == {"library" if (shape, axis) in CALLED else "transform"}
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 7, 9, 11, 13, 15, 21, 25, 27, 33, 35, 45, 49, 63, 77, 105, 121, 169, 243, 343, 1001, 2401])
+def test_a_line_of_an_odd_length_or_of_two_numbers_is_a_kernel_where_numbers_are_complex(size):
+    for name, of_real in (("fft", "rfft"), ("ifft", "irfft")):
+        assert check(name, (size,), 0, "float64") == {"transform"}
+        x = drawn(of_real, (3, size), 1, "float64")
+        found, kinds = compiled(lambda x, of_real=of_real: getattr(rg.fft, of_real)(x, n=size), x)
+        np.testing.assert_allclose(found, getattr(np.fft, of_real)(x, n=size), rtol=0, atol=1e-13 * size)
+        assert kinds == {"library"}
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long doubles are no wider than doubles here")
+@pytest.mark.parametrize("size", [16, 96, 128, 360, 1024, 1155])
+def test_single_lines_are_as_exact_as_numpys(size):
+    x = drawn("fft", (size,), 0, "float64")
+    exact = np.fft.fft(x.astype(np.clongdouble))
+    found, _ = compiled(rg.fft.fft, x)
+    error, numpys = (np.sqrt((np.abs(z - exact) ** 2).mean() / (np.abs(exact) ** 2).mean()) for z in (found, np.fft.fft(x)))
+    assert error < 2 * max(numpys, 1e-16)
+
+
+def test_equations_solved_by_transforms_of_one_line_are_one_compiled_loop():
+    number = np.fft.fftfreq(32, 1 / 32) / 2
+    turn, slope, start = np.exp(5e-4j * number**3), -3e-3j * number, np.fft.fft(np.cos(np.arange(32) / 16 * np.pi))
+
+    def change(v, fft):
+        return slope * fft.fft(fft.ifft(v).real ** 2)
+
+    def step(v, fft):
+        middle = turn * v + change(v, fft) / 2
+        return turn * (turn * v + change(middle, fft))
+
+    solve = rg.jit(lambda v: rg.scan(lambda v, _: (step(v, rg.fft), None), v, None, length=20)[0])
+    found, expected = solve(rg.tensor(start)), start
+    for _ in range(20):
+        expected = step(expected, np.fft)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * np.abs(start).max())
+    assert "library" not in {kernel.kind for kernel in solve.explain().kernels}
+    real = lambda v: (rg.fft.ifft(rg.scan(lambda v, _: (step(v, rg.fft), None), rg.fft.fft(v), None, length=3)[0]).real ** 3).sum()
+    v = np.cos(np.arange(32) / 16 * np.pi)
+    np.testing.assert_allclose(rg.jit(rg.grad(real))(v), rg.grad(real)(v), rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("norm", ["forward", "ortho", None])

@@ -68,7 +68,7 @@ def transform_of(node):
     scale = 1 / size if norm == dividing else 1 / sqrt(size) if norm == "ortho" else 1.0
     dtype = name_of(parts_dtype(x.dtype))
     found = Transform(dtype, is_from_real, is_to_real, sign, scale, size, prod(x.shape[:axis]), prod(x.shape[axis + 1 :]))
-    return found if _fits(found, _LANES[dtype]) else None
+    return found if _has_kernel(found) else None
 
 
 def _axis_and_norm(node):
@@ -79,11 +79,17 @@ def _axis_and_norm(node):
     return axis, norm or "backward"
 
 
-def _fits(transform, lanes):
-    """Whether there are enough lines, and lines are long enough, for whole vectors."""
+def _has_kernel(transform):
+    """Whether a line is of a length that kernels know; one of real numbers is seen as complex ones, two at a time."""
     is_real = transform.is_from_real or transform.is_to_real
-    if transform.size % 2 and is_real or not 2 <= transform.size <= _LONGEST or transform.factors is None:
+    if is_real and (transform.size % 2 or transform.size == 2 and not has_many_lines(transform)):
         return False
+    return 2 <= transform.size <= _LONGEST and transform.factors is not None
+
+
+def has_many_lines(transform):
+    """Whether there are enough lines, and lines are long enough, for whole vectors with a line in each lane."""
+    lanes = _LANES[transform.dtype]
     if transform.inner > 1:
         return transform.inner >= lanes
-    return transform.outer >= lanes and transform.size * (1 if is_real else 2) >= lanes
+    return transform.outer >= lanes and transform.size * (1 if transform.is_from_real or transform.is_to_real else 2) >= lanes

@@ -21,6 +21,16 @@ class Butterflies:
         (a, b), c, s = x, cosine, sine
         return self.plus(self.ir.fmul(a, c), self.ir.fneg(b), s), self.plus(self.ir.fmul(a, s), b, c)
 
+    def turned_by(self, x, number, count):
+        """A number turned by `number` of `count` parts of a whole turn."""
+        if 4 * number % count:
+            angle = 2 * pi * (number % count) / count
+            return self.turned(x, constant(cos(angle), self._vector), constant(self._sign * sin(angle), self._vector))
+        quarters, (a, b) = self._sign * (4 * number // count) % 4, x
+        for _ in range(quarters):
+            a, b = self.ir.fneg(b), a
+        return a, b
+
     def plus(self, z, x, y):
         """z + x·y."""
         return emit.multiply_add(self.ir, x, y, z, self._is_fused)
