@@ -7,6 +7,7 @@ from ..extras import optional
 from . import _linalg
 from ._families import matrix
 from ._samples import call, of, uniform, well_conditioned
+from .complexes import real
 from .contractions import matmul
 from .joins import stack
 from .movements import expand_dims, pad, transpose
@@ -44,13 +45,19 @@ solve_sylvester.defvjp_all(_sylvester_rule)
 def sqrtm(x, /):
     r"""The square root of a matrix: $Z Z = X$.
 
-    $\bar X$ solves Sylvester's equation $Z^\top \bar X + \bar X Z^\top = \bar Z$.
+    $\bar X$ solves Sylvester's equation $Z^\top \bar X + \bar X Z^\top = \bar Z$. The root of a real matrix may be complex; under
+    `jit` give such a matrix as complex numbers.
     """
     _linalg.check_square(x)
     return _linalg.computed(lambda x: np.asarray(_scipy().sqrtm(x if x.dtype.kind in "fc" else x.astype(np.float64))), x)
 
 
-sqrtm.defvjp(lambda g, z: solve_sylvester(transpose(z), transpose(z), g))
+def _sqrtm_rule(g, x, z):
+    slope = solve_sylvester(transpose(z), transpose(z), g)
+    return slope if x.dtype.kind == "c" else real(slope)
+
+
+sqrtm.defvjp(_sqrtm_rule)
 
 
 _BAND = uniform(1, 2)
