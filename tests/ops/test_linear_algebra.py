@@ -267,3 +267,32 @@ def test_numpys_names_work_on_tensors():
 def test_least_squares_and_equations_agree():
     y = RNG.standard_normal((4, 3))
     np.testing.assert_allclose(linalg.lstsq(rg.tensor(TALL), rg.tensor(y)).data, np.linalg.lstsq(TALL, y)[0], atol=1e-12)
+
+
+def test_the_root_of_a_real_matrix_may_be_complex_and_its_gradient_is_real():
+    pytest.importorskip("scipy")
+    x, weights = np.array([[-1.0, 2.0], [0.3, -3.0]]), np.random.default_rng(0).normal(size=(2, 2, 2))
+
+    def weighted(x):
+        root = rg.sqrtm(x)
+        return rg.sum(rg.real(root) * weights[0] + rg.imag(root) * weights[1])
+
+    np.testing.assert_allclose(np.linalg.matrix_power(rg.sqrtm(rg.tensor(x)).numpy(), 2), x, atol=1e-12)
+    found, steps = rg.grad(weighted)(x), 1e-6 * np.eye(4).reshape(4, 2, 2)
+    wanted = [(float(weighted(rg.tensor(x + e))) - float(weighted(rg.tensor(x - e)))) / 2e-6 for e in steps]
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-7)
+    np.testing.assert_allclose(rg.jit(rg.sqrtm)(rg.tensor(x + 0j)), rg.sqrtm(rg.tensor(x)))
+    for function in (rg.sqrtm, rg.grad(weighted)):
+        with pytest.raises(rg.errors.DTypeError, match="complex numbers for real ones"):
+            rg.jit(function)(rg.tensor(x))
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, rg.jit], ids=["eager", "jit"])
+def test_an_einsum_over_an_axis_of_length_0_has_an_empty_gradient(transform):
+    for subscripts, shapes in (("ij->", [(3, 0)]), ("ij->i", [(3, 0)]), ("ij,jk->ik", [(3, 0), (0, 2)]), ("ij,ij->", [(3, 0), (3, 1)])):
+        operands = [np.ones(shape) for shape in shapes]
+        value = lambda *xs, s=subscripts: rg.sum(rg.einsum(s, *xs))
+        assert float(transform(value)(*operands)) == 0
+        found = transform(rg.grad(value, argnums=tuple(range(len(shapes)))))(*operands)
+        assert [g.shape for g in found] == shapes and not any(np.any(np.asarray(g)) for g in found)

@@ -198,3 +198,43 @@ def test_axes_of_length_one_in_front_of_what_is_written_are_left_out(shape):
     expected = np.zeros(shape) + 2 * values[0] * (weights[0] if shape[-1] == 3 else weights[0].sum())
     for slope in (rg.grad(total), rg.jit(rg.grad(total)), lambda value: rg.vmap(rg.grad(total))(values)[0]):
         np.testing.assert_allclose(slope(values[0]), expected)
+
+
+@pytest.mark.parametrize("form", ["eager", "jit", "lazy"])
+@pytest.mark.parametrize(("mine", "other"), [(np.float32, np.float64), (np.float64, np.float32), (np.float16, np.float64)])
+def test_writing_a_wider_type_in_place_casts_and_has_gradients(mine, other, form):
+    def scaled(a, v):
+        y = a * 1
+        y *= v
+        return y
+
+    given = [np.array([2.0, 3.0], mine), np.array([0.5, 4.0], other)]
+    weights = np.array([1.0, 2.0], mine)
+    function = lambda a, v: (scaled(a, v) * weights).sum()
+    gradient = rg.grad(function, argnums=(0, 1))
+    if form == "lazy":
+        with rg.lazy():
+            value, found = np.asarray(scaled(*map(rg.tensor, given))), [np.asarray(g) for g in gradient(*map(rg.tensor, given))]
+    else:
+        make = rg.jit if form == "jit" else lambda f: f
+        value, found = make(scaled)(*map(rg.tensor, given)), make(gradient)(*map(rg.tensor, given))
+    assert value.dtype == mine and [np.asarray(g).dtype for g in found] == [mine, other]
+    np.testing.assert_allclose(value, [1.0, 12.0])
+    np.testing.assert_allclose(found[0], [0.5, 8.0])
+    np.testing.assert_allclose(found[1], [2.0, 6.0])
+
+
+def test_integers_are_not_written_over_by_floats():
+    x = rg.tensor(np.ones(2, np.int64))
+    with pytest.raises(DTypeError, match="keep the dtype int64"):
+        x *= 1.5
+    with pytest.raises(DTypeError, match="keep the dtype int64"):
+        rg.jit(lambda x: x.__imul__(np.ones(2)))(rg.tensor(np.ones(2, np.int64)))
+
+
+def test_round_takes_digits():
+    x = np.array([1.234, -5.678, 12.5])
+    for digits in (None, 0, 2, -1):
+        np.testing.assert_allclose(round(rg.tensor(x), digits), np.round(x, digits or 0), atol=1e-12)
+        np.testing.assert_allclose(rg.jit(lambda x, digits=digits: round(x, digits))(rg.tensor(x)), np.round(x, digits or 0), atol=1e-12)
+    assert round(rg.tensor([3, 4]), 2).tolist() == [3, 4] and round(rg.tensor([13, 14]), -1).tolist() == [10, 10]

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.explain import explained
 from ..core.symbol import replaced
+from ..errors import DTypeError
 from .recorder import PICK
 
 
@@ -21,6 +22,9 @@ class LibraryCall:
         result = computed(node, replaced(node.args, lambda a: array_of(a, arrays)))
         if node.shape is None:
             arrays[node] = result
+        elif node.dtype.kind != "c" and np.iscomplexobj(result):
+            raise DTypeError(f"{node.op.name} gave complex numbers for real ones, and compiled code has room for real ones only; "
+                             "give it complex numbers, as in x.astype(rg.complex128), or call it outside of jit")
         else:
             np.copyto(arrays[node], result, casting="unsafe")
 

@@ -133,7 +133,8 @@ class Op:
             read["g"] = "the cotangent"
         for name in self.arguments:
             if name in read:
-                raise ArgumentError(f"{self.name} has an argument {name}, and in rules {name} is {read[name]}; give it another name")
+                raise ArgumentError(f"{self.name} has an argument {name}, and in rules {name} is {read[name]}; give it another "
+                                    "name")
 
     def _on_values(self, *args):
         return self.call(*args)

@@ -267,7 +267,7 @@ def _operand_rule(g, i, operands, inputs, output):
     sizes = dict(zip(mine, shape, strict=True))
     found = reshape(found, tuple(n if c in known else 1 for c, n in zip(distinct, _sizes_of(found, known, distinct), strict=True)))
     if all(mine.count(c) == 1 for c in distinct):
-        return broadcast_to(unbroadcast(found, tuple(min(a, b) for a, b in zip(found.shape, shape, strict=True))), shape)
+        return broadcast_to(unbroadcast(found, tuple(a if a == b else 1 for a, b in zip(found.shape, shape, strict=True))), shape)
     return _on_diagonals(broadcast_to(found, tuple(sizes[c] for c in distinct)), mine, distinct)
 
 

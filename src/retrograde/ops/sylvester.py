@@ -45,7 +45,8 @@ solve_sylvester.defvjp_all(_sylvester_rule)
 def sqrtm(x, /):
     r"""The square root of a matrix: $Z Z = X$.
 
-    $\bar X$ solves Sylvester's equation $Z^\top \bar X + \bar X Z^\top = \bar Z$.
+    $\bar X$ solves Sylvester's equation $Z^\top \bar X + \bar X Z^\top = \bar Z$. The root of a real matrix may be complex; under
+    `jit` give such a matrix as complex numbers.
     """
     _linalg.check_square(x)
     return _linalg.computed(lambda x: np.asarray(_scipy().sqrtm(x if x.dtype.kind in "fc" else x.astype(np.float64))), x)

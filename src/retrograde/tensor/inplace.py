@@ -27,7 +27,7 @@ def assigning(function):
             with changed(tracer=None):
                 return operator(x, y)
         _check_writable(x)
-        result = function(x, y)
+        result = made = function(x, y)
         if result.shape != x.shape:
             raise ShapeError(f"{name} in place must keep the shape {x.shape}, and the result has {result.shape}")
         if not np.can_cast(result.dtype, x.dtype, "same_kind"):
@@ -35,7 +35,7 @@ def assigning(function):
         result = result if result.dtype == x.dtype else result.astype(x.dtype)
         if is_tracing():
             return _trace_write(x, result)
-        _keep_old(x, result.record)
+        _keep_old(x, made.record)
         _write(x, ..., result.data)
         if is_recording() and (x.requires_grad or result.requires_grad):
             _rebase(x, result.record)

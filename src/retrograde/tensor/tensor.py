@@ -288,6 +288,11 @@ class Tensor(Value):
     nonzero, unbind = finding.nonzero, grids.unstack
     argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any
 
+    def __round__(self, ndigits=None):
+        if not ndigits or ndigits > 0 and self.dtype.kind in "iub":
+            return rounding.round(self)
+        return (rounding.round(self * 10.0**ndigits) / 10.0**ndigits).astype(self.dtype)
+
     def reshape(self, *shape):
         """This tensor with another shape, given as one tuple or as several integers."""
         return movements.reshape(self, _unpacked(shape))
