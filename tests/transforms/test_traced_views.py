@@ -278,3 +278,56 @@ def test_a_branch_in_vmap_cannot_write_to_what_was_there_before():
     for run in (lambda f: f, rg.jit):
         with pytest.raises(TraceError, match="cannot write"):
             run(rg.vmap(function))(np.stack([X, -X]))
+
+
+#: Values, and what whose order in memory decides whether it shows theirs.
+RESHAPED = {
+    "transposed": (lambda x: x.T * 1, lambda y: y.reshape(-1)), "rows": (lambda x: x * 1, lambda y: y.reshape(-1)),
+    "in two": (lambda x: x.T + 1, lambda y: y.reshape(2, -1)), "back again": (lambda x: x.T * 1, lambda y: y.T.reshape(-1)),
+    "flipped before": (lambda x: rg.flip(x, 0) * 1, lambda y: y.reshape(-1)),
+    "flipped after": (lambda x: x * 1, lambda y: rg.flip(y, 0).reshape(-1)),
+    "expanded": (lambda x: rg.broadcast_to(x[:, None], (4, 2, 5)) * 1, lambda y: y.reshape(-1)),
+    "with rows": (lambda x: x.T + rg.zeros((5, 4), dtype=rg.float64), lambda y: y.reshape(-1)),
+    "function": (lambda x: rg.sin(x.T), lambda y: y.reshape(-1)), "flat": (lambda x: x.T * 1, rg.flatten),
+    "swapped": (lambda x: x.reshape(2, 2, 5).swapaxes(0, 2) * 2, lambda y: y.reshape(-1)),
+    "squeezed": (lambda x: x.T * 1, lambda y: rg.squeeze(y[:, None], 1).reshape(-1)),
+    "chosen": (lambda x: rg.where(x.T > 0, x.T, 1.0), lambda y: y.reshape(-1)),
+    "product": (lambda x: x.T @ x, lambda y: y.reshape(-1)), "product's other order": (lambda x: x.T @ x, lambda y: y.T.reshape(-1)),
+    "converted": (lambda x: rg.astype(x.T, rg.float32), lambda y: y.reshape(-1)),
+    "copied": (lambda x: (x.T * 1).contiguous(), lambda y: y.reshape(-1))}
+
+
+@pytest.mark.parametrize("is_written_before", [False, True])
+@pytest.mark.parametrize("name", RESHAPED)
+def test_a_reshape_shows_memory_in_a_jitted_function_where_it_does_in_eager_mode(name, is_written_before):
+    computed, reshaped = RESHAPED[name]
+
+    def written(x):
+        y = computed(x)
+        if is_written_before:
+            y[...] = y * 2
+        view = reshaped(y)
+        view[1] = 50.0
+        return y, view * 1.0
+
+    for found, expected in zip(rg.jit(written)(rg.tensor(X)), written(rg.tensor(X)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_what_is_written_through_a_reshape_of_a_transposed_value_stays_in_the_copy():
+    def written(x):
+        y = x.T * 1
+        y.reshape(-1)[0] = 50.0
+        return y
+
+    np.testing.assert_array_equal(rg.jit(written)(rg.tensor(X)), X.T)
+
+
+def test_writing_through_a_reshape_of_what_lies_in_an_order_that_is_not_known_is_an_error():
+    def written(x):
+        y = rg.cumsum(x.T, axis=0)
+        y.reshape(-1)[0] = 50.0
+        return y
+
+    with pytest.raises(InplaceError, match="order in memory"):
+        rg.jit(written)(rg.tensor(X))

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.orders import in_order
 from ..core.mode import changed, current
+from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import InplaceError
 from ..ops._arrays import arrays
@@ -72,7 +74,12 @@ class Shown(Tensor):
     def is_shared(self):
         """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
         base = self.base.data
-        start = found = base if isinstance(base, np.ndarray) else np.empty(base.shape, base.dtype)
+        if isinstance(base, Symbol):
+            # A value stays where it was computed, whatever is written to it.
+            first = next((data for value, data, _ in self.recorder.writes if value is self.base), base)
+            is_plain = not any([op.name == "reshape" for op, _ in self.path])
+            base = np.empty(base.shape, base.dtype) if is_plain else in_order(first)
+        start = found = base
         for op, rest in self.path:
             found = op.kernel(found, *rest)
         return found is start or arrays.is_view(found, start)

@@ -1,0 +1,55 @@
+"""Orders: in which order the elements of a traced value would lie in memory if it were computed by eager ops."""
+
+import numpy as np
+
+from ..core.dispatch import operands_of
+from ..core.symbol import Symbol, ordered
+from ..errors import InplaceError
+from .views import is_movement
+
+
+def in_order(symbol):
+    """An array of the shape and the strides that the value of `symbol` has in eager mode, where inputs are in row-major order. What
+    its elements are is not said. An InplaceError where the order is not known.
+    """
+    found = {}
+    for node in ordered([symbol]):
+        found[node] = _made(node, found)
+    if found[symbol] is None:
+        raise InplaceError("whether this reshape is a view depends on the order in memory of a value that is traced, which only "
+                           "eager ops know; reshape a copy in row-major order, x.contiguous()")
+    return found[symbol]
+
+
+def _made(node, found):
+    if node.shape is None:
+        return None
+    known = [found[a] for a in node.inputs]
+    if node.op is None or not is_movement(node) and _is_row_major(node, known):
+        return np.empty(node.shape, node.dtype)
+    if is_movement(node) and isinstance(node.args[0], Symbol) and known[0] is not None:
+        return np.asarray(node.op.kernel(known[0], *node.args[1:]))
+    if not node.op.broadcasts and node.op.name != "astype":
+        return None
+    return None if any([a is None for a in known]) else _elementwise(node, [
+        found[a] if isinstance(a, Symbol) else np.asarray(a) for a in operands_of(node.op, node.args)])
+
+
+def _is_row_major(node, known):
+    """Whether an op that shows no memory makes an array in row-major order: of such, and NumPy's product of matrices always."""
+    if node.op.name == "contract":  # in any order, or a view
+        return len(node.shape) < 2
+    if node.op.name == "contiguous":
+        return True
+    are_matrices = node.op.name == "matmul" and all([a is not None and a.ndim <= 2 for a in known])
+    return are_matrices or all([a is not None and a.flags.c_contiguous for a in known])
+
+
+def _elementwise(node, operands):
+    """The result of a function of each element, whose order is that of its operands as far as they agree."""
+    flags = [*[["readonly"]] * len(operands), ["writeonly", "allocate"]]
+    order = "K"
+    if node.op.large is not None and node.size >= node.op.fewest and len({a.strides for a in operands}) > 1:
+        order = "C" if len({(a.shape, a.dtype) for a in operands}) == 1 else order  # by a kernel, which goes row by row
+    iterator = np.nditer([*operands, None], ["zerosize_ok"], flags, [*[None] * len(operands), node.dtype], order=order)
+    return iterator.operands[-1]
