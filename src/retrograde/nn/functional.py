@@ -26,6 +26,7 @@ from ..ops.movements import reshape
 from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d
 from ..ops.reductions import norm
 from ..ops.windows import adaptive_avg_pool1d, adaptive_avg_pool3d, avg_pool1d, avg_pool3d, root
+from ..shapes import mismatch
 from ..tensor import distributions
 from ..tensor.random import uniform
 from ..transforms.grad import stop_gradient
@@ -262,7 +263,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
     As in PyTorch, the derivative is that of a length which does not stop at `eps`.
     """
-    if x1.shape != x2.shape:
+    if x1.shape != x2.shape and not mismatch([x1.shape, x2.shape]):
         x1, x2 = broadcast_arrays(x1, x2)
     return (x1 / _length(x1, dim, eps) * (x2 / _length(x2, dim, eps))).sum(axis=dim)
 

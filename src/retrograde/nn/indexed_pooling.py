@@ -32,10 +32,9 @@ def _fixed(axes, pool, places):
     return _told(pool, either, with_indices)
 
 
-def _in_lines(x, *numbers):
+def _in_lines(x, size, stride, padding, dilation, ceil_mode):
     """The greatest elements of windows of lines, and the place of each in its line."""
-    *numbers, ceil_mode = numbers
-    pairs = [(across, n) for across, (n,) in zip((1, 1, 0, 1), numbers, strict=True)]
+    pairs = (1, *size), (1, *stride), (0, *padding), (1, *dilation)
     found, places = _in_images(expand_dims(x, -2), *pairs, ceil_mode)
     return squeeze(found, -2), squeeze(places, -2)
 
@@ -49,11 +48,10 @@ def _in_images(x, size, stride, padding, dilation, ceil_mode):
     return found, rows * x.shape[-1] + columns
 
 
-def _in_volumes(x, *numbers):
+def _in_volumes(x, size, stride, padding, dilation, ceil_mode):
     """The greatest elements of windows of volumes, and the place of each in its volume: images first, depth behind."""
-    *numbers, ceil_mode = numbers
-    flat, within = _in_images(x, *[n[1:] for n in numbers], ceil_mode)
-    found, depth = _in_lines(moveaxis(flat, -3, -1), *[n[:1] for n in numbers], ceil_mode)
+    flat, within = _in_images(x, size[1:], stride[1:], padding[1:], dilation[1:], ceil_mode)
+    found, depth = _in_lines(moveaxis(flat, -3, -1), size[:1], stride[:1], padding[:1], dilation[:1], ceil_mode)
     places = depth * prod(x.shape[-2:]) + take_along_axis(moveaxis(within, -3, -1), depth, -1)
     return moveaxis(found, -1, -3), moveaxis(places, -1, -3)
 

@@ -1,6 +1,7 @@
 """Images and volumes read at any places: sampling at the points of a grid, and the grids of affine maps."""
 
 from math import prod
+from typing import Any
 
 from ..errors import ArgumentError, ShapeError
 from ..ops.activation import hardtanh
@@ -66,7 +67,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     # The last number of a point is that of the first axis.
     places = [_pixels(grid[..., axes - 1 - i], n, align_corners) for i, n in enumerate(lengths)]
     if mode == "bicubic":
-        return _by_cubics(input, *places, lambda place, n: _padded(place, n, padding_mode, align_corners))
+        y, x = places
+        return _by_cubics(input, y, x, lambda place, n: _padded(place, n, padding_mode, align_corners))
     places = [_padded(place, n, padding_mode, align_corners) for place, n in zip(places, lengths, strict=True)]
     if mode == "nearest":
         return _read(input, [round(place) for place in places])
@@ -138,7 +140,8 @@ def _by_cubics(images, y, x, padded):
 def _read(images, places):
     """The pixels of `images` at whole numbers along each axis, zeros outside."""
     (batch, channels, *lengths), points = images.shape, places[0].shape[1:]
-    inside, at = True, 0
+    inside: Any = True
+    at: Any = 0
     for place, n in zip(places, lengths, strict=True):
         is_along = (place >= 0) & (place <= n - 1)
         inside, at = inside & is_along, at * n + where(is_along, place, 0).astype("int64")
