@@ -14,7 +14,7 @@ _KEPT = ("numpy.testing", "numpy.exceptions", "numpy.random", "numpy.lib", "nump
 _FILES = (
     *(f"lib/tests/test_{name}.py" for name in (
         "function_base", "nanfunctions", "shape_base", "twodim_base", "type_check", "ufunclike", "arraysetops", "index_tricks")),
-    "_core/tests/test_einsum.py", "fft/tests/test_pocketfft.py", "fft/tests/test_helper.py", "linalg/tests/test_linalg.py",
+    "_core/tests/test_einsum.py", "fft/tests/test_pocketfft.py", "fft/tests/test_helper.py",
 )
 REASONS: dict = {}
 SUITE = Suite(
