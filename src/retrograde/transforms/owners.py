@@ -1,6 +1,7 @@
 """Owners: where a function finds the tensors that it uses, so that another tensor in such a place is noticed."""
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -145,7 +146,7 @@ def _is_of(mapping, row):
 
 def _hooks(module):
     """The hooks of a module."""
-    hooks = getattr(module, "_hooks", None)
+    hooks: Any = getattr(module, "_hooks", None)
     return hooks.listed() if hasattr(hooks, "listed") else ()
 
 
