@@ -42,6 +42,7 @@ class Step:
         outputs = [r for r in results if isinstance(r, Symbol)]
         self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, self._gradients.held)
         self._gradients.bind(self.program)
+        self._finds = self._gradients.finds
         # Always in one order, so that no two steps wait for each other.
         self._drawn = sorted([c.value for c in trace.changed() if isinstance(c.value, State)], key=id)
         self._results, self._rebuild = results, rebuild
@@ -178,7 +179,7 @@ class Step:
             self._warn_readers()
         for value, array, _ in self._loose:
             array[...] = value.data
-        if self._gradients.finds:
+        if self._finds:
             self._gradients.hand_in(self.program)
         try:
             found, kept = self._drawing(arrays) if self._drawn else self._run(arrays)
