@@ -1,9 +1,10 @@
 """Operators on functions of one argument, made into operators on functions of many: autograd.wrap_util."""
 
 from functools import wraps
+from typing import Any
 
 
-def unary_to_nary(operator):
+def unary_to_nary(operator) -> Any:
     """`operator(function, x, ...)`, for functions of one argument, as `nary(function, argnum=0, ...)(*args, **kwargs)`.
 
     argnum  the argument in which `function` is looked at, an integer; or a tuple or list of several, which are one tuple `x` then

@@ -10,7 +10,7 @@ from tests.suites.running import Suite, main
 REASONS: dict = {}
 SUITE = Suite(
     "the Array API standard", ("array_api_tests", "array-api", "conftest.py", "pytest.ini", "reporting.py"), ("array_api_tests",),
-    reasons=REASONS, options=("--max-examples", "5", "-p", "no:xdist"), environment={"ARRAY_API_TESTS_MODULE": "retrograde"},
+    reasons=REASONS, options=("--max-examples", "5", "--disable-deadline", "-p", "no:xdist"), environment={"ARRAY_API_TESTS_MODULE": "retrograde"},
 )
 
 if __name__ == "__main__":

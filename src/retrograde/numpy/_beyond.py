@@ -1,12 +1,15 @@
 """Beyond NumPy: functions that autograd.numpy has and NumPy has not, or not in that form."""
 
+from typing import Any
+
 import numpy as _numpy
 
 from ..errors import ArgumentError
 from ..tensor.counterparts.operands import holds_value, stacked
 from ._differentiable import chosen
 
-_where, _moveaxis = chosen(_numpy.where), chosen(_numpy.moveaxis)
+_where: Any = chosen(_numpy.where)
+_moveaxis: Any = chosen(_numpy.moveaxis)
 _NOTHING = object()
 
 

@@ -86,7 +86,7 @@ def holomorphic_grad(function, x):
     >>> rg.holomorphic_grad(lambda z: z**2)(1 + 2j)
     array(2.+4.j)
     """
-    return tree.map(np.conj, grad(lambda x: real(function(x)))(x))
+    return tree.map(lambda g: _array(np.conj(g)), grad(lambda x: real(function(x)))(x))
 
 
 def grad_named(function, argname):
