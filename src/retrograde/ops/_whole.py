@@ -10,6 +10,7 @@ _ABOVE = 1 + 2.0**-20
 
 def exact(contracted, *arrays):
     """`contracted(*arrays)`, a sum of products; of integers it is computed in a dtype that holds all that is added up."""
+    arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
     dtype = np.result_type(*arrays)
     if dtype.kind not in "iu":
         return contracted(*arrays)

@@ -205,7 +205,7 @@ def hardswish(x, /):
 hardswish.defvjp(lambda g, x: g * where(x <= -3, 0, where(x >= 3, 1, x * (1 / 3) + 0.5)))
 
 
-@elementwise(samples=distinct(-3, 3), emit=lambda k, x, low, high: k.minimum(k.maximum(x, low), high))
+@elementwise(is_real=True, samples=distinct(-3, 3), emit=lambda k, x, low, high: k.minimum(k.maximum(x, low), high))
 def hardtanh(x, /, min_val=-1.0, max_val=1.0):
     r"""`x`, but at least `min_val` and at most `max_val`, which is `clip` with another derivative at the bounds: 0.
 

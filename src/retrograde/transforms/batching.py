@@ -215,7 +215,8 @@ def _written(op, args, shape):
     behind = _behind(index)
     if behind is None:
         return None
-    ndim = np.broadcast_to(np.zeros(()), shape)[stand_in(plain(index))].ndim
+    standing: Any = stand_in(plain(index))
+    ndim = np.broadcast_to(np.zeros(()), shape)[standing].ndim
     count = _count(args)
     if isinstance(y, Batched):
         y = reshape(y.value, (count, *y.value.shape[1 + y.ndim - ndim :])) if y.ndim > ndim else _aligned(y.value, ndim)
