@@ -43,5 +43,5 @@ def test_what_does_not_fit_is_said():
         grid_sample(image, points, "cubic")
     with pytest.raises(ShapeError, match=r"got \(1, 1, 2, 2\) and \(2, 2, 2, 2\)"):
         grid_sample(image, rg.zeros(2, 2, 2, 2))
-    with pytest.raises(ShapeError, match=r"maps of shape \(1, 2, 3\) .* got \(1, 3, 2\)"):
+    with pytest.raises(ShapeError, match=r"maps \(batch, 2, 3\) .* got shape \(1, 3, 2\)"):
         affine_grid(rg.zeros(1, 3, 2), (1, 1, 2, 2))
