@@ -11,7 +11,7 @@ rows = tuple(np.stack([x, (x * 0.75).astype(x.dtype), (x * 0.5).astype(x.dtype)]
 
 def total(values):
     """One number that depends unevenly on every float."""
-    result = 0.0
+    result = rg.tensor(0.0)
     for number, z in enumerate(rg.tree.leaves(values)):
         for part in (z.real, z.imag) if z.dtype.kind == "c" else (z,) if z.dtype.kind == "f" else ():
             weights = (1 + np.cos(np.arange(z.size) * 0.7 + number)).reshape(z.shape).astype(part.dtype)
@@ -56,16 +56,18 @@ def backward():
     """The gradients that `backward` leaves."""
     leaves = [rg.tensor(x, requires_grad=x.dtype.kind == "f") for x in inputs]
     loss = total(program(*leaves))
-    loss.backward()
+    if loss.requires_grad:
+        loss.backward()
     return [x.grad for x in leaves]
 
 
-def directional(step):
-    """The difference quotient of the total in a direction."""
+def directional(step, behind=-1):
+    """The difference quotient of the total in a direction; one-sided with `behind=0`, which tells a corner."""
     rng = np.random.default_rng(0)
     moves = [rng.uniform(-1, 1, x.shape) * step if i in places else 0 for i, x in enumerate(inputs)]
-    ahead, behind = ([rg.tensor(x + s * m if i in places else x) for i, (x, m) in enumerate(zip(inputs, moves, strict=True))] for s in (1, -1))
-    return (np.asarray(total(program(*ahead))) - np.asarray(total(program(*behind)))) / (2 * step)
+    ends = ([rg.tensor(x + s * m if i in places else x) for i, (x, m) in enumerate(zip(inputs, moves, strict=True))] for s in (1, behind))
+    ahead, before = (np.asarray(total(program(*end))) for end in ends)
+    return (ahead - before) / ((1 - behind) * step)
 
 
 def along(gradients):

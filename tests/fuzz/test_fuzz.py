@@ -17,7 +17,7 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 
 FOLDER = Path(__file__).parent / "regressions"
 #: Seeds below that fail today, by defects that are known.
-OPEN = {"programs": {40, 66, 92, 208}, "stateful": {2, 6, 7, 12, 26, 32, 34, 36, 43, 46, 54, 58, 59}}
+OPEN = {"programs": frozenset(), "stateful": frozenset()}
 
 
 def blocks(kind, count, size=10):

@@ -606,3 +606,36 @@ def test_a_chain_of_twenty_thousand_ops_is_no_deeper_than_one_of_two(monkeypatch
         for _ in range(20_000):
             x = x + 1
     assert x.tolist() == [20_001.0, 20_001.0]
+
+
+@pytest.mark.parametrize("writes_to_view", [True, False])
+@pytest.mark.parametrize("made", [lambda x: x.T * 1, lambda x: x * 1, lambda x: (x + 1).T, lambda x: rg.flip(x.T) + 0])
+def test_what_reshaping_copies_in_eager_mode_is_a_copy_in_a_lazy_graph(made, writes_to_view):
+    def written():
+        x = rg.tensor([[0.3, 0.8], [0.9, 2.2]])
+        y = made(x)
+        row = y.reshape(-1)
+        (row if writes_to_view else y)[...] = 7
+        return y, row
+
+    expected = [z.numpy() for z in written()]
+    with rg.lazy():
+        found = written()
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
+def test_a_value_that_is_written_over_entirely_has_a_gradient_of_zero_in_every_mode():
+    def backward(x):
+        y = x * 2
+        y.fill_(3)
+        (y * y).sum().backward()
+        return x.grad
+
+    assert backward(rg.tensor([1.0, 2.0], requires_grad=True)).tolist() == [0, 0]
+    with rg.lazy():
+        found = backward(rg.tensor([1.0, 2.0], requires_grad=True))
+    assert found.tolist() == [0, 0]
+    leaf = rg.tensor([1.0, 2.0], requires_grad=True)
+    rg.jit(lambda: backward(leaf))()
+    assert leaf.grad.tolist() == [0, 0]

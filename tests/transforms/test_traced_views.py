@@ -331,3 +331,23 @@ def test_writing_through_a_reshape_of_what_lies_in_an_order_that_is_not_known_is
 
     with pytest.raises(InplaceError, match="order in memory"):
         rg.jit(written)(rg.tensor(X))
+
+
+def test_what_repeats_a_leaf_may_be_written_to_in_a_compiled_gradient():
+    def loss(x):
+        wide = rg.tile(x, (1, 2))
+        wide[:, ::3] *= 2
+        return (wide * wide).sum()
+
+    x = np.array([[0.6, 0.2]])
+    np.testing.assert_allclose(rg.jit(rg.grad(loss))(x), rg.grad(loss)(x))
+
+
+def test_a_row_made_by_any_op_may_be_reshaped_and_written_to():
+    def program(x):
+        row = rg.median(x, axis=1) * 1
+        row.reshape(2, 2)[0] = 9
+        return row
+
+    x = rg.tensor([[3.0, 1.0, 2.0], [5.0, 4.0, 6.0], [7.0, 9.0, 8.0], [1.0, 0.0, 2.0]])
+    assert rg.jit(program)(x).tolist() == program(x).tolist() == [9, 9, 8, 1]

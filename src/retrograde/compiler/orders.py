@@ -15,6 +15,9 @@ def in_order(symbol):
     found = {}
     for node in ordered([symbol]):
         found[node] = _made(node, found)
+        if found[node] is None and node.shape is not None and sum([n > 1 for n in node.shape]) < 2:
+            # A row of elements can be taken apart in any way, however far apart they lie.
+            found[node] = np.empty(node.shape, node.dtype)
     if found[symbol] is None:
         raise InplaceError("whether this reshape is a view depends on the order in memory of a value that is traced, which only "
                            "eager ops know; reshape a copy in row-major order, x.contiguous()")
@@ -25,6 +28,8 @@ def _made(node, found):
     if node.shape is None:
         return None
     known = [found[a] for a in node.inputs]
+    if node.op is None and getattr(node, "array", None) is not None:
+        return node.array
     if node.op is None or not is_movement(node) and _is_row_major(node, known):
         return np.empty(node.shape, node.dtype)
     if is_movement(node) and isinstance(node.args[0], Symbol) and known[0] is not None:

@@ -62,8 +62,10 @@ def set_item(x, index, value):
         return
     _check_writable(x)
     if is_tracing():
+        # What is written over entirely still has a history where gradients are recorded: a gradient of 0, as in eager mode.
+        is_whole = _is_whole(index) and not (is_recording() and x.requires_grad)
         masked = None if _is_whole(index) else _masked(x, value, index)
-        _trace_write(x, _whole(x, value) if _is_whole(index) else set_at(x, value, index) if masked is None else masked)
+        _trace_write(x, _whole(x, value) if is_whole else set_at(x, value, index) if masked is None else masked)
         return
     index, written = plain(index), plain(value)
     _write(x, index, written)
@@ -127,6 +129,8 @@ def _trace_write(x, result):
 
 def _check_writable(x):
     root = x if x.base is None else x.base
+    if root is not x and is_tracing() and x.is_traced and not x.is_shared():
+        return  # what eager ops would have copied
     if is_recording() and root.requires_grad and root.is_leaf and root.record.target() is root:
         what = "a leaf" if root is x else "a view of a leaf"
         raise InplaceError(f"{what} that requires gradients cannot be written to; do it within rg.no_grad(), or write to "

@@ -4,6 +4,7 @@ import weakref
 
 import numpy as np
 
+from ..compiler.orders import in_order
 from ..compiler.pending import Pending, leaf_of
 from ..compiler.recorder import SIZED, Recorder
 from ..compiler.views import moves
@@ -87,6 +88,8 @@ class Lazily(Recorder):
         return leaf_of(data) if found is None else found
 
     def defers_writes(self, value):
+        if value.__class__ is Lazy and (value.base is not None or value.holder.has_views):
+            _part_copies(value if value.base is None else value.base)
         return value.__class__ is Lazy and value.base is None and not value.holder.has_views and not value.is_stale
 
     def write(self, value, data):
@@ -137,6 +140,23 @@ def _with_leaves(argument):
     if argument.__class__ in (tuple, list):
         return argument.__class__([_with_leaves(a) for a in argument])
     return argument
+
+
+def _part_copies(base):
+    """Let go of what `base` does not share with eager ops: to reshape what lies in another order is to copy it."""
+    if base.__class__ is not Lazy or base.holder.array is not None:
+        return
+    views = [view for reference in base.views or () if (view := reference()) is not None and view.__class__ is Lazy]
+    reshaped = [view for view in views if any([op.name == "reshape" for op, _ in view.path])]
+    start = in_order(base.holder.symbol) if reshaped else None
+    for view in reshaped:
+        found = start
+        for op, rest in view.path:
+            found = op.kernel(found, *rest)
+        if found is not start and not arrays.is_view(found, start):
+            base.views[:] = [reference for reference in base.views if reference() is not view]
+            view.base, view.path = None, ()
+            view.holder.symbol.holder = weakref.ref(view.holder)
 
 
 def _leaf_of_view(value):
