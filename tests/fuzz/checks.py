@@ -54,7 +54,7 @@ def quiet():
 
 def scope_of(program, inputs):
     """The names that a form's source may read: the program, its arguments and the prelude."""
-    scope = {**NAMES, "os": os, "rivals": rivals, "inputs": inputs}
+    scope = {**NAMES, "__name__": "program", "os": os, "rivals": rivals, "inputs": inputs}
     exec(program.text, scope)
     exec(_PRELUDE, scope)
     return scope

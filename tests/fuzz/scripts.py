@@ -23,7 +23,8 @@ _PRELUDE = compile(SCRIPT_PRELUDE, "prelude", "exec")
 
 def check(script):
     """Run a script eagerly and compiled."""
-    scope = dict(NAMES)
+    # Without a name classes count as those of Python itself, into which the search for captured tensors does not look.
+    scope = {**NAMES, "__name__": "script"}
     exec(_PRELUDE, scope)
     try:
         exec(script.text, scope)
