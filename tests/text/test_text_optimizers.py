@@ -39,7 +39,8 @@ def classify(model, system, items=ITEMS, demonstrations=None):
 def test_a_prompt_is_trained_from_feedback_through_the_gate():
     model, system = Sentiment(), prompt()
     lm = writer("Reply with one word.", "Reply with one word, positive or negative.", "Be verbose.")
-    optimizer = TextualGradientDescent([system], lm, validate=Validation(ITEMS, lambda items: classify(model, system, items).scores))
+    items = [(f"{review} {i}", label) for i in range(3) for review, label in ITEMS]
+    optimizer = TextualGradientDescent([system], lm, steps=3, validate=Validation(items, lambda items: classify(model, system, items).scores))
     for _ in range(3):
         optimizer.zero_grad()
         optimizer.step(lambda: classify(model, system).backward())
@@ -56,7 +57,7 @@ def test_a_worse_text_is_undone_remembered_and_shown():
     system = prompt("good")
     lm = writer("bad", "worse", "bad", "best")
     score = {"good": 0.5, "bad": 0.2, "worse": 0.1, "best": 1.0}
-    optimizer = TextualGradientDescent([system], lm, validate=lambda: [score[system.data]] * 4)
+    optimizer = TextualGradientDescent([system], lm, steps=3, validate=lambda: [score[system.data]] * 8)
     told(system, "improve")
     outcomes = [optimizer.step().outcome for _ in range(3)]
     assert outcomes == ["rejected", "rejected", "accepted"] and system.data == "best"
@@ -167,7 +168,7 @@ def test_an_error_in_the_middle_leaves_the_last_accepted_text():
     (lambda: TextualGradientDescent([{"params": [prompt()], "lr": 1}], None), ArgumentError),
     (lambda: TextualGradientDescent([Parameter([["a", "b"]], role="d")], None), DTypeError),
     (lambda: FewShotSearch([prompt()], [["a", "b"]], validate=list), ArgumentError),
-    (lambda: ParetoSearch([prompt()], None, validate=None), ArgumentError),
+    (lambda: ParetoSearch([prompt()], None, train=None, validate=None), ArgumentError),
     (lambda: text.DiscreteSearch([prompt()], validate=Validation([1], list)), ArgumentError),
 ])
 def test_optimizers_that_make_no_sense_are_refused(make, error):
@@ -204,13 +205,13 @@ def test_state_survives_json_and_continues_in_the_same_way():
 POOL = [["lovely thing", "positive"], ["horrid thing", "negative"], ["lovely day", "positive"], ["horrid day", "negative"],
         ["so what", "positive"], ["who cares", "negative"]]
 HARD = [("lovely", "positive"), ("horrid", "negative"), ("a horrid film", "negative"), ("lovely food", "positive"), ("horrid!", "negative"),
-        ("quite horrid", "negative")]
+        ("quite horrid", "negative"), *[(f"a horrid {thing}", "negative") for thing in ("song", "play", "book", "meal", "trip", "joke", "game", "room", "walk")]]
 
 
 def few_shot(seed=0, **options):
     model, system, shown = Sentiment(), "One word: positive or negative.", Parameter([], role="demonstrations")
     held_out = Validation(HARD, lambda items: classify(model, system, items, shown).scores)
-    return model, shown, FewShotSearch([shown], POOL, validate=held_out, count=4, first=2, seed=seed, **options)
+    return model, shown, FewShotSearch([shown], POOL, validate=held_out, count=4, first=2, seed=seed, steps=4, **options)
 
 
 def test_few_shot_search_finds_the_demonstrations_that_help():
@@ -226,7 +227,7 @@ def test_a_search_asks_less_than_trying_every_candidate_on_every_item():
     search.current_scores()
     model.asked.clear()
     search.step()
-    assert len(model.asked) == 8 * 2 + 4 * 2 + 2 * 2  # the last two candidates have been scored on all six items
+    assert len(model.asked) == 8 * 2 + 4 * 2 + 2 * 4 + 1 * 7  # one candidate has been scored on all 15 items
 
 
 def test_the_same_seed_searches_in_the_same_way_and_a_saved_search_goes_on():
@@ -264,11 +265,13 @@ def test_drawn_demonstrations_are_balanced_and_moves_stay_in_the_pool(seed):
         rows = moved
 
 
-def test_pareto_search_keeps_candidates_that_are_best_on_some_item_and_ends_at_the_best():
+def test_pareto_search_keeps_candidates_that_are_best_on_some_training_item_and_decides_on_others():
     system = prompt("v0")
     table = {"v0": [0, 0, 0, 0], "left": [1, 1, 0, 0], "right": [0, 0, 1, 0], "none": [0, 0, 0, 0], "all": [1, 1, 1, 1]}
     lm = writer("left", "none", "right", "all")
-    search = ParetoSearch([system], lm, validate=Validation(range(4), lambda items: [table[system.data][i] for i in items]))
+    train = Validation(range(4), lambda items: [table[system.data][i] for i in items])
+    validate = Validation(range(10, 34), lambda items: [table[system.data][i % 4] for i in items])
+    search = ParetoSearch([system], lm, train=train, validate=validate, steps=4)
     seen = []
 
     def closure():
@@ -285,10 +288,25 @@ def test_pareto_search_keeps_candidates_that_are_best_on_some_item_and_ends_at_t
         search.step()
 
 
-def test_pareto_state_survives_json():
+def test_a_candidate_that_is_better_on_training_items_alone_is_not_taken():
     system = prompt("v0")
-    search = ParetoSearch([system], writer("v1"), validate=lambda: [len(system.data)] * 4, level=1)
+    train = Validation(range(20), lambda items: [float(system.data == "learned by heart")] * len(items))
+    validate = Validation(range(100, 140), lambda items: [i % 2 for i in items])
+    search = ParetoSearch([system], writer("learned by heart"), train=train, validate=validate)
+    step = search.step(lambda: told(system, "improve"))
+    assert (step.outcome, step.before, step.after, system.data) == ("rejected", 0.5, 0.5, "v0")
+
+
+def test_items_that_are_for_training_and_for_validation_are_refused():
+    with pytest.raises(ArgumentError, match="train and validation items must differ, and 2 are in both"):
+        ParetoSearch([prompt()], None, train=Validation([1, 2, 3], list), validate=Validation([2, 3, 4], list))
+
+
+def test_pareto_state_survives_json():
+    system, train, validate = prompt("v0"), range(4), range(4, 8)
+    sets = {"train": Validation(train, lambda items: [len(system.data)] * 4), "validate": Validation(validate, lambda items: [len(system.data)] * 4)}
+    search = ParetoSearch([system], writer("v1"), level=1, **sets)
     search.step(lambda: told(system, "improve"))
-    other = ParetoSearch([prompt("v1")], writer("v2"), validate=lambda: [1] * 4)
+    other = ParetoSearch([prompt("v1")], writer("v2"), level=1, **sets)
     other.load_state_dict(json.loads(json.dumps(search.state_dict())))
     assert other.state_dict() == search.state_dict()

@@ -22,7 +22,8 @@ class TextualGradientDescent(TextOptimizer):
                  truth, or a sentence that says what is wrong, which are checked
     edits        `text.Rewrite` or `text.Patches`: whether the text is written anew or edited
     retries      how often a reply that cannot be used is sent back with what was wrong
-    validate     scores of held-out items under the current parameters, see TextOptimizer; `level` is that of its gate
+    validate     scores of the validation items under the current parameters; `level` and `steps` are those of the gate: see
+                 TextOptimizer
     options      of the calls, such as temperature
 
     The {places} of a text must stay. Texts that the gate rejected are shown to the next proposal.
@@ -37,10 +38,11 @@ class TextualGradientDescent(TextOptimizer):
     'Answer in one word.'
     """
 
-    def __init__(self, params, lm, *, momentum=0, constraints=(), edits=Rewrite, retries=2, validate=None, level=0.25, **options):
+    def __init__(self, params, lm, *, momentum=0, constraints=(), edits=Rewrite, retries=2, validate=None, level=0.05,
+                 steps=None, **options):
         self.lm, self.options = lm, options
         super().__init__(params, {"momentum": momentum, "constraints": constraints, "edits": edits, "retries": retries},
-                         validate, level)
+                         validate, level, steps)
 
     def _check(self, options):
         for name in ("momentum", "retries"):

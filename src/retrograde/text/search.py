@@ -1,13 +1,26 @@
 """Search among the values of discrete parameters: wordings, layouts, demonstrations, their number and order."""
 
 import random
-from math import fsum
+from typing import NamedTuple
+
+import numpy as np
 
 from ..errors import ArgumentError
-from .gate import Validation
+from .evidence.gate import numbers
+from .evidence.validation import Validation
 from .journal import Edit
 from .optimizer import TextOptimizer, written
 from .spaces import Demonstrations
+
+
+class Race(NamedTuple):
+    """What candidates were scored on: places of items in order, scores before, and after (items, candidates), see `Gate.decide`."""
+
+    places: list
+    before: np.ndarray
+    after: np.ndarray
+    rungs: list
+    winner: int
 
 
 class DiscreteSearch(TextOptimizer):
@@ -16,10 +29,12 @@ class DiscreteSearch(TextOptimizer):
     params     dictionaries with "params" and "space" (`text.Options`, `text.Demonstrations`, or an object with `drawn(draw)`
                and `changed(value, draw)`)
     width      how many candidates a step compares; half are new draws, half are one move away from the current values
-    first      how many items all candidates are scored on; after that the better half goes on with twice as many
-    validate   a Validation; a step sees all of its items only for the last two candidates
+    first      how many items all candidates are scored on, by default an eighth and at least 8; after that the better half goes on
+               with twice as many (successive halving: Karnin, Koren and Somekh 2013)
+    validate   a Validation; only the last candidate is scored on all of its items
     seed       of the draws
 
+    The gate knows that the winner was chosen, from how many, and on which items; `level` and `steps` are the gate's, see TextOptimizer.
     Values that were rejected are not tried again. No feedback is needed, and no model but the one that is tuned.
 
     >>> style = rg.text.Parameter("Be brief.", role="style")
@@ -30,16 +45,17 @@ class DiscreteSearch(TextOptimizer):
     (True, 'Be kind.')
     """
 
-    def __init__(self, params, *, validate, width=8, first=8, level=0.25, seed=0):
+    def __init__(self, params, *, validate, width=8, first=None, level=0.05, steps=None, seed=0):
         if not isinstance(validate, Validation):
             raise ArgumentError(f"a search scores candidates on parts of the items; pass validate=text.Validation(items, score), "
                                 f"got {type(validate).__name__}")
+        first = max(8, len(validate) // 8) if first is None else first
         if width < 1 or first < 1:
             raise ArgumentError(f"width and first must be at least 1, got {width} and {first}")
         self.width, self.first = width, first
         self._draw = random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
-        super().__init__(params, {"space": None}, validate, level)
+        super().__init__(params, {"space": None}, validate, level, steps)
 
     def _check(self, options):
         if not (hasattr(options["space"], "drawn") and hasattr(options["space"], "changed")):
@@ -61,11 +77,18 @@ class DiscreteSearch(TextOptimizer):
         candidates = self._candidates()
         if not candidates:
             return self.noted("unchanged", "every value that was drawn has been tried")
-        current = [p.data for p in self.parameters()]
-        best, known = self._best(candidates, current)
+        current = self._values()
+        race = self._race(candidates, current)
+        best = candidates[race.winner]
         changes = [(p, data) for p, data, old in zip(self.parameters(), best, current, strict=True) if data != old]
         edits = [Edit(p.role, p.data, data) for p, data in changes]
-        step = self.tried(changes, edits, f"best of {len(candidates)} candidates", known)
+        decision = self.gate.decide(race.before, race.after, race.rungs, race.winner, self.validate.units[race.places])
+        # The places of the decision are those of the race.
+        won, lost = (tuple(sorted(race.places[i] for i in found)) for found in (decision.won, decision.lost))
+        scores = {place: None if np.isnan(score) else float(score)
+                  for place, score in zip(race.places, race.after[:, race.winner], strict=True)}
+        step = self.decided(changes, edits, [scores[i] for i in range(len(scores))], decision._replace(won=won, lost=lost),
+                            f"best of {len(candidates)} candidates")
         if not step.is_accepted:
             self._seen.append(best)
         return step
@@ -96,23 +119,27 @@ class DiscreteSearch(TextOptimizer):
         values[i] = spaces[i].changed(values[i], self._draw)
         return values
 
-    def _best(self, candidates, current):
-        """The candidate that wins, halved again and again on more and more items, and its scores by place."""
+    def _race(self, candidates, current):
+        """The Race of the candidates, halved again and again on more and more items; the last one is scored on all."""
         places = self._draw.sample(range(len(self.validate)), len(self.validate))
-        scores, done, size = [[] for _ in candidates], 0, min(self.first, len(places))
-        alive = list(range(len(candidates)))
+        before = numbers([self.current_scores()[i] for i in places])
+        after = np.full((len(places), len(candidates)), np.nan)
+        alive, rungs, done, size = list(range(len(candidates))), [], 0, min(self.first, len(places))
         try:
-            while len(alive) > 1 and done < len(places):
+            while done < len(places):
+                size = len(places) if len(alive) == 1 else size
                 for i in alive:
                     written(list(zip(self.parameters(), candidates[i], strict=True)))
-                    scores[i] += self.validate(places[done:size])
-                alive.sort(key=lambda i: -fsum(scores[i]))  # stable: of equals the earlier one, which is nearer
-                alive = alive[: max(1, len(alive) // 2)]
+                    after[done:size, i] = numbers(self.validate(places[done:size]))
+                if len(alive) > 1:
+                    totals = np.nan_to_num(after[:size] - before[:size, None]).sum(0)
+                    alive.sort(key=lambda i: -totals[i])  # stable: of equals the earlier one, which is nearer
+                    alive = alive[: max(1, len(alive) // 2)]
+                    rungs.append((size, len(alive)))
                 done, size = size, min(2 * size, len(places))
         finally:
             written(list(zip(self.parameters(), current, strict=True)))
-        winner = alive[0]
-        return candidates[winner], dict(zip(places, scores[winner], strict=False))
+        return Race(places, before, after, rungs, alive[0])
 
     def state_dict(self):
         version, numbers, normal = self._draw.getstate()
@@ -136,9 +163,10 @@ class FewShotSearch(DiscreteSearch):
     True
     """
 
-    def __init__(self, params, pool, *, validate, count=8, balanced=True, width=8, first=8, level=0.25, seed=0):
+    def __init__(self, params, pool, *, validate, count=8, balanced=True, width=8, first=None, level=0.05, steps=None,
+                 seed=0):
         space = Demonstrations(pool, count, balanced=balanced)
         params = [params] if not isinstance(params, (list, tuple)) else list(params)
         groups = [p if isinstance(p, dict) else {"params": [p]} for p in params]
         super().__init__([{"space": space, **group} for group in groups], validate=validate, width=width, first=first, level=level,
-                         seed=seed)
+                         steps=steps, seed=seed)
