@@ -10,11 +10,11 @@ from .edits import Patches, Rewrite
 from .embedding import HashedWords
 from .evaluate import Evaluation, evaluate
 from .evaluators import exact_match, f1, fits_schema, matches
-from .files import load, save
 from .evidence.gate import Decision, Gate, compare
 from .evidence.intervals import Interval, difference, mean_interval, wilson
 from .evidence.power import items_needed, power, smallest_gain
 from .evidence.validation import Sets, Validation, split_items
+from .files import load, save
 from .journal import Edit, Step
 from .judge import VERDICT, judge
 from .models import (

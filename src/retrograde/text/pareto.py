@@ -64,8 +64,8 @@ class ParetoSearch(TextualGradientDescent):
         if not kept:
             for parameter, edit in zip(parameters, edits, strict=True):
                 self.remembered(parameter).setdefault("rejected", []).append(edit.after)
-            return self.noted("rejected", f"not best on any training item: {mean(parent['scores']):.3f} → {mean(child['scores']):.3f}",
-                              edits)
+            means = [f"{mean(candidate['scores']):.3f}" for candidate in (parent, child)]
+            return self.noted("rejected", f"not best on any training item: {' → '.join(means)}", edits)
         is_top = all(mean(child["scores"]) > mean(known["scores"]) for known in self.front)
         self.front = _front([*self.front, child], self.keep)
         if not is_top:

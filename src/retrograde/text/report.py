@@ -50,7 +50,8 @@ def facts(run):
     found = [(_change(run.scores, name), f"{name} score") for name in ("validation", "test") if f"{name} before" in run.scores]
     if run.test is not None and any(score is not None for score in run.test.after):
         _, after, gain = run.test.intervals()
-        found += [(str(after), "test score, 95 % interval"), (f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]", "gain, paired")]
+        found.append((str(after), "test score, 95 % interval"))
+        found.append((f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]", "gain, paired"))
     usage = run.usage
     kept = f"{len(run.accepted)} of {len(run.steps)}"
     calls = f"{usage.calls:,}" + (f" + {run.cached:,} cached" if run.cached else "")
@@ -97,13 +98,16 @@ def _tested(test):
     changed = sorted(test.changed(), key=lambda change: (mean([change[2]]) or 0) - (mean([change[1]]) or 0))
     rows = "".join(f"<tr><td>{_item(test.items, place)}</td><td>{_score(before)}</td><td>{_score(after)}</td></tr>"
                    for place, before, after in changed)
-    table = f"<table><thead><tr><th>item</th><th>before</th><th>after</th></tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+    head = "<thead><tr><th>item</th><th>before</th><th>after</th></tr></thead>"
+    table = f"<table>{head}<tbody>{rows}</tbody></table>" if rows else ""
     return (f'<section class="card"><h2>Test</h2><p>{len(test.after)} items that no step has seen; '
             f"{len(changed)} have another score at the end.</p>{table}</section>")
 
 
 def _item(items, place):
-    return escape(_shortened(as_text(items[place]) if isinstance(items[place], str) else repr(items[place]))) if items else f"item {place}"
+    if not items:
+        return f"item {place}"
+    return escape(_shortened(items[place] if isinstance(items[place], str) else repr(items[place])))
 
 
 def _score(score):

@@ -34,8 +34,8 @@ class DiscreteSearch(TextOptimizer):
     validate   a Validation; only the last candidate is scored on all of its items
     seed       of the draws
 
-    The gate knows that the winner was chosen, from how many, and on which items; `level` and `steps` are the gate's, see TextOptimizer.
-    Values that were rejected are not tried again. No feedback is needed, and no model but the one that is tuned.
+    The gate knows that the winner was chosen, from how many, and on which items; `level` and `steps` are the gate's, see
+    TextOptimizer. Values that were rejected are not tried again. No feedback is needed, and no model but the one that is tuned.
 
     >>> style = rg.text.Parameter("Be brief.", role="style")
     >>> score = lambda items: [float(style.data == "Be kind.")] * len(items)

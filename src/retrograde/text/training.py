@@ -62,14 +62,14 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
     closure     computes the loss under the current parameters and calls `backward`; it is given the number of the step
     checkpoint  a JSON file, written after each step. If it exists, the run goes on from there, if it is the same run: the same
                 start, items, models and settings. With a cached model, calls of an interrupted step are not paid for twice
-    test        a Validation, or a function that gives a score for each item that no step has seen. It is asked once, at the end: under
-                the parameters of the start and of the end
+    test        a Validation, or a function that gives a score for each item that no step has seen. It is asked once, at the end:
+                under the parameters of the start and of the end
     patience    stop after so many steps in a row without one that was accepted
     target      stop when the mean validation score is at least this
     on_step     called with the Run after each step
 
-    The gate of `optimizer` spreads its level over `steps` steps, unless it was told otherwise. A budget that ends stops the run, with
-    the parameters as the last accepted step left them.
+    The gate of `optimizer` spreads its level over `steps` steps, unless it was told otherwise. A budget that ends stops the run,
+    with the parameters as the last accepted step left them.
 
     >>> class Greeter(rg.text.Module):
     ...     def __init__(self):

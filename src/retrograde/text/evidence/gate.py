@@ -169,7 +169,8 @@ class Gate:
         other = [f"{name} {state[name]} (here {getattr(self, name)})" for name in ("level", "steps", "seed")
                  if state[name] != getattr(self, name)]
         if other and state["made"]:
-            raise CheckpointError(f"the saved gate has {', '.join(other)}; go on with the same, since its guarantee spans all steps")
+            raise CheckpointError(f"the saved gate has {', '.join(other)}; go on with the same, since its guarantee spans all "
+                                  "steps")
         self.made, self._base = state["made"], tuple(state["base"])
         self._spent = None
         if state["spent"] is not None:
@@ -187,7 +188,8 @@ def numbers(scores):
     """Scores as an array of float64, NaN where there is no answer; an ArgumentError for an infinity."""
     found = np.array([np.nan if score is None else float(score) for score in scores])
     if np.isinf(found).any():
-        raise ArgumentError(f"scores must be finite numbers, got {found[np.isinf(found)][0]} for item {int(np.isinf(found).argmax())}")
+        place = int(np.isinf(found).argmax())
+        raise ArgumentError(f"scores must be finite numbers, got {found[place]} for item {place}")
     return found
 
 

@@ -16,12 +16,12 @@ def power(items, gain, *, baseline=0.5, width=1, steps=10, level=0.05):
     """The probability that a candidate which is truly better by `gain` is accepted, in the one step that proposes it.
 
     items     how many validation items there are
-    baseline  the accuracy of what there is; answers are taken to be independent of one another, which is the least favourable case
+    baseline  the accuracy of what there is; answers are taken to be independent of one another, the least favourable case
     width     how many candidates a step compares
     steps     over how many steps the gate spreads its `level`
 
-    From the normal approximation of the gate's statistic: wins and losses are `items` draws, and the largest of `width` gains over one
-    baseline, which are correlated by a half, is the bar.
+    From the normal approximation of the gate's statistic: wins and losses are `items` draws, and the largest of `width` gains over
+    one baseline, which are correlated by a half, is the bar.
 
     >>> power(100, 0.2, baseline=0.7, width=8, steps=5)
     0.71
@@ -36,7 +36,7 @@ def smallest_gain(items, *, chance=0.8, baseline=0.5, width=1, steps=10, level=0
     >>> smallest_gain(100, baseline=0.7, width=8, steps=5)
     0.22
     """
-    gains = np.arange(1, int(round((1 - baseline) * 100)) + 1) / 100
+    gains = np.arange(1, round((1 - baseline) * 100) + 1) / 100
     seen = [gain for gain in gains if power(items, gain, baseline=baseline, width=width, steps=steps, level=level) >= chance]
     return float(seen[0]) if seen else None
 

@@ -48,9 +48,9 @@ class Validation:
         lost = [place for place in places if scores[place] is None]
         # Of a few items one may be missing, whatever its share.
         if len(lost) > max(1, self.missing * len(places)) or len(lost) == len(places) > 0:
-            raise AnswerError(f"{len(lost)} of {len(places)} validation items have no answer after two calls, and at most a share of "
-                              f"{self.missing:g} may be missing; nothing was decided. Go on when the model answers again, or allow "
-                              "more with Validation(..., missing=)") from self.failure
+            raise AnswerError(f"{len(lost)} of {len(places)} validation items have no answer after two calls, and at most a share "
+                              f"of {self.missing:g} may be missing; nothing was decided. Go on when the model answers again, or "
+                              "allow more with Validation(..., missing=)") from self.failure
         return [scores[place] for place in places]
 
     def attempted(self, places):
