@@ -59,9 +59,9 @@ class Evaluate(Gathering, Critic):
 
 
 class Verdict(NamedTuple):
-    """What was found of one sample."""
+    """What was found of one sample; the score is None where there is nothing to score."""
 
-    score: float
+    score: float | None
     explanation: str
     is_success: bool
 
@@ -107,7 +107,7 @@ def _by_derivatives(ctx, given):
 def _judged(judge, prediction, target, failure):
     if isinstance(failure, ModelError):
         # Nothing is known of the prompt, so there is neither a score nor anything to criticise.
-        return Verdict(None, "", True)
+        return Verdict(None, f"there is no answer: {failure}", True)
     if prediction is None:
         return Verdict(0.0, f"there is no answer: {failure or 'the sample is missing'}", False)
     return judge(prediction, target)

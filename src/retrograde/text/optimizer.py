@@ -64,7 +64,12 @@ class TextOptimizer(Optimizer):
         """The Step of a proposal that changes nothing: "failed" where that is because what was proposed could not be used."""
         if self._faults:
             return self.noted("failed", "; ".join(dict.fromkeys(self._faults)), edits)
-        return self.noted("unchanged", "nothing new was proposed" if edits else "no parameter received feedback", edits)
+        if edits:
+            return self.noted("unchanged", "nothing new was proposed", edits)
+        lost = [str(error) for parameter in self.parameters() for given in parameter.grad for error in given.failures.values()]
+        if lost:
+            return self.noted("failed", f"no feedback came: {lost[0]}{f', and {len(lost) - 1} more' if lost[1:] else ''}")
+        return self.noted("unchanged", "no parameter received feedback")
 
     def _propose(self):
         """(parameter, Edit) pairs: what to try in this step. `_faults` takes up why there is none for a parameter."""
