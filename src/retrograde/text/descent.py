@@ -101,7 +101,8 @@ class TextualGradientDescent(TextOptimizer):
         rules = [f"- {rule}" for rule in group["constraints"] if isinstance(rule, str)]
         rules += [f"- keep {{{name}}} as it is" for name in places(parameter.data)]
         return group["edits"].messages(
-            role=parameter.role, value=escaped(parameter.data), feedback=escaped(shortened(feedback_of(parameter), SHOWN)), nonce=code,
+            role=parameter.role, value=escaped(parameter.data), nonce=code,
+            feedback=escaped(shortened(feedback_of(parameter), SHOWN)),
             momentum=prompt("momentum", history=shortened(history, SHOWN)) if history else "",
             rejected=prompt("rejected", rejected=shortened(rejected, SHOWN)) if rejected else "",
             constraints=prompt("constraints", rules="\n".join(rules)) if rules else "",

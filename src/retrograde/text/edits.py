@@ -57,5 +57,6 @@ def _edits(reply, code):
     found = re.findall(pattern, reply, re.DOTALL)
     tags = len(re.findall(rf"</?(?:FIND|REPLACE){code}>", reply))
     if tags != 4 * len(found):
-        raise ParseError(f"an edit must have the form <FIND{code}>...</FIND{code}><REPLACE{code}>...</REPLACE{code}>, and one has not")
+        form = f"<FIND{code}>...</FIND{code}><REPLACE{code}>...</REPLACE{code}>"
+        raise ParseError(f"an edit must have the form {form}, and one has not")
     return found

@@ -40,7 +40,8 @@ PROMPTS = {
     "patch": (
         "The text is the {role}:\n<TEXT-{nonce}>\n{value}\n</TEXT-{nonce}>\n\nFeedback on it:\n<TEXT-{nonce}>\n{feedback}\n"
         "</TEXT-{nonce}>\n\n{momentum}{rejected}{constraints}Write edits that improve the {role}, each as\n"
-        "<FIND-{nonce}>words that stand in the text exactly once</FIND-{nonce}><REPLACE-{nonce}>what to put there</REPLACE-{nonce}>\n"
+        "<FIND-{nonce}>words that stand in the text exactly once</FIND-{nonce}>"
+        "<REPLACE-{nonce}>what to put there</REPLACE-{nonce}>\n"
         "To add at the end, leave FIND empty."
     ),
     "momentum": "Earlier versions, with the feedback that each received:\n{history}\n\n",
