@@ -47,9 +47,9 @@ def parse(x, model=None):
     """The fields of the JSON object in a text: a dictionary of variables by name.
 
     The object may stand in a fenced block, or among other words; where there are several that differ, it is a ParseError. `model`
-    is a pydantic model (or any class with `model_validate`), which checks and converts it; its fields are the names. Fields that are no text or number, or lists of
-    them, come as JSON text. A text that does not parse is a ParseError; in a batch its samples are missing, and the
-    `.failures` of each field say why.
+    is a pydantic model (or any class with `model_validate`), which checks and converts it; its fields are the names. Fields that
+    are no text or number, or lists of them, come as JSON text. A text that does not parse is a ParseError; in a batch its samples
+    are missing, and the `.failures` of each field say why.
 
     >>> answer = rg.text.Variable('Sure: {"label": "good", "score": 0.9}', role="answer")
     >>> {name: field.data for name, field in rg.text.parse(answer).items()}
@@ -91,7 +91,7 @@ def _object(text):
         where = getattr(error, "pos", start)
         what = getattr(error, "msg", "nested too deep")
         raise ParseError(f"the JSON in the answer is not well formed: {what} at character {where}, near "
-                         f" {text[max(where - 20, 0) : where + 20]!r}") from None
+                         f"{text[max(where - 20, 0) : where + 20]!r}") from None
     raise ParseError(f"the answer must hold a JSON object, got {_shown(text)}")
 
 

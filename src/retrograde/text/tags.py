@@ -16,8 +16,8 @@ _ESCAPED = re.compile(rf"&amp;((?:amp;)*)lt;{_OPEN}&gt;|&lt;{_OPEN}&gt;", re.IGN
 def nonce(*values):
     """Eight hexadecimal digits for the tags of one request: the same for the same values, and in none of them.
 
-    A text cannot hold a digest of itself, so what is shown cannot know the tags around it; and since they depend on nothing else, an
-    answer that a cache keeps is found again.
+    A text cannot hold a digest of itself, so what is shown cannot know the tags around it; and since they depend on nothing else,
+    an answer that a cache keeps is found again.
 
     >>> nonce("some text") == nonce("some text") != nonce("another")
     True
