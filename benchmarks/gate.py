@@ -1,8 +1,8 @@
 """How often the gate is wrong, and how much it sees: `python -m benchmarks.gate`.
 
-Runs the optimizers of text on prompts whose scores are drawn, so that it is known which is better. Null runs: nothing is, and every
-acceptance is false. Power: one candidate of one step is truly better. The rivals are an oracle, which is told which candidate it is and
-compares it once, by itself, at the same level, and the exact sign test with Bonferroni's correction for all candidates of the run.
+Runs the optimizers of text on prompts whose scores are drawn, so that it is known which is better. Null runs: nothing is, and
+every acceptance is false. Power: one candidate of one step is truly better. The rivals are an oracle, which is told which candidate
+it is and compares it once, by itself, at the same level, and the exact sign test with Bonferroni's correction for all candidates.
 """
 
 import argparse
@@ -62,7 +62,7 @@ class World:
 
     def _draw(self, rate):
         size = TRAIN + self.setting.items
-        return (self.rng.random(size) < rate) * 1.0 if self.setting.kind == "binary" else self.rng.beta(4 * rate, 4 * (1 - rate), size)
+        return (self.rng.random(size) < rate) * 1.0 if self.setting.kind == "binary" else self.rng.beta(4 * rate, 4 - 4 * rate, size)
 
     def child(self, parent):
         """A new prompt, which keeps some of the scores of the one that it was made from; it knows the training items by heart."""
@@ -107,7 +107,8 @@ def run(setting, seed):
     options = {"validate": validate, "level": LEVEL, "steps": setting.steps}
     closure = lambda: prompt.append_grad(text.Variable("do better", role="feedback"))
     if setting.optimizer in ("search", "few shot"):
-        optimizer = text.DiscreteSearch([{"params": [prompt], "space": Space(world, wrap)}], width=setting.width, seed=seed, **options)
+        group = {"params": [prompt], "space": Space(world, wrap)}
+        optimizer = text.DiscreteSearch([group], width=setting.width, seed=seed, **options)
     elif setting.optimizer == "descent":
         optimizer = text.TextualGradientDescent([prompt], writer, **options)
     else:
@@ -168,7 +169,8 @@ def main():
             part = -(-options.runs // (4 * options.processes))
             parts = [(first, min(part, options.runs - first)) for first in range(0, options.runs, part)]
             found = sum(pool.map(counted, [setting] * len(parts), *zip(*parts, strict=True)), Counter())
-            rows.append({**asdict(setting), **{name: found[name] / options.runs for name in ("accepted", "right", "oracle", "signs")}})
+            shares = {name: found[name] / options.runs for name in ("accepted", "right", "oracle", "signs")}
+            rows.append({**asdict(setting), **shares})
             print(setting, told(rows[-1], allowed), flush=True)
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")

@@ -93,17 +93,23 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def finish(self, reason):
+        """An answer that ends for a reason of its own."""
+        found = answer("q")
+        found["choices"][0]["finish_reason"] = reason
+        self.reply(200, found)
+
     def cut(self, after):
         """Close the connection in the middle of the answer, or before it."""
         if after:
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{\"choices\": [")
         self.close_connection = True
 
-    def drip(self):
-        """A body that comes byte by byte, and never ends in good time."""
+    def drip(self, head=b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"):
+        """A body, or the headers, that come byte by byte, and never end in good time."""
         self.close_connection = True
         try:
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
+            self.wfile.write(head)
             for _ in range(1000):
                 self.wfile.write(b" ")
                 self.wfile.flush()
@@ -130,6 +136,16 @@ _FAULTS = {
     "cut": lambda h: h.cut(after=False),
     "cut body": lambda h: h.cut(after=True),
     "slow": lambda h: h.drip(),
+    "slow headers": lambda h: h.drip(b"HTTP/1.1 200 OK\r\nX-Slow: "),
+    "error in 200": lambda h: h.reply(200, {"error": {"message": "overloaded", "code": 503}}),
+    "strings": lambda h: h.reply(200, {"choices": [{"message": {"content": ["a"]}}]}),
+    "length": lambda h: h.finish("length"),
+    "content_filter": lambda h: h.finish("content_filter"),
+    "negative": lambda h: h.reply(200, {**answer("q"), "usage": {"prompt_tokens": -1000, "completion_tokens": True}}),
+    "echo stream": lambda h: h.reply(200, f'data: {{"error": {{"message": "bad key {h.headers["Authorization"]}"}}}}\n\n',
+                                     {"Content-Type": "text/event-stream"}),
+    "echo line": lambda h: h.reply(200, f'data: {{"choices": [{{"delta": "{h.headers["Authorization"]}"}}]}}\n\n',
+                                   {"Content-Type": "text/event-stream"}),
     "malformed": lambda h: h.reply(200, '{"choices": [{"mess'),
     "schema": lambda h: h.reply(200, {"object": "list", "choices": [{"text": 3}]}),
     "empty": lambda h: h.reply(200, {"choices": []}),

@@ -56,7 +56,9 @@ def facts(run):
     kept = f"{len(run.accepted)} of {len(run.steps)}"
     calls = f"{usage.calls:,}" + (f" + {run.cached:,} cached" if run.cached else "")
     found += [(kept, "steps kept"), (calls, "calls"), (f"{usage.tokens:,}", "tokens")]
-    return [*found, *([(f"{usage.cost:.4f}", "cost")] if usage.cost else []), (run.ending, "end")]
+    found += [(f"{usage.cost:.4f}", "cost")] if usage.cost else []
+    found += [(f"{run.cut:,}", "answers empty or cut off")] if run.cut else []
+    return [*found, (run.ending, "end")]
 
 
 def _change(scores, name):

@@ -41,7 +41,10 @@ class Tested:
 
 @dataclass
 class Run:
-    """A training run: its steps, what its calls took, how many answers came from a cache, mean scores, and how it ended."""
+    """A training run: its steps, what its calls took, mean scores, and how it ended.
+
+    `cached` answers came from a cache, and `cut` were empty or cut off by a bound or a filter.
+    """
 
     steps: list[Step] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
@@ -49,6 +52,7 @@ class Run:
     scores: dict = field(default_factory=dict)
     ending: str = "not finished"
     test: Tested | None = None
+    cut: int = 0
 
     @property
     def accepted(self):
@@ -123,7 +127,7 @@ class _Meter:
 
     def __init__(self, run, trace):
         self._run, self._trace, self._start = run, trace, len(trace.calls)
-        self._usage, self._cached = run.usage, run.cached
+        self._usage, self._cached, self._cut = run.usage, run.cached, run.cut
 
     def read(self):
         done = [call.completion for call in self._trace.calls[self._start :] if call.completion is not None]
@@ -131,6 +135,7 @@ class _Meter:
         tokens, cost = sum(completion.tokens for completion in fresh), sum(completion.cost for completion in fresh)
         self._run.usage = self._usage + Usage(len(fresh), tokens, cost)
         self._run.cached = self._cached + len(done) - len(fresh)
+        self._run.cut = self._cut + sum(not completion.is_whole for completion in done)
 
 
 def _check_sets(optimizer, test):
@@ -196,7 +201,7 @@ def _digest(items):
 def _keep(run, module, optimizer, checkpoint, start, identity):
     """Write the checkpoint."""
     first = {name: score for name, score in run.scores.items() if name == "validation before"}
-    facts = {"usage": asdict(run.usage), "cached": run.cached, "scores": first, "start": start, "identity": identity}
+    facts = {"usage": asdict(run.usage), "cached": run.cached, "cut": run.cut, "scores": first, "start": start, "identity": identity}
     save({"module": module.state_dict(), "optimizer": optimizer.state_dict(), "run": facts}, checkpoint)
 
 
@@ -214,5 +219,5 @@ def _resume(run, module, optimizer, state, identity, path):
     module.load_state_dict(state["module"])
     optimizer.load_state_dict(state["optimizer"])
     run.steps, run.scores = list(optimizer.journal), facts["scores"]
-    run.usage, run.cached = Usage(**facts["usage"]), facts["cached"]
+    run.usage, run.cached, run.cut = Usage(**facts["usage"]), facts["cached"], facts["cut"]
     return facts["start"]

@@ -83,7 +83,7 @@ def test_only_what_is_set_is_sent():
 
 
 @both
-@pytest.mark.parametrize("fault", ["429", "429 seconds", "429 date", "500", "503", "cut", "cut body", "malformed", "empty"])
+@pytest.mark.parametrize("fault", ["429", "429 seconds", "429 date", "500", "503", "cut", "cut body", "malformed", "empty", "error in 200"])
 def test_a_transient_fault_is_retried_as_the_same_call(fault, is_async):
     with serving(in_order(fault, fault)) as server:
         assert ask(server, is_async=is_async).text == "answer to q"
@@ -93,7 +93,7 @@ def test_a_transient_fault_is_retried_as_the_same_call(fault, is_async):
 @both
 @pytest.mark.parametrize(("fault", "kind", "words"), [
     ("400", ModelError, "answered 400"), ("401", ModelError, "answered 401"), ("429 quota", ModelError, "insufficient_quota"),
-    ("schema", AnswerError, "not a chat completion"), ("429 long", TransientModelError, "it asks to wait 3600 seconds"),
+    ("schema", AnswerError, "not a chat completion"), ("strings", AnswerError, "not a chat completion"), ("429 long", TransientModelError, "it asks to wait 3600 seconds"),
 ])
 def test_a_lasting_fault_is_reported_at_once(fault, kind, words, is_async):
     with serving(in_order(*[fault] * 9)) as server, pytest.raises(kind, match=words):
@@ -108,8 +108,9 @@ def test_retries_end():
 
 
 @both
-def test_a_body_that_only_drips_is_given_up_in_time(is_async):
-    with serving(in_order("slow")) as server:
+@pytest.mark.parametrize("part", ["slow", "slow headers"])
+def test_an_answer_that_only_drips_is_given_up_in_time(part, is_async):
+    with serving(in_order(part)) as server:
         assert ask(server, is_async=is_async, timeout=0.5, retry=Retry(50, 0.001, 0.01)).text == "answer to q"
         assert server.attempts["q"] > 1 and server.is_left.wait(60)  # before the end of the body, which takes 20 seconds
 
@@ -271,6 +272,57 @@ def test_the_key_shows_nowhere(tmp_path, caplog, monkeypatch):
     monkeypatch.delenv("RETROGRADE_API_KEY")
     again = pickle.loads(pickled)[0]
     assert again.identity == model.identity and not again._transport.secret
+
+
+@both
+@pytest.mark.parametrize("fault", ["echo stream", "echo line"])
+def test_a_key_that_a_server_echoes_in_a_stream_shows_nowhere(fault, is_async, tmp_path):
+    async def run():
+        async with model:
+            return [piece async for piece in model.astream(Request.of("q"))]
+
+    with serving(in_order(fault)) as server, tracing() as trace:
+        model = HTTPModel("small", base_url=server.url, api_key=KEY, retry=Retry(0))
+        with pytest.raises(ModelError) as caught:
+            asyncio.run(run()) if is_async else list(model.stream(Request.of("q")))
+        model.close()
+    trace.save(tmp_path / "trace.jsonl")
+    shown = str(caught.value) + repr(caught.value.__context__) + (tmp_path / "trace.jsonl").read_text()
+    assert KEY not in shown and "***" in shown
+
+
+def test_what_is_in_extra_is_not_written_beside_answers(tmp_path):
+    with serving() as server:
+        model = HTTPModel("small", base_url=server.url, extra={"user_token": KEY})
+        Cached(model, tmp_path)("q")
+        model.close()
+    assert server.bodies[0]["user_token"] == KEY
+    assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+
+
+def test_counts_that_cannot_be_count_as_the_most_that_they_can_be():
+    with serving(in_order("negative")) as server:
+        answer = ask(server, max_tokens=50)
+    assert answer.prompt_tokens > 0 and answer.completion_tokens == 50
+
+
+def test_the_same_request_is_the_same_call_in_any_process_and_another_sample_is_not():
+    with serving() as server:
+        for options in ({}, {}, {"sample": 1}):
+            ask(server, options=options)
+    keys = [headers["Idempotency-Key"] for headers in server.headers]
+    assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_answers_that_were_cut_off_are_counted_and_asked_for_again(reason, tmp_path):
+    with serving(in_order(reason)) as server, tracing() as trace:
+        model = Cached(HTTPModel("small", base_url=server.url), tmp_path)
+        found = [model.complete(Request.of("q")) for _ in range(3)]
+        model.close()
+    assert [answer.finish_reason for answer in found] == [reason, "stop", "stop"] and server.attempts["q"] == 2
+    assert [answer.is_cached for answer in found] == [False, False, True]
+    assert trace.cut == 1 and "1 cut off or empty" in repr(trace)
 
 
 def test_openai_s_key_goes_to_openai_only(monkeypatch):

@@ -15,7 +15,8 @@ from .codec import canonical, completion_from_dict, completion_to_dict, digest, 
 class Cached(Wrapper):
     """`model` with its answers kept in `folder`, under a key made of the model's identity and the whole request.
 
-    Requests that differ in anything, `seed` and `sample` included, are kept apart, and errors are not kept. Equal requests that
+    Requests that differ in anything, `seed` and `sample` included, are kept apart. Errors are not kept, nor are answers that are
+    empty or were cut off: they are asked for again. Equal requests that
     run at once are asked once. Processes may share a folder: an entry appears whole or not at all, and a damaged one is
     ignored and written again. `is_enabled=False` reads and writes nothing.
 
@@ -69,7 +70,8 @@ class Cached(Wrapper):
             is_kept = completion is not None
             if not is_kept:
                 completion = yield request
-                self._write(key, request, completion)
+                if completion.is_whole:
+                    self._write(key, request, completion)
         finally:
             with self._lock:
                 self.misses += not is_kept
@@ -97,7 +99,7 @@ class Cached(Wrapper):
             is_whole = entry["digest"] == _digest(request, completion)
         except (OSError, ValueError, TypeError, LookupError, RecursionError, AnswerError):
             return None
-        return completion if is_whole else None
+        return completion if is_whole and completion.is_whole else None
 
     def _write(self, key, request, completion):
         entry = {"model": self.identity, "request": request_to_dict(request), "completion": completion_to_dict(completion),

@@ -2,7 +2,6 @@
 
 import threading
 import time
-import uuid
 from dataclasses import dataclass, replace
 from itertools import count
 from urllib.parse import urlsplit
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit
 from ...errors import ArgumentError, TransientModelError
 from .base import LanguageModel, adrive, await_, drive, wait
 from .budget import charge_again
-from .codec import canonical
+from .codec import canonical, digest
 from .retry import Retry
 from .secret import secret_from
 from .transport import Transport
@@ -56,7 +55,8 @@ class HTTPModel(LanguageModel):
 
     @property
     def identity(self):
-        return f"{self.model} at {self.base_url} {self.max_tokens} {canonical(self.extra)}"
+        # What is in `extra` may be a secret of the user, and the identity is written beside answers that are kept.
+        return f"{self.model} at {self.base_url} {self.max_tokens} {digest(canonical(self.extra)) if self.extra else '{}'}"
 
     def complete(self, request):
         return drive(self._steps(request), self._perform)
@@ -154,7 +154,9 @@ class HTTPModel(LanguageModel):
     def _post(self, request, *, is_streamed=False):
         body = payload(request, self.model, max_tokens=self.max_tokens, max_tokens_name=self.max_tokens_name,
                        is_streamed=is_streamed, extra=self.extra)
-        return _Post(body, {"Idempotency-Key": str(uuid.uuid4())})
+        # The same for the same request, in any process: a server that keeps these keys answers a call that was cut off, by a kill
+        # for example, and is made again, without charging for it twice.
+        return _Post(body, {"Idempotency-Key": digest(canonical([self.identity, body, request.sample]))})
 
     def _perform(self, step):
         return self._transport.post(step.body, step.headers) if isinstance(step, _Post) else wait(step)

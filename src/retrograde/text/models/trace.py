@@ -53,6 +53,11 @@ class Trace:
         """Money spent."""
         return sum(call.completion.cost for call in self.calls if call.completion)
 
+    @property
+    def cut(self):
+        """How many answers were empty, or were cut off by a bound or a filter."""
+        return sum(call.completion is not None and not call.completion.is_whole for call in self.calls)
+
     def save(self, path):
         """Write one line of JSON a call."""
         Path(path).write_text("".join(json.dumps(call.to_dict(), ensure_ascii=False) + "\n" for call in self.calls),
@@ -61,7 +66,8 @@ class Trace:
     def __repr__(self):
         cached = sum(call.completion is not None and call.completion.is_cached for call in self.calls)
         failed = sum(call.error is not None for call in self.calls)
-        return f"Trace({len(self.calls)} calls, {cached} cached, {failed} failed, {self.tokens} tokens, cost {self.cost:g})"
+        cut = f", {self.cut} cut off or empty" if self.cut else ""
+        return f"Trace({len(self.calls)} calls, {cached} cached, {failed} failed{cut}, {self.tokens} tokens, cost {self.cost:g})"
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)

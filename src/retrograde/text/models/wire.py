@@ -60,12 +60,15 @@ def completion_of(reply, model, bound):
     if not reply.is_whole:
         raise fault_of(reply)
     data = _object(reply.body)
+    if data.get("error") and not data.get("choices"):
+        # Routers answer 200 before they have asked the server behind them.
+        raise _billed(f"the server answered {reply.status} with an error: {_excerpt(reply.body)}")
     if data.get("choices") == []:
         raise _billed("the answer has no choices")
     try:
         choice = data["choices"][0]
         text = _text(choice["message"]["content"])
-    except (TypeError, LookupError, AnswerError):
+    except (TypeError, LookupError, AttributeError, AnswerError):
         raise AnswerError(f"the answer of {model} is not a chat completion: {_excerpt(reply.body)}") from None
     prompt_tokens, completion_tokens = usage_of(data, bound)
     return Completion(text, prompt_tokens, completion_tokens, finish_reason=str(choice.get("finish_reason") or "stop"))
@@ -75,7 +78,8 @@ def usage_of(data, bound):
     """(prompt tokens, completion tokens) that the server counted, or the bounds."""
     usage = data.get("usage") or {}
     counts = [usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")]
-    return tuple(most if not isinstance(count, int) else count for count, most in zip(counts, bound, strict=True))
+    is_count = lambda count: isinstance(count, int) and not isinstance(count, bool) and count >= 0
+    return tuple(count if is_count(count) else most for count, most in zip(counts, bound, strict=True))
 
 
 def fault_of(reply):
@@ -114,13 +118,17 @@ def _text(content):
 
 
 class StreamReader:
-    """Reads a stream of server-sent events line by line; `is_finished` tells whether the answer came to its end."""
+    """Reads a stream of server-sent events line by line; `is_finished` tells whether the answer came to its end.
 
-    def __init__(self):
-        self.is_finished = False
+    `clean` is what makes a line fit to be shown: it takes keys out.
+    """
+
+    def __init__(self, clean=lambda line: line):
+        self.is_finished, self._clean = False, clean
 
     def text_of(self, line):
         """The text that a line adds: the empty string for lines that add none."""
+        line = self._clean(line)
         content = line.removeprefix("data:").strip()
         if not line.startswith("data:") or content == "[DONE]":
             self.is_finished |= content == "[DONE]"
