@@ -32,13 +32,13 @@ def run(options, model=None):
 
 def _run(options, task, model, console):
     options.output.mkdir(parents=True, exist_ok=True)
-    checkpoint, spent = _checkpoint(options, task)
+    checkpoint = _checkpoint(options, task)
     seen = text.smallest_gain(len(task.validation), width=options.width, steps=options.steps)
     console.print(f"{task.title}: {len(task.labels)} labels, {len(task.demonstrations)} texts to choose demonstrations from, "
                   f"{len(task.validation)} to compare candidates on, {len(task.test)} held out. "
                   + ("These are too few for the gate to accept any gain in accuracy." if seen is None else
                      f"A gain in accuracy of {seen:.2f} is seen in 80 % of runs."), markup=False)
-    searching, testing = _budgeted(options, task, model, spent)
+    searching, testing = _budgeted(options, task, model)
     classifier = Classifier(searching, task)
     optimizer, start = search(classifier, task, options), time.perf_counter()
     test = text.Validation(task.test, lambda items: classifier.scores(items, testing))
@@ -67,35 +67,35 @@ def _model(options, model):
         yield local
 
 
-def _budgeted(options, task, model, spent):
-    """The model for the search and the one for the tests: their limits, and what was `spent` before, add up to the budget."""
+def _budgeted(options, task, model):
+    """The model for the search and the one for the tests: their limits, over all interruptions, add up to the budget."""
     tests = 2 * len(task.test)
     limit = options.budget - tests
     least = len(task.validation) + 1
     if limit < least:
         raise ArgumentError(f"the budget must be at least {tests + least} calls here, for {tests} tests and a look at the "
                             f"validation items, got {options.budget}")
-    budgets = text.Budget(calls=limit), text.Budget(calls=tests)
-    budgets[0].load_state_dict({"calls": max(0, spent), "tokens": 0, "cost": 0.0})
+    ledger = options.output / "ledger.jsonl"
+    budgets = [text.Budget(calls=limit, ledger=ledger, scope="search"), text.Budget(calls=tests, ledger=ledger, scope="test")]
     return [text.Cached(text.Budgeted(model, budget), options.output / "cache") for budget in budgets]
 
 
 def _checkpoint(options, task):
-    """The path of the checkpoint, made ready to begin or to resume, and the calls that the search made before."""
+    """The path of the checkpoint, made ready to begin or to resume."""
     path, settings_path = options.output / "checkpoint.json", options.output / "settings.json"
     settings = _settings(options, task)
     if not options.resume:
-        path.unlink(missing_ok=True)
+        for old in (path, options.output / "ledger.jsonl"):
+            old.unlink(missing_ok=True)
         text.save(settings, settings_path)
-        return path, 0
-    if not (path.exists() and settings_path.exists()):
+        return path
+    if not settings_path.exists():
         raise CheckpointError(f"there is no run to resume in {options.output}; leave --resume out to begin one")
     before: Any = text.load(settings_path)
     other = [f"{name} was {before.get(name)!r}, now {value!r}" for name, value in settings.items() if before.get(name) != value]
     if other:
         raise CheckpointError(f"the run in {options.output} had other settings: {'; '.join(other)}")
-    saved: Any = text.load(path)
-    return path, saved["run"]["usage"]["calls"]
+    return path
 
 
 def _settings(options, task):

@@ -1,7 +1,7 @@
 """Training: steps of optimizers of text, with a checkpoint after each, so that an interruption costs nothing."""
 
 import hashlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import ArgumentError, BudgetError, CheckpointError
@@ -10,8 +10,8 @@ from .evidence.validation import Validation, check_apart, key_of, mean, scored
 from .files import load, save
 from .journal import Step
 from .models.base import LanguageModel
-from .models.budget import Usage
 from .models.trace import current, tracing
+from .models.usage import Usage
 from .optimizer import written
 
 
@@ -130,11 +130,10 @@ class _Meter:
         self._usage, self._cached, self._cut = run.usage, run.cached, run.cut
 
     def read(self):
-        done = [call.completion for call in self._trace.calls[self._start :] if call.completion is not None]
-        fresh = [completion for completion in done if not completion.is_cached]
-        tokens, cost = sum(completion.tokens for completion in fresh), sum(completion.cost for completion in fresh)
-        self._run.usage = self._usage + Usage(len(fresh), tokens, cost)
-        self._run.cached = self._cached + len(done) - len(fresh)
+        calls = self._trace.calls[self._start :]
+        done = [call.completion for call in calls if call.completion is not None]
+        self._run.usage = self._usage + sum((call.usage for call in calls), Usage())
+        self._run.cached = self._cached + sum(completion.is_cached for completion in done)
         self._run.cut = self._cut + sum(not completion.is_whole for completion in done)
 
 
@@ -201,7 +200,8 @@ def _digest(items):
 def _keep(run, module, optimizer, checkpoint, start, identity):
     """Write the checkpoint."""
     first = {name: score for name, score in run.scores.items() if name == "validation before"}
-    facts = {"usage": asdict(run.usage), "cached": run.cached, "cut": run.cut, "scores": first, "start": start, "identity": identity}
+    facts = {"usage": run.usage._asdict(), "cached": run.cached, "cut": run.cut, "scores": first, "start": start,
+             "identity": identity}
     save({"module": module.state_dict(), "optimizer": optimizer.state_dict(), "run": facts}, checkpoint)
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 from urllib.parse import urlsplit
 
-from ...errors import ArgumentError, TransientModelError
+from ...errors import ArgumentError, ModelError, TransientModelError
 from .base import LanguageModel, adrive, await_, drive, wait
 from .budget import charge_again
 from .codec import canonical, digest
 from .retry import Retry
 from .secret import secret_from
+from .trace import note_attempt
 from .transport import Transport
 from .wire import completion_of, payload
 
@@ -125,12 +126,21 @@ class HTTPModel(LanguageModel):
                 completion = completion_of(reply, self.name, bound)
             except TransientModelError as error:
                 fault = error
+            except ModelError as error:
+                if error.is_billed:
+                    note_attempt(sum(bound), self.cost_of(*bound))
+                raise
             else:
                 cost = self.cost_of(completion.prompt_tokens, completion.completion_tokens)
                 return replace(completion, cost=cost, seconds=time.perf_counter() - start)
-            pause = self._pause(fault, attempt)
+            try:
+                pause = self._pause(fault, attempt)
+            except TransientModelError:
+                if fault.is_billed:
+                    note_attempt(sum(bound), self.cost_of(*bound))
+                raise
             if fault.is_billed:
-                yield from charge_again()
+                yield from charge_again(sum(bound), self.cost_of(*bound))
             yield pause
         raise AssertionError("the loop above ends only by returning or raising")
 
