@@ -62,7 +62,9 @@ class World:
 
     def _draw(self, rate):
         size = TRAIN + self.setting.items
-        return (self.rng.random(size) < rate) * 1.0 if self.setting.kind == "binary" else self.rng.beta(4 * rate, 4 - 4 * rate, size)
+        if self.setting.kind == "binary":
+            return (self.rng.random(size) < rate) * 1.0
+        return self.rng.beta(4 * rate, 4 * (1 - rate), size)
 
     def child(self, parent):
         """A new prompt, which keeps some of the scores of the one that it was made from; it knows the training items by heart."""

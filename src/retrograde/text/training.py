@@ -1,7 +1,7 @@
 """Training: steps of optimizers of text, with a checkpoint after each, so that an interruption costs nothing."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ..errors import ArgumentError, BudgetError, CheckpointError
@@ -200,7 +200,7 @@ def _digest(items):
 def _keep(run, module, optimizer, checkpoint, start, identity):
     """Write the checkpoint."""
     first = {name: score for name, score in run.scores.items() if name == "validation before"}
-    facts = {"usage": run.usage._asdict(), "cached": run.cached, "cut": run.cut, "scores": first, "start": start,
+    facts = {"usage": asdict(run.usage), "cached": run.cached, "cut": run.cut, "scores": first, "start": start,
              "identity": identity}
     save({"module": module.state_dict(), "optimizer": optimizer.state_dict(), "run": facts}, checkpoint)
 

@@ -5,6 +5,7 @@ from collections import deque
 from concurrent.futures import Future
 from contextlib import nullcontext
 from contextvars import ContextVar
+from dataclasses import asdict
 
 from ...errors import ArgumentError, BudgetError, ModelError
 from .base import Wrapper
@@ -25,7 +26,7 @@ class Budget:
     waits while others are running, whose leftovers may make room, and is refused when none is left: with a BudgetError.
 
     ledger  a file in which each amount is written down before anything is sent, and when it is settled. Then the limits hold over
-            interruptions, kills, and all processes that share the file; what a process that was killed had set aside counts as spent
+            interruptions, kills, and all processes that share the file; what a killed process had set aside counts as spent
     scope   the name of this budget among several in one ledger
 
     >>> from retrograde.text.models import Budgeted, ScriptedLM
@@ -76,7 +77,7 @@ class Budget:
 
     def state_dict(self):
         """What was spent, as JSON data."""
-        return self.spent._asdict()
+        return asdict(self.spent)
 
     def load_state_dict(self, state):
         """Go on from what was spent before. A budget with a ledger knows it already."""

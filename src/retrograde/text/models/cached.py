@@ -20,9 +20,9 @@ class Cached(Wrapper):
     """`model` with its answers kept in `folder`, under a key made of the model's identity and the whole request.
 
     Requests that differ in anything, `seed` and `sample` included, are kept apart. Errors are not kept, nor are answers that are
-    empty or were cut off: they are asked for again. Equal requests that
-    run at once are asked once, in all processes that share the folder: others wait for the answer. An entry appears whole or not at all, and a damaged one is
-    ignored and written again. `is_enabled=False` reads and writes nothing.
+    empty or were cut off: they are asked for again. Equal requests that run at once are asked once, in all processes that share
+    the folder: the others wait for the answer. An entry appears whole or not at all, and a damaged one is ignored and written
+    again. `is_enabled=False` reads and writes nothing.
 
     >>> import tempfile
     >>> from retrograde.text.models import ScriptedLM

@@ -7,13 +7,14 @@ import threading
 import time
 import uuid
 from contextlib import contextmanager
+from dataclasses import astuple
 from pathlib import Path
 
 from ...errors import ArgumentError
 from .locks import exclusively
 from .usage import Usage
 
-#: How long lines may wait to be forced to the disk, in seconds. A process that is killed loses none; a machine that loses its power may.
+#: How long lines may wait to be forced to the disk, in seconds. A killed process loses none; a machine without power may.
 _GROUP = 0.2
 #: After how many seconds what another machine set aside and did not settle counts as lost.
 _DISTANT = 3600.0
@@ -50,12 +51,12 @@ class Ledger:
     def reserve(self, amount):
         """Set an amount aside, within `held`; returns its name."""
         name = uuid.uuid4().hex
-        self._write({"id": name, "scope": self.scope, "reserve": list(amount), "by": list(_MYSELF.name()), "at": time.time()})
+        self._write({"id": name, "scope": self.scope, "reserve": astuple(amount), "by": list(_MYSELF.name()), "at": time.time()})
         return name
 
     def settle(self, name, amount):
         """Say what was taken of what was set aside under `name`, within `held`."""
-        self._write({"id": name, "scope": self.scope, "settle": list(amount)})
+        self._write({"id": name, "scope": self.scope, "settle": astuple(amount)})
 
     def lost(self):
         """What was set aside by processes that have ended."""

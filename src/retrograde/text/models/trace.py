@@ -38,7 +38,8 @@ class Call:
 
     def to_dict(self):
         """The call as JSON data."""
-        return {"model": self.model, "attempts": [list(attempt) for attempt in self.attempts], "node": self.node, "seconds": round(self.seconds, 6), "error": self.error,
+        return {"model": self.model, "node": self.node, "seconds": round(self.seconds, 6), "error": self.error,
+                "attempts": [list(attempt) for attempt in self.attempts],
                 "request": request_to_dict(self.request),
                 "completion": completion_to_dict(self.completion) if self.completion else None}
 
@@ -231,7 +232,8 @@ class _StreamReport:
             return
         failed = isinstance(error, Exception)
         prompt, bound = self.model.token_bound(self.request)
-        answer = None if failed else Completion("".join(self.pieces), prompt, bound, self.seconds, self.model.cost_of(prompt, bound))
+        cost, text = self.model.cost_of(prompt, bound), "".join(self.pieces)
+        answer = None if failed else Completion(text, prompt, bound, self.seconds, cost)
         reason = f"{kind.__name__}: {error}" if failed else None
         self.trace.calls.append(Call(self.model.name, self.request, answer, reason, self.seconds, _NODE.get()))
 

@@ -1,9 +1,10 @@
 """Amounts of calls, tokens and money."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class Usage(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Usage:
     """An amount of calls, tokens and money."""
 
     calls: int = 0
