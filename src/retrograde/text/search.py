@@ -157,8 +157,8 @@ class FewShotSearch(DiscreteSearch):
 
     >>> shown = rg.text.Parameter([], role="demonstrations")
     >>> pool = [["great", "positive"], ["awful", "negative"], ["fine", "positive"], ["bad", "negative"]]
-    >>> score = lambda items: [float(item in [row[0] for row in shown.data]) for item in items]
-    >>> search = FewShotSearch([shown], pool, count=4, validate=Validation(["awful", "bad", "great"], score))
+    >>> score = lambda items: [float(len(shown.data) == 4)] * len(items)
+    >>> search = FewShotSearch([shown], pool, count=4, validate=Validation(range(12), score))
     >>> search.step().is_accepted
     True
     """

@@ -24,7 +24,7 @@ def power(items, gain, *, baseline=0.5, width=1, steps=10, level=0.05):
     one baseline, which are correlated by a half, is the bar.
 
     >>> power(100, 0.2, baseline=0.7, width=8, steps=5)
-    0.71
+    0.67
     """
     mean, deviation = _statistic(items, gain, baseline)
     return round(_NORMAL.cdf((mean - _bar(width, steps, level)) / deviation), 2)
