@@ -20,11 +20,12 @@ class FaultServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, plan=lambda prompt, attempt: None, delay=0.0):
+    def __init__(self, plan=lambda prompt, attempt: None, delay=0.0, answers=None):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.plan, self.delay, self.lock = plan, delay, threading.Lock()
         self.attempts, self.faults, self.answers = Counter(), Counter(), Counter()
-        self.bodies, self.headers, self.calls = [], [], defaultdict(set)
+        self.bodies, self.headers, self.paths, self.calls = [], [], [], defaultdict(set)
+        self.answer = answers or answer
         self.running = self.most_running = self.tokens = 0
         #: That a client went away before a body that drips had ended.
         self.is_left = threading.Event()
@@ -53,6 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.attempts[prompt] += 1
             server.bodies.append(body)
             server.headers.append(dict(self.headers))
+            server.paths.append(self.path)
             server.calls[prompt].add(self.headers["Idempotency-Key"])
             server.running += 1
             server.most_running = max(server.most_running, server.running)
@@ -74,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
             with self.server.lock:
                 self.server.answers[prompt] += 1
                 self.server.tokens += 15
-            self.reply(200, answer(prompt))
+            self.reply(200, self.server.answer(prompt))
 
     def stream(self, prompt, cut=False):
         words = f"answer to {prompt}".split(" ")
@@ -132,6 +134,7 @@ _FAULTS = {
     "500": lambda h: h.reply(500, {"error": "oops"}),
     "503": lambda h: h.reply(503, "<html>busy</html>"),
     "400": lambda h: h.reply(400, {"error": "bad request"}),
+    "400 echo": lambda h: h.reply(400, {"error": dict(h.headers)}),
     "401": lambda h: h.reply(401, {"error": f"wrong key: {h.headers['Authorization']}"}),
     "cut": lambda h: h.cut(after=False),
     "cut body": lambda h: h.cut(after=True),

@@ -1,5 +1,15 @@
 """Text on the same graph as numbers: variables with roles, feedback as gradients, prompts trained like weights."""
 
+from ..errors import (
+    AnswerError,
+    BudgetError,
+    CheckpointError,
+    ModelError,
+    ParseError,
+    ReplayError,
+    TransientModelError,
+    UnsupportedError,
+)
 from . import terminal
 from .basics import Add, Split, Sum, add, split, sum
 from .bridge import embed, logprobs, to_tensor
@@ -21,13 +31,23 @@ from .models import (
     Budget,
     Budgeted,
     Cached,
+    Call,
+    Completion,
     HTTPModel,
     LanguageModel,
+    Ledger,
     LocalModel,
+    Message,
+    Price,
     Recorded,
     Replayed,
+    Request,
     Retry,
     ScriptedLM,
+    Trace,
+    Usage,
+    acomplete_all,
+    complete_all,
     default_model,
     tracing,
 )

@@ -3,6 +3,7 @@ import copy
 import io
 import json
 import logging
+import math
 import os
 import pickle
 import threading
@@ -14,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.workloads.fault_server import serving
-from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError, UnsupportedError
+from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError
 from retrograde.text.models import (
     Budgeted,
     Cached,
@@ -131,10 +132,52 @@ def test_one_call_that_is_told_to_wait_holds_back_the_others():
         model.close()
 
 
-def test_labels_are_refused_with_advice():
-    with serving() as server, pytest.raises(UnsupportedError, match="use a LocalModel"):
-        ask(server, options={"labels": ["a", "b"]})
-    assert not server.attempts
+LABELS = ["positive", "negative"]
+TOP = [{"token": " pos", "logprob": -0.5}, {"token": "negative", "logprob": -1.5}, {"token": "Hm", "logprob": -3.0}, {"token": "posi", "logprob": -4.0}]
+
+
+def labelled(content, **choice):
+    """A server that answers `content`."""
+    body = {"choices": [{"message": {"content": content}, **choice}], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
+    return serving(lambda prompt, attempt: None, answers=lambda prompt: body)
+
+
+@both
+def test_a_label_is_chosen_by_a_schema_where_the_server_keeps_to_one(is_async):
+    with labelled('{"label": "negative"}') as server:
+        answer = ask(server, is_async=is_async, options={"labels": LABELS})
+    assert answer.text == "negative" and answer.logprobs == ()
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]["label"]["enum"] == LABELS
+
+
+def test_a_label_is_chosen_by_the_probabilities_of_first_tokens_where_the_server_tells_them():
+    with labelled("pos", logprobs={"content": [{"top_logprobs": TOP}]}, finish_reason="length") as server:
+        answer = ask(server, options={"labels": LABELS}, labels_by="logprobs")
+    assert answer.text == "positive" and answer.is_whole
+    assert answer.logprobs == pytest.approx((math.log(math.exp(-0.5) + math.exp(-4)), -1.5))
+    assert server.bodies[0]["top_logprobs"] == 20
+
+
+@pytest.mark.parametrize(("content", "kind", "choice"), [
+    ("maybe", "json_schema", {}), ('{"label": "maybe"}', "json_schema", {}), ("maybe", "guided_choice", {}), ("positive", "logprobs", {}),
+    ("Hm", "logprobs", {"logprobs": {"content": [{"top_logprobs": TOP[2:3]}]}}),
+])
+def test_an_answer_that_is_none_of_the_labels_is_an_error(content, kind, choice):
+    with labelled(content, **choice) as server, pytest.raises(AnswerError):
+        ask(server, options={"labels": LABELS}, labels_by=kind)
+
+
+def test_headers_and_query_of_ones_own_are_sent_and_keys_among_them_show_nowhere():
+    with serving(in_order("400 echo")) as server:
+        model = HTTPModel("small", base_url=server.url, headers={"api-key": KEY, "X-Team": "1"}, query={"api-version": "2024-10-21"}, retry=Retry(0))
+        with pytest.raises(ModelError) as caught:
+            model("q")
+        assert model("q") == "answer to q"
+        model.close()
+    assert server.headers[0]["api-key"] == KEY and server.headers[0]["X-Team"] == "1" and "Authorization" not in server.headers[0]
+    assert server.paths[0].endswith("/chat/completions?api-version=2024-10-21")
+    assert KEY not in str(caught.value) + repr(model) + repr(vars(model)) + model.identity and "***" in str(caught.value)
+    assert KEY.encode() not in pickle.dumps(model)
 
 
 @both
@@ -271,7 +314,7 @@ def test_the_key_shows_nowhere(tmp_path, caplog, monkeypatch):
     model.close()
     monkeypatch.delenv("RETROGRADE_API_KEY")
     again = pickle.loads(pickled)[0]
-    assert again.identity == model.identity and not again._transport.secret
+    assert again.identity == model.identity and not again._transport.secrets
 
 
 @both
@@ -327,7 +370,7 @@ def test_answers_that_were_cut_off_are_counted_and_asked_for_again(reason, tmp_p
 
 def test_openai_s_key_goes_to_openai_only(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert HTTPModel("m")._transport.secret and not HTTPModel("m", base_url="https://example.org/v1")._transport.secret
+    assert HTTPModel("m")._transport.secrets and not HTTPModel("m", base_url="https://example.org/v1")._transport.secrets
 
 
 @pytest.mark.parametrize(("settings", "words"), [

@@ -25,8 +25,8 @@ class Transport:
     for, and take half as long again.
     """
 
-    def __init__(self, url, secret, *, timeout, connections):
-        self.url, self.secret, self.timeout, self.connections = url, secret, timeout, connections
+    def __init__(self, url, secrets, headers, *, timeout, connections):
+        self.url, self.secrets, self.headers, self.timeout, self.connections = url, secrets, headers, timeout, connections
         self.httpx = optional("httpx", "text")
         self._lock, self._sync, self._async = threading.Lock(), None, WeakKeyDictionary()
         self._sockets = WeakKeyDictionary()  # of each lane of the threads, the connection that it has
@@ -181,12 +181,12 @@ class Transport:
     def _request(self, body, headers, lane=None):
         """The whole request, which alone knows the key."""
         extensions = self._extensions if lane is None else {**self._extensions, "trace": partial(self._note, lane)}
-        key = {"Authorization": f"Bearer {self.secret.reveal()}"} if self.secret else {}
-        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **headers, **key}, json=body,
+        keys = {name: secret.reveal() for name, secret in self.secrets.items()}
+        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **self.headers, **headers, **keys}, json=body,
                                   extensions=extensions)
 
     def _reply(self, response, body):
-        return Reply(response.status_code, dict(response.headers), self.secret.remove_from(body))
+        return Reply(response.status_code, dict(response.headers), self._without_keys(body))
 
     def _failure(self, error):
         never_sent = (self.httpx.ConnectError, self.httpx.ConnectTimeout, self.httpx.PoolTimeout)
@@ -194,8 +194,13 @@ class Transport:
         return Reply(0, {}, said, was_sent=not isinstance(error, never_sent))
 
     def _cleaned(self, text):
-        """`text` without the key."""
-        return self.secret.remove_from(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        """`text` without the keys."""
+        return self._without_keys(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def _without_keys(self, body):
+        for secret in self.secrets.values():
+            body = secret.remove_from(body)
+        return body
 
     def _late(self):
         return Reply(0, {}, f"no whole answer within {self.timeout:g} seconds".encode())
