@@ -387,3 +387,20 @@ def test_a_critic_that_says_nothing_is_a_failure_that_the_journal_names():
         assert step.outcome == "failed" and step.reason.startswith("no feedback came: ")
         assert "silent answered without a word about the system prompt" in step.reason or "overloaded" in step.reason
         optimizer.zero_grad()
+
+
+def test_candidates_are_thinned_out_on_training_items_and_two_are_compared_on_the_others():
+    style, asked = Parameter("v0", role="style"), {"train": set(), "validation": set()}
+    quality = {f"v{i}": i / 20 for i in range(17)}
+
+    def scored(name):
+        return lambda items: asked[name].add(style.data) or [float(hash_of(style.data, i) < quality[style.data]) for i in items]
+
+    hash_of = lambda data, i: random.Random(f"{data} {i}").random()
+    sets = {"train": Validation(range(30), scored("train")), "validate": Validation(range(100, 180), scored("validation"))}
+    search = text.DiscreteSearch([{"params": [style], "space": text.Options(list(quality))}], width=16, steps=1, **sets)
+    step = search.step()
+    assert step.is_accepted and "best of 16" in step.reason and quality[style.data] >= 0.6
+    assert len(asked["train"]) == 16 and len(asked["validation"] - {"v0"}) == 2
+    with pytest.raises(ArgumentError, match="must differ"):
+        text.DiscreteSearch([{"params": [style], "space": text.Options(["a"])}], validate=Validation([1], list), train=Validation([1], list))

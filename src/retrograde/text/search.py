@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .evidence.gate import numbers
-from .evidence.validation import Validation
+from .evidence.validation import Validation, check_apart
 from .journal import Edit
 from .optimizer import TextOptimizer, written
 from .spaces import Demonstrations
@@ -32,6 +32,8 @@ class DiscreteSearch(TextOptimizer):
     first      how many items all candidates are scored on, by default an eighth and at least 8; after that the better half goes on
                with twice as many (successive halving: Karnin, Koren and Somekh 2013)
     validate   a Validation; only the last candidate is scored on all of its items
+    train      a Validation of other items, which candidates are halved on before, until `finalists` are left. These items cost the
+               gate nothing: of fewer candidates it needs less of a gain to tell one from chance
     seed       of the draws
 
     The gate knows that the winner was chosen, from how many, and on which items; `level` and `steps` are the gate's, see
@@ -45,14 +47,17 @@ class DiscreteSearch(TextOptimizer):
     (True, 'Be kind.')
     """
 
-    def __init__(self, params, *, validate, width=8, first=None, level=0.05, steps=None, seed=0):
-        if not isinstance(validate, Validation):
-            raise ArgumentError(f"a search scores candidates on parts of the items; pass validate=text.Validation(items, score), "
-                                f"got {type(validate).__name__}")
+    def __init__(self, params, *, validate, train=None, width=8, first=None, finalists=2, level=0.05, steps=None, seed=0):
+        for name, found in (("validate", validate), ("train", train)):
+            if not isinstance(found, Validation) and (found is not None or name == "validate"):
+                raise ArgumentError(f"a search scores candidates on parts of the items; pass {name}=text.Validation(items, score), "
+                                    f"got {type(found).__name__}")
+        if train is not None:
+            check_apart(train=train.items, validation=validate.items)
         first = max(8, len(validate) // 8) if first is None else first
-        if width < 1 or first < 1:
-            raise ArgumentError(f"width and first must be at least 1, got {width} and {first}")
-        self.width, self.first = width, first
+        if min(width, first, finalists) < 1:
+            raise ArgumentError(f"width, first and finalists must be at least 1, got {width}, {first} and {finalists}")
+        self.train, self.width, self.first, self.finalists = train, width, first, finalists
         self._draw = random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
         super().__init__(params, {"space": None}, validate, level, steps)
@@ -77,7 +82,9 @@ class DiscreteSearch(TextOptimizer):
         candidates = self._candidates()
         if not candidates:
             return self.noted("unchanged", "every value that was drawn has been tried")
-        current = self._values()
+        current, count = self._values(), len(candidates)
+        if self.train is not None:
+            candidates = self._thinned(candidates, current)
         race = self._race(candidates, current)
         best = candidates[race.winner]
         changes = [(p, data) for p, data, old in zip(self.parameters(), best, current, strict=True) if data != old]
@@ -88,7 +95,7 @@ class DiscreteSearch(TextOptimizer):
         scores = {place: None if np.isnan(score) else float(score)
                   for place, score in zip(race.places, race.after[:, race.winner], strict=True)}
         step = self.decided(changes, edits, [scores[i] for i in range(len(scores))], decision._replace(won=won, lost=lost),
-                            f"best of {len(candidates)} candidates")
+                            f"best of {count} candidates")
         if not step.is_accepted:
             self._seen.append(best)
         return step
@@ -118,6 +125,22 @@ class DiscreteSearch(TextOptimizer):
         i = self._draw.randrange(len(values))
         values[i] = spaces[i].changed(values[i], self._draw)
         return values
+
+    def _thinned(self, candidates, current):
+        """The candidates that are left when they are halved on more and more training items."""
+        places = self._draw.sample(range(len(self.train)), len(self.train))
+        totals, alive, done, size = np.zeros(len(candidates)), list(range(len(candidates))), 0, min(8, len(places))
+        try:
+            while len(alive) > self.finalists:
+                for i in alive:
+                    written(list(zip(self.parameters(), candidates[i], strict=True)))
+                    totals[i] += np.nansum(numbers(self.train(places[done:size])))
+                alive.sort(key=lambda i: -totals[i])
+                done, size = size, min(2 * size, len(places))
+                alive = alive[: self.finalists if done == size else max(self.finalists, len(alive) // 2)]
+        finally:
+            written(list(zip(self.parameters(), current, strict=True)))
+        return [candidates[i] for i in alive]
 
     def _race(self, candidates, current):
         """The Race of the candidates, halved again and again on more and more items; the last one is scored on all."""
@@ -163,10 +186,8 @@ class FewShotSearch(DiscreteSearch):
     True
     """
 
-    def __init__(self, params, pool, *, validate, count=8, balanced=True, width=8, first=None, level=0.05, steps=None,
-                 seed=0):
+    def __init__(self, params, pool, *, validate, count=8, balanced=True, **options):
         space = Demonstrations(pool, count, balanced=balanced)
         params = [params] if not isinstance(params, (list, tuple)) else list(params)
         groups = [p if isinstance(p, dict) else {"params": [p]} for p in params]
-        super().__init__([{"space": space, **group} for group in groups], validate=validate, width=width, first=first, level=level,
-                         steps=steps, seed=seed)
+        super().__init__([{"space": space, **group} for group in groups], validate=validate, **options)
