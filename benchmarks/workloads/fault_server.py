@@ -20,11 +20,12 @@ class FaultServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, plan=lambda prompt, attempt: None, delay=0.0):
+    def __init__(self, plan=lambda prompt, attempt: None, delay=0.0, answers=None):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.plan, self.delay, self.lock = plan, delay, threading.Lock()
         self.attempts, self.faults, self.answers = Counter(), Counter(), Counter()
-        self.bodies, self.headers, self.calls = [], [], defaultdict(set)
+        self.bodies, self.headers, self.paths, self.calls = [], [], [], defaultdict(set)
+        self.answer = answers or answer
         self.running = self.most_running = self.tokens = 0
         #: That a client went away before a body that drips had ended.
         self.is_left = threading.Event()
@@ -53,6 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.attempts[prompt] += 1
             server.bodies.append(body)
             server.headers.append(dict(self.headers))
+            server.paths.append(self.path)
             server.calls[prompt].add(self.headers["Idempotency-Key"])
             server.running += 1
             server.most_running = max(server.most_running, server.running)
@@ -74,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
             with self.server.lock:
                 self.server.answers[prompt] += 1
                 self.server.tokens += 15
-            self.reply(200, answer(prompt))
+            self.reply(200, self.server.answer(prompt))
 
     def stream(self, prompt, cut=False):
         words = f"answer to {prompt}".split(" ")
@@ -93,17 +95,23 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def finish(self, reason):
+        """An answer that ends for a reason of its own."""
+        found = answer("q")
+        found["choices"][0]["finish_reason"] = reason
+        self.reply(200, found)
+
     def cut(self, after):
         """Close the connection in the middle of the answer, or before it."""
         if after:
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{\"choices\": [")
         self.close_connection = True
 
-    def drip(self):
-        """A body that comes byte by byte, and never ends in good time."""
+    def drip(self, head=b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"):
+        """A body, or the headers, that come byte by byte, and never end in good time."""
         self.close_connection = True
         try:
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
+            self.wfile.write(head)
             for _ in range(1000):
                 self.wfile.write(b" ")
                 self.wfile.flush()
@@ -126,10 +134,21 @@ _FAULTS = {
     "500": lambda h: h.reply(500, {"error": "oops"}),
     "503": lambda h: h.reply(503, "<html>busy</html>"),
     "400": lambda h: h.reply(400, {"error": "bad request"}),
+    "400 echo": lambda h: h.reply(400, {"error": dict(h.headers)}),
     "401": lambda h: h.reply(401, {"error": f"wrong key: {h.headers['Authorization']}"}),
     "cut": lambda h: h.cut(after=False),
     "cut body": lambda h: h.cut(after=True),
     "slow": lambda h: h.drip(),
+    "slow headers": lambda h: h.drip(b"HTTP/1.1 200 OK\r\nX-Slow: "),
+    "error in 200": lambda h: h.reply(200, {"error": {"message": "overloaded", "code": 503}}),
+    "strings": lambda h: h.reply(200, {"choices": [{"message": {"content": ["a"]}}]}),
+    "length": lambda h: h.finish("length"),
+    "content_filter": lambda h: h.finish("content_filter"),
+    "negative": lambda h: h.reply(200, {**answer("q"), "usage": {"prompt_tokens": -1000, "completion_tokens": True}}),
+    "echo stream": lambda h: h.reply(200, f'data: {{"error": {{"message": "bad key {h.headers["Authorization"]}"}}}}\n\n',
+                                     {"Content-Type": "text/event-stream"}),
+    "echo line": lambda h: h.reply(200, f'data: {{"choices": [{{"delta": "{h.headers["Authorization"]}"}}]}}\n\n',
+                                   {"Content-Type": "text/event-stream"}),
     "malformed": lambda h: h.reply(200, '{"choices": [{"mess'),
     "schema": lambda h: h.reply(200, {"object": "list", "choices": [{"text": 3}]}),
     "empty": lambda h: h.reply(200, {"choices": []}),

@@ -138,7 +138,7 @@ def fitted(trains_text, trains_numbers):
             return [-float(loss([item])) for item in items]
 
     writer = Ruled(lambda request: "<NEW>Read carefully.</NEW>" if '"negative" should be likelier' in last(request) else "<NEW>Read.</NEW>")
-    words = TextualGradientDescent([system], writer, validate=Validation(ITEMS, scores))
+    words = TextualGradientDescent([system], writer, validate=Validation(ITEMS, scores), level=1)
     numbers = rg.optim.SGD(head.parameters(), lr=0.5)
     for _ in range(20):
         words.zero_grad()

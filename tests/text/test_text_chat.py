@@ -40,7 +40,7 @@ def test_a_failing_sample_reports_itself_and_loses_no_other():
     assert answer.data == ["1", None, "3", None]
     assert {i: str(e) for i, e in answer.failures.items()} == {1: "server on fire"}
     found = text.exact_match(answer, ["1", "2", "3", "4"])
-    assert found.scores == [1, 0, 1, 0] and "server on fire" in found.explanation.data[1]
+    assert found.scores == [1, None, 1, 0] and "server on fire" in found.explanation.data[1]
 
 
 @pytest.mark.parametrize(("call", "error", "message"), [

@@ -1,53 +1,155 @@
-"""The gate: paired comparison of scores."""
+"""The gate: paired comparison of scores, one after another, with a known rate of error over the whole run."""
 
+import json
 import random
 from itertools import product
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from retrograde import text
-from retrograde.errors import ArgumentError, ShapeError
-from retrograde.text.gate import chance, compare
+from retrograde.errors import AnswerError, ArgumentError, CheckpointError, DTypeError, ModelError, ShapeError
+from retrograde.text.evidence.flips import chance
+from retrograde.text.evidence.gate import Gate, compare
 
 
 def by_all_flips(gains):
     flips = [sum(s * g for s, g in zip(signs, gains, strict=True)) for signs in product((-1, 1), repeat=len(gains))]
-    return sum(flip >= sum(gains) - 1e-12 for flip in flips) / len(flips)
+    return sum(flip >= sum(gains) - 1e-9 for flip in flips) / len(flips)
 
 
-@pytest.mark.parametrize("gains", [[0], [0, 0], [1], [1, 1, 1, -1, 0], [-1, -1], [1] * 10 + [-1] * 2, [0.5, 0.25, -0.1], [0.3, -0.3, 0.1, 0.2]])
+@pytest.mark.parametrize("gains", [[0], [0, 0], [1], [1, 1, 1, -1, 0], [-1, -1], [1] * 10 + [-1] * 2, [0.5, 0.25, -0.1], [0.3, -0.3, 0.1, 0.2],
+                                   [1e-9, 2e-9, -1e-9], [1e6, 1e6, 5e5]])
 def test_chance_is_that_of_all_sign_flips(gains):
     assert chance(gains) == pytest.approx(by_all_flips(gains))
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(7, 3), (60, 40), (400, 350), (3, 0), (0, 5)])
+def test_chance_of_equal_gains_is_that_of_the_sign_test(wins, losses):
+    expected = stats.binomtest(wins, wins + losses, alternative="greater").pvalue
+    assert chance([0.5] * wins + [-0.5] * losses) == pytest.approx(expected)
 
 
 def test_many_uneven_gains_are_drawn_near_the_exact_chance():
     draw = random.Random(1)
     gains = [draw.uniform(-1, 1.3) for _ in range(16)]
-    assert chance(gains) == pytest.approx(by_all_flips(gains), abs=0.01)
+    assert chance(gains) == pytest.approx(by_all_flips(gains), abs=0.02)
     assert chance(gains) == chance(list(gains))
+
+
+def test_repeated_items_count_once():
+    assert chance([1, 1, 1, 1], np.array([0, 0, 0, 0])) == 0.5
+    assert chance([1, -1, 1], np.array([0, 0, 1])) == 0.5
 
 
 @pytest.mark.parametrize(("before", "after", "level", "kept"), [
     ([0, 0, 0, 0], [1, 1, 0, 0], 0.25, True), ([0, 0, 0, 0], [1, 0, 0, 0], 0.25, False), ([0, 0, 0, 0], [1, 0, 0, 0], 0.5, True),
     ([1, 0], [0, 1], 0.5, False), ([1, 0], [0, 1], 1, True), ([1, 1], [1, 1], 1, True), ([1, 1], [1, 1], 0.25, False),
-    ([1, 1], [1, 0], 1, False), ([0.2, 0.4, 0.1], [0.3, 0.5, 0.2], 0.2, True),
+    ([1, 1], [1, 0], 1, False), ([0.2, 0.4, 0.1], [0.3, 0.5, 0.2], 0.2, True), ([None, 0, 0, 0, 0], [1, 1, 1, 1, None], 0.2, True),
 ])
-def test_only_what_is_not_worse_and_better_than_by_chance_passes(before, after, level, kept):
+def test_only_what_is_better_than_by_chance_passes(before, after, level, kept):
     assert compare(before, after, level).is_accepted is kept
 
 
-def test_noise_rarely_passes_and_real_gains_do():
-    draw = random.Random(0)
-    scores = lambda rate: [float(draw.random() < rate) for _ in range(60)]
-    assert sum(compare(scores(0.6), scores(0.6)).is_accepted for _ in range(400)) / 400 == pytest.approx(0.25, abs=0.06)
-    assert sum(compare(scores(0.5), scores(0.8)).is_accepted for _ in range(100)) >= 95
+def test_pairs_without_an_answer_are_left_out_of_means_and_counts():
+    found = compare([None, 0, 0, 1], [1, 1, None, 1], level=0.5)
+    assert (found.before, found.after, found.won, found.lost) == (0.5, 1.0, (1,), ())
 
 
-def test_scores_of_different_items_cannot_be_compared():
+def halved(before, after, first=8):
+    """What a search by successive halving would have scored, its rungs, and its winner."""
+    seen, alive, rungs, done, size = np.full(after.shape, np.nan), list(range(after.shape[1])), [], 0, first
+    while done < len(after):
+        size = len(after) if len(alive) == 1 else min(size, len(after))
+        seen[done:size, alive] = after[done:size, alive]
+        if len(alive) > 1:
+            alive = sorted(alive, key=lambda i: -(after[:size, i] - before[:size]).sum())[: len(alive) // 2]
+            rungs.append((size, len(alive)))
+        done, size = size, 2 * size
+    return seen, rungs, alive[0]
+
+
+def accepts(rng, gate, items, width, draw, better=None):
+    """Whether a run of as many steps as the gate is for accepts anything; `better` draws one candidate of one step."""
+    before, lucky = draw(items, 1)[:, 0], rng.integers(gate.steps)
+    for step in range(gate.steps):
+        after = draw(items, width)
+        if better is not None and step == lucky:
+            after[:, rng.integers(width)] = better(items, 1)[:, 0]
+        seen, rungs, winner = halved(before, after) if width > 1 else (after, (), None)
+        if gate.decide(before, seen, rungs, winner).is_accepted:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("items", "width", "steps"), [(24, 1, 10), (32, 16, 2), (100, 8, 5)])
+@pytest.mark.parametrize("scores", ["binary", "soft"])
+def test_a_run_in_which_nothing_is_better_rarely_accepts_anything(items, width, steps, scores):
+    rng = np.random.default_rng(0)
+    draw = {"binary": lambda *shape: (rng.random(shape) < 0.7) * 1.0, "soft": lambda *shape: rng.beta(2, 1, shape)}[scores]
+    runs = 200
+    wrong = sum(accepts(rng, Gate(0.05, steps), items, width, draw) for _ in range(runs))
+    assert wrong <= stats.binom.ppf(0.999, runs, 0.05)
+
+
+def test_a_run_sees_a_gain_of_a_fifth_on_a_hundred_items():
+    rng = np.random.default_rng(1)
+    rated = lambda rate: lambda *shape: (rng.random(shape) < rate) * 1.0
+    seen = sum(accepts(rng, Gate(0.05, 5), 100, 8, rated(0.7), rated(0.9)) for _ in range(120))
+    assert seen >= stats.binom.ppf(0.01, 120, 0.7)
+    assert sum(accepts(rng, Gate(0.05, 5), 100, 8, rated(0.7), rated(1.0)) for _ in range(40)) >= 38
+
+
+def test_the_winner_of_many_needs_a_larger_gain_than_the_only_candidate():
+    rng = np.random.default_rng(5)
+    before, after = rng.integers(0, 2, 60), rng.integers(0, 2, (60, 16))
+    among = Gate(steps=1).decide(before, after)
+    alone = Gate(steps=1).decide(before, after[:, among.winner])
+    assert alone.p < 0.05 < among.p and alone[1:3] == among[1:3]
+
+
+def test_the_level_is_spent_over_the_steps_and_never_passed():
+    gate = Gate(0.05, 4)
+    total = 0.0
+    for _ in range(40):
+        total += gate.left()
+        gate.decide([0] * 20, [0] * 20)
+    assert total < 0.05 and Gate(0.05, 4).left() == pytest.approx(0.05 * 0.95 / 4)
+
+
+def test_after_an_acceptance_the_rest_of_the_level_is_left():
+    gate = Gate(0.05, 4)
+    assert gate.decide([0] * 20, [1] * 20).is_accepted
+    second = gate.decide([0] * 20, [1] * 20)
+    assert second.is_accepted and second.level == pytest.approx(0.05 * 0.95 / 4)
+
+
+def test_a_gate_goes_on_after_json_as_if_it_had_not_stopped():
+    rng = np.random.default_rng(3)
+    rows = [(rng.random((2, 50)) < 0.6) * 1.0 for _ in range(6)]
+    whole, half, rest = Gate(), Gate(), Gate()
+    expected = [whole.decide(*row) for row in rows]
+    found = [half.decide(*row) for row in rows[:3]]
+    rest.load_state_dict(json.loads(json.dumps(half.state_dict())))
+    assert found + [rest.decide(*row) for row in rows[3:]] == expected
+    with pytest.raises(CheckpointError, match=r"level 0\.05 \(here 0\.1\)"):
+        Gate(0.1).load_state_dict(half.state_dict())
+
+
+def test_scores_that_cannot_be_compared_are_refused():
     with pytest.raises(ShapeError, match="same items"):
         compare([1], [1, 1])
     with pytest.raises(ArgumentError, match="level"):
         compare([1], [1], 0)
+    with pytest.raises(ArgumentError, match="finite"):
+        compare([1, 2], [1, float("inf")])
+    with pytest.raises(ArgumentError, match="at least one step"):
+        Gate(steps=0)
+    gate = Gate()
+    gate.decide([0] * 20, [0] * 20)
+    with pytest.raises(ShapeError, match="same items at every step"):
+        gate.decide([0] * 8, [0] * 8)
 
 
 def test_a_validation_scores_all_items_or_some():
@@ -57,3 +159,71 @@ def test_a_validation_scores_all_items_or_some():
         text.Validation("abc", lambda items: [1])()
     with pytest.raises(ArgumentError, match="at least one item"):
         text.Validation([], len)
+
+
+def test_repeated_items_of_a_validation_are_one_unit():
+    assert text.Validation([("a", 1), ("b", 1), ("a", 1)], list).units.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("score", "error"), [(float("nan"), ArgumentError), (float("inf"), ArgumentError), ("good", DTypeError)])
+def test_a_score_that_is_no_number_is_an_error(score, error):
+    with pytest.raises(error, match="a score must be"):
+        text.Validation("abc", lambda items: [score] * len(items))()
+
+
+def test_items_without_an_answer_are_asked_once_more():
+    asked = []
+    held_out = text.Validation(range(20), lambda items: asked.append(list(items)) or [None if len(asked) == 1 and i < 3 else 1 for i in items])
+    assert held_out() == [1] * 20 and asked == [list(range(20)), [0, 1, 2]]
+
+
+def test_too_many_items_without_an_answer_are_an_error_with_its_cause():
+    held_out = text.Validation(range(20), lambda items: [None if i < 3 else 1 for i in items])
+    with pytest.raises(AnswerError, match="3 of 20 validation items have no answer"):
+        held_out()
+    assert text.Validation(range(20), lambda items: [None if i < 3 else 1 for i in items], missing=0.2)()[:4] == [None, None, None, 1]
+
+    def down(items):
+        raise ModelError("the server is down")
+
+    with pytest.raises(AnswerError) as found:
+        text.Validation(range(3), down)()
+    assert str(found.value.__cause__) == "the server is down"
+
+
+def test_sets_share_no_item_and_hold_all_of_them():
+    items = [f"item {i % 70}" for i in range(100)]
+    sets = text.split_items(items, train=0.2, validation=0.5, test=0.3, seed=4)
+    assert sorted([*sets.train, *sets.validation, *sets.test]) == sorted(items)
+    assert not set(sets.train) & set(sets.validation) | set(sets.train) & set(sets.test) | set(sets.validation) & set(sets.test)
+    assert [abs(len(part) - share) <= 2 for part, share in zip(sets, (20, 50, 30), strict=True)] == [True] * 3
+    assert text.split_items(items, seed=1) != text.split_items(items, seed=2)
+
+
+@pytest.mark.parametrize(("hits", "count"), [(0, 10), (10, 10), (27, 30), (1, 3)])
+def test_wilsons_interval_is_that_of_scipy(hits, count):
+    expected = stats.binomtest(hits, count).proportion_ci(method="wilson")
+    assert text.wilson(hits, count)[1:] == pytest.approx((expected.low, expected.high))
+
+
+def test_a_paired_difference_has_the_interval_of_scipys_bootstrap():
+    rng = np.random.default_rng(5)
+    before, after = rng.random(60), rng.random(60) + 0.2
+    found = text.difference(before, after)
+    expected = stats.bootstrap(((after - before),), np.mean, method="percentile", n_resamples=9999, rng=1).confidence_interval
+    assert found[1:] == pytest.approx((expected.low, expected.high), abs=0.02) and found.value == pytest.approx((after - before).mean())
+
+
+@pytest.mark.parametrize(("items", "gain", "width", "steps"), [(100, 0.2, 8, 5), (60, 0.25, 1, 10), (200, 0.12, 4, 2)])
+def test_power_is_near_that_of_simulated_runs(items, gain, width, steps):
+    rng = np.random.default_rng(6)
+    rated = lambda rate: lambda *shape: (rng.random(shape) < rate) * 1.0
+    seen = [accepts(rng, Gate(0.05, steps), items, width, rated(0.6), rated(0.6 + gain)) for _ in range(150)]
+    assert np.mean(seen) == pytest.approx(text.power(items, gain, baseline=0.6, width=width, steps=steps), abs=0.13)
+
+
+def test_more_items_are_needed_for_smaller_gains_and_wider_searches():
+    needed = [text.items_needed(0.2, width=width) for width in (1, 4, 32)]
+    assert needed == sorted(needed) and text.items_needed(0.1) > text.items_needed(0.3)
+    assert text.power(needed[0], 0.2) >= 0.8 > text.power(needed[0] - 5, 0.2)
+    assert text.smallest_gain(4) is None and text.smallest_gain(1000) < text.smallest_gain(50)

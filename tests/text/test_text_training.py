@@ -1,17 +1,20 @@
 """Modules, files, and training runs that can be interrupted."""
 
 import json
+import random
 
 import numpy as np
 import pytest
-from tiny_models import Ruled, Sentiment, last
+from tiny_models import Ruled, Sentiment, failing, last
 
 import retrograde as rg
 from retrograde import nn, text
-from retrograde.errors import BudgetError, CheckpointError
+from retrograde.errors import AnswerError, ArgumentError, BudgetError, CheckpointError
 from retrograde.text import Parameter, TextualGradientDescent, Validation, Variable, train
 
-ITEMS = [("a great film", "positive"), ("an awful film", "negative"), ("a fine day", "positive"), ("bad food", "negative")] * 2
+ITEMS = [("a great film", "positive"), ("an awful film", "negative"), ("a fine day", "positive"), ("bad food", "negative")]
+HELD_OUT = [(f"{review} {i}", label) for i in range(6) for review, label in ITEMS]
+TEST = [(f"{review}!", label) for review, label in ITEMS[1:]]
 
 
 class Classifier(text.Module):
@@ -129,9 +132,9 @@ def writer():
 def trained(tmp_path, steps, model=None, lm=None, **options):
     module = Classifier(model or Sentiment())
     optimizer = TextualGradientDescent(module.text_parameters(), lm or writer(), momentum=2,
-                                       validate=Validation(ITEMS, lambda items: module.scores(items).scores))
+                                       steps=2, validate=Validation(HELD_OUT, lambda items: module.scores(items)))
     run = train(module, optimizer, lambda number: module.scores(ITEMS[:4]).backward(), steps, checkpoint=tmp_path / "run.json",
-                test=lambda: module.scores(ITEMS[2:5]).scores, **options)
+                test=Validation(TEST, module.scores), **options)
     return module, optimizer, run
 
 
@@ -139,8 +142,10 @@ def test_a_run_trains_scores_counts_and_keeps_a_journal(tmp_path):
     seen = []
     module, _, run = trained(tmp_path, 2, on_step=lambda run: seen.append(len(run.steps)))
     assert module.system.data == BETTER[1] and seen == [1, 2]
-    assert run.scores == {"validation before": 0.0, "test before": 0.0, "validation after": 1.0, "test after": 1.0}
-    assert run.usage.calls == 8 + 3 + 2 * (4 + 1 + 8) + 3 and run.usage.tokens > 0
+    assert run.scores == {"validation before": 0.0, "validation after": 1.0, "test before": 0.0, "test after": 1.0}
+    assert run.usage.calls == 24 + 2 * (4 + 1 + 24) + 2 * 3 and run.usage.tokens > 0
+    assert run.test.changed() == [(0, 0.0, 1.0), (1, 0.0, 1.0), (2, 0.0, 1.0)] and run.test.items == TEST
+    assert [interval.value for interval in run.test.intervals()] == [0, 1, 1]
     assert len(run.accepted) == 2 and run.ending == "all steps made"
     assert json.loads((tmp_path / "run.json").read_text())["state"]["module"]["system"] == BETTER[1]
 
@@ -153,7 +158,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path):
 
     def cut(request):
         asked.append(request)
-        if len(asked) > 20:
+        if len(asked) > 40:
             raise KeyboardInterrupt
         return rule(request)
 
@@ -169,13 +174,13 @@ def test_a_finished_run_is_not_made_again(tmp_path):
     trained(tmp_path, 2)
     model, lm = Sentiment(), writer()
     _, _, run = trained(tmp_path, 2, model, lm)
-    assert len(run.steps) == 2 and not lm.asked and len(model.asked) == 3  # the test items, for the final score
+    assert len(run.steps) == 2 and not lm.asked and len(model.asked) == 6  # the test items, for the scores at the end
 
 
 def test_a_budget_that_ends_stops_the_run_with_what_was_reached(tmp_path):
     model = Sentiment()
     rule = model.rule
-    model.rule = lambda request: BudgetError("30 calls made") if len(model.asked) > 30 else rule(request)
+    model.rule = lambda request: BudgetError("60 calls made") if len(model.asked) > 60 else rule(request)
     module, _, run = trained(tmp_path, 5, model)
     assert "budget ended" in run.ending and len(run.steps) == 1 and module.system.data == BETTER[0]
     assert text.load(tmp_path / "run.json")["module"]["system"] == BETTER[0]
@@ -184,3 +189,64 @@ def test_a_budget_that_ends_stops_the_run_with_what_was_reached(tmp_path):
 def test_patience_stops_a_run_without_gains(tmp_path):
     _, _, run = trained(tmp_path, 10, lm=Ruled(lambda request: "<NEW>Babble.</NEW>"), patience=2)
     assert len(run.steps) == 2 and run.ending == "no gain in 2 steps" and not run.accepted
+
+
+def test_the_test_set_is_asked_at_the_end_alone_and_once_for_each_prompt(tmp_path):
+    order, module = [], Classifier(Sentiment())
+    held_out = Validation(HELD_OUT, lambda items: order.append("validation") or module.scores(items))
+    optimizer = TextualGradientDescent(module.text_parameters(), writer(), validate=held_out)
+    test = Validation(TEST, lambda items: order.append(f"test: {module.system.data}") or module.scores(items))
+    train(module, optimizer, lambda number: module.scores(ITEMS).backward(), 2, test=test)
+    assert order == ["validation"] * 3 + [f"test: {BETTER[1]}", "test: Say what you think."]
+    assert module.system.data == BETTER[1]
+
+
+def test_a_checkpoint_of_another_run_is_refused_before_anything_changes(tmp_path):
+    trained(tmp_path, 2)
+    before = (tmp_path / "run.json").read_bytes()
+    for change, told in [(lambda m: setattr(m, "system", "Other."), "start"), (lambda m: setattr(m.model, "name", "other"), "model")]:
+        module = Classifier(Sentiment())
+        change(module)
+        optimizer = TextualGradientDescent(module.text_parameters(), writer(), steps=2, validate=Validation(HELD_OUT, module.scores))
+        start = module.system.data
+        with pytest.raises(CheckpointError, match=f"another run: other .*{told}"):
+            train(module, optimizer, None, 2, checkpoint=tmp_path / "run.json", test=Validation(TEST, module.scores))
+        assert module.system.data == start and not optimizer.journal
+    module = Classifier(Sentiment())
+    optimizer = TextualGradientDescent(module.text_parameters(), writer(), steps=2, validate=Validation(HELD_OUT[:8], module.scores))
+    with pytest.raises(CheckpointError, match="validation items"):
+        train(module, optimizer, None, 2, checkpoint=tmp_path / "run.json", test=Validation(TEST, module.scores))
+    assert (tmp_path / "run.json").read_bytes() == before
+
+
+def test_items_that_are_for_testing_and_for_validation_are_refused():
+    module = Classifier(Sentiment())
+    optimizer = TextualGradientDescent(module.text_parameters(), writer(), validate=Validation(HELD_OUT, module.scores))
+    with pytest.raises(ArgumentError, match="validation and test items must differ"):
+        train(module, optimizer, None, 2, test=Validation(HELD_OUT[:2], module.scores))
+
+
+def test_calls_that_failed_are_asked_again_and_then_left_out_so_that_no_gain_is_made_of_them():
+    model, rng = Sentiment(), random.Random(0)
+    rule, is_failing = model.rule, [True]
+    model.rule = lambda request: failing("rate limit") if is_failing and rng.random() < 0.5 else rule(request)
+    module = Classifier(model)
+    optimizer = TextualGradientDescent(module.text_parameters(), writer(), validate=Validation(HELD_OUT, module.scores))
+    with pytest.raises(AnswerError, match="of 24 validation items have no answer after two calls"):
+        train(module, optimizer, lambda number: module.scores(ITEMS).backward(), 1)
+    assert module.system.data == "Say what you think." and not optimizer.journal
+    is_failing.clear()
+    assert optimizer.current_scores() == [0.0] * 24
+
+
+def test_items_without_an_answer_are_left_out_of_the_pair():
+    module = Classifier(Sentiment())
+    lost = {HELD_OUT[0][0], HELD_OUT[5][0]}
+    rule = module.model.rule
+    module.model.rule = lambda request: failing() if last(request) in lost else rule(request)
+    optimizer = TextualGradientDescent(module.text_parameters(), writer(), steps=1, validate=Validation(HELD_OUT, module.scores))
+    run = train(module, optimizer, lambda number: module.scores(ITEMS).backward(), 1)
+    assert run.steps[0].won == [i for i in range(0, 24, 2) if i not in (0, 5)] and run.steps[0].after == pytest.approx(11 / 22)
+    assert optimizer.current_scores()[0] is None
+    lost.clear()
+    assert None not in optimizer.current_scores()

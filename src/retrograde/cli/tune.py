@@ -32,16 +32,18 @@ def run(options, model=None):
 
 def _run(options, task, model, console):
     options.output.mkdir(parents=True, exist_ok=True)
-    checkpoint, spent = _checkpoint(options, task)
+    checkpoint = _checkpoint(options, task)
+    seen = text.smallest_gain(len(task.validation), width=options.width, steps=options.steps)
     console.print(f"{task.title}: {len(task.labels)} labels, {len(task.demonstrations)} texts to choose demonstrations from, "
-                  f"{len(task.validation)} to compare candidates on, {len(task.test)} held out.", markup=False)
-    searching, testing = _budgeted(options, task, model, spent)
+                  f"{len(task.validation)} to compare candidates on, {len(task.test)} held out. "
+                  + ("These are too few for the gate to accept any gain in accuracy." if seen is None else
+                     f"A gain in accuracy of {seen:.2f} is seen in 80 % of runs."), markup=False)
+    searching, testing = _budgeted(options, task, model)
     classifier = Classifier(searching, task)
     optimizer, start = search(classifier, task, options), time.perf_counter()
-    test = lambda: classifier.scores(task.test, testing)
+    test = text.Validation(task.test, lambda items: classifier.scores(items, testing))
     with progress(options.steps, console) as told:
         done = text.train(classifier, optimizer, None, options.steps, checkpoint=checkpoint, test=test, target=1.0, on_step=told)
-    _finish(done, optimizer, test)
     show(done, console)
     _saved(options, task, classifier, done, time.perf_counter() - start, console)
     if options.quiet:
@@ -65,37 +67,35 @@ def _model(options, model):
         yield local
 
 
-def _budgeted(options, task, model, spent):
-    """The model for the search and the one for the tests: their limits, and what was `spent` before, add up to the budget."""
+def _budgeted(options, task, model):
+    """The model for the search and the one for the tests: their limits, over all interruptions, add up to the budget."""
     tests = 2 * len(task.test)
     limit = options.budget - tests
     least = len(task.validation) + 1
     if limit < least:
         raise ArgumentError(f"the budget must be at least {tests + least} calls here, for {tests} tests and a look at the "
                             f"validation items, got {options.budget}")
-    budgets = text.Budget(calls=limit), text.Budget(calls=tests)
-    budgets[0].load_state_dict({"calls": max(0, spent), "tokens": 0, "cost": 0.0})
+    ledger = options.output / "ledger.jsonl"
+    budgets = [text.Budget(calls=limit, ledger=ledger, scope="search"), text.Budget(calls=tests, ledger=ledger, scope="test")]
     return [text.Cached(text.Budgeted(model, budget), options.output / "cache") for budget in budgets]
 
 
 def _checkpoint(options, task):
-    """The path of the checkpoint, made ready to begin or to resume, and the calls that the search made before."""
+    """The path of the checkpoint, made ready to begin or to resume."""
     path, settings_path = options.output / "checkpoint.json", options.output / "settings.json"
     settings = _settings(options, task)
     if not options.resume:
-        path.unlink(missing_ok=True)
+        for old in (path, options.output / "ledger.jsonl"):
+            old.unlink(missing_ok=True)
         text.save(settings, settings_path)
-        return path, 0
-    if not (path.exists() and settings_path.exists()):
+        return path
+    if not settings_path.exists():
         raise CheckpointError(f"there is no run to resume in {options.output}; leave --resume out to begin one")
     before: Any = text.load(settings_path)
     other = [f"{name} was {before.get(name)!r}, now {value!r}" for name, value in settings.items() if before.get(name) != value]
     if other:
         raise CheckpointError(f"the run in {options.output} had other settings: {'; '.join(other)}")
-    # The calls of the first test, which the checkpoint counts too, have a limit of their own.
-    saved: Any = text.load(path)
-    facts = saved["run"]
-    return path, facts["usage"]["calls"] - (len(task.test) if "test before" in facts["scores"] else 0)
+    return path
 
 
 def _settings(options, task):
@@ -106,18 +106,13 @@ def _settings(options, task):
     }
 
 
-def _finish(done, optimizer, test):
-    """The scores at the end, of a run whose budget ended too: what was reached is measured within what was set aside for it."""
-    if "test after" not in done.scores:
-        validation, tested = optimizer.current_scores(), list(test())
-        done.scores["validation after"], done.scores["test after"] = (sum(s) / len(s) for s in (validation, tested))
-
-
 def _saved(options, task, classifier, done, seconds, console):
     path = options.output / "prompt.json"
     text.save(classifier.state_dict(), path)
-    console.print(f"\nHeld-out accuracy [bold green]{done.scores['test before']:.1%} → {done.scores['test after']:.1%}[/] on "
-                  f"{len(task.test)} texts, after {seconds:.0f} s.")
+    _, after, gain = done.test.intervals()
+    console.print(f"\nTest accuracy [bold green]{done.scores['test before']:.1%} → {done.scores['test after']:.1%}[/] on "
+                  f"{len(task.test)} texts, after {seconds:.0f} s. With 95 % confidence it lies between {after.low:.1%} and "
+                  f"{after.high:.1%}, and the gain between {gain.low:+.1%} and {gain.high:+.1%}.")
     console.print(f"Prompt: [bold]{path}")
     if options.report:
         report = options.output / "report.html"

@@ -1,5 +1,15 @@
 """Text on the same graph as numbers: variables with roles, feedback as gradients, prompts trained like weights."""
 
+from ..errors import (
+    AnswerError,
+    BudgetError,
+    CheckpointError,
+    ModelError,
+    ParseError,
+    ReplayError,
+    TransientModelError,
+    UnsupportedError,
+)
 from . import terminal
 from .basics import Add, Split, Sum, add, split, sum
 from .bridge import embed, logprobs, to_tensor
@@ -10,21 +20,34 @@ from .edits import Patches, Rewrite
 from .embedding import HashedWords
 from .evaluate import Evaluation, evaluate
 from .evaluators import exact_match, f1, fits_schema, matches
+from .evidence.gate import Decision, Gate, compare
+from .evidence.intervals import Interval, difference, mean_interval, wilson
+from .evidence.power import items_needed, power, smallest_gain
+from .evidence.validation import Sets, Validation, split_items
 from .files import load, save
-from .gate import Validation, compare
 from .journal import Edit, Step
 from .judge import VERDICT, judge
 from .models import (
     Budget,
     Budgeted,
     Cached,
+    Call,
+    Completion,
     HTTPModel,
     LanguageModel,
+    Ledger,
     LocalModel,
+    Message,
+    Price,
     Recorded,
     Replayed,
+    Request,
     Retry,
     ScriptedLM,
+    Trace,
+    Usage,
+    acomplete_all,
+    complete_all,
     default_model,
     tracing,
 )

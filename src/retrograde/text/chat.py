@@ -2,13 +2,14 @@
 
 import weakref
 
-from ..errors import BudgetError, InplaceError, ModelError, ReplayError
+from ..errors import AnswerError, BudgetError, InplaceError, ModelError, ReplayError
 from .algebra import Feedback, Gathering, texts
 from .conversation import Conversation, shortened, transcript
 from .data import as_text, spread
 from .models.batch import complete_all
 from .models.request import Request
 from .models.trace import calls_for
+from .tags import escaped, nonce
 from .wording import handed, prompt
 
 #: How much of a part is shown to a feedback model, in characters, and how many cases at once.
@@ -58,14 +59,17 @@ def chat(model, messages, inputs=None, *, demonstrations=None, feedback_model=No
     return Chat.apply(model, plan, feedback_model, options, role, *plan.variables)
 
 
-def answered(model, requests, node):
-    """The answers to `requests`, None where there is none, and the errors by place; raises if nothing is left to go on with."""
+def answered(model, requests, node, raises=True):
+    """The answers to `requests`, None where there is none, and the errors by place.
+
+    Raises if a budget has ended, and, where `raises` holds, if there is no answer at all to go on with.
+    """
     asked = [i for i, request in enumerate(requests) if request is not None]
     with calls_for(node):
         found = dict(zip(asked, complete_all(model, [requests[i] for i in asked]), strict=True))
     failures = {i: error for i, error in found.items() if isinstance(error, ModelError)}
     fatal = [error for error in failures.values() if isinstance(error, (BudgetError, ReplayError))]
-    if fatal or (failures and len(failures) == len(asked)):
+    if fatal or (raises and failures and len(failures) == len(asked)):
         raise next(iter(fatal or failures.values()))
     replies = {i: completion.text for i, completion in found.items() if not isinstance(completion, ModelError)}
     return [replies.get(i) for i in range(len(requests))], failures
@@ -112,31 +116,43 @@ def _feedback_to(ctx, i, feedback, cases):
     """Feedback to variable `i`: one for each sample if it is a batch, else one for each handful of cases."""
     _, _, role, data = ctx.used[i]
     if isinstance(data, list) and i != ctx.demonstrations:
-        words = _asked(ctx, role, [(data[k], case) for k, case in cases])
+        words, failures = _asked(ctx, role, [(data[k], case) for k, case in cases])
         found = [""] * len(data)
         for (k, _), word in zip(cases, words, strict=True):
             found[k] = word
-        return Feedback((_labelled(feedback, found, role, ctx.role),))
+        return Feedback((_labelled(feedback, found, role, ctx.role, {cases[j][0]: error for j, error in failures.items()}),))
     groups = [[case for _, case in cases[start : start + CASES]] for start in range(0, len(cases), CASES)]
-    return Feedback(_labelled(feedback, word, role, ctx.role)
-                    for word in _asked(ctx, role, [(data, "\n\n".join(group)) for group in groups]))
+    words, failures = _asked(ctx, role, [(data, "\n\n".join(group)) for group in groups])
+    return Feedback(_labelled(feedback, word, role, ctx.role, {0: failures[j]} if j in failures else None)
+                    for j, word in enumerate(words))
 
 
-def _labelled(feedback, data, role, source):
-    return handed(feedback[0], data, role, source)
+def _labelled(feedback, data, role, source, failures=None):
+    found = handed(feedback[0], data, role, source)
+    if failures:
+        found.failures = failures
+    return found
 
 
 def _asked(ctx, role, pairs):
-    """For each (value, cases) what the feedback model says about the value; the cases themselves without a model."""
+    """(for each (value, cases) what the feedback model says about the value, the errors where it says nothing, by place).
+
+    Without a model the cases themselves are what is said.
+    """
     if ctx.feedback_model is None:
-        return [cases for _, cases in pairs]
-    requests = [
-        Request.of([("system", prompt("feedback_system")),
-                    ("user", prompt("feedback", role=role, value=shortened(_shown(value), SHOWN), cases=cases))])
-        for value, cases in pairs
-    ]
-    answers, _ = answered(ctx.feedback_model, requests, f"feedback to {role}")
-    return [as_text(answer).strip() for answer in answers]
+        return [cases for _, cases in pairs], {}
+    requests = [_question(role, shortened(_shown(value), SHOWN), cases) for value, cases in pairs]
+    answers, failures = answered(ctx.feedback_model, requests, f"feedback to {role}", raises=False)
+    words = [as_text(answer).strip() for answer in answers]
+    silent = {i: AnswerError(f"the feedback model {ctx.feedback_model.name} answered without a word about the {role}")
+              for i, word in enumerate(words) if not word}
+    return words, {**silent, **failures}
+
+
+def _question(role, value, cases):
+    """What the feedback model is asked about a part."""
+    shown = prompt("feedback", role=role, value=escaped(value), cases=escaped(cases), nonce=nonce(value, cases))
+    return Request.of([("system", prompt("feedback_system")), ("user", shown)])
 
 
 def _shown(value):

@@ -8,6 +8,7 @@ from .models.batch import complete_all
 from .models.request import Request
 from .models.trace import calls_for
 from .optimizer import TextOptimizer, edit_of
+from .tags import escaped, nonce
 from .wording import prompt
 
 #: How much of the feedback, and of earlier texts, is shown, in characters; how many rejected texts are.
@@ -22,10 +23,11 @@ class TextualGradientDescent(TextOptimizer):
                  truth, or a sentence that says what is wrong, which are checked
     edits        `text.Rewrite` or `text.Patches`: whether the text is written anew or edited
     retries      how often a reply that cannot be used is sent back with what was wrong
-    validate     scores of held-out items under the current parameters, see TextOptimizer; `level` is that of its gate
+    validate     scores of the validation items under the current parameters; `level` and `steps` are those of the gate: see
+                 TextOptimizer
     options      of the calls, such as temperature
 
-    The {places} of a text must stay. Texts that the gate rejected are shown to the next proposal.
+    The {places} of a text stay, and no new ones come. Texts that the gate rejected are shown to the next proposal.
 
     >>> from retrograde.text.models import ScriptedLM
     >>> prompt = rg.text.Parameter("Answer.", role="system prompt")
@@ -37,10 +39,11 @@ class TextualGradientDescent(TextOptimizer):
     'Answer in one word.'
     """
 
-    def __init__(self, params, lm, *, momentum=0, constraints=(), edits=Rewrite, retries=2, validate=None, level=0.25, **options):
+    def __init__(self, params, lm, *, momentum=0, constraints=(), edits=Rewrite, retries=2, validate=None, level=0.05,
+                 steps=None, **options):
         self.lm, self.options = lm, options
         super().__init__(params, {"momentum": momentum, "constraints": constraints, "edits": edits, "retries": retries},
-                         validate, level)
+                         validate, level, steps)
 
     def _check(self, options):
         for name in ("momentum", "retries"):
@@ -62,7 +65,8 @@ class TextualGradientDescent(TextOptimizer):
     def _written(self, asked):
         """A new text for each (parameter, group), None where the model gave none that can be used; asked all at once."""
         self._faults = []
-        talks = [self._question(parameter, group) for parameter, group in asked]
+        codes = [nonce(parameter.data, feedback_of(parameter)) for parameter, _ in asked]
+        talks = [self._question(parameter, group, code) for (parameter, group), code in zip(asked, codes, strict=True)]
         found, open_places = [None] * len(asked), list(range(len(asked)))
         for attempt in range(1 + max([group["retries"] for _, group in asked], default=0)):
             with calls_for("optimizer"):
@@ -76,7 +80,7 @@ class TextualGradientDescent(TextOptimizer):
                     self._faults.append(str(answer))
                     continue
                 try:
-                    found[i] = self._read(answer.text, parameter, group)
+                    found[i] = self._read(answer.text, parameter, group, codes[i])
                 except ParseError as error:
                     fault = str(error)
                 if fault and attempt == group["retries"]:
@@ -89,22 +93,29 @@ class TextualGradientDescent(TextOptimizer):
                 break
         return found
 
-    def _question(self, parameter, group):
+    def _question(self, parameter, group, code):
         state = self.remembered(parameter)
-        history = "\n\n".join(f"<TEXT>\n{text}\n</TEXT>\nFeedback: {said}" for text, said in state.get("momentum", ()))
-        rejected = "\n".join(f"<TEXT>\n{text}\n</TEXT>" for text in state.get("rejected", [])[-REJECTED:])
+        tagged = lambda text: f"<TEXT-{code}>\n{escaped(text)}\n</TEXT-{code}>"
+        history = "\n\n".join(f"{tagged(text)}\nFeedback: {escaped(said)}" for text, said in state.get("momentum", ()))
+        rejected = "\n".join(map(tagged, state.get("rejected", [])[-REJECTED:]))
         rules = [f"- {rule}" for rule in group["constraints"] if isinstance(rule, str)]
         rules += [f"- keep {{{name}}} as it is" for name in places(parameter.data)]
         return group["edits"].messages(
-            role=parameter.role, value=parameter.data, feedback=shortened(feedback_of(parameter), SHOWN),
+            role=parameter.role, value=escaped(parameter.data), nonce=code,
+            feedback=escaped(shortened(feedback_of(parameter), SHOWN)),
             momentum=prompt("momentum", history=shortened(history, SHOWN)) if history else "",
             rejected=prompt("rejected", rejected=shortened(rejected, SHOWN)) if rejected else "",
             constraints=prompt("constraints", rules="\n".join(rules)) if rules else "",
         )
 
-    def _read(self, reply, parameter, group):
+    def _read(self, reply, parameter, group, code):
         """The new text in a reply; a ParseError if it breaks a rule or was tried before."""
-        new = group["edits"].read(reply, parameter.data)
+        new = group["edits"].read(reply, parameter.data, code)
+        made = [name for name in places(new) if name not in places(parameter.data)]
+        if made:
+            # Nothing would fill them: every later call of the program would fail.
+            raise ParseError(f"the new text must have no other words in single braces than the old one, and has "
+                             f"{', '.join(f'{{{name}}}' for name in made)}; write them without braces")
         lost = [name for name in places(parameter.data) if name not in places(new)]
         if lost:
             raise ParseError(f"the new text must keep {', '.join(f'{{{name}}}' for name in lost)}")

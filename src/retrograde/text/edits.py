@@ -3,10 +3,8 @@
 import re
 
 from ..errors import ParseError
+from .tags import block, unescaped
 from .wording import prompt
-
-_NEW = re.compile(r"<NEW>\n?(.*?)\n?</NEW>", re.DOTALL)
-_PATCH = re.compile(r"<FIND>(.*?)</FIND>\s*<REPLACE>(.*?)</REPLACE>", re.DOTALL)
 
 
 class Rewrite:
@@ -14,16 +12,16 @@ class Rewrite:
 
     @staticmethod
     def messages(**values):
-        """The conversation that asks for it."""
+        """The conversation that asks for it; data in `values` are escaped, and `nonce` is that of the tags around them."""
         return [("system", prompt("rewrite_system")), ("user", prompt("rewrite", **values))]
 
     @staticmethod
-    def read(reply, text):
-        """The new text in `reply`; a ParseError if there is none."""
-        found = _NEW.findall(reply)
-        if not found or not found[-1].strip():
-            raise ParseError("it has no text between <NEW> and </NEW>")
-        return found[-1].strip()
+    def read(reply, text, nonce=""):
+        """The new text in `reply`; a ParseError if there is none, or more than one."""
+        found = unescaped(block(reply, "NEW", nonce)).strip()
+        if not found:
+            raise ParseError(f"it has no text between <NEW-{nonce}> and </NEW-{nonce}>")
+        return found
 
 
 class Patches:
@@ -31,22 +29,34 @@ class Patches:
 
     @staticmethod
     def messages(**values):
-        """The conversation that asks for them."""
+        """The conversation that asks for them, as that of `Rewrite`."""
         return [("system", prompt("patch_system")), ("user", prompt("patch", **values))]
 
     @staticmethod
-    def read(reply, text):
+    def read(reply, text, nonce=""):
         """`text` with the edits in `reply` made, all of them or none; a ParseError if one does not fit.
 
         >>> Patches.read("<FIND>brief</FIND><REPLACE>very brief</REPLACE>", "Be brief.")
         'Be very brief.'
         """
-        found = _PATCH.findall(reply)
+        found = _edits(reply, f"-{nonce}") or _edits(reply, "")
         if not found:
             raise ParseError("it has no edit of the form <FIND>...</FIND><REPLACE>...</REPLACE>")
         for old, new in found:
+            old, new = unescaped(old), unescaped(new)
             count = text.count(old) if old.strip() else 0
             if old.strip() and count != 1:
                 raise ParseError(f"{old!r} must stand in the text exactly once, and stands there {count} times")
             text = text.replace(old, new) if old.strip() else f"{text.rstrip()}\n{new.strip()}"
         return text.strip()
+
+
+def _edits(reply, code):
+    """(what to find, what to put there) of each edit; a ParseError where a tag stands outside of an edit."""
+    pattern = rf"<FIND{code}>(.*?)</FIND{code}>\s*<REPLACE{code}>(.*?)</REPLACE{code}>"
+    found = re.findall(pattern, reply, re.DOTALL)
+    tags = len(re.findall(rf"</?(?:FIND|REPLACE){code}>", reply))
+    if tags != 4 * len(found):
+        form = f"<FIND{code}>...</FIND{code}><REPLACE{code}>...</REPLACE{code}>"
+        raise ParseError(f"an edit must have the form {form}, and one has not")
+    return found

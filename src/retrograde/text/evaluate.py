@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 from ..core.value import Value
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ModelError, ShapeError
 from .algebra import Critic, Feedback, Gathering, texts
 from .basics import check_variables
 from .data import as_text, is_number
+from .evidence.validation import mean
 from .variable import Variable
 from .wording import handed, prompt
 
@@ -19,13 +20,13 @@ class Evaluation(NamedTuple):
 
     @property
     def scores(self):
-        """The scores, a list of numbers."""
+        """The scores, a list of numbers; None for samples without an answer, since their call failed."""
         return self.score.data if self.score.is_batch else [self.score.data]
 
     @property
     def mean(self):
-        """The mean score."""
-        return sum(map(float, self.scores)) / len(self.scores)
+        """The mean score of the samples that have an answer; NaN if there are none."""
+        return mean(self.scores)
 
     def backward(self, gradient=None, retain_graph=None):
         """Hand the explanations back to what the prediction was made from; nothing for samples that succeeded."""
@@ -58,9 +59,9 @@ class Evaluate(Gathering, Critic):
 
 
 class Verdict(NamedTuple):
-    """What was found of one sample."""
+    """What was found of one sample; the score is None where there is nothing to score."""
 
-    score: float
+    score: float | None
     explanation: str
     is_success: bool
 
@@ -70,7 +71,7 @@ def evaluate(prediction, target, function, *, name="evaluation", is_success=None
 
     `function` sees plain data and returns a number (or a truth), or a pair of a number and an explanation. Backward hands the
     explanation of each sample to the prediction, and nothing where `is_success(score)` holds; without it, where the score is
-    1 or more. A missing prediction scores 0.
+    1 or more. An answer that could not be read scores 0; a sample without an answer, since its call failed, has no score: None.
 
     >>> answers = rg.text.Variable(["4", "5"], role="answer", requires_grad=True)
     >>> found = rg.text.evaluate(answers, ["4", "6"], lambda p, t: (p == t, f"it is {t}"))
@@ -104,6 +105,9 @@ def _by_derivatives(ctx, given):
 
 
 def _judged(judge, prediction, target, failure):
+    if isinstance(failure, ModelError):
+        # Nothing is known of the prompt, so there is neither a score nor anything to criticise.
+        return Verdict(None, f"there is no answer: {failure}", True)
     if prediction is None:
         return Verdict(0.0, f"there is no answer: {failure or 'the sample is missing'}", False)
     return judge(prediction, target)

@@ -18,7 +18,9 @@ class Step:
     """One step, and why it ended as it did.
 
     `outcome` is "accepted", "rejected", "unchanged" (there was nothing to do) or "failed" (what was proposed could not be used).
-    Scores are means over the validation items, `p` the probability of such a gain by chance; None without validation.
+    Scores are means over the validation items, `p` the probability of such a gain by chance, corrected for the candidates that it
+    was chosen from, and `level` what the gate allowed; None without validation. `won` and `lost` are the places of the items whose
+    score rose and fell.
     """
 
     number: int
@@ -28,6 +30,9 @@ class Step:
     before: float | None = None
     after: float | None = None
     p: float | None = None
+    level: float | None = None
+    won: list = field(default_factory=list)
+    lost: list = field(default_factory=list)
 
     @property
     def is_accepted(self):

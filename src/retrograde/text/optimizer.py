@@ -6,23 +6,26 @@ from ..core.mode import no_grad
 from ..errors import CheckpointError, DTypeError, GraphError
 from ..optim.optimizer import Optimizer
 from .algebra import texts
-from .gate import compare
+from .evidence.gate import Gate
+from .evidence.validation import Validation, scored
 from .journal import Edit, Step
 
 
 class TextOptimizer(Optimizer):
     """Base of optimizers of text, in the shape of the numeric ones.
 
-    `validate()` gives a score for each of some fixed items under the current parameters (a Validation, or any function); a
-    candidate stays only if it passes the gate at `level`, compared item by item. Without `validate` every candidate stays.
-    `journal` holds all steps. A subclass defines `_propose`, or a `step` of its own.
+    `validate` is a Validation, or a function that gives a score for each of some fixed items under the current parameters; a
+    candidate stays only if it passes the `gate`, compared item by item. Without `validate` every candidate stays. `level` is the
+    probability that a run of `steps` steps in which nothing is better accepts anything; `text.train` tells how many it will make
+    where `steps` is None. `journal` holds all steps. A subclass defines `_propose`, or a `step` of its own.
     """
 
     always = ()
 
-    def __init__(self, params, defaults, validate=None, level=0.25):
+    def __init__(self, params, defaults, validate=None, level=0.05, steps=None):
         self.validate: Any = validate
-        self.level = level
+        self.gate = Gate(level) if steps is None else Gate(level, steps)
+        self._is_planned = steps is not None
         self.journal: list[Step] = []
         self._scores = None
         self._faults: list[str] = []
@@ -61,52 +64,64 @@ class TextOptimizer(Optimizer):
         """The Step of a proposal that changes nothing: "failed" where that is because what was proposed could not be used."""
         if self._faults:
             return self.noted("failed", "; ".join(dict.fromkeys(self._faults)), edits)
-        return self.noted("unchanged", "nothing new was proposed" if edits else "no parameter received feedback", edits)
+        if edits:
+            return self.noted("unchanged", "nothing new was proposed", edits)
+        lost = [str(error) for parameter in self.parameters() for given in parameter.grad for error in given.failures.values()]
+        if lost:
+            return self.noted("failed", f"no feedback came: {lost[0]}{f', and {len(lost) - 1} more' if lost[1:] else ''}")
+        return self.noted("unchanged", "no parameter received feedback")
 
     def _propose(self):
         """(parameter, Edit) pairs: what to try in this step. `_faults` takes up why there is none for a parameter."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _propose")
 
-    # The gate.
-    def tried(self, changes, edits, reason="", known=None):
-        """The Step of setting parameters to new data: kept if it passes the gate, else undone. Undone on errors too.
+    def plan(self, steps):
+        """Spread the level of the gate over `steps` steps, unless they were given or one has been made."""
+        if not self._is_planned and not self.gate.made and steps:
+            self.gate = Gate(self.gate.level, steps, self.gate.seed)
 
-        `known` are scores of the new data by place, which are not computed again.
-        """
+    # The gate.
+    def tried(self, changes, edits, reason=""):
+        """The Step of setting parameters to new data: kept if it passes the gate, else undone. Undone on errors too."""
         before = self.current_scores()
         old = [(parameter, parameter.data) for parameter, _ in changes]
         try:
             written(changes)
-            after = None if self.validate is None else self._scored(known)
+            after = None if self.validate is None else scored(self.validate)
         except BaseException:
             written(old)
             raise
         if after is None:
             return self.noted("accepted", reason or "no validation was asked for", edits)
-        decision = compare(before, after, self.level)
+        written(old)
+        return self.decided(changes, edits, after, self.gate.decide(before, after, units=self.units()), reason)
+
+    def decided(self, changes, edits, after, decision, reason=""):
+        """The Step that a Decision leads to: the new data are written, with `after` as their scores, or remembered as rejected."""
         if decision.is_accepted:
+            written(changes)
             self._scores = after
         else:
-            written(old)
             for parameter, data in changes:
                 self.remembered(parameter).setdefault("rejected", []).append(data)
         outcome = "accepted" if decision.is_accepted else "rejected"
-        why = "; ".join(filter(None, [reason, _why(decision, self.level)]))
-        return self.noted(outcome, why, edits, *decision[1:])
+        return self.noted(outcome, "; ".join(filter(None, [reason, str(decision)])), edits, decision)
 
     def current_scores(self):
-        """The scores of the current parameters, computed once; None without validation."""
-        if self._scores is None and self.validate is not None:
-            self._scores = self.validate()
+        """The scores of the current parameters, computed once, but for items that had no answer; None without validation."""
+        if self.validate is None:
+            return None
+        if self._scores is None:
+            self._scores = scored(self.validate)
+        missing = [i for i, score in enumerate(self._scores) if score is None]
+        if missing and isinstance(self.validate, Validation):
+            for i, score in zip(missing, self.validate.attempted(missing), strict=True):
+                self._scores[i] = score
         return self._scores
 
-    def _scored(self, known):
-        """The scores of the parameters as they are now."""
-        if not known:
-            return self.validate()
-        missing = [i for i in range(len(self.validate)) if i not in known]
-        scores = {**known, **dict(zip(missing, self.validate(missing) if missing else (), strict=True))}
-        return [scores[i] for i in range(len(self.validate))]
+    def units(self):
+        """For each validation item a number that repeated items share; None where the items are not known."""
+        return self.validate.units if isinstance(self.validate, Validation) else None
 
     def forget_scores(self):
         """Forget the scores of the current parameters, because something else that they depend on has changed: weights."""
@@ -116,9 +131,12 @@ class TextOptimizer(Optimizer):
         """The state of one parameter, a dictionary of JSON data."""
         return self.state.setdefault(parameter, {})
 
-    def noted(self, outcome, reason="", edits=(), before=None, after=None, p=None):
+    def noted(self, outcome, reason="", edits=(), decision=None):
         """A new step in the journal."""
-        step = Step(len(self.journal) + 1, outcome, reason, list(edits), before, after, p)
+        found = {} if decision is None else {name: getattr(decision, name) for name in ("before", "after", "p", "level")}
+        if decision is not None:
+            found.update(won=list(decision.won), lost=list(decision.lost))
+        step = Step(len(self.journal) + 1, outcome, reason, list(edits), **found)
         self.journal.append(step)
         return step
 
@@ -131,6 +149,7 @@ class TextOptimizer(Optimizer):
             "param_groups": [{"params": [numbers[p] for p in group["params"]]} for group in self.param_groups],
             "journal": [step.to_dict() for step in self.journal],
             "scores": self._scores,
+            "gate": self.gate.state_dict(),
         }
 
     def load_state_dict(self, state_dict):
@@ -139,7 +158,10 @@ class TextOptimizer(Optimizer):
         saved = [len(group["params"]) for group in state_dict["param_groups"]]
         if own != saved:
             raise CheckpointError(f"the saved optimizer has groups of {saved} parameters, and this one of {own}")
+        gate = Gate(self.gate.level, state_dict["gate"]["steps"] if not self._is_planned else self.gate.steps, self.gate.seed)
+        gate.load_state_dict(state_dict["gate"])
         parameters = self.parameters()
+        self.gate = gate
         self.state = {parameters[int(i)]: dict(state) for i, state in state_dict["state"].items()}
         self.journal = [Step.of(step) for step in state_dict["journal"]]
         self._scores = state_dict["scores"]
@@ -155,12 +177,3 @@ def written(changes):
     with no_grad():
         for parameter, data in changes:
             parameter.data = data
-
-
-def _why(decision, level):
-    chance = f"p = {decision.p:.3f}" if decision.p >= 0.0005 else "p < 0.001"
-    if decision.is_accepted:
-        return f"better on the held-out items, {chance}"
-    if decision.after < decision.before:
-        return "worse on the held-out items"
-    return f"not better than by chance, {chance} with a level of {level}"

@@ -9,6 +9,9 @@ from .basics import check_variables
 from .data import as_text, checked, spread, tagged
 from .wording import combined, handed
 
+_DECODER = json.JSONDecoder()
+#: How many braces of a text are tried as the beginning of an object, so that a hostile text costs little.
+_MOST = 1000
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
@@ -43,10 +46,10 @@ class Parse(TextFunction):
 def parse(x, model=None):
     """The fields of the JSON object in a text: a dictionary of variables by name.
 
-    The object may stand in a fenced block, or among other words. `model` is a pydantic model (or any class with
-    `model_validate`), which checks and converts it; its fields are the names. Fields that are no text or number, or lists of
-    them, come as JSON text. A text that does not parse is a ParseError; in a batch its samples are missing, and the
-    `.failures` of each field say why.
+    The object may stand in a fenced block, or among other words; where there are several that differ, it is a ParseError. `model`
+    is a pydantic model (or any class with `model_validate`), which checks and converts it; its fields are the names. Fields that
+    are no text or number, or lists of them, come as JSON text. A text that does not parse is a ParseError; in a batch its samples
+    are missing, and the `.failures` of each field say why.
 
     >>> answer = rg.text.Variable('Sure: {"label": "good", "score": 0.9}', role="answer")
     >>> {name: field.data for name, field in rg.text.parse(answer).items()}
@@ -72,16 +75,46 @@ def loaded(text, model=None):
 
 
 def _object(text):
-    fenced = _FENCE.search(text)
-    inner = fenced[1] if fenced else text
-    start = inner.find("{")
+    """The one object in `text`; equal ones count once, and one in a fenced block before any outside of it."""
+    fenced = [found for block in _FENCE.findall(text) for found in objects(block)]
+    found = _distinct(fenced) or _distinct(objects(text))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ParseError(f"the answer must hold one JSON object, and holds {len(found)}, which differ: {_shown(text)}")
+    start = text.find("{")
     if start < 0:
         raise ParseError(f"the answer must hold a JSON object in braces, got {_shown(text)}")
     try:
-        return json.JSONDecoder().raw_decode(inner, start)[0]
-    except json.JSONDecodeError as error:
-        raise ParseError(f"the JSON in the answer is not well formed: {error.msg} at character {error.pos}, near "
-                         f"{inner[max(error.pos - 20, 0) : error.pos + 20]!r}") from None
+        _DECODER.raw_decode(text, start)
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = getattr(error, "pos", start)
+        what = getattr(error, "msg", "nested too deep")
+        raise ParseError(f"the JSON in the answer is not well formed: {what} at character {where}, near "
+                         f"{text[max(where - 20, 0) : where + 20]!r}") from None
+    raise ParseError(f"the answer must hold a JSON object, got {_shown(text)}")
+
+
+def objects(text):
+    """The JSON objects in `text`, from left to right, those within others left out; braces of other kinds are passed over.
+
+    >>> objects('{so} to say: {"a": {"b": 1}} or {"c": 2}')
+    [{'a': {'b': 1}}, {'c': 2}]
+    """
+    found, start, tried = [], text.find("{"), 0
+    while start >= 0 and tried < _MOST:
+        tried += 1
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+            found.append(value)
+        except (json.JSONDecodeError, RecursionError):
+            end = start + 1
+        start = text.find("{", end)
+    return found
+
+
+def _distinct(found):
+    return [value for i, value in enumerate(found) if value not in found[:i]]
 
 
 def _complaint(error):

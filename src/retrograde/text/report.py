@@ -5,6 +5,7 @@ from importlib import resources
 
 from .data import as_text
 from .diff import pieces
+from .evidence.validation import mean
 
 _TAGS = {"same": "{}", "gone": "<del>{}</del>", "new": "<ins>{}</ins>"}
 #: How much of the feedback behind an edit is shown, in characters.
@@ -34,6 +35,7 @@ def page(run, title="Tuning", subtitle="", parameters=()):
 <header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></header>
 <section class="facts">{"".join(_fact(*pair) for pair in facts(run))}</section>
 {_chart(run)}
+{_tested(run.test)}
 <section class="card"><h2>Steps</h2>{"".join(map(_step, run.steps)) or "<p>No step was made.</p>"}</section>
 {_results(parameters)}
 <footer>Made by retrograde. Everything on this page is in this one file.</footer>
@@ -46,11 +48,17 @@ def page(run, title="Tuning", subtitle="", parameters=()):
 def facts(run):
     """(value, what it is) of what a run came to."""
     found = [(_change(run.scores, name), f"{name} score") for name in ("validation", "test") if f"{name} before" in run.scores]
+    if run.test is not None and any(score is not None for score in run.test.after):
+        _, after, gain = run.test.intervals()
+        found.append((str(after), "test score, 95 % interval"))
+        found.append((f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]", "gain, paired"))
     usage = run.usage
     kept = f"{len(run.accepted)} of {len(run.steps)}"
     calls = f"{usage.calls:,}" + (f" + {run.cached:,} cached" if run.cached else "")
     found += [(kept, "steps kept"), (calls, "calls"), (f"{usage.tokens:,}", "tokens")]
-    return [*found, *([(f"{usage.cost:.4f}", "cost")] if usage.cost else []), (run.ending, "end")]
+    found += [(f"{usage.cost:.4f}", "cost")] if usage.cost else []
+    found += [(f"{run.cut:,}", "answers empty or cut off")] if run.cut else []
+    return [*found, (run.ending, "end")]
 
 
 def _change(scores, name):
@@ -83,6 +91,29 @@ def _chart(run):
     return (f'<section class="card"><h2>Validation score</h2><svg viewBox="0 0 {width} {height}" role="img" '
             f'aria-label="Validation score of each step"><polyline points="{" ".join(line)}"/>{"".join(dots)}'
             f'<text x="20" y="{height - 2}">{low:.3f} to {high:.3f}; filled: kept, hollow: rejected</text></svg></section>')
+
+
+def _tested(test):
+    """Every test item whose score is another at the end, what was lost first."""
+    if test is None:
+        return ""
+    changed = sorted(test.changed(), key=lambda change: (mean([change[2]]) or 0) - (mean([change[1]]) or 0))
+    rows = "".join(f"<tr><td>{_item(test.items, place)}</td><td>{_score(before)}</td><td>{_score(after)}</td></tr>"
+                   for place, before, after in changed)
+    head = "<thead><tr><th>item</th><th>before</th><th>after</th></tr></thead>"
+    table = f"<table>{head}<tbody>{rows}</tbody></table>" if rows else ""
+    return (f'<section class="card"><h2>Test</h2><p>{len(test.after)} items that no step has seen; '
+            f"{len(changed)} have another score at the end.</p>{table}</section>")
+
+
+def _item(items, place):
+    if not items:
+        return f"item {place}"
+    return escape(_shortened(items[place] if isinstance(items[place], str) else repr(items[place])))
+
+
+def _score(score):
+    return "no answer" if score is None else f"{score:.3g}"
 
 
 def _step(step):

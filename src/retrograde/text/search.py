@@ -1,13 +1,26 @@
 """Search among the values of discrete parameters: wordings, layouts, demonstrations, their number and order."""
 
 import random
-from math import fsum
+from typing import NamedTuple
+
+import numpy as np
 
 from ..errors import ArgumentError
-from .gate import Validation
+from .evidence.gate import numbers
+from .evidence.validation import Validation, check_apart
 from .journal import Edit
 from .optimizer import TextOptimizer, written
 from .spaces import Demonstrations
+
+
+class Race(NamedTuple):
+    """What candidates were scored on: places of items in order, scores before, and after (items, candidates), see `Gate.decide`."""
+
+    places: list
+    before: np.ndarray
+    after: np.ndarray
+    rungs: list
+    winner: int
 
 
 class DiscreteSearch(TextOptimizer):
@@ -16,11 +29,15 @@ class DiscreteSearch(TextOptimizer):
     params     dictionaries with "params" and "space" (`text.Options`, `text.Demonstrations`, or an object with `drawn(draw)`
                and `changed(value, draw)`)
     width      how many candidates a step compares; half are new draws, half are one move away from the current values
-    first      how many items all candidates are scored on; after that the better half goes on with twice as many
-    validate   a Validation; a step sees all of its items only for the last two candidates
+    first      how many items all candidates are scored on, by default an eighth and at least 8; after that the better half goes on
+               with twice as many (successive halving: Karnin, Koren and Somekh 2013)
+    validate   a Validation; only the last candidate is scored on all of its items
+    train      a Validation of other items, which candidates are halved on before, until `finalists` are left. These items cost the
+               gate nothing: of fewer candidates it needs less of a gain to tell one from chance
     seed       of the draws
 
-    Values that were rejected are not tried again. No feedback is needed, and no model but the one that is tuned.
+    The gate knows that the winner was chosen, from how many, and on which items; `level` and `steps` are the gate's, see
+    TextOptimizer. Values that were rejected are not tried again. No feedback is needed, and no model but the one that is tuned.
 
     >>> style = rg.text.Parameter("Be brief.", role="style")
     >>> score = lambda items: [float(style.data == "Be kind.")] * len(items)
@@ -30,16 +47,20 @@ class DiscreteSearch(TextOptimizer):
     (True, 'Be kind.')
     """
 
-    def __init__(self, params, *, validate, width=8, first=8, level=0.25, seed=0):
-        if not isinstance(validate, Validation):
-            raise ArgumentError(f"a search scores candidates on parts of the items; pass validate=text.Validation(items, score), "
-                                f"got {type(validate).__name__}")
-        if width < 1 or first < 1:
-            raise ArgumentError(f"width and first must be at least 1, got {width} and {first}")
-        self.width, self.first = width, first
+    def __init__(self, params, *, validate, train=None, width=8, first=None, finalists=2, level=0.05, steps=None, seed=0):
+        for name, found in (("validate", validate), ("train", train)):
+            if not isinstance(found, Validation) and (found is not None or name == "validate"):
+                raise ArgumentError(f"a search scores candidates on parts of the items; pass {name}=text.Validation(items, score), "
+                                    f"got {type(found).__name__}")
+        if train is not None:
+            check_apart(train=train.items, validation=validate.items)
+        first = max(8, len(validate) // 8) if first is None else first
+        if min(width, first, finalists) < 1:
+            raise ArgumentError(f"width, first and finalists must be at least 1, got {width}, {first} and {finalists}")
+        self.train, self.width, self.first, self.finalists = train, width, first, finalists
         self._draw = random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
-        super().__init__(params, {"space": None}, validate, level)
+        super().__init__(params, {"space": None}, validate, level, steps)
 
     def _check(self, options):
         if not (hasattr(options["space"], "drawn") and hasattr(options["space"], "changed")):
@@ -61,11 +82,20 @@ class DiscreteSearch(TextOptimizer):
         candidates = self._candidates()
         if not candidates:
             return self.noted("unchanged", "every value that was drawn has been tried")
-        current = [p.data for p in self.parameters()]
-        best, known = self._best(candidates, current)
+        current, count = self._values(), len(candidates)
+        if self.train is not None:
+            candidates = self._thinned(candidates, current)
+        race = self._race(candidates, current)
+        best = candidates[race.winner]
         changes = [(p, data) for p, data, old in zip(self.parameters(), best, current, strict=True) if data != old]
         edits = [Edit(p.role, p.data, data) for p, data in changes]
-        step = self.tried(changes, edits, f"best of {len(candidates)} candidates", known)
+        decision = self.gate.decide(race.before, race.after, race.rungs, race.winner, self.validate.units[race.places])
+        # The places of the decision are those of the race.
+        won, lost = (tuple(sorted(race.places[i] for i in found)) for found in (decision.won, decision.lost))
+        scores = {place: None if np.isnan(score) else float(score)
+                  for place, score in zip(race.places, race.after[:, race.winner], strict=True)}
+        step = self.decided(changes, edits, [scores[i] for i in range(len(scores))], decision._replace(won=won, lost=lost),
+                            f"best of {count} candidates")
         if not step.is_accepted:
             self._seen.append(best)
         return step
@@ -96,23 +126,43 @@ class DiscreteSearch(TextOptimizer):
         values[i] = spaces[i].changed(values[i], self._draw)
         return values
 
-    def _best(self, candidates, current):
-        """The candidate that wins, halved again and again on more and more items, and its scores by place."""
-        places = self._draw.sample(range(len(self.validate)), len(self.validate))
-        scores, done, size = [[] for _ in candidates], 0, min(self.first, len(places))
-        alive = list(range(len(candidates)))
+    def _thinned(self, candidates, current):
+        """The candidates that are left when they are halved on more and more training items."""
+        places = self._draw.sample(range(len(self.train)), len(self.train))
+        totals, alive, done, size = np.zeros(len(candidates)), list(range(len(candidates))), 0, min(8, len(places))
         try:
-            while len(alive) > 1 and done < len(places):
+            while len(alive) > self.finalists:
                 for i in alive:
                     written(list(zip(self.parameters(), candidates[i], strict=True)))
-                    scores[i] += self.validate(places[done:size])
-                alive.sort(key=lambda i: -fsum(scores[i]))  # stable: of equals the earlier one, which is nearer
-                alive = alive[: max(1, len(alive) // 2)]
+                    totals[i] += np.nansum(numbers(self.train(places[done:size])))
+                alive.sort(key=lambda i: -totals[i])
+                done, size = size, min(2 * size, len(places))
+                alive = alive[: self.finalists if done == size else max(self.finalists, len(alive) // 2)]
+        finally:
+            written(list(zip(self.parameters(), current, strict=True)))
+        return [candidates[i] for i in alive]
+
+    def _race(self, candidates, current):
+        """The Race of the candidates, halved again and again on more and more items; the last one is scored on all."""
+        places = self._draw.sample(range(len(self.validate)), len(self.validate))
+        before = numbers([self.current_scores()[i] for i in places])
+        after = np.full((len(places), len(candidates)), np.nan)
+        alive, rungs, done, size = list(range(len(candidates))), [], 0, min(self.first, len(places))
+        try:
+            while done < len(places):
+                size = len(places) if len(alive) == 1 else size
+                for i in alive:
+                    written(list(zip(self.parameters(), candidates[i], strict=True)))
+                    after[done:size, i] = numbers(self.validate(places[done:size]))
+                if len(alive) > 1:
+                    totals = np.nan_to_num(after[:size] - before[:size, None]).sum(0)
+                    alive.sort(key=lambda i: -totals[i])  # stable: of equals the earlier one, which is nearer
+                    alive = alive[: max(1, len(alive) // 2)]
+                    rungs.append((size, len(alive)))
                 done, size = size, min(2 * size, len(places))
         finally:
             written(list(zip(self.parameters(), current, strict=True)))
-        winner = alive[0]
-        return candidates[winner], dict(zip(places, scores[winner], strict=False))
+        return Race(places, before, after, rungs, alive[0])
 
     def state_dict(self):
         version, numbers, normal = self._draw.getstate()
@@ -130,15 +180,14 @@ class FewShotSearch(DiscreteSearch):
 
     >>> shown = rg.text.Parameter([], role="demonstrations")
     >>> pool = [["great", "positive"], ["awful", "negative"], ["fine", "positive"], ["bad", "negative"]]
-    >>> score = lambda items: [float(item in [row[0] for row in shown.data]) for item in items]
-    >>> search = FewShotSearch([shown], pool, count=4, validate=Validation(["awful", "bad", "great"], score))
+    >>> score = lambda items: [float(len(shown.data) == 4)] * len(items)
+    >>> search = FewShotSearch([shown], pool, count=4, validate=Validation(range(12), score))
     >>> search.step().is_accepted
     True
     """
 
-    def __init__(self, params, pool, *, validate, count=8, balanced=True, width=8, first=8, level=0.25, seed=0):
+    def __init__(self, params, pool, *, validate, count=8, balanced=True, **options):
         space = Demonstrations(pool, count, balanced=balanced)
         params = [params] if not isinstance(params, (list, tuple)) else list(params)
         groups = [p if isinstance(p, dict) else {"params": [p]} for p in params]
-        super().__init__([{"space": space, **group} for group in groups], validate=validate, width=width, first=first, level=level,
-                         seed=seed)
+        super().__init__([{"space": space, **group} for group in groups], validate=validate, **options)

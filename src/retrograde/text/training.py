@@ -1,24 +1,58 @@
 """Training: steps of optimizers of text, with a checkpoint after each, so that an interruption costs nothing."""
 
+import hashlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ..errors import BudgetError
+from ..errors import ArgumentError, BudgetError, CheckpointError
+from .evidence.intervals import Interval, difference, mean_interval
+from .evidence.validation import Validation, check_apart, key_of, mean, scored
 from .files import load, save
 from .journal import Step
-from .models.budget import Usage
+from .models.base import LanguageModel
 from .models.trace import current, tracing
+from .models.usage import Usage
+from .optimizer import written
+
+
+@dataclass
+class Tested:
+    """The scores of the test items with the parameters as they were at the start and as they are at the end.
+
+    `items` are the test items, where they are known. Items without an answer have the score None, and are left out of all figures.
+    """
+
+    before: list
+    after: list
+    items: list = field(default_factory=list)
+
+    def intervals(self, confidence=0.95) -> tuple[Interval, Interval, Interval]:
+        """The mean before, the mean after, and the paired difference, each with its interval."""
+        pairs = [(a, b) for a, b in zip(self.before, self.after, strict=True) if a is not None and b is not None]
+        if not pairs:
+            raise ArgumentError("no test item has an answer both before and after, so that there is nothing to compare")
+        before, after = zip(*pairs, strict=True)
+        return mean_interval(before, confidence), mean_interval(after, confidence), difference(before, after, confidence)
+
+    def changed(self):
+        """(place, score before, score after) of every item whose score is another now."""
+        return [(i, a, b) for i, (a, b) in enumerate(zip(self.before, self.after, strict=True)) if a != b]
 
 
 @dataclass
 class Run:
-    """A training run: its steps, what its calls took, how many answers came from a cache, mean scores, and how it ended."""
+    """A training run: its steps, what its calls took, mean scores, and how it ended.
+
+    `cached` answers came from a cache, and `cut` were empty or cut off by a bound or a filter.
+    """
 
     steps: list[Step] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     cached: int = 0
     scores: dict = field(default_factory=dict)
     ending: str = "not finished"
+    test: Tested | None = None
+    cut: int = 0
 
     @property
     def accepted(self):
@@ -30,14 +64,16 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
     """Make `steps` steps of an optimizer of the text in `module`, and return the Run.
 
     closure     computes the loss under the current parameters and calls `backward`; it is given the number of the step
-    checkpoint  a JSON file, written after each step. If it exists, the run goes on from there; with a cached model, calls
-                of an interrupted step are not paid for twice
-    test        gives a score for each item that no step has seen; called at the start and at the end
+    checkpoint  a JSON file, written after each step. If it exists, the run goes on from there, if it is the same run: the same
+                start, items, models and settings. With a cached model, calls of an interrupted step are not paid for twice
+    test        a Validation, or a function that gives a score for each item that no step has seen. It is asked once, at the end:
+                under the parameters of the start and of the end
     patience    stop after so many steps in a row without one that was accepted
     target      stop when the mean validation score is at least this
     on_step     called with the Run after each step
 
-    A budget that ends stops the run, with the parameters as the last accepted step left them.
+    The gate of `optimizer` spreads its level over `steps` steps, unless it was told otherwise. A budget that ends stops the run,
+    with the parameters as the last accepted step left them.
 
     >>> class Greeter(rg.text.Module):
     ...     def __init__(self):
@@ -51,27 +87,38 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
     ('Be kind.', {'validation before': 0.0, 'validation after': 1.0}, 'no gain in 1 steps')
     """
     run, outer = Run(), current()
+    optimizer.plan(steps)
+    _check_sets(optimizer, test)
+    start, identity = [parameter.data for parameter in optimizer.parameters()], _identity(module, optimizer, test)
     if checkpoint is not None and Path(checkpoint).exists():
-        _resume(run, module, optimizer, load(checkpoint))
+        start = _resume(run, module, optimizer, load(checkpoint), identity, checkpoint)
+    keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity)
     with tracing(outer) as trace:
         meter = _Meter(run, trace)
         try:
-            _score(run, "before", optimizer, test)
+            _note_validation(run, "before", optimizer)
             while not (ending := _ending(run, optimizer, steps, patience, target)):
                 optimizer.zero_grad()
                 number = len(run.steps)
                 run.steps.append(optimizer.step(None if closure is None else lambda number=number: closure(number)))
                 meter.read()
-                _keep(run, module, optimizer, checkpoint)
+                keep()
                 if on_step is not None:
                     on_step(run)
             run.ending = ending
-            _score(run, "after", optimizer, test)
         except BudgetError as error:
             run.ending = f"the budget ended: {error}"
         finally:
             meter.read()
-            _keep(run, module, optimizer, checkpoint)
+            keep()
+        try:
+            _note_validation(run, "after", optimizer)
+            _note_test(run, optimizer, test, start)
+        except BudgetError as error:
+            run.ending = f"{run.ending}; no budget was left for the scores at the end: {error}"
+        finally:
+            meter.read()
+            keep()
     return run
 
 
@@ -80,30 +127,50 @@ class _Meter:
 
     def __init__(self, run, trace):
         self._run, self._trace, self._start = run, trace, len(trace.calls)
-        self._usage, self._cached = run.usage, run.cached
+        self._usage, self._cached, self._cut = run.usage, run.cached, run.cut
 
     def read(self):
-        done = [call.completion for call in self._trace.calls[self._start :] if call.completion is not None]
-        fresh = [completion for completion in done if not completion.is_cached]
-        tokens, cost = sum(completion.tokens for completion in fresh), sum(completion.cost for completion in fresh)
-        self._run.usage = self._usage + Usage(len(fresh), tokens, cost)
-        self._run.cached = self._cached + len(done) - len(fresh)
+        calls = self._trace.calls[self._start :]
+        done = [call.completion for call in calls if call.completion is not None]
+        self._run.usage = self._usage + sum((call.usage for call in calls), Usage())
+        self._run.cached = self._cached + sum(completion.is_cached for completion in done)
+        self._run.cut = self._cut + sum(not completion.is_whole for completion in done)
 
 
-def _score(run, when, optimizer, test):
-    """Note the mean scores of now under `when`, as far as they are not noted already."""
-    validation = optimizer.current_scores()
-    if validation is not None:
-        run.scores.setdefault(f"validation {when}", sum(validation) / len(validation))
-    if test is not None and f"test {when}" not in run.scores:
-        scores = list(test())
-        run.scores[f"test {when}"] = sum(scores) / len(scores)
+def _check_sets(optimizer, test):
+    """Raise an error if sets whose items are known share one."""
+    sets = {"train": getattr(optimizer, "train", None), "validation": optimizer.validate, "test": test}
+    check_apart(**{name: found.items for name, found in sets.items() if isinstance(found, Validation)})
+
+
+def _note_validation(run, when, optimizer):
+    """Note the mean validation score of now under `when`, if it is not noted already."""
+    scores = optimizer.current_scores()
+    if scores is not None:
+        run.scores.setdefault(f"validation {when}", mean(scores))
+
+
+def _note_test(run, optimizer, test, start):
+    """Score the test items at the end, under the parameters of the start and of the end."""
+    if test is None:
+        return
+    after = scored(test)
+    end = [(parameter, parameter.data) for parameter in optimizer.parameters()]
+    before = after
+    if [data for _, data in end] != start:
+        try:
+            written(list(zip(optimizer.parameters(), start, strict=True)))
+            before = scored(test)
+        finally:
+            written(end)
+    run.test = Tested(before, after, test.items if isinstance(test, Validation) else [])
+    run.scores["test before"], run.scores["test after"] = mean(before), mean(after)
 
 
 def _ending(run, optimizer, steps, patience, target):
     """Why the run is over; an empty string if it is not."""
     scores = optimizer.current_scores()
-    if target is not None and scores is not None and sum(scores) >= target * len(scores):
+    if target is not None and scores is not None and mean(scores) >= target:
         return f"a validation score of {target:g} was reached"
     if len(run.steps) >= steps:
         return "all steps made"
@@ -111,17 +178,46 @@ def _ending(run, optimizer, steps, patience, target):
     return f"no gain in {patience} steps" if is_stuck else ""
 
 
-def _keep(run, module, optimizer, checkpoint):
+def _identity(module, optimizer, test):
+    """What makes a run this one and no other: short descriptions by name, which a checkpoint keeps."""
+    sets = {"training items": getattr(optimizer, "train", None), "validation items": optimizer.validate, "test items": test}
+    models = {f"model {name or 'of the module'}.{key}": value.identity for name, part in module.named_modules()
+              for key, value in vars(part).items() if isinstance(value, LanguageModel)}
+    return {
+        "optimizer": type(optimizer).__name__,
+        "roles": [parameter.role for parameter in optimizer.parameters()],
+        **{name: f"{len(found)}, {_digest(found.items)}" for name, found in sets.items() if isinstance(found, Validation)},
+        **{name: _digest([identity]) for name, identity in models.items()},
+        **{name: repr(getattr(optimizer, name)) for name in ("width", "first", "seed") if hasattr(optimizer, name)},
+        "start": _digest([parameter.data for parameter in optimizer.parameters()]),
+    }
+
+
+def _digest(items):
+    return hashlib.sha256("\n".join(map(key_of, items)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _keep(run, module, optimizer, checkpoint, start, identity):
     """Write the checkpoint."""
-    if checkpoint is not None:
-        first = {name: score for name, score in run.scores.items() if name.endswith("before")}
-        facts = {"usage": asdict(run.usage), "cached": run.cached, "scores": first}
-        save({"module": module.state_dict(), "optimizer": optimizer.state_dict(), "run": facts}, checkpoint)
+    first = {name: score for name, score in run.scores.items() if name == "validation before"}
+    facts = {"usage": asdict(run.usage), "cached": run.cached, "cut": run.cut, "scores": first, "start": start,
+             "identity": identity}
+    save({"module": module.state_dict(), "optimizer": optimizer.state_dict(), "run": facts}, checkpoint)
 
 
-def _resume(run, module, optimizer, state):
-    """Go on from a checkpoint."""
+def _resume(run, module, optimizer, state, identity, path):
+    """Go on from a checkpoint of the same run; returns the parameters of its start."""
+    facts = state["run"]
+    if "identity" not in facts:
+        raise CheckpointError(f"{path} was written by an older release, which did not note what run it belongs to; begin a new one")
+    saved = facts["identity"]
+    other = [f"{name} ({saved.get(name, 'none')}, now {identity.get(name, 'none')})" for name in {**saved, **identity}
+             if saved.get(name) != identity.get(name)]
+    if other:
+        raise CheckpointError(f"{path} belongs to another run: other {', '.join(other)}; give the same start, items, models and "
+                              "settings, or another file")
     module.load_state_dict(state["module"])
     optimizer.load_state_dict(state["optimizer"])
-    run.steps, run.scores = list(optimizer.journal), state["run"]["scores"]
-    run.usage, run.cached = Usage(**state["run"]["usage"]), state["run"]["cached"]
+    run.steps, run.scores = list(optimizer.journal), facts["scores"]
+    run.usage, run.cached, run.cut = Usage(**facts["usage"]), facts["cached"], facts["cut"]
+    return facts["start"]

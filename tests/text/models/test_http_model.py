@@ -3,6 +3,7 @@ import copy
 import io
 import json
 import logging
+import math
 import os
 import pickle
 import threading
@@ -14,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.workloads.fault_server import serving
-from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError, UnsupportedError
+from retrograde.errors import AnswerError, ArgumentError, ModelError, TransientModelError
 from retrograde.text.models import (
     Budgeted,
     Cached,
@@ -83,7 +84,7 @@ def test_only_what_is_set_is_sent():
 
 
 @both
-@pytest.mark.parametrize("fault", ["429", "429 seconds", "429 date", "500", "503", "cut", "cut body", "malformed", "empty"])
+@pytest.mark.parametrize("fault", ["429", "429 seconds", "429 date", "500", "503", "cut", "cut body", "malformed", "empty", "error in 200"])
 def test_a_transient_fault_is_retried_as_the_same_call(fault, is_async):
     with serving(in_order(fault, fault)) as server:
         assert ask(server, is_async=is_async).text == "answer to q"
@@ -93,7 +94,7 @@ def test_a_transient_fault_is_retried_as_the_same_call(fault, is_async):
 @both
 @pytest.mark.parametrize(("fault", "kind", "words"), [
     ("400", ModelError, "answered 400"), ("401", ModelError, "answered 401"), ("429 quota", ModelError, "insufficient_quota"),
-    ("schema", AnswerError, "not a chat completion"), ("429 long", TransientModelError, "it asks to wait 3600 seconds"),
+    ("schema", AnswerError, "not a chat completion"), ("strings", AnswerError, "not a chat completion"), ("429 long", TransientModelError, "it asks to wait 3600 seconds"),
 ])
 def test_a_lasting_fault_is_reported_at_once(fault, kind, words, is_async):
     with serving(in_order(*[fault] * 9)) as server, pytest.raises(kind, match=words):
@@ -108,8 +109,9 @@ def test_retries_end():
 
 
 @both
-def test_a_body_that_only_drips_is_given_up_in_time(is_async):
-    with serving(in_order("slow")) as server:
+@pytest.mark.parametrize("part", ["slow", "slow headers"])
+def test_an_answer_that_only_drips_is_given_up_in_time(part, is_async):
+    with serving(in_order(part)) as server:
         assert ask(server, is_async=is_async, timeout=0.5, retry=Retry(50, 0.001, 0.01)).text == "answer to q"
         assert server.attempts["q"] > 1 and server.is_left.wait(60)  # before the end of the body, which takes 20 seconds
 
@@ -130,10 +132,52 @@ def test_one_call_that_is_told_to_wait_holds_back_the_others():
         model.close()
 
 
-def test_labels_are_refused_with_advice():
-    with serving() as server, pytest.raises(UnsupportedError, match="use a LocalModel"):
-        ask(server, options={"labels": ["a", "b"]})
-    assert not server.attempts
+LABELS = ["positive", "negative"]
+TOP = [{"token": " pos", "logprob": -0.5}, {"token": "negative", "logprob": -1.5}, {"token": "Hm", "logprob": -3.0}, {"token": "posi", "logprob": -4.0}]
+
+
+def labelled(content, **choice):
+    """A server that answers `content`."""
+    body = {"choices": [{"message": {"content": content}, **choice}], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
+    return serving(lambda prompt, attempt: None, answers=lambda prompt: body)
+
+
+@both
+def test_a_label_is_chosen_by_a_schema_where_the_server_keeps_to_one(is_async):
+    with labelled('{"label": "negative"}') as server:
+        answer = ask(server, is_async=is_async, options={"labels": LABELS})
+    assert answer.text == "negative" and answer.logprobs == ()
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]["label"]["enum"] == LABELS
+
+
+def test_a_label_is_chosen_by_the_probabilities_of_first_tokens_where_the_server_tells_them():
+    with labelled("pos", logprobs={"content": [{"top_logprobs": TOP}]}, finish_reason="length") as server:
+        answer = ask(server, options={"labels": LABELS}, labels_by="logprobs")
+    assert answer.text == "positive" and answer.is_whole
+    assert answer.logprobs == pytest.approx((math.log(math.exp(-0.5) + math.exp(-4)), -1.5))
+    assert server.bodies[0]["top_logprobs"] == 20
+
+
+@pytest.mark.parametrize(("content", "kind", "choice"), [
+    ("maybe", "json_schema", {}), ('{"label": "maybe"}', "json_schema", {}), ("maybe", "guided_choice", {}), ("positive", "logprobs", {}),
+    ("Hm", "logprobs", {"logprobs": {"content": [{"top_logprobs": TOP[2:3]}]}}),
+])
+def test_an_answer_that_is_none_of_the_labels_is_an_error(content, kind, choice):
+    with labelled(content, **choice) as server, pytest.raises(AnswerError):
+        ask(server, options={"labels": LABELS}, labels_by=kind)
+
+
+def test_headers_and_query_of_ones_own_are_sent_and_keys_among_them_show_nowhere():
+    with serving(in_order("400 echo")) as server:
+        model = HTTPModel("small", base_url=server.url, headers={"api-key": KEY, "X-Team": "1"}, query={"api-version": "2024-10-21"}, retry=Retry(0))
+        with pytest.raises(ModelError) as caught:
+            model("q")
+        assert model("q") == "answer to q"
+        model.close()
+    assert server.headers[0]["api-key"] == KEY and server.headers[0]["X-Team"] == "1" and "Authorization" not in server.headers[0]
+    assert server.paths[0].endswith("/chat/completions?api-version=2024-10-21")
+    assert KEY not in str(caught.value) + repr(model) + repr(vars(model)) + model.identity and "***" in str(caught.value)
+    assert KEY.encode() not in pickle.dumps(model)
 
 
 @both
@@ -270,12 +314,63 @@ def test_the_key_shows_nowhere(tmp_path, caplog, monkeypatch):
     model.close()
     monkeypatch.delenv("RETROGRADE_API_KEY")
     again = pickle.loads(pickled)[0]
-    assert again.identity == model.identity and not again._transport.secret
+    assert again.identity == model.identity and not again._transport.secrets
+
+
+@both
+@pytest.mark.parametrize("fault", ["echo stream", "echo line"])
+def test_a_key_that_a_server_echoes_in_a_stream_shows_nowhere(fault, is_async, tmp_path):
+    async def run():
+        async with model:
+            return [piece async for piece in model.astream(Request.of("q"))]
+
+    with serving(in_order(fault)) as server, tracing() as trace:
+        model = HTTPModel("small", base_url=server.url, api_key=KEY, retry=Retry(0))
+        with pytest.raises(ModelError) as caught:
+            asyncio.run(run()) if is_async else list(model.stream(Request.of("q")))
+        model.close()
+    trace.save(tmp_path / "trace.jsonl")
+    shown = str(caught.value) + repr(caught.value.__context__) + (tmp_path / "trace.jsonl").read_text()
+    assert KEY not in shown and "***" in shown
+
+
+def test_what_is_in_extra_is_not_written_beside_answers(tmp_path):
+    with serving() as server:
+        model = HTTPModel("small", base_url=server.url, extra={"user_token": KEY})
+        Cached(model, tmp_path)("q")
+        model.close()
+    assert server.bodies[0]["user_token"] == KEY
+    assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+
+
+def test_counts_that_cannot_be_count_as_the_most_that_they_can_be():
+    with serving(in_order("negative")) as server:
+        answer = ask(server, max_tokens=50)
+    assert answer.prompt_tokens > 0 and answer.completion_tokens == 50
+
+
+def test_the_same_request_is_the_same_call_in_any_process_and_another_sample_is_not():
+    with serving() as server:
+        for options in ({}, {}, {"sample": 1}):
+            ask(server, options=options)
+    keys = [headers["Idempotency-Key"] for headers in server.headers]
+    assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_answers_that_were_cut_off_are_counted_and_asked_for_again(reason, tmp_path):
+    with serving(in_order(reason)) as server, tracing() as trace:
+        model = Cached(HTTPModel("small", base_url=server.url), tmp_path)
+        found = [model.complete(Request.of("q")) for _ in range(3)]
+        model.close()
+    assert [answer.finish_reason for answer in found] == [reason, "stop", "stop"] and server.attempts["q"] == 2
+    assert [answer.is_cached for answer in found] == [False, False, True]
+    assert trace.cut == 1 and "1 cut off or empty" in repr(trace)
 
 
 def test_openai_s_key_goes_to_openai_only(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert HTTPModel("m")._transport.secret and not HTTPModel("m", base_url="https://example.org/v1")._transport.secret
+    assert HTTPModel("m")._transport.secrets and not HTTPModel("m", base_url="https://example.org/v1")._transport.secrets
 
 
 @pytest.mark.parametrize(("settings", "words"), [

@@ -96,7 +96,7 @@ class Repeating(LanguageModel):
     def complete(self, request):
         self.attempts += 1
         for _ in range(2):
-            for future in charge_again():
+            for future in charge_again(5, 0.0):
                 future.result()
             self.attempts += 1
         return Completion("x", 1, 1)

@@ -2,13 +2,15 @@
 
 from .base import LanguageModel, Wrapper
 from .batch import acomplete_all, complete_all, label_logprobs_all
-from .budget import Budget, Budgeted, Usage
+from .budget import Budget, Budgeted
 from .cached import Cached
 from .default import default_model
 from .http_model import HTTPModel
+from .ledger import Ledger
 from .local import LocalModel
 from .replay import Recorded, Replayed
 from .request import Completion, Message, Price, Request
 from .retry import Retry
 from .scripted import ScriptedLM
 from .trace import Call, Trace, calls_for, tracing
+from .usage import Usage

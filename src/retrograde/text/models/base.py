@@ -80,7 +80,8 @@ class LanguageModel:
         """
         logprobs = self.complete(Request.of(prompt, labels=labels)).logprobs
         if not logprobs:
-            raise UnsupportedError(f"{self.name} does not tell the probabilities of labels; use a LocalModel")
+            raise UnsupportedError(f"{self.name} does not tell the probabilities of labels; use a LocalModel, or an HTTPModel with "
+                                   'labels_by="logprobs"')
         return list(logprobs)
 
     def token_bound(self, request):

@@ -10,14 +10,19 @@ from ...atomic import replacing
 from ...errors import AnswerError
 from .base import Wrapper
 from .codec import canonical, completion_from_dict, completion_to_dict, digest, key_of, request_to_dict
+from .locks import key_locks
+
+#: How often a call looks for the answer that another process waits for, in seconds.
+_POLL = 0.05
 
 
 class Cached(Wrapper):
     """`model` with its answers kept in `folder`, under a key made of the model's identity and the whole request.
 
-    Requests that differ in anything, `seed` and `sample` included, are kept apart, and errors are not kept. Equal requests that
-    run at once are asked once. Processes may share a folder: an entry appears whole or not at all, and a damaged one is
-    ignored and written again. `is_enabled=False` reads and writes nothing.
+    Requests that differ in anything, `seed` and `sample` included, are kept apart. Errors are not kept, nor are answers that are
+    empty or were cut off: they are asked for again. Equal requests that run at once are asked once, in all processes that share
+    the folder: the others wait for the answer. An entry appears whole or not at all, and a damaged one is ignored and written
+    again. `is_enabled=False` reads and writes nothing.
 
     >>> import tempfile
     >>> from retrograde.text.models import ScriptedLM
@@ -63,14 +68,25 @@ class Cached(Wrapper):
 
         The folder is read once the others wait: an equal request that ended before has left its answer there.
         """
-        completion, is_kept = None, False
+        completion, is_kept, is_mine, locks = None, False, False, None
         try:
-            completion = self._read(key, request)
+            while completion is None and not is_mine:
+                completion = self._read(key, request)
+                if completion is None:
+                    locks = locks or key_locks(self.folder)
+                    is_mine = locks.take(key)
+                    if not is_mine:
+                        yield _POLL  # another process asks just now
+            if is_mine:
+                completion = self._read(key, request)  # it may have ended between the two looks
             is_kept = completion is not None
             if not is_kept:
                 completion = yield request
-                self._write(key, request, completion)
+                if completion.is_whole:
+                    self._write(key, request, completion)
         finally:
+            if is_mine:
+                locks.give_back(key)
             with self._lock:
                 self.misses += not is_kept
                 del self._running[key]
@@ -97,7 +113,7 @@ class Cached(Wrapper):
             is_whole = entry["digest"] == _digest(request, completion)
         except (OSError, ValueError, TypeError, LookupError, RecursionError, AnswerError):
             return None
-        return completion if is_whole else None
+        return completion if is_whole and completion.is_whole else None
 
     def _write(self, key, request, completion):
         entry = {"model": self.identity, "request": request_to_dict(request), "completion": completion_to_dict(completion),

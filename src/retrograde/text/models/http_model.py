@@ -2,17 +2,18 @@
 
 import threading
 import time
-import uuid
 from dataclasses import dataclass, replace
 from itertools import count
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
-from ...errors import ArgumentError, TransientModelError
+from ...errors import ArgumentError, ModelError, TransientModelError
 from .base import LanguageModel, adrive, await_, drive, wait
 from .budget import charge_again
-from .codec import canonical
+from .choices import check_kind
+from .codec import canonical, digest
 from .retry import Retry
-from .secret import secret_from
+from .secret import Secret, secret_from
+from .trace import note_attempt
 from .transport import Transport
 from .wire import completion_of, payload
 
@@ -33,14 +34,21 @@ class HTTPModel(LanguageModel):
     The key is `api_key`, or the environment's RETROGRADE_API_KEY (OPENAI_API_KEY too, for OpenAI's own server); it is in no
     text, log, pickle or error that this class makes. `timeout` bounds one attempt, in seconds, up to the last byte of the
     answer. Transient faults (rate limits, the server's own faults, broken connections and bodies) are retried by `retry`;
-    others are reported at once. `extra` is added to the body of every request.
+    others are reported at once.
+
+    headers    more headers, such as {"api-key": ...} for Azure; a value whose name speaks of a key or a token is treated as one
+    query      what follows the address after a question mark, such as {"api-version": "2024-10-21"}
+    extra      added to the body of every request
+    labels_by  how the server is asked for one of several labels: "json_schema", by an answer that is bound by a schema;
+               "logprobs", by the probabilities of the first token, where the server tells them, which also gives `logprobs`;
+               "guided_choice", as vLLM takes it
 
     >>> HTTPModel("small", base_url="http://localhost:8000/v1")
     HTTPModel(small at localhost:8000)
     """
 
     def __init__(self, name, *, base_url=_OPENAI, api_key=None, price=None, timeout=120.0, retry=None, max_concurrency=16,
-                 max_tokens=1024, max_tokens_name="max_tokens", extra=None):
+                 max_tokens=1024, max_tokens_name="max_tokens", extra=None, headers=None, query=None, labels_by="json_schema"):
         self.model, self.base_url = name, base_url.rstrip("/")
         place = urlsplit(self.base_url)
         if place.username or place.password or place.query:
@@ -51,12 +59,16 @@ class HTTPModel(LanguageModel):
             raise ArgumentError(f"timeout and max_concurrency must be above 0, got {timeout} and {max_concurrency}")
         self.name, self.price, self.timeout, self.retry = f"{name} at {place.netloc}", price, timeout, retry or Retry()
         self.max_concurrency, self.max_tokens = max_concurrency, max_tokens
-        self.max_tokens_name, self.extra = max_tokens_name, dict(extra or {})
-        self._connect(api_key)
+        check_kind(labels_by)
+        self.max_tokens_name, self.labels_by = max_tokens_name, labels_by
+        self.extra, self.query = dict(extra or {}), dict(query or {})
+        self._connect(api_key, headers)
 
     @property
     def identity(self):
-        return f"{self.model} at {self.base_url} {self.max_tokens} {canonical(self.extra)}"
+        # What is in `extra` may be a secret of the user, and the identity is written beside answers that are kept.
+        rest = [self.extra, self.query, *([] if self.labels_by == "json_schema" else [self.labels_by])]
+        return f"{self.model} at {self.base_url} {self.max_tokens} {digest(canonical(rest)) if any(rest) else '{}'}"
 
     def complete(self, request):
         return drive(self._steps(request), self._perform)
@@ -106,11 +118,16 @@ class HTTPModel(LanguageModel):
 
     def __setstate__(self, state):
         vars(self).update(state)
-        self._connect(None)
+        self._connect(None, None)
 
-    def _connect(self, api_key):
+    def _connect(self, api_key, headers):
         secret = secret_from(api_key, ("RETROGRADE_API_KEY", "OPENAI_API_KEY")[: 2 if self.base_url == _OPENAI else 1])
-        self._transport = Transport(f"{self.base_url}/chat/completions", secret, timeout=self.timeout,
+        secrets = {name: Secret(value) for name, value in (headers or {}).items() if _is_key(name)}
+        plain = {name: value for name, value in (headers or {}).items() if not _is_key(name)}
+        if secret and not {"authorization", "api-key"} & {name.lower() for name in secrets}:
+            secrets["Authorization"] = Secret(f"Bearer {secret.reveal()}")
+        query = f"?{urlencode(self.query)}" if self.query else ""
+        self._transport = Transport(f"{self.base_url}/chat/completions{query}", secrets, plain, timeout=self.timeout,
                                     connections=self.max_concurrency)
         self._resume_at, self._lock = 0.0, threading.Lock()
 
@@ -122,15 +139,24 @@ class HTTPModel(LanguageModel):
                 yield held
             reply = yield post
             try:
-                completion = completion_of(reply, self.name, bound)
+                completion = completion_of(reply, self.name, bound, request.labels, self.labels_by)
             except TransientModelError as error:
                 fault = error
+            except ModelError as error:
+                if error.is_billed:
+                    note_attempt(sum(bound), self.cost_of(*bound))
+                raise
             else:
                 cost = self.cost_of(completion.prompt_tokens, completion.completion_tokens)
                 return replace(completion, cost=cost, seconds=time.perf_counter() - start)
-            pause = self._pause(fault, attempt)
+            try:
+                pause = self._pause(fault, attempt)
+            except TransientModelError:
+                if fault.is_billed:
+                    note_attempt(sum(bound), self.cost_of(*bound))
+                raise
             if fault.is_billed:
-                yield from charge_again()
+                yield from charge_again(sum(bound), self.cost_of(*bound))
             yield pause
         raise AssertionError("the loop above ends only by returning or raising")
 
@@ -153,11 +179,18 @@ class HTTPModel(LanguageModel):
 
     def _post(self, request, *, is_streamed=False):
         body = payload(request, self.model, max_tokens=self.max_tokens, max_tokens_name=self.max_tokens_name,
-                       is_streamed=is_streamed, extra=self.extra)
-        return _Post(body, {"Idempotency-Key": str(uuid.uuid4())})
+                       is_streamed=is_streamed, extra=self.extra, labels_by=self.labels_by)
+        # The same for the same request, in any process: a server that keeps these keys answers a call that was cut off, by a kill
+        # for example, and is made again, without charging for it twice.
+        return _Post(body, {"Idempotency-Key": digest(canonical([self.identity, body, request.sample]))})
 
     def _perform(self, step):
         return self._transport.post(step.body, step.headers) if isinstance(step, _Post) else wait(step)
 
     async def _aperform(self, step):
         return await (self._transport.apost(step.body, step.headers) if isinstance(step, _Post) else await_(step))
+
+
+def _is_key(name):
+    """Whether the value of the header called `name` is a secret."""
+    return any(word in name.lower() for word in ("key", "token", "auth", "secret", "cookie"))

@@ -56,7 +56,7 @@ class LocalModel(LanguageModel):
 
     @functools.cached_property
     def identity(self):
-        return f"local {self.weights.name} {_fingerprint(self.weights)} chat={self._has_template} {self.max_tokens}"
+        return f"local 2 {self.weights.name} {_fingerprint(self.weights)} chat={self._has_template} {self.max_tokens}"
 
     def complete(self, request):
         start, engine = time.perf_counter(), self._engine
@@ -65,6 +65,10 @@ class LocalModel(LanguageModel):
         if request.labels:
             return self._choose(request, text, prompt, start)
         answer, reason, count, _ = engine.complete(prompt, **self._options(request))
+        if not answer.strip() and SEPARATOR in self._options(request)["stop"]:
+            # The blank line that ends an answer came before it.
+            answer, reason, more, _ = engine.complete(self._tokens(text + SEPARATOR), **self._options(request))
+            count += more
         return Completion(self._tidy(answer), len(prompt), count, time.perf_counter() - start, finish_reason=reason)
 
     def stream(self, request):

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from ...errors import ArgumentError, DTypeError
 
+#: The ends of an answer that was cut off.
+CUT = ("length", "content_filter")
 #: Who may speak in a conversation.
 ROLES = ("system", "user", "assistant")
 
@@ -95,7 +97,8 @@ class Request:
 class Completion:
     """An answer, and what it took: tokens, seconds, money (in the currency of the model's prices).
 
-    `finish_reason` is "stop" or, where `max_tokens` cut the answer off, "length". `logprobs` is filled for a request with
+    `finish_reason` is "stop" or, where `max_tokens` cut the answer off, "length", and where a filter of the server did,
+    "content_filter". `logprobs` is filled for a request with
     labels: the natural logarithm of each label's probability. A completion out of a cache costs nothing.
     """
 
@@ -112,6 +115,11 @@ class Completion:
     def tokens(self):
         """Tokens read and written, together."""
         return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def is_whole(self):
+        """Whether the model came to the end of an answer: it was neither cut off, by a bound or a filter, nor empty."""
+        return self.finish_reason not in CUT and bool(self.text.strip())
 
 
 @dataclass(frozen=True, slots=True)

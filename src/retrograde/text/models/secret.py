@@ -1,6 +1,8 @@
 """A key that shows itself nowhere."""
 
+import json
 import os
+from urllib.parse import quote
 
 from ...errors import ArgumentError
 
@@ -34,8 +36,11 @@ class Secret:
         return self._value
 
     def remove_from(self, body):
-        """The bytes `body` with stars in place of the key."""
-        return body.replace(self._value.encode(), b"***") if self else body
+        """The bytes `body` with stars in place of the key, also of one that stands behind `Bearer`, and of its escaped form."""
+        for value in {self._value, self._value.removeprefix("Bearer ")} if self else ():
+            for shown in {value, json.dumps(value)[1:-1], quote(value, safe="")}:
+                body = body.replace(shown.encode(), b"***")
+        return body
 
 
 def secret_from(value, variables):

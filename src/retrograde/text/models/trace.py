@@ -11,11 +11,15 @@ from pathlib import Path
 
 from .codec import completion_to_dict, request_to_dict
 from .request import Completion, Request
+from .usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: the model's name, what it was asked, the answer or the error, how long it took, and for which node."""
+    """One call: the model's name, what it was asked, the answer or the error, how long it took, and for which node.
+
+    `attempts` holds (tokens, cost) of each attempt that failed and may have been charged for: the most that it may have taken.
+    """
 
     model: str
     request: Request
@@ -23,10 +27,19 @@ class Call:
     error: str | None
     seconds: float
     node: str | None
+    attempts: tuple = ()
+
+    @property
+    def usage(self):
+        """What the call took, the attempts that failed included; nothing where the answer came from a cache."""
+        found = Usage(len(self.attempts), sum(tokens for tokens, _ in self.attempts), sum(cost for _, cost in self.attempts))
+        answer = self.completion
+        return found if answer is None or answer.is_cached else found + Usage(1, answer.tokens, answer.cost)
 
     def to_dict(self):
         """The call as JSON data."""
         return {"model": self.model, "node": self.node, "seconds": round(self.seconds, 6), "error": self.error,
+                "attempts": [list(attempt) for attempt in self.attempts],
                 "request": request_to_dict(self.request),
                 "completion": completion_to_dict(self.completion) if self.completion else None}
 
@@ -46,12 +59,22 @@ class Trace:
     @property
     def tokens(self):
         """Tokens paid for: those of answers out of a cache are not counted."""
-        return sum(call.completion.tokens for call in self.calls if call.completion and not call.completion.is_cached)
+        return self.usage.tokens
 
     @property
     def cost(self):
         """Money spent."""
-        return sum(call.completion.cost for call in self.calls if call.completion)
+        return self.usage.cost
+
+    @property
+    def usage(self):
+        """What all calls took, attempts that failed and may have been charged for included."""
+        return sum((call.usage for call in self.calls), Usage())
+
+    @property
+    def cut(self):
+        """How many answers were empty, or were cut off by a bound or a filter."""
+        return sum(call.completion is not None and not call.completion.is_whole for call in self.calls)
 
     def save(self, path):
         """Write one line of JSON a call."""
@@ -61,11 +84,20 @@ class Trace:
     def __repr__(self):
         cached = sum(call.completion is not None and call.completion.is_cached for call in self.calls)
         failed = sum(call.error is not None for call in self.calls)
-        return f"Trace({len(self.calls)} calls, {cached} cached, {failed} failed, {self.tokens} tokens, cost {self.cost:g})"
+        cut = f", {self.cut} cut off or empty" if self.cut else ""
+        return f"Trace({len(self.calls)} calls, {cached} cached, {failed} failed{cut}, {self.tokens} tokens, cost {self.cost:g})"
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
 _NODE: ContextVar[str | None] = ContextVar("node", default=None)
+_ATTEMPTS: ContextVar[list | None] = ContextVar("attempts", default=None)
+
+
+def note_attempt(tokens, cost):
+    """Note an attempt of the call that is being made, which failed and may have been charged for."""
+    attempts = _ATTEMPTS.get()
+    if attempts is not None:
+        attempts.append((tokens, cost))
 
 
 @contextlib.contextmanager
@@ -199,7 +231,9 @@ class _StreamReport:
         if self.trace is None:
             return
         failed = isinstance(error, Exception)
-        answer = None if failed else Completion("".join(self.pieces), seconds=self.seconds)
+        prompt, bound = self.model.token_bound(self.request)
+        cost, text = self.model.cost_of(prompt, bound), "".join(self.pieces)
+        answer = None if failed else Completion(text, prompt, bound, self.seconds, cost)
         reason = f"{kind.__name__}: {error}" if failed else None
         self.trace.calls.append(Call(self.model.name, self.request, answer, reason, self.seconds, _NODE.get()))
 
@@ -213,11 +247,14 @@ class _Report:
         self.trace, self.model, self.request = trace, model, request
 
     def __enter__(self):
-        self.start, self.token = time.perf_counter(), _TRACE.set(None)
+        self.start, self.token, self.attempts = time.perf_counter(), _TRACE.set(None), []
+        self.noting = _ATTEMPTS.set(self.attempts)
         return self
 
     def __exit__(self, kind, error, _):
         _TRACE.reset(self.token)
+        _ATTEMPTS.reset(self.noting)
         seconds = time.perf_counter() - self.start
         reason = None if error is None else f"{type(error).__name__}: {error}"
-        self.trace.calls.append(Call(self.model.name, self.request, self.completion, reason, seconds, _NODE.get()))
+        self.trace.calls.append(Call(self.model.name, self.request, self.completion, reason, seconds, _NODE.get(),
+                                     tuple(self.attempts)))

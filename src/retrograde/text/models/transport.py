@@ -1,10 +1,11 @@
 """How bytes get to a server and back, in threads and in event loops. The only file that knows httpx."""
 
 import asyncio
+import socket
 import threading
 import time
-from contextlib import aclosing, closing
-from functools import cached_property
+from contextlib import aclosing, closing, contextmanager, suppress
+from functools import cached_property, partial
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
@@ -24,24 +25,21 @@ class Transport:
     for, and take half as long again.
     """
 
-    def __init__(self, url, secret, *, timeout, connections):
-        self.url, self.secret, self.timeout, self.connections = url, secret, timeout, connections
+    def __init__(self, url, secrets, headers, *, timeout, connections):
+        self.url, self.secrets, self.headers, self.timeout, self.connections = url, secrets, headers, timeout, connections
         self.httpx = optional("httpx", "text")
         self._lock, self._sync, self._async = threading.Lock(), None, WeakKeyDictionary()
+        self._sockets = WeakKeyDictionary()  # of each lane of the threads, the connection that it has
 
     def post(self, body, headers):
         """The Reply to `body`, read to its end within `timeout` seconds, however slowly it comes."""
         with self._lanes().taken() as lane:
-            deadline, chunks = time.monotonic() + self.timeout, []
+            deadline = time.monotonic() + self.timeout
             try:
-                with closing(lane.handle_request(self._request(body, headers))) as response:
-                    for chunk in response.iter_bytes():
-                        chunks.append(chunk)
-                        if time.monotonic() > deadline:
-                            return self._late()
-                    return self._reply(response, b"".join(chunks))
+                with self._cut_off(lane), closing(lane.handle_request(self._request(body, headers, lane))) as response:
+                    return self._reply(response, response.read())
             except self.httpx.HTTPError as error:
-                return self._failure(error)
+                return self._late() if time.monotonic() >= deadline else self._failure(error)
 
     async def apost(self, body, headers):
         """`post` as a coroutine."""
@@ -56,10 +54,10 @@ class Transport:
                 return self._late()
 
     def lines(self, body, headers):
-        """The texts of a stream, one after another; `timeout` bounds the wait for each."""
-        reader, failure = StreamReader(), None
+        """The texts of a stream, one after another; `timeout` bounds the wait for the first bytes of each."""
+        reader, failure = StreamReader(self._cleaned), None
         try:
-            with self._lanes().taken() as lane, closing(lane.handle_request(self._request(body, headers))) as response:
+            with self._lanes().taken() as lane, closing(self._begun(lane, body, headers)) as response:
                 if response.is_success:
                     yield from filter(None, map(reader.text_of, response.iter_lines()))
                     reader.end()
@@ -72,10 +70,10 @@ class Transport:
 
     async def alines(self, body, headers):
         """`lines` as an asynchronous iterator."""
-        reader, failure = StreamReader(), None
+        reader, failure = StreamReader(self._cleaned), None
         try:
             async with ((await self._async_lanes()).taken() as lane,
-                        aclosing(await lane.handle_async_request(self._request(body, headers))) as response):
+                        aclosing(await self._abegun(lane, body, headers)) as response):
                 if response.is_success:
                     async for line in response.aiter_lines():
                         text = reader.text_of(line)
@@ -86,8 +84,46 @@ class Transport:
                     failure = self._reply(response, await response.aread())
         except self.httpx.HTTPError as error:
             failure = self._failure(error)
+        except TimeoutError:
+            failure = self._late()
         if failure is not None:
             raise fault_of(failure)
+
+    def _begun(self, lane, body, headers):
+        """The response to a request, of which the headers have come within `timeout` seconds."""
+        with self._cut_off(lane):
+            return lane.handle_request(self._request(body, headers, lane))
+
+    async def _abegun(self, lane, body, headers):
+        async with asyncio.timeout(self.timeout):
+            return await lane.handle_async_request(self._request(body, headers))
+
+    @contextmanager
+    def _cut_off(self, lane):
+        """Shut the connection of `lane` down if the block takes longer than `timeout` seconds.
+
+        The time-outs of a connection bound the wait for the next byte, and a server that sends one now and then could hold a call
+        for ever.
+        """
+        timer = threading.Timer(self.timeout, self._shut, (lane,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _shut(self, lane):
+        stream = self._sockets.get(lane)
+        connection = stream and stream.get_extra_info("socket")
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def _note(self, lane, event, facts):
+        """Remember the connection of `lane`; called by the transport at each event."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._sockets[lane] = facts["return_value"]
 
     def close(self):
         """Close the connections of the threads."""
@@ -142,18 +178,29 @@ class Transport:
     def _extensions(self):
         return {"timeout": self.httpx.Timeout(self.timeout, connect=min(self.timeout, 10.0)).as_dict()}
 
-    def _request(self, body, headers):
+    def _request(self, body, headers, lane=None):
         """The whole request, which alone knows the key."""
-        key = {"Authorization": f"Bearer {self.secret.reveal()}"} if self.secret else {}
-        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **headers, **key}, json=body,
-                                  extensions=self._extensions)
+        extensions = self._extensions if lane is None else {**self._extensions, "trace": partial(self._note, lane)}
+        keys = {name: secret.reveal() for name, secret in self.secrets.items()}
+        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **self.headers, **headers, **keys}, json=body,
+                                  extensions=extensions)
 
     def _reply(self, response, body):
-        return Reply(response.status_code, dict(response.headers), self.secret.remove_from(body))
+        return Reply(response.status_code, dict(response.headers), self._without_keys(body))
 
     def _failure(self, error):
         never_sent = (self.httpx.ConnectError, self.httpx.ConnectTimeout, self.httpx.PoolTimeout)
-        return Reply(0, {}, f"{type(error).__name__}: {error}".encode(), was_sent=not isinstance(error, never_sent))
+        said = self._cleaned(f"{type(error).__name__}: {error}").encode()
+        return Reply(0, {}, said, was_sent=not isinstance(error, never_sent))
+
+    def _cleaned(self, text):
+        """`text` without the keys."""
+        return self._without_keys(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def _without_keys(self, body):
+        for secret in self.secrets.values():
+            body = secret.remove_from(body)
+        return body
 
     def _late(self):
         return Reply(0, {}, f"no whole answer within {self.timeout:g} seconds".encode())

@@ -3,7 +3,8 @@
 import json
 from dataclasses import dataclass
 
-from ...errors import AnswerError, ModelError, TransientModelError, UnsupportedError
+from ...errors import AnswerError, ModelError, TransientModelError
+from . import choices
 from .request import Completion
 from .retry import retry_after
 
@@ -31,11 +32,8 @@ class Reply:
         return 200 <= self.status < 300
 
 
-def payload(request, model, *, max_tokens, max_tokens_name="max_tokens", is_streamed=False, extra=None):
+def payload(request, model, *, max_tokens, max_tokens_name="max_tokens", is_streamed=False, extra=None, labels_by="json_schema"):
     """The body of a chat completion as JSON data. Only what the request sets is sent."""
-    if request.labels:
-        raise UnsupportedError(f"{model} is asked over HTTP, which does not tell the probabilities of labels; use a LocalModel, "
-                               "or json_schema={'enum': [...]} to have one of them answered")
     body = {"model": model, "messages": [{"role": m.role, "content": m.content} for m in request.messages],
             max_tokens_name: request.max_tokens or max_tokens}
     for name in ("temperature", "top_p", "seed", "grammar"):
@@ -47,35 +45,46 @@ def payload(request, model, *, max_tokens, max_tokens_name="max_tokens", is_stre
     if request.json_schema is not None:
         schema = {"name": "answer", "strict": True, "schema": json.loads(request.json_schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if request.labels:
+        body |= choices.asked(request.labels, labels_by)
     if is_streamed:
         body["stream"] = True
     return body | (extra or {})
 
 
-def completion_of(reply, model, bound):
+def completion_of(reply, model, bound, labels=(), labels_by="json_schema"):
     """The Completion in a reply; a ModelError of the kind that fits, if there is none.
 
-    `bound` is the most tokens that prompt and answer can have, which stand in where the server does not count.
+    `bound` is the most tokens that prompt and answer can have, which stand in where the server does not count. With `labels` the
+    answer is one of them.
     """
     if not reply.is_whole:
         raise fault_of(reply)
     data = _object(reply.body)
+    if data.get("error") and not data.get("choices"):
+        # Routers answer 200 before they have asked the server behind them.
+        raise _billed(f"the server answered {reply.status} with an error: {_excerpt(reply.body)}")
     if data.get("choices") == []:
         raise _billed("the answer has no choices")
     try:
         choice = data["choices"][0]
         text = _text(choice["message"]["content"])
-    except (TypeError, LookupError, AnswerError):
+    except (TypeError, LookupError, AttributeError, AnswerError):
         raise AnswerError(f"the answer of {model} is not a chat completion: {_excerpt(reply.body)}") from None
     prompt_tokens, completion_tokens = usage_of(data, bound)
-    return Completion(text, prompt_tokens, completion_tokens, finish_reason=str(choice.get("finish_reason") or "stop"))
+    reason, logprobs = str(choice.get("finish_reason") or "stop"), ()
+    if labels:
+        text, logprobs = choices.chosen(text, choice, labels, labels_by)
+        reason = "stop"  # a label is whole, whatever would have followed
+    return Completion(text, prompt_tokens, completion_tokens, finish_reason=reason, logprobs=logprobs)
 
 
 def usage_of(data, bound):
     """(prompt tokens, completion tokens) that the server counted, or the bounds."""
     usage = data.get("usage") or {}
     counts = [usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")]
-    return tuple(most if not isinstance(count, int) else count for count, most in zip(counts, bound, strict=True))
+    is_count = lambda count: isinstance(count, int) and not isinstance(count, bool) and count >= 0
+    return tuple(count if is_count(count) else most for count, most in zip(counts, bound, strict=True))
 
 
 def fault_of(reply):
@@ -114,13 +123,17 @@ def _text(content):
 
 
 class StreamReader:
-    """Reads a stream of server-sent events line by line; `is_finished` tells whether the answer came to its end."""
+    """Reads a stream of server-sent events line by line; `is_finished` tells whether the answer came to its end.
 
-    def __init__(self):
-        self.is_finished = False
+    `clean` is what makes a line fit to be shown: it takes keys out.
+    """
+
+    def __init__(self, clean=lambda line: line):
+        self.is_finished, self._clean = False, clean
 
     def text_of(self, line):
         """The text that a line adds: the empty string for lines that add none."""
+        line = self._clean(line)
         content = line.removeprefix("data:").strip()
         if not line.startswith("data:") or content == "[DONE]":
             self.is_finished |= content == "[DONE]"

@@ -1,0 +1,140 @@
+"""A ledger: what calls set aside and what they took, in a file that outlives processes and is shared by them."""
+
+import json
+import os
+import platform
+import threading
+import time
+import uuid
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+
+from ...errors import ArgumentError
+from .locks import exclusively
+from .usage import Usage
+
+#: How long lines may wait to be forced to the disk, in seconds. A killed process loses none; a machine without power may.
+_GROUP = 0.2
+#: After how many seconds what another machine set aside and did not settle counts as lost.
+_DISTANT = 3600.0
+
+
+class Ledger:
+    """An append-only file of JSON lines: one when an amount is set aside, before anything is sent, and one when it is settled.
+
+    What was set aside by a process that has ended, and never settled, counts as spent: the call may have been made. Several
+    processes may share a file. `scope` names one budget of several in it.
+    """
+
+    def __init__(self, path, scope=""):
+        self.path, self.scope = Path(path), scope
+        self.settled = Usage()
+        self.open: dict[str, tuple] = {}  # of each amount that is not settled, the amount, whose it is, and since when
+        self._file, self._end, self._is_torn, self._synced, self._lock = None, 0, False, 0.0, threading.RLock()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def held(self):
+        """Hold the file, so that no other process writes, and know all that stands in it."""
+        with self._lock, self.path.open("ab+") as file, exclusively(file):
+            self._read(file)
+            self._file = file
+            try:
+                yield self
+            finally:
+                self._file = None
+                if time.monotonic() - self._synced > _GROUP:
+                    os.fsync(file.fileno())
+                    self._synced = time.monotonic()
+
+    def reserve(self, amount):
+        """Set an amount aside, within `held`; returns its name."""
+        name = uuid.uuid4().hex
+        self._write({"id": name, "scope": self.scope, "reserve": astuple(amount), "by": list(_MYSELF.name()), "at": time.time()})
+        return name
+
+    def settle(self, name, amount):
+        """Say what was taken of what was set aside under `name`, within `held`."""
+        self._write({"id": name, "scope": self.scope, "settle": astuple(amount)})
+
+    def lost(self):
+        """What was set aside by processes that have ended."""
+        return sum((amount for amount, owner, since in self.open.values() if not _lives(owner, since)), Usage())
+
+    def running(self):
+        """What is set aside for calls that may still be running."""
+        return sum((amount for amount, owner, since in self.open.values() if _lives(owner, since)), Usage())
+
+    def _write(self, line):
+        text = json.dumps(line, separators=(",", ":")) + "\n"
+        # A line that a killed process did not end must not swallow this one.
+        start = "\n" if self._is_torn else ""
+        self._file.write((start + text).encode())
+        self._file.flush()
+        self._end, self._is_torn = self._file.tell(), False
+        self._take(line)
+
+    def _read(self, file):
+        """Take in what others have written since the last look."""
+        file.seek(0, os.SEEK_END)
+        if file.tell() < self._end:
+            raise ArgumentError(f"the ledger {self.path} has become shorter; lines are only ever added to it")
+        file.seek(self._end)
+        content = file.read()
+        if content:
+            self._is_torn = not content.endswith(b"\n")
+        for line in content.split(b"\n"):
+            try:
+                self._take(json.loads(line))
+            except (ValueError, TypeError, KeyError):
+                continue  # a line that a killed process began: nothing was sent for it
+        self._end = file.tell()
+
+    def _take(self, line):
+        if line["scope"] != self.scope:
+            return
+        if "reserve" in line:
+            self.open[line["id"]] = Usage(*line["reserve"]), tuple(line["by"]), line["at"]
+        elif self.open.pop(line["id"], None) is not None:
+            self.settled += Usage(*line["settle"])
+
+
+class _Process:
+    """This process by a name that no other one has, later ones with its number included; a fork has its own."""
+
+    def __init__(self):
+        self._names = {}
+
+    def name(self):
+        pid = os.getpid()
+        if pid not in self._names:
+            self._names[pid] = platform.node(), pid, _started(pid)
+        return self._names[pid]
+
+
+_MYSELF = _Process()
+
+
+def _started(pid):
+    """When a process began, in clock ticks since the machine did; 0 where the system does not tell."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _lives(owner, since):
+    """Whether the process that set an amount aside may still settle it."""
+    machine, pid, started = owner
+    if machine != platform.node():
+        return time.time() - since < _DISTANT
+    if (machine, pid, started) == _MYSELF.name():
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return _started(pid) == started

@@ -1,0 +1,169 @@
+"""The ledger: limits and usage that outlive processes, and are shared by them."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.workloads.fault_server import drawn, serving
+from retrograde.errors import ArgumentError, BudgetError
+from retrograde.text.models import (
+    Budget,
+    Budgeted,
+    Cached,
+    Completion,
+    HTTPModel,
+    Ledger,
+    Retry,
+    ScriptedLM,
+    Usage,
+    complete_all,
+    tracing,
+)
+
+pytest.importorskip("httpx", reason="the extra `text` brings httpx")
+ROOT = Path(__file__).parents[3]
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_an_amount_is_written_down_before_the_call_and_settled_after_it(tmp_path):
+    path, seen = tmp_path / "ledger.jsonl", []
+    model = ScriptedLM(lambda request: seen.append(lines(path)) or Completion("a", 3, 2, cost=0.5))
+    Budgeted(model, Budget(calls=5, ledger=path))("q")
+    reserved, settled = lines(path)
+    assert seen == [[reserved]] and reserved["reserve"][0] == 1 and settled == {"id": reserved["id"], "scope": "", "settle": [1, 5, 0.5]}
+
+
+def test_a_second_budget_goes_on_from_what_the_first_one_spent(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    for asked, answered, spent in ((2, 2, 2), (4, 1, 3), (4, 0, 3)):
+        model = Budgeted(ScriptedLM(lambda request: "a"), Budget(calls=3, ledger=path))
+        answers = complete_all(model, ["q"] * asked)
+        assert sum(isinstance(answer, Completion) for answer in answers) == answered
+        assert model.budget.spent.calls == spent
+    assert Budget(calls=3, ledger=path, scope="other").spent == Usage()
+
+
+def test_what_a_killed_process_had_set_aside_counts_as_spent(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    code = f"""if True:
+        from retrograde.text.models import Ledger, Usage
+        import os, signal
+        ledger = Ledger({str(path)!r})
+        with ledger.held():
+            ledger.reserve(Usage(1, 100, 0.25))
+        os.kill(os.getpid(), signal.SIGKILL)"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert Budget(calls=2, ledger=path).spent == Usage(1, 100, 0.25)
+    with pytest.raises(BudgetError, match="1 are spent"):
+        Budgeted(ScriptedLM(["a"]), Budget(calls=1, ledger=path))("q")
+
+
+def test_a_line_that_a_killed_process_did_not_end_is_passed_over(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    Budgeted(ScriptedLM(["a"]), Budget(ledger=path))("q")
+    with path.open("a") as file:
+        file.write('{"id":"0","scope":"","reserve":[1,')
+    budget = Budget(ledger=path)
+    assert budget.spent.calls == 1
+    Budgeted(ScriptedLM(["a"]), budget)("q")
+    assert budget.spent.calls == Budget(ledger=path).spent.calls == 2
+
+
+def test_a_ledger_that_has_become_shorter_is_an_error(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    with ledger.held():
+        ledger.reserve(Usage(1))
+    ledger.path.write_text("")
+    with pytest.raises(ArgumentError, match="has become shorter"), ledger.held():
+        pass
+
+
+def _spend(path, url, prompts):
+    with HTTPModel("small", base_url=url, max_concurrency=4, retry=Retry(3, 0.001, 0.01)) as model:
+        complete_all(Budgeted(model, Budget(calls=30, ledger=path)), prompts)
+
+
+def test_processes_share_the_limits_of_one_ledger(tmp_path):
+    with serving(drawn(3, {"500": 0.1, "429": 0.1})) as server:
+        context = multiprocessing.get_context("spawn")
+        workers = [context.Process(target=_spend, args=(tmp_path / "ledger.jsonl", server.url, [f"{k} {i}" for i in range(30)])) for k in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        charged = sum(server.answers.values()) + server.faults["500"]
+    assert Budget(ledger=tmp_path / "ledger.jsonl").spent.calls == charged == 30
+
+
+def _ask(folder, url, prompts):
+    with HTTPModel("small", base_url=url, max_concurrency=4) as model:
+        complete_all(Cached(model, folder), prompts)
+
+
+def test_two_processes_that_ask_the_same_pay_once(tmp_path):
+    prompts = [f"q {i}" for i in range(20)]
+    with serving(delay=0.05) as server:
+        context = multiprocessing.get_context("spawn")
+        workers = [context.Process(target=_ask, args=(tmp_path, server.url, prompts)) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert dict(server.answers) == dict.fromkeys(prompts, 1)
+
+
+RUN = """if True:
+    import sys
+    from retrograde.text.models import Budget, Budgeted, Cached, HTTPModel, complete_all
+    url, folder = sys.argv[1:]
+    with HTTPModel("small", base_url=url, max_concurrency=4) as model:
+        complete_all(Cached(Budgeted(model, Budget(calls=40, ledger=folder + "/ledger.jsonl")), folder + "/cache"), [f"q {i}" for i in range(60)])
+"""
+
+
+def test_after_kills_the_server_was_asked_no_more_than_the_budget_and_nothing_settled_twice(tmp_path):
+    rng = random.Random(0)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with serving(delay=0.03) as server:
+        for _ in range(4):
+            process = subprocess.Popen([sys.executable, "-c", RUN, server.url, str(tmp_path)], env=environment, cwd=ROOT)
+            while process.poll() is None and not server.attempts:
+                time.sleep(0.01)
+            time.sleep(rng.uniform(0.0, 0.15))
+            process.kill()
+            process.wait()
+        subprocess.run([sys.executable, "-c", RUN, server.url, str(tmp_path)], env=environment, cwd=ROOT, check=True)
+        asked = sum(server.attempts.values())
+        again = [prompt for prompt, count in server.attempts.items() if count > 1]
+    settled = sum("settle" in line for line in lines(tmp_path / "ledger.jsonl"))
+    opened = sum("reserve" in line for line in lines(tmp_path / "ledger.jsonl")) - settled
+    assert settled <= asked <= settled + opened == Budget(ledger=tmp_path / "ledger.jsonl").spent.calls <= 40
+    assert len(again) <= opened
+
+
+def test_the_trace_counts_every_attempt_that_was_charged_for():
+    with serving(lambda prompt, attempt: "500" if attempt < 2 else None) as server, tracing() as trace:
+        model = Budgeted(HTTPModel("small", base_url=server.url, retry=Retry(3, 0.001)), calls=20)
+        complete_all(model, ["a", "b"])
+        model.close()
+    assert trace.usage.calls == model.budget.spent.calls == 6 == sum(server.attempts.values())
+    assert trace.tokens == model.budget.spent.tokens
+
+
+def test_a_stream_is_in_the_trace_with_the_most_that_it_can_have_taken():
+    with serving() as server, tracing() as trace:
+        model = HTTPModel("small", base_url=server.url, max_tokens=20)
+        assert "".join(model.stream("q")) == "answer to q"
+        model.close()
+    assert trace.usage.calls == 1 and trace.tokens > 20
