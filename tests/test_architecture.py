@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import retrograde as rg
+from layering import imports
 
 ROOT = Path(rg.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -26,8 +27,17 @@ LAYERS = (
     {"data", "debug", "io", "distributed", "viz", "testing", "interop", "cli", "test_util"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-#: A package of the top layers is imported by none of its neighbours, but for these.
-NEIGHBOURS = {("nn", "optim"), ("cli", "data"), ("cli", "io"), ("cli", "viz"), ("testing", "testing")}
+#: The imports between packages of one layer; no others are allowed.
+NEIGHBOURS = {
+    ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("shapes", "errors"), ("tree", "errors"),
+    ("cli", "data"), ("cli", "io"), ("cli", "viz"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
+}
+#: Inside the compiler: code generation stands above these files, and below all others.
+BELOW_CODEGEN = {"expression", "failures", "kinds", "rounded", "table", "transforming", "units"}
+#: What goes against that today, as (file, package). It may only shrink.
+DEBTS = {("table", "codegen")}
+#: Ops that the core may not name.
+OPS = ("matmul", "softmax", "conv1d", "conv2d", "conv3d", "numpy")
 
 
 def package_of(path):
@@ -36,33 +46,73 @@ def package_of(path):
     return parts[0]
 
 
-def imports(path):
-    """(package, line, whether it is inside a function) of each import of ours in a file."""
-    tree = ast.parse(path.read_text())
-    inner = {
-        id(node)
-        for function in ast.walk(tree) if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for node in ast.walk(function)
-    }
-    depth = len(path.relative_to(ROOT).parts)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or not node.level:
-            continue
-        stem = package_of(path) if node.level < depth else (node.module or "").split(".")[0]
-        names = [stem] if stem else [alias.name for alias in node.names]
-        for name in names:
-            yield name, node.lineno, id(node) in inner
+def faults(text, path):
+    """What goes against the layers in the text of a file, which stands at `path` below the package."""
+    mine, found = path.split("/")[0].removesuffix(".py"), []
+    for name, line, is_late in imports(text, path):
+        other, at = name.split(".")[0], f"{path}:{line}: {name}"
+        if is_late:
+            found.append(f"{at} is imported inside a function")
+        if mine not in RANK or other not in RANK:
+            found.append(f"{at}: {mine} or {other} stands in no layer")
+        elif RANK[other] > RANK[mine]:
+            found.append(f"{at}: {mine} is below {other} and may not import it")
+        elif RANK[other] == RANK[mine] and mine != other and (mine, other) not in NEIGHBOURS:
+            found.append(f"{at}: {mine} and {other} are neighbours that may not import each other")
+        if path.startswith("compiler/") and name.startswith("compiler.") and _is_upward(path, name) and _debt(path, name) not in DEBTS:
+            found.append(f"{at}: goes up inside the compiler")
+    if mine == "core":
+        found += [f"{path}: the core mentions {op}" for op in OPS if op in text.replace("without NumPy", "")]
+    return found
+
+
+def _debt(path, name):
+    return path.split("/")[1].removesuffix(".py"), name.split(".")[1]
+
+
+def _is_upward(path, name):
+    """Whether an import inside the compiler goes from code generation to planning, or to it from below."""
+    mine, other = _debt(path, name)
+    if mine == "codegen":
+        return other != "codegen" and other not in BELOW_CODEGEN
+    return mine in BELOW_CODEGEN and other == "codegen"
 
 
 @pytest.mark.parametrize("path", [f for f in FILES if f.name != "__init__.py" or f.parent != ROOT],
                          ids=lambda f: str(f.relative_to(ROOT)))
 def test_imports_point_down_the_layers_and_none_is_late(path):
-    mine = package_of(path)
-    assert mine in RANK, f"{mine} stands in no layer"
-    for name, line, is_late in imports(path):
-        assert not is_late, f"{path}:{line} imports {name} inside a function"
-        assert name in RANK, f"{path}:{line} imports {name}, which stands in no layer"
-        assert RANK[name] <= RANK[mine], f"{path}:{line}: {mine} is below {name} and may not import it"
+    assert not faults(path.read_text(), path.relative_to(ROOT).as_posix())
+
+
+@pytest.mark.parametrize(("path", "planted"), [
+    ("nn/linear.py", "from ..text import prompt"),
+    ("core/walk.py", "from importlib import import_module\nimport_module('retrograde.nn')"),
+    ("core/walk.py", "def late():\n    import retrograde.optim"),
+    ("compiler/codegen/signs.py", "from .. import attending"),
+    ("core/walk.py", 'NAME = "conv3d"'),
+    ("core/walk.py", "from importlib import import_module\nimport_module('..nn', __package__)"),
+    ("core/walk.py", "def late():\n    from retrograde import optim"),
+])
+def test_a_planted_violation_of_the_layers_is_found(path, planted):
+    file = ROOT / path
+    text = file.read_text() if file.exists() else ""
+    assert not faults(text, path)
+    assert faults(f"{text}\n{planted}\n", path)
+
+
+def test_imports_for_type_checkers_are_allowed():
+    assert not faults("if TYPE_CHECKING:\n    from ..nn import Module\n", "core/walk.py")
+
+
+def test_each_debt_and_each_pair_of_neighbours_is_still_there():
+    pairs = set()
+    for path in FILES:
+        place = path.relative_to(ROOT).as_posix()
+        for name, _, _ in imports(path.read_text(), place) if place != "__init__.py" else ():
+            pairs.add((package_of(path), name.split(".")[0]))
+            if place.startswith("compiler/") and name.startswith("compiler.") and _is_upward(place, name):
+                pairs.add(_debt(place, name))
+    assert pairs >= NEIGHBOURS | DEBTS
 
 
 def test_no_file_is_long():
@@ -97,9 +147,3 @@ def test_every_public_function_of_an_op_file_has_a_docstring():
         for node in ast.parse(path.read_text()).body:
             is_public = isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")
             assert not is_public or ast.get_docstring(node), f"{path}: {node.name} has no docstring"
-
-
-def test_op_names_are_not_known_outside_the_ops():
-    core = "\n".join(path.read_text() for path in FILES if package_of(path) == "core")
-    for name in ("matmul", "softmax", "conv2d", "numpy"):
-        assert name not in core.replace("without NumPy", ""), f"the core mentions {name}"
