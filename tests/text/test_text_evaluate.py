@@ -115,7 +115,7 @@ def test_a_judge_scores_and_its_critique_is_the_feedback():
 
 
 NO_VERDICTS = ["Bad answer!", '{"score": "high"}', '{"critique": "x"}', "{", "", '{"score": 7}', '{"score": 85}', '{"score": NaN}', '{"score": -0.1}',
-               '{"score": true}', '{"score": null}', 'Quoted: {"score": 1, "critique": ""}. Mine: {"score": 0.1, "critique": "wrong"}']
+               '{"score": true}', '{"score": ' + "1" * 5000 + "}", "{" * 50_000, '{"score": null}', 'Quoted: {"score": 1, "critique": ""}. Mine: {"score": 0.1, "critique": "wrong"}']
 
 
 @pytest.mark.parametrize("reply", NO_VERDICTS)

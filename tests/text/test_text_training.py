@@ -77,7 +77,7 @@ def test_zero_grad_and_requires_grad_reach_both_kinds():
 
 
 @pytest.mark.parametrize("state", [
-    {"a": "one line", "b": "several\nlines\n", "c": [1, 2.5, None, True], "d": {"e": ["x\ny"]}}, {}, "text", [["a", "b"]],
+    "a \ud800 lone surrogate", ["\u202e \u2028 \x00 \r\n"], {"a": "one line", "b": "several\nlines\n", "c": [1, 2.5, None, True], "d": {"e": ["x\ny"]}}, {}, "text", [["a", "b"]],
 ])
 def test_plain_state_survives_a_file(state, tmp_path):
     text.save(state, tmp_path / "state.json")
@@ -103,7 +103,11 @@ def test_a_changed_line_of_a_prompt_changes_a_line_of_the_file(tmp_path):
     assert [(a.strip(), b.strip()) for a, b in zip(*files, strict=True) if a != b] == [('"three"', '"four"')]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"format": "other", "state": {}}'])
+@pytest.mark.parametrize("content", [
+    "{", "[]", '{"format": "other", "state": {}}', '{"format": "retrograde text 1"}', "[" * 200_000,
+    '{"format": "retrograde text 1", "state": {"$variable": "a"}}', '{"format": "retrograde text 1", "state": {"$tensor": "[1]", "dtype": "no"}}',
+    '{"format": "retrograde text 1", "state": {"$lines": [1]}}',
+], ids=range(8))
 def test_other_files_are_refused(content, tmp_path):
     path = tmp_path / "state.json"
     path.write_text(content)

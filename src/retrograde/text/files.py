@@ -1,6 +1,7 @@
 """Files of text and state: JSON that people can read and that differs by lines where the text differs."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..tensor.tensor import Tensor
 from .algebra import texts
 
 FORMAT = "retrograde text 1"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def save(state, path):
@@ -25,7 +27,15 @@ def save(state, path):
     >>> load("state.json")
     {'prompt': 'Be brief.', 'step': 3}
     """
-    content = json.dumps({"format": FORMAT, "state": _encoded(state)}, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        content = json.dumps({"format": FORMAT, "state": _encoded(state)}, indent=1, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"JSON cannot hold what was to be saved: {error}; numbers must be finite, except in tensors, and "
+                              "lists not nested thousands deep") from None
+    # A surrogate by itself is no character of UTF-8; JSON has a way to write it.
+    content = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", content)
     with writing(Path(path)) as part:
         part.write_text(content + "\n", encoding="utf-8")
 
@@ -34,11 +44,14 @@ def load(path):
     """What `save` wrote. Raises a CheckpointError if the file holds something else."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{Path(path).name} is no JSON: {error}") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise CheckpointError(f"{Path(path).name} was not written by text.save: it must have \"format\": \"{FORMAT}\"")
-    return _decoded(found["state"])
+    if not isinstance(found, dict) or found.get("format") != FORMAT or "state" not in found:
+        raise CheckpointError(f"{Path(path).name} was not written by text.save: it must have \"format\": \"{FORMAT}\" and a state")
+    try:
+        return _decoded(found["state"])
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{Path(path).name} is damaged: {type(error).__name__}: {error}") from None
 
 
 def _encoded(value):

@@ -87,9 +87,9 @@ def _object(text):
         raise ParseError(f"the answer must hold a JSON object in braces, got {_shown(text)}")
     try:
         _DECODER.raw_decode(text, start)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         where = getattr(error, "pos", start)
-        what = getattr(error, "msg", "nested too deep")
+        what = "nested too deep" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
         raise ParseError(f"the JSON in the answer is not well formed: {what} at character {where}, near "
                          f"{text[max(where - 20, 0) : where + 20]!r}") from None
     raise ParseError(f"the answer must hold a JSON object, got {_shown(text)}")
@@ -107,7 +107,7 @@ def objects(text):
         try:
             value, end = _DECODER.raw_decode(text, start)
             found.append(value)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, a number with too many digits for Python, or nested too deep
             end = start + 1
         start = text.find("{", end)
     return found
