@@ -157,7 +157,7 @@ def power_settings():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=(__doc__ or "").split("\n\n")[1])
     parser.add_argument("what", nargs="?", choices=("null", "power", "all"), default="all")
     parser.add_argument("--runs", type=int, default=2000, help="runs of each setting (default: %(default)s)")
     parser.add_argument("--processes", type=int, default=1)

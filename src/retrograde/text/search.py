@@ -1,7 +1,7 @@
 """Search among the values of discrete parameters: wordings, layouts, demonstrations, their number and order."""
 
 import random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,8 @@ class DiscreteSearch(TextOptimizer):
         first = max(8, len(validate) // 8) if first is None else first
         if min(width, first, finalists) < 1:
             raise ArgumentError(f"width, first and finalists must be at least 1, got {width}, {first} and {finalists}")
-        self.train, self.width, self.first, self.finalists = train, width, first, finalists
+        self.train: Any = train
+        self.width, self.first, self.finalists = width, first, finalists
         self._draw = random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
         super().__init__(params, {"space": None}, validate, level, steps)
@@ -145,7 +146,8 @@ class DiscreteSearch(TextOptimizer):
     def _race(self, candidates, current):
         """The Race of the candidates, halved again and again on more and more items; the last one is scored on all."""
         places = self._draw.sample(range(len(self.validate)), len(self.validate))
-        before = numbers([self.current_scores()[i] for i in places])
+        scores: Any = self.current_scores()
+        before = numbers([scores[i] for i in places])
         after = np.full((len(places), len(candidates)), np.nan)
         alive, rungs, done, size = list(range(len(candidates))), [], 0, min(self.first, len(places))
         try:

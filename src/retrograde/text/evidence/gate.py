@@ -261,6 +261,6 @@ def _passes(gains, p, level):
 
 def _decision(before, after, gains, p, level, winner, is_accepted):
     both = ~(np.isnan(before) | np.isnan(after))
-    means = (float(x[both].mean()) if both.any() else float("nan") for x in (before, after))
+    mean_of = lambda x: float(x[both].mean()) if both.any() else float("nan")
     won, lost = (tuple(np.flatnonzero(found).tolist()) for found in (gains > 0, gains < 0))
-    return Decision(bool(is_accepted), *means, float(p), float(level), winner, won, lost)
+    return Decision(bool(is_accepted), mean_of(before), mean_of(after), float(p), float(level), winner, won, lost)

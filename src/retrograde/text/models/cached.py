@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ...atomic import replacing
 from ...errors import AnswerError
@@ -68,7 +69,8 @@ class Cached(Wrapper):
 
         The folder is read once the others wait: an equal request that ended before has left its answer there.
         """
-        completion, is_kept, is_mine, locks = None, False, False, None
+        completion, is_kept, is_mine = None, False, False
+        locks: Any = None
         try:
             while completion is None and not is_mine:
                 completion = self._read(key, request)

@@ -9,6 +9,7 @@ import uuid
 from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 from ...errors import ArgumentError
 from .locks import exclusively
@@ -31,7 +32,8 @@ class Ledger:
         self.path, self.scope = Path(path), scope
         self.settled = Usage()
         self.open: dict[str, tuple] = {}  # of each amount that is not settled, the amount, whose it is, and since when
-        self._file, self._end, self._is_torn, self._synced, self._lock = None, 0, False, 0.0, threading.RLock()
+        self._file: Any = None
+        self._end, self._is_torn, self._synced, self._lock = 0, False, 0.0, threading.RLock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
