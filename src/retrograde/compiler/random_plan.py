@@ -3,10 +3,6 @@
 from importlib import import_module
 from typing import NamedTuple
 
-from ..core.symbol import Symbol
-from ..dtypes import name_of
-from ..ops._streams import MOST_CHOICES
-from ..ops.random import mask_threshold
 from .launches import Launch
 from .units import unit_of
 
@@ -20,6 +16,8 @@ _SECONDS = {
     ("random_uniform", "float64"): 1.5e-9, ("random_normal", "float32"): 1.5e-9, ("random_normal", "float64"): 4e-9,
     ("random_integers", "int64"): 2e-9,
 }
+#: The ops that there are kernels for.
+OPS = tuple(dict.fromkeys([name for name, _ in _SECONDS]))
 
 
 class RandomPlan(NamedTuple):
@@ -80,22 +78,3 @@ class RandomPlan(NamedTuple):
 def has_kernel(name, dtype):
     """Whether the compiler has a kernel for an op that makes random numbers of a dtype."""
     return (name, dtype) in _SECONDS
-
-
-def is_random(node):
-    """Whether a node is random numbers that the compiler has a kernel for."""
-    if not node.op.name.startswith("random_") or not has_kernel(node.op.name, name_of(node.dtype)):
-        return False
-    is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= MOST_CHOICES
-    return is_narrow and isinstance(node.args[0], Symbol)
-
-
-def plan_of(node):
-    """The plan of a node that `is_random`."""
-    name, parameters = node.op.name, ()
-    if name == "random_mask":
-        parameters = (mask_threshold(node.args[2]),)
-    elif name == "random_integers":
-        low, high = node.args[2:4]
-        parameters = int(low), int(high) - int(low)
-    return RandomPlan(name, name_of(node.dtype), node.size, node.args[-1], parameters)

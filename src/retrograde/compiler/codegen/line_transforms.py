@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..transforming import Transform, factors_of
 from . import emit, ir
 from .butterflies import Butterflies
 from .emit import I64
 from .entry import Entry
+from .fourier import Transform, factors_of
 from .target import ITEM_BYTES, InVectors, host
 from .vecmath.elements import constant, undefined
 

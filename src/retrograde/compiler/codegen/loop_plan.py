@@ -12,8 +12,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from ...dtypes import name_of
+from ..elements import operation_key
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
-from ..kinds import operation_key
 from ..rounded import PRODUCTS
 from ..table import FLAG
 from .box import Box, found_together

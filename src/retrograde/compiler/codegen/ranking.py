@@ -6,13 +6,14 @@ number that is greater is put in its place among those found. Numbers are put in
 
 from typing import NamedTuple
 
-from ..kinds import MOST_RANKED
 from . import emit, ir
 from .emit import I64
 from .entry import Entry
 from .keys import BITS, key_of, number_of
 from .target import SCALAR_TYPES
 
+#: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
+MOST_RANKED = 128
 #: A chunk looks through at least this many numbers.
 _CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 #: So many vectors are compared at a time.

@@ -1,29 +1,23 @@
-"""Attention as launches of generated code: forward, and what it hands back."""
+"""Attention: softmax of scaled products of queries and keys, times values, forward and back, without the matrix of weights."""
 
 from math import prod
 
-from ..dtypes import name_of
-from ..ops.attending import are_shared
-from ..shapes import row_major
-from . import threads
-from .attending import OPERANDS, flops_of, lengths_of, named_of, steps_of
-from .codegen.attention import (
-    Backward,
-    Forward,
-    Operand,
-    Single,
-    Sizes,
-    write_backward,
-    write_forward,
-    write_single,
-    write_total,
-)
-from .codegen.target import ITEM_BYTES, host
-from .launches import Launch
-from .sliding import source_of
-from .table import Scratch
-from .units import unit_of
+from ...core.symbol import Symbol
+from ...dtypes import name_of
+from ...ops.attending import are_shared, batch_of, is_plain
+from ...shapes import row_major
+from .. import threads
+from ..codegen.target import ITEM_BYTES, host
+from ..launches import Launch
+from ..recorder import PICK
+from ..table import Scratch
+from ..units import unit_of
+from .kernel import Code, Kernel, source
 
+_code = Code("attention")
+#: The arrays that each kernel reads.
+_OPERANDS = {"attention_with_sums": ("query", "key", "value", "attn_mask"),
+             "attention_backward": ("cotangent", "query", "key", "value", "attn_mask", "sums", "means")}
 #: What one thread takes for one operation; rough. More operations than this are worth sharing.
 _FLOP_SECONDS, _SHARED_FLOPS = 2e-11, 1_000_000
 #: Chunks for each thread: those of causal attention take unlike times.
@@ -34,14 +28,59 @@ _TASKS = 8
 _SHARED_NUMBERS = 100_000
 
 
-def attention(step, layout_in_memory, home, lasts):
-    """The launches of a step: `layout_in_memory(node)` is (buffer, first element, steps), `home(node)` the memory of a result."""
-    node = source_of(step.roots[0])
-    wanted = {root.args[1]: home(root) for root in step.roots}
-    named = named_of(node)
-    read = {name: layout_in_memory(named[name]) for name in OPERANDS[node.op.name] if named[name] is not None}
-    launches = _forward if node.op.name == "attention_with_sums" else _backward
-    return launches(step, node, read, wanted, lasts)
+class Attention(Kernel):
+    """Attention and its derivatives; each of the several results that are wanted is a node."""
+
+    name, ops, several = "attention", (PICK.name,), tuple(_OPERANDS)
+
+    def matches(self, node, facts):
+        of = node.args[0]
+        return of.op is not None and of.op.name in _OPERANDS and self.has_kernel(of)
+
+    @staticmethod
+    def has_kernel(node):
+        """Whether there is a kernel for a node of several results."""
+        named = _named_of(node)
+        query, key, value, mask = [named[name] for name in _OPERANDS["attention_with_sums"]]
+        others = [named[name] for name in ("cotangent", "sums", "means") if name in named]
+        return is_plain(query, key, value, mask) and all([x.dtype == query.dtype for x in others])
+
+    def maker(self, node):
+        return source(node)
+
+    def memory(self, node, facts):
+        node = source(node)
+        named = _named_of(node)
+        read = [named[name] for name in _OPERANDS[node.op.name] if named[name] is not None]
+        return [facts.base(a) for a in read if isinstance(a, Symbol)]
+
+    def launches(self, step, assembler):
+        node = source(step.roots[0])
+        wanted = {root.args[1]: assembler.home(root) for root in step.roots}
+        named = _named_of(node)
+        read = {name: assembler.layout(step, named[name]) for name in _OPERANDS[node.op.name] if named[name] is not None}
+        launches = _forward if node.op.name == "attention_with_sums" else _backward
+        return launches(step, node, read, wanted, assembler.lasts(step))
+
+    def flops(self, node):
+        node = source(node)
+        batch, queries, keys, depth, width = _lengths_of(node)
+        each = 3 * depth + 2 * width if node.op.name == "attention_backward" else depth + width
+        return 2 * each * prod(batch) * queries * keys // (2 if _named_of(node)["is_causal"] else 1)
+
+
+ATTENTION = Attention()
+
+
+def _named_of(node):
+    """The arguments of a node by name."""
+    return dict(zip(node.op.arguments, node.args, strict=True))
+
+
+def _lengths_of(node):
+    """(leading axes, queries, keys, numbers of a query, numbers of a value) of the node of a kernel."""
+    query, key, value, mask = [_named_of(node)[name] for name in _OPERANDS["attention_with_sums"]]
+    return tuple(batch_of(query, key, value, mask)), query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
 
 
 def _forward(step, node, read, wanted, lasts):
@@ -51,11 +90,12 @@ def _forward(step, node, read, wanted, lasts):
         keys = 1 if fields["is_causal"] else fields["sizes"].keys
         fields = _with_heads_as_queries({**fields, "sizes": fields["sizes"]._replace(keys=keys), "is_causal": False})
     if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
-        plan, write = Single(**fields, has_sums=1 in wanted), write_single
+        plan, write = _code.Single(**fields, has_sums=1 in wanted), _code.write_single
     else:
-        plan, write = Forward(**_for_few(fields), result=_result(step, fields["sizes"]), has_sums=1 in wanted), write_forward
+        result = _result(step, fields["sizes"])
+        plan, write = _code.Forward(**_for_few(fields), result=result, has_sums=1 in wanted), _code.write_forward
     unit = unit_of(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
-    tasks, flops = prod(plan.sizes.batch) * plan.blocks, flops_of(node)
+    tasks, flops = prod(plan.sizes.batch) * plan.blocks, ATTENTION.flops(node)
     chunks = _chunks(tasks, flops)
     item, first = ITEM_BYTES[plan.dtype], read["query"]
     mask = read.get("attn_mask", first)
@@ -70,9 +110,15 @@ def _forward(step, node, read, wanted, lasts):
 
 def _result(step, sizes):
     """Where results are: in an order of axes of their own, or as they come."""
-    turned = [steps_of(root) for root in step.roots if root.args[1] == 0 and len(root.args) > 2]
+    turned = [_steps_of(root) for root in step.roots if root.args[1] == 0 and len(root.args) > 2]
     steps = turned[0] if turned else row_major((*sizes.batch, sizes.queries, sizes.width))
-    return Operand(steps[:-2], steps[-2], 1)
+    return _code.Operand(steps[:-2], steps[-2], 1)
+
+
+def _steps_of(node):
+    """The steps of the axes of a result of attention in its memory, in their order without one of its own."""
+    steps, order = row_major(node.shape), node.args[2] if len(node.args) > 2 else range(node.ndim)
+    return tuple([steps[place] for place in tuple(sorted(range(len(order)), key=order.__getitem__))])
 
 
 def _with_heads_as_queries(fields):
@@ -97,30 +143,30 @@ def _for_few(fields):
 
 
 def _backward(step, node, read, wanted, lasts):
-    named, sizes = named_of(node), Sizes(*lengths_of(node))
+    named, sizes = _named_of(node), _code.Sizes(*_lengths_of(node))
     item = ITEM_BYTES[name_of(named["query"].dtype)]
     group = sizes.batch[-1] if are_shared(sizes.batch, named["key"], named["value"]) else 1
     fields = _shared_fields(node, read)
     given = {name: _operand(read[name], named[name], sizes.batch) for name in ("cotangent", "sums", "means")}
-    plan = Backward(**fields, **given, group=group, shares=1)
+    plan = _code.Backward(**fields, **given, group=group, shares=1)
     matrices = prod(plan.batch)
-    plan = Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, _TASKS // matrices)))
+    plan = _code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, _TASKS // matrices)))
     key = "attention backward", repr(plan)
-    unit = unit_of(key, lambda module, name: write_backward(module, name, plan), is_final=True)
-    tasks, flops, queries = matrices * plan.shares, flops_of(node), matrices * group * sizes.queries
+    unit = unit_of(key, lambda module, name: _code.write_backward(module, name, plan), is_final=True)
+    tasks, flops, queries = matrices * plan.shares, ATTENTION.flops(node), matrices * group * sizes.queries
     chunks = _chunks(tasks, flops)
     results = []
     for i, numbers in enumerate((queries * sizes.depth, matrices * sizes.keys * sizes.depth, matrices * sizes.keys * sizes.width)):
         results.append(wanted[i] if i in wanted else Scratch(numbers * item))
     slopes = results[0] if plan.is_direct else Scratch(plan.shares * queries * plan.line * item)
     mask = read.get("attn_mask", read["query"])
-    sources = [read[name] if name != "attn_mask" else mask for name in OPERANDS[node.op.name]]
+    sources = [read[name] if name != "attn_mask" else mask for name in _OPERANDS[node.op.name]]
     buffers = *[buffer for buffer, _, _ in sources], slopes, *results[1:], Scratch(sum(plan.parts) * item * chunks)
     words = *[start for _, start, _ in sources], 0, 0, 0, 0, tasks, chunks
     first = Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * _FLOP_SECONDS)
     if plan.is_direct:
         return [first]
-    total = unit_of(("total", *key), lambda module, name: write_total(module, name, plan), is_final=True)
+    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), is_final=True)
     parts = min(threads.get_num_threads(), queries) if plan.shares * queries * plan.line > _SHARED_NUMBERS else 1
     return [first, Launch(step, total, total.name, (slopes, results[0]), (0, 0, queries, parts), parts, lasts)]
 
@@ -131,7 +177,7 @@ def _chunks(tasks, flops):
 
 def _shared_fields(node, read):
     """What both directions depend on."""
-    machine, named, sizes = host(), named_of(node), Sizes(*lengths_of(node))
+    machine, named, sizes = host(), _named_of(node), _code.Sizes(*_lengths_of(node))
     mask = named["attn_mask"]
     dtype = name_of(named["query"].dtype)
     operands = {label: _operand(read[label], named[label], sizes.batch) for label in ("query", "key", "value")}
@@ -148,4 +194,4 @@ def _operand(layout, array, batch, matrix=None):
     lengths = (*batch, *(matrix or shape[-2:]))
     missing = len(lengths) - len(shape)
     found = [0] * missing + [0 if n == 1 else step for n, step in zip(shape, steps, strict=True)]
-    return Operand(tuple(found[:-2]), *found[-2:])
+    return _code.Operand(tuple(found[:-2]), *found[-2:])
