@@ -6,12 +6,12 @@ keeps one block of that, for as long as it is needed. There are as many frames a
 
 from dataclasses import dataclass, field
 
+from . import cost
 from .plan import Arena
 
 #: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
 #: meets all of their matrices.
 _BLOCK_BYTES, _PRODUCT_BYTES = 48 * 1024, 256 * 1024
-_MOST_CHUNKS = 32
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 _FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
 _SMALL_MATRICES = 256 * 1024
@@ -42,7 +42,7 @@ class Nest:
     @property
     def chunk_blocks(self):
         """How many blocks one chunk takes."""
-        return -(-self.blocks // _MOST_CHUNKS)
+        return -(-self.blocks // cost.MOST_NEST_CHUNKS)
 
     @property
     def chunks(self):

@@ -3,21 +3,16 @@
 from importlib import import_module
 from typing import NamedTuple
 
+from . import cost
 from .launches import Launch
 from .units import unit_of
 
-#: A chunk makes at least this many numbers, and a multiple of those that any vectors make at once.
-_CHUNK_WORK, _MOST_CHUNKS, _GROUP = 16384, 32, 64
+#: A chunk makes a multiple of the numbers that any vectors make at once.
+_GROUP = 64
 #: Words of one block of the generator.
 WORDS = 4
-#: The kinds that there are kernels for: by the name of the op and the dtype, with a rough guess of the seconds for a number.
-_SECONDS = {
-    ("random_mask", "bool"): 7e-10, ("random_bits", "uint32"): 7e-10, ("random_uniform", "float32"): 7e-10,
-    ("random_uniform", "float64"): 1.5e-9, ("random_normal", "float32"): 1.5e-9, ("random_normal", "float64"): 4e-9,
-    ("random_integers", "int64"): 2e-9,
-}
 #: The ops that there are kernels for.
-OPS = tuple(dict.fromkeys([name for name, _ in _SECONDS]))
+OPS = tuple(dict.fromkeys([name for name, _ in cost.RANDOM_SECONDS]))
 
 
 class RandomPlan(NamedTuple):
@@ -43,8 +38,7 @@ class RandomPlan(NamedTuple):
     def _step(self):
         if self.block:
             return self.block
-        wanted = max(1, min(_MOST_CHUNKS, self.count // _CHUNK_WORK))
-        return -(-self.count // (wanted * _GROUP)) * _GROUP
+        return -(-self.count // (cost.DRAWS.chunks(self.count) * _GROUP)) * _GROUP
 
     @property
     def chunks(self):
@@ -59,7 +53,7 @@ class RandomPlan(NamedTuple):
     @property
     def seconds(self):
         """A rough guess of how long one thread takes."""
-        return self.count * _SECONDS[self.name, self.dtype]
+        return self.count * cost.RANDOM_SECONDS[self.name, self.dtype]
 
     @property
     def unit(self):
@@ -77,4 +71,4 @@ class RandomPlan(NamedTuple):
 
 def has_kernel(name, dtype):
     """Whether the compiler has a kernel for an op that makes random numbers of a dtype."""
-    return (name, dtype) in _SECONDS
+    return (name, dtype) in cost.RANDOM_SECONDS

@@ -6,6 +6,7 @@ number that is greater is put in its place among those found. Numbers are put in
 
 from typing import NamedTuple
 
+from .. import cost
 from . import emit, ir
 from .emit import I64
 from .entry import Entry
@@ -14,8 +15,6 @@ from .target import SCALAR_TYPES
 
 #: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
 MOST_RANKED = 128
-#: A chunk looks through at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 #: So many vectors are compared at a time.
 _TOGETHER = 4
 
@@ -38,8 +37,7 @@ class RankingPlan(NamedTuple):
     @property
     def step(self):
         """How many rows one chunk takes."""
-        wanted = max(1, min(_MOST_CHUNKS, self.rows * self.count // _CHUNK_WORK))
-        return -(-self.rows // wanted)
+        return cost.RANKING.share(self.rows, self.rows * self.count)
 
     @property
     def chunks(self):

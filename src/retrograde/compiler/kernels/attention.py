@@ -6,7 +6,7 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops.attending import are_shared, batch_of, is_plain
 from ...shapes import row_major
-from .. import threads
+from .. import cost, threads
 from ..codegen.target import ITEM_BYTES, host
 from ..launches import Launch
 from ..recorder import PICK
@@ -18,14 +18,10 @@ _code = Code("attention")
 #: The arrays that each kernel reads.
 _OPERANDS = {"attention_with_sums": ("query", "key", "value", "attn_mask"),
              "attention_backward": ("cotangent", "query", "key", "value", "attn_mask", "sums", "means")}
-#: What one thread takes for one operation; rough. More operations than this are worth sharing.
-_FLOP_SECONDS, _SHARED_FLOPS = 2e-11, 1_000_000
 #: Chunks for each thread: those of causal attention take unlike times.
 _CHUNKS = 4
 #: Keys are dealt to several tasks where there are fewer matrices than this.
 _TASKS = 8
-#: So many numbers are worth adding up on several threads.
-_SHARED_NUMBERS = 100_000
 
 
 class Attention(Kernel):
@@ -105,7 +101,7 @@ def _forward(step, node, read, wanted, lasts):
     result = wanted[0] if 0 in wanted else Scratch(numbers * item)
     buffers = *[buffer for buffer, _, _ in sources], result, wanted.get(1, result), Scratch(sum(plan.parts) * item * chunks)
     words = *[start for _, start, _ in sources], 0, 0, 0, tasks, chunks
-    return [Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * _FLOP_SECONDS)]
+    return [Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * cost.ATTENTION_SECONDS)]
 
 
 def _result(step, sizes):
@@ -163,16 +159,16 @@ def _backward(step, node, read, wanted, lasts):
     sources = [read[name] if name != "attn_mask" else mask for name in _OPERANDS[node.op.name]]
     buffers = *[buffer for buffer, _, _ in sources], slopes, *results[1:], Scratch(sum(plan.parts) * item * chunks)
     words = *[start for _, start, _ in sources], 0, 0, 0, 0, tasks, chunks
-    first = Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * _FLOP_SECONDS)
+    first = Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * cost.ATTENTION_SECONDS)
     if plan.is_direct:
         return [first]
     total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), is_final=True)
-    parts = min(threads.get_num_threads(), queries) if plan.shares * queries * plan.line > _SHARED_NUMBERS else 1
+    parts = min(threads.get_num_threads(), queries) if plan.shares * queries * plan.line > cost.SHARED_NUMBERS else 1
     return [first, Launch(step, total, total.name, (slopes, results[0]), (0, 0, queries, parts), parts, lasts)]
 
 
 def _chunks(tasks, flops):
-    return min(tasks, _CHUNKS * threads.get_num_threads()) if flops > _SHARED_FLOPS else 1
+    return min(tasks, _CHUNKS * threads.get_num_threads()) if flops > cost.SHARED_FLOPS else 1
 
 
 def _shared_fields(node, read):

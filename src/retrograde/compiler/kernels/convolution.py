@@ -4,7 +4,7 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._convolving import Geometry
 from ...shapes import row_major
-from .. import threads
+from .. import cost, threads
 from ..codegen.target import ITEM_BYTES, host
 from ..elements import has_float_operands
 from ..launches import Launch
@@ -18,12 +18,8 @@ _code = Code("convolution")
 _GEOMETRIES = {"conv2d": ("x", "weight"), "conv2d_input": ("shape", "weight"), "conv2d_weight": ("x", "shape")}
 #: Rows are laid out in vectors of numbers that are so far from each other.
 _MOST_APART = 2
-#: What one thread takes for one operation; rough. More operations than this are worth sharing.
-_FLOP_SECONDS, _SHARED_FLOPS = 1.5e-11, 1_000_000
 #: The most parts that a batch is cut in for sums over it, and the most where all sums would be more than the third numbers.
 _MOST_PARTS, _FEW_PARTS, _MOST_SUMS = 16, 4, 2_000_000
-#: So many numbers are worth moving on several threads.
-_SHARED_NUMBERS = 100_000
 
 
 class Convolution(Kernel):
@@ -95,7 +91,7 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
     node = step.roots[0]
     geometry = _geometry_of(node)
     flops = 2 * geometry.batch * correlation.products
-    wanted = threads.get_num_threads() if flops > _SHARED_FLOPS else 1
+    wanted = threads.get_num_threads() if flops > cost.SHARED_FLOPS else 1
     layout = _code.layout_of(correlation, host(), name_of(node.dtype), -(-wanted // geometry.batch))
     kernel = tuple([i * places[0] + j * places[1] for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
     plan = _code.Correlating(layout, source[2], steps, kernel, bias and bias[2][0])
@@ -107,12 +103,12 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
     tasks = geometry.batch * layout.bands
     chunks = min(wanted, tasks)
     scratch = Scratch(plan.room * item * chunks)
-    parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > _SHARED_NUMBERS else 1
+    parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > cost.SHARED_NUMBERS else 1
     bias = bias or source
     first = Launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False)
     words = source[1], 0, bias[1], 0, 0, tasks, chunks
     buffers = source[0], packed, bias[0], assembler.home(node), scratch
-    return [first, Launch(step, images, images.name, buffers, words, chunks, assembler.lasts(step), flops * _FLOP_SECONDS)]
+    return [first, Launch(step, images, images.name, buffers, words, chunks, assembler.lasts(step), flops * cost.PRODUCT_SECONDS)]
 
 
 def _weight(step, assembler):
@@ -128,11 +124,11 @@ def _weight(step, assembler):
     tasks = geometry.batch * plan.layout.bands
     blocks = -(-tasks // plan.images)
     # Parts must not depend on threads, since each has sums of its own.
-    parts = min(blocks, _MOST_PARTS, 1 + flops // _SHARED_FLOPS, max(_FEW_PARTS, _MOST_SUMS // plan.partial))
+    parts = min(blocks, _MOST_PARTS, 1 + flops // cost.SHARED_FLOPS, max(_FEW_PARTS, _MOST_SUMS // plan.partial))
     partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * plan.room * item)
     words = x[1], y[1], 0, 0, tasks, blocks, parts
-    first = Launch(step, sums, sums.name, (x[0], y[0], partial, scratch), words, parts, False, flops * _FLOP_SECONDS)
-    chunks = min(threads.get_num_threads(), _MOST_PARTS) if parts * plan.partial > _SHARED_NUMBERS else 1
+    first = Launch(step, sums, sums.name, (x[0], y[0], partial, scratch), words, parts, False, flops * cost.PRODUCT_SECONDS)
+    chunks = min(threads.get_num_threads(), _MOST_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
     buffers, words = (partial, assembler.home(node)), (0, 0, parts, chunks)
     return [first, Launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step))]
 

@@ -4,6 +4,7 @@ from math import prod, sqrt
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
+from .. import cost
 from ..codegen.fourier import Transform, has_many_lines
 from ..table import Scratch
 from .kernel import Code, Kernel, launch
@@ -14,8 +15,6 @@ _OPS = {"transform_axes": (False, False, -1, "forward"), "inverse_transform_axes
         "real_transform": (True, False, -1, "forward"), "inverse_real_transform": (False, True, 1, "backward")}
 #: Longer lines, which no cache holds in vectors, are transformed by NumPy, and so are lengths with factors that code does not know.
 _LONGEST = 1 << 14
-#: What one thread takes for each number; rough.
-_SECONDS = 2e-9
 
 
 class Fourier(Kernel):
@@ -35,7 +34,7 @@ class Fourier(Kernel):
             plan, write = _lines.plan_lines(found), _lines.write_lines
         scratch = Scratch(2 * plan.buffer_bytes * plan.chunks)
         buffers = assembler.layout(step, node.args[0])[0], assembler.home(node), plan.table, scratch
-        return launch(step, plan, write, buffers, node.size * _SECONDS, assembler)
+        return launch(step, plan, write, buffers, node.size * cost.TRANSFORM_SECONDS, assembler)
 
 
 def _transform_of(node):

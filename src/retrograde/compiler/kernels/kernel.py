@@ -11,9 +11,6 @@ from ..recorder import PICK
 from ..units import unit_of
 from .kind import Kind
 
-#: What one thread takes for one cheap entry of a loop, in seconds; rough.
-ENTRY_SECONDS = 1e-10
-
 
 class Kernel(Kind):
     """A kernel of its own, as a kind of node.

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ...core.dispatch import operands_of
 from ...dtypes import name_of
+from .. import cost
 from ..codegen.target import host
 from ..elements import has_float_operands
 from ..failures import NOT_DEFINITE, SINGULAR
@@ -19,8 +20,6 @@ _COSTS = {"cholesky": 1 / 3, "cholesky_gradient": 2 / 3, "solve_triangular": 1, 
 #: What the kernel of a node leaves where there is no answer. Factors there always are.
 _FAILURES = {"cholesky": NOT_DEFINITE, "lu_factor": 0,
              **dict.fromkeys(["cholesky_gradient", "solve_triangular", "lu_solve"], SINGULAR)}
-#: What one thread takes for one operation; rough.
-_FLOP_SECONDS = 3e-11
 #: Matrices of so many rows are small, if all that belongs to one has no more numbers than this.
 _SMALL, _MOST_NUMBERS = 8, 200
 
@@ -55,7 +54,7 @@ class LinearAlgebra(Kernel):
         plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _PLANS[node.op.name](spec, options, found, batch)
         unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
         slots = (*[x.buffer for x in found], assembler.home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
-        seconds = self.flops(node) * _FLOP_SECONDS
+        seconds = self.flops(node) * cost.FACTOR_SECONDS
         return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, assembler.lasts(step), seconds)]
 
     def flops(self, node):

@@ -5,6 +5,7 @@ from math import prod
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from ...shapes import row_major
+from .. import cost
 from ..codegen.box import Store
 from ..codegen.loop_plan import Rows, plan_loops
 from ..codegen.loops import write_loops
@@ -15,7 +16,7 @@ from ..launches import Launch
 from ..rows import LEAST, met_by_loops, row_counts
 from ..table import Scratch
 from ..units import unit_of
-from .kernel import ENTRY_SECONDS, Kernel
+from .kernel import Kernel
 from .kind import Kind
 
 
@@ -62,7 +63,7 @@ class Loops(Kernel):
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
-        seconds = plan.work * ENTRY_SECONDS
+        seconds = plan.work * cost.ENTRY_SECONDS
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
         if not plan.partials:
             return [launch]

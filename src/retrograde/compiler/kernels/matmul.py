@@ -3,7 +3,7 @@
 from functools import partial
 
 from ...core.symbol import Symbol
-from .. import threads
+from .. import cost, threads
 from ..codegen.target import ITEM_BYTES, host
 from ..elements import has_elements
 from ..launches import Launch
@@ -14,12 +14,6 @@ from ..units import unit_of
 from .kernel import Code, Kernel
 
 _code = Code("matmul")
-#: A matrix product of more floating point operations than this is worth sharing.
-_SHARED_FLOPS = 1_000_000
-#: Packing this many bytes is worth sharing.
-_SHARED_BYTES = 65536
-#: What one thread takes for one operation, and to pack a byte; rough.
-_FLOP_SECONDS, _BYTE_SECONDS = 1.5e-11, 2e-10
 
 
 class Matmul(Kernel):
@@ -89,7 +83,7 @@ class Matmul(Kernel):
         numbers = (*a, *c, room, nest.blocks - 1, len(descriptors[0]))
         slots = (home(product.a[0]), panels[matrix], home(node), Scratch(nest.frames * room))
         words = (*numbers, *descriptors[0], *descriptors[1])
-        seconds = problem.flops * _FLOP_SECONDS
+        seconds = problem.flops * cost.PRODUCT_SECONDS
         return [*before, Launch(step, unit, f"{unit.name}_rows", slots, words, nest.chunks, assembler.lasts(step), seconds)]
 
     def loops(self, step):
@@ -125,12 +119,12 @@ def _packs_matrix(problem):
 def _launch(step, product, plan, matrix, home, result, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
     problem = product.problem
-    chunks = threads.get_num_threads() if problem.flops > _SHARED_FLOPS else 1
+    chunks = threads.get_num_threads() if problem.flops > cost.SHARED_FLOPS else 1
     unit, item = part_unit(plan.entry), ITEM_BYTES[problem.dtype]
     (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
     words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, part_unit))
     slots = (home(a), home(b), result, Scratch(chunks * plan.workspace_bytes))
-    return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * _FLOP_SECONDS)
+    return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * cost.PRODUCT_SECONDS)
 
 
 def _rows_of(nest, operand, move, item):
@@ -144,8 +138,8 @@ def _rows_of(nest, operand, move, item):
 
 
 def _packed(step, plan, home, source, panels):
-    chunks = threads.get_num_threads() if panels.nbytes > _SHARED_BYTES else 1
+    chunks = threads.get_num_threads() if panels.nbytes > cost.SHARED_BYTES else 1
     unit, (buffer, start) = part_unit(plan.entry), source
     words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, part_unit))
-    slots, seconds = (home(buffer), home(buffer), panels, panels), panels.nbytes * _BYTE_SECONDS
+    slots, seconds = (home(buffer), home(buffer), panels, panels), panels.nbytes * cost.PACK_SECONDS
     return Launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")

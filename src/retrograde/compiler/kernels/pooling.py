@@ -7,6 +7,7 @@ import numpy as np
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._pooling import Windows
+from .. import cost
 from ..codegen.target import host
 from ..elements import has_float_operands
 from ..launches import Launch
@@ -18,8 +19,6 @@ _code = Code("pooling")
 _SEVERAL = ("max_pool2d_with_taps",)
 #: Places in a window are kept as bytes, and each is written out.
 _MOST_PLACES = 100
-#: What one thread takes for one number of an image, rough; a chunk has at least so many numbers, and there are so many chunks.
-_SECONDS, _CHUNK, _MOST_CHUNKS = 5e-10, 16384, 64
 
 
 class Pooling(Kernel):
@@ -69,8 +68,9 @@ class Pooling(Kernel):
             first = assembler.home(node) if is_mean else wanted.get(0, wanted.get(1))
             buffers, starts = (read[0], first, wanted.get(1, first)), (read[1], 0, 0)
         planes, size = math.prod(windows.shape[:-2]), math.prod(windows.shape)
-        chunks = max(1, min(planes, size // _CHUNK, _MOST_CHUNKS))
-        return [Launch(step, unit, unit.name, buffers, (*starts, planes, chunks), chunks, assembler.lasts(step), size * _SECONDS)]
+        chunks = min(planes, cost.POOLS.chunks(size))
+        words, seconds = (*starts, planes, chunks), size * cost.POOL_SECONDS
+        return [Launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]
 
     def flops(self, node):
         return math.prod(_windows_of(source(node)).shape)

@@ -4,13 +4,12 @@ from math import prod
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
+from .. import cost
 from ..codegen.target import host
 from ..elements import has_elements
-from .kernel import ENTRY_SECONDS, Code, Kernel, launch
+from .kernel import Code, Kernel, launch
 
 _code = Code("ranking")
-#: A number takes about as long as so many cheap entries of a loop.
-_COST = 10
 
 
 class Ranking(Kernel):
@@ -30,4 +29,4 @@ class Ranking(Kernel):
         dtype = name_of(x.dtype)
         plan = _code.RankingPlan(dtype, host().lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
         buffers = assembler.layout(step, x)[0], assembler.home(node)
-        return launch(step, plan, _code.write_ranking, buffers, x.size * _COST * ENTRY_SECONDS, assembler)
+        return launch(step, plan, _code.write_ranking, buffers, x.size * cost.RANKING_COST * cost.ENTRY_SECONDS, assembler)

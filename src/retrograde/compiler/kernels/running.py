@@ -5,16 +5,15 @@ from math import prod
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
+from .. import cost
 from ..codegen.target import host
 from ..elements import has_elements
-from .kernel import ENTRY_SECONDS, Code, Kernel, launch
+from .kernel import Code, Kernel, launch
 
 _code = Code("running")
 #: What joins two numbers, and whether this starts with the last element.
 _OPS = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end": ("fadd", True),
         "linear_recurrence": ("recur", False)}
-#: A number waits for the one before it: it takes so many times as long as a cheap entry of a loop.
-_WAITING = 10
 
 
 class Running(Kernel):
@@ -38,4 +37,4 @@ class Running(Kernel):
         sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]) * width
         plan = _code.RunningPlan(dtype, host().lanes(dtype), *_OPS[node.op.name], *sizes, width)
         buffers = (*buffers, assembler.home(node))
-        return launch(step, plan, _code.write_running, buffers, node.size * _WAITING * ENTRY_SECONDS, assembler)
+        return launch(step, plan, _code.write_running, buffers, node.size * cost.RUNNING_COST * cost.ENTRY_SECONDS, assembler)

@@ -3,10 +3,11 @@
 from math import prod
 
 from ...dtypes import name_of
+from .. import cost
 from ..codegen.target import host
 from ..elements import has_elements, is_checked
 from ..table import FLAG
-from .kernel import ENTRY_SECONDS, Code, Kernel, launch
+from .kernel import Code, Kernel, launch
 
 _code = Code("scatter")
 
@@ -30,7 +31,7 @@ class Scatter(Kernel):
             name_of(node.dtype), name_of(positions.dtype), host().lanes(name_of(node.dtype)), prod(node.shape[:axis]),
             prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
         buffers = (*buffers, assembler.home(node), FLAG)
-        return launch(step, plan, _code.write_scatter, buffers, (x.size + node.size) * ENTRY_SECONDS, assembler)
+        return launch(step, plan, _code.write_scatter, buffers, (x.size + node.size) * cost.ENTRY_SECONDS, assembler)
 
 
 def _scattered(node):

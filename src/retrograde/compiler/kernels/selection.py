@@ -6,15 +6,14 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
+from .. import cost
 from ..codegen.target import host
 from ..elements import has_elements
-from .kernel import ENTRY_SECONDS, Code, Kernel, launch
+from .kernel import Code, Kernel, launch
 
 _code = Code("selection")
 #: Each rank takes some passes over its row; more than so many are found faster in the whole order.
 _MOST_SELECTED = 8
-#: A number takes about as long as so many cheap entries of a loop, for each rank.
-_COST = 40
 
 
 class Selection(Kernel):
@@ -37,4 +36,5 @@ class Selection(Kernel):
         apart = ranks.shape[-1] if len(ranks.shape) > 1 else 0
         plan = _code.SelectionPlan(dtype, host().lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranks.shape[-1], apart)
         buffers = (*[assembler.layout(step, a)[0] for a in (x, ranks)], assembler.home(node))
-        return launch(step, plan, _code.write_selection, buffers, x.size * _COST * plan.ranks * ENTRY_SECONDS, assembler)
+        seconds = x.size * plan.ranks * cost.SELECTION_COST * cost.ENTRY_SECONDS
+        return launch(step, plan, _code.write_selection, buffers, seconds, assembler)
