@@ -9,11 +9,11 @@ import retrograde as rg
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
-from retrograde.compiler import kinds
+from retrograde.compiler import cost, kinds
 from retrograde.compiler.codegen import ir
 from retrograde.compiler.codegen.counting import counted
 from retrograde.compiler.codegen.entry import Entry
-from retrograde.compiler.kernels.kernel import ENTRY_SECONDS, Kernel, launch
+from retrograde.compiler.kernels.kernel import Kernel, launch
 from retrograde.compiler.kernels.kind import Kind
 
 
@@ -44,7 +44,7 @@ class Signs(Kernel):
     def launches(self, step, assembler):
         node = step.roots[0]
         buffers = assembler.layout(step, node.args[0])[0], assembler.home(node)
-        return launch(step, Plan((node.size,)), write_signs, buffers, node.size * ENTRY_SECONDS, assembler)
+        return launch(step, Plan((node.size,)), write_signs, buffers, node.size * cost.ENTRY_SECONDS, assembler)
 
 
 class Plan(namedtuple("Plan", "words")):
