@@ -17,12 +17,12 @@ from .kinds import RUNNING, scattered
 from .launches import Launch
 from .library_call import LibraryCall
 from .loop_call import LoopCall
-from .passes import Passes
+from .pipeline import planned_body
 from .random_plan import plan_of
-from .repeat import Body, Repeat
+from .repeat import Repeat
 from .repetition import Loop
 from .sliding import is_convolution
-from .strands import Strands, form_strands
+from .strands import Strands
 from .table import FLAG, Scratch
 from .units import unit_of
 
@@ -32,22 +32,21 @@ _ENTRY_SECONDS = 1e-10
 _MOST_FRAMES = 62
 
 
-def assemble(schedule, passes, homes):
-    """The steps of a schedule in order: launches and library calls.
-
-    passes  what its steps do to memory
-    homes   for nodes that live in another buffer's memory, that buffer
-    """
-    assembler = _Assembler(schedule, passes, homes)
-    return [part for step in schedule.steps for part in assembler.parts(step)]
+def assemble(draft):
+    """The steps of a draft in order: launches and library calls."""
+    return _Assembler(draft).all_parts()
 
 
 class _Assembler:
-    """`body` is the body of the loop whose steps these are; then `before` are launches to run before its first turn."""
+    """Of the steps of the body of a loop, `before` are launches to run before its first iteration."""
 
-    def __init__(self, schedule, passes, homes, body=None):
-        self._schedule, self._passes, self._homes = schedule, passes, homes
-        self._body, self.before = body, []
+    def __init__(self, draft):
+        self._schedule, self._accesses, self._home = draft.schedule, draft.accesses, draft.home
+        self._homes, self._body, self.before = draft.homes, draft.body, []
+
+    def all_parts(self):
+        """What the steps become, in order."""
+        return [part for step in self._schedule.steps for part in self.parts(step)]
 
     def parts(self, step):
         """What a step becomes."""
@@ -69,14 +68,12 @@ class _Assembler:
 
     def _repeat(self, step):
         """A loop as a native step; from Python if something in its body has no lowering."""
-        body = Body(step, self._home)
-        passes = Passes(body.schedule)
-        is_in_strands = form_strands(body, passes)
-        inner = _Assembler(body.schedule, passes, {}, body)
-        parts = [part for step in body.schedule.steps for part in inner.parts(step)]
+        draft = planned_body(step, self._home)
+        inner = _Assembler(draft)
+        parts = inner.all_parts()
         if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
             return [LoopCall(step)]
-        return [*inner.before, (Strands if is_in_strands else Repeat)(body, parts)]
+        return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts)]
 
     def _lasts(self, step):
         return any(root in self._homes for root in step.roots)
@@ -88,7 +85,7 @@ class _Assembler:
         frames, panels, launches = Scratch(nest.frame * nest.frames), {}, []
         for step in nest.steps:
             if step.kind == "matmul":
-                product = self._passes.product(step)
+                product = self._accesses.product(step)
                 launches += _loaded("products").rows_launches(step, product, nest, self._home, self._lasts(step), panels)
             elif step.kind == "random":
                 launches += self._random(step, nest, local)
@@ -103,16 +100,17 @@ class _Assembler:
             *[launch for launch in launches if launch.role == "finish"]]
 
     def _once(self, packing):
-        """What packs the matrices of a nest: in the body of a loop, where they are the same in each turn, before that loop."""
-        body = self._body
-        if body is None:
-            return packing
+        """What packs the matrices of a nest: before the loop in whose body it is, where a matrix is the same in each iteration."""
+        body, here = self._body, []
         for launch in packing:
             matrix, _, panels, _ = launch.buffers
-            matrix = matrix if isinstance(matrix, np.ndarray) else body.fixed(matrix)
-            self.before.append(launch._replace(step=body.step, buffers=(matrix, matrix, panels, panels)))
+            fixed = None if body is None else matrix if isinstance(matrix, np.ndarray) else body.fixed(matrix)
+            if fixed is None:
+                here.append(launch)
+                continue
+            self.before.append(launch._replace(step=body.step, buffers=(fixed, fixed, panels, panels)))
             body.keep(panels)
-        return []
+        return here
 
     def _loop(self, step, rows=None):
         plan = plan_loops(self._box(step), host(), rows)
@@ -179,7 +177,7 @@ class _Assembler:
         return [plan.launch(step, state, self._home(node), self._lasts(step))]
 
     def _matmul(self, step):
-        products, product, body = _loaded("products"), self._passes.product(step), self._body
+        products, product, body = _loaded("products"), self._accesses.product(step), self._body
         matrix = None if body is None else body.fixed(product.b[0])
         if matrix is None or not products.packs_matrix(product.problem):
             return [products.product_launch(step, product, self._home, self._lasts(step))]
@@ -190,17 +188,14 @@ class _Assembler:
 
     def _layout(self, step, node):
         """(where the memory is, first element, steps per axis) of a node that is a view of memory which a step reads."""
-        buffer, start, steps = self._passes.layout(step, node)
+        buffer, start, steps = self._accesses.layout(step, node)
         return self._home(buffer), start, steps
 
     def _box(self, step):
         """The loops of a step, with the memory where its buffers live."""
-        box = self._passes.box(step)
+        box = self._accesses.box(step)
         entries = tuple([e._replace(buffer=self._home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
         return box._replace(entries=entries, stores=tuple([s._replace(buffer=self._home(s.buffer)) for s in box.stores]))
-
-    def _home(self, buffer):
-        return buffer if isinstance(buffer, np.ndarray) else self._homes.get(buffer, buffer)
 
 
 def _loaded(module):

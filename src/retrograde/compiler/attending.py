@@ -2,8 +2,7 @@
 
 from math import prod
 
-from ..core import registry
-from ..core.symbol import Outputs, Symbol, renewed, replaced
+from ..core.symbol import Symbol
 from ..ops.attending import batch_of, is_plain
 from ..shapes import row_major
 from .recorder import PICK
@@ -29,41 +28,7 @@ def is_kernel(node):
     return is_plain(query, key, value, mask) and all([x.dtype == query.dtype for x in others])
 
 
-def written_as_read(outputs):
-    """The graph of `outputs` with the results of attention written in the order in which they are read: heads beside each other,
-    say, where these are joined next. Whoever else reads them sees them through a view.
-    """
-    nodes = outputs.nodes
-    joined = {node.args[0] for node in nodes if node.op is not None and node.op.name == "reshape"}
-    kept = {output for output in outputs if isinstance(output, Symbol)}
-    turning = [node for node in nodes if node in joined and _order_of(node) and _can_turn(*node.args, kept)]
-    if not turning:
-        return outputs
-    orders = {node.args[0]: _order_of(node) for node in turning}
-    made, turned = {}, {}
-    for node in nodes:
-        made[node] = renewed(node, replaced(node.args, made.__getitem__))
-        if node in orders:
-            order = orders[node]
-            turned[node] = Symbol(PICK, (*made[node].args, order), tuple([node.shape[axis] for axis in order]), node.dtype)
-            made[node] = Symbol(registry.get("permute_dims"), (turned[node], _places(order)), node.shape, node.dtype)
-        elif _order_of(node) and _order_of(node) == orders.get(node.args[0]):
-            made[node] = turned[node.args[0]]
-    return Outputs([made[o] if isinstance(o, Symbol) else o for o in outputs])
-
-
-def _order_of(node):
-    """The order of axes of a node that only changes this; None of others."""
-    return tuple(node.args[1]) if node.op is not None and node.op.name == "permute_dims" else None
-
-
-def _can_turn(pick, order, kept):
-    is_result = isinstance(pick, Symbol) and is_attention(pick) and pick.args[1] == 0 and pick not in kept
-    is_forward = is_result and pick.args[0].op.name == "attention_with_sums"
-    return is_forward and pick.shape[-2] > 1 and order[-1] == pick.ndim - 1
-
-
-def _places(order):
+def inverse_order(order):
     """Where each axis is in an order of axes."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
@@ -71,7 +36,7 @@ def _places(order):
 def steps_of(node):
     """The steps of the axes of a result of attention in its memory, in their order without one of its own."""
     steps, order = row_major(node.shape), node.args[2] if len(node.args) > 2 else range(node.ndim)
-    return tuple([steps[place] for place in _places(order)])
+    return tuple([steps[place] for place in inverse_order(order)])
 
 
 def operands_of(node):

@@ -7,7 +7,7 @@ keeps one block of that, for as long as it is needed. There are as many frames a
 from dataclasses import dataclass, field
 
 from .expression import Load
-from .plan import Arena
+from .passes.memory import Arena
 from .random_plan import WORDS
 
 #: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
@@ -55,30 +55,30 @@ class Nest:
         """The bytes of one block of a result."""
         return node.size // self.rows * node.dtype.itemsize * self.block
 
-    def cut(self, passes, local):
+    def cut(self, accesses, local):
         """Decide on blocks, and give each of the results `local` its place in the frame."""
         made = [root for step in self.steps for root in step.roots]
-        touched = {id(buffer): buffer for step in self.steps for buffer in _rows_read(passes, step)}
+        touched = {id(buffer): buffer for step in self.steps for buffer in _rows_read(accesses, step)}
         touched |= {id(root): root for root in made}
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
-        products = [passes.product(step) for step in self.steps if step.kind == "matmul"]
+        products = [accesses.product(step) for step in self.steps if step.kind == "matmul"]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
         if any([step.kind == "random" for step in self.steps]):
             self.block = max(self.block, WORDS)  # so that each block of rows begins with a whole block of words
-        last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in _rows_read(passes, step)}
+        last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in _rows_read(accesses, step)}
         arena = Arena([
             (node, self.block_bytes(node), number, last.get(id(node), number))
             for number, step in enumerate(self.steps) for node in step.roots if node in local])
         self.local, self.frame = arena.places, arena.size
 
 
-def _rows_read(passes, step):
+def _rows_read(accesses, step):
     """The buffers of which a pass reads rows."""
     if step.kind == "matmul":
-        return [passes.product(step).a[0]]
+        return [accesses.product(step).a[0]]
     if step.kind == "random":
         return []
-    return [e.buffer for e in passes.box(step).entries if isinstance(e, Load)]
+    return [e.buffer for e in accesses.box(step).entries if isinstance(e, Load)]
 
 
 def _product_block(products, rows, row_bytes):

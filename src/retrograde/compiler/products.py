@@ -4,10 +4,10 @@ from functools import partial
 
 from ..core.symbol import Symbol
 from . import threads
+from .accesses import Product
 from .codegen.matmul import choose, choose_panels, write
 from .codegen.target import ITEM_BYTES, host
 from .launches import Launch
-from .passes import Product
 from .table import Scratch
 from .units import unit_of
 

@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 
 from ..core import writes
+from ..core.symbol import replaced, symbols_in
 from .library_call import LibraryCall, computed
 from .loop_call import LoopCall
-from .lower import replaced, symbols_in
-from .planned import Plan, Planned
+from .pipeline import planned
+from .planned import Planned
 from .program import Program
 from .repetition import Loop
 
@@ -21,10 +22,10 @@ class ReferenceProgram(Planned, Program):
     """A program whose steps are run by NumPy."""
 
     def __init__(self, graph):
-        self.plan = Plan(graph)
-        schedule = self.plan.schedule
+        self.draft = planned(graph)
+        schedule = self.draft.schedule
         self.parts = [_called(step) if step.kind == "call" else ReferenceStep(step, schedule) for step in schedule.steps]
-        super().__init__(graph, self.plan.layout())
+        super().__init__(graph, self.draft.layout())
         places = {id(leaf): i for i, leaf in enumerate(self.state)}
         self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..core.symbol import Symbol
 from . import attending, sliding, solvers
-from .fuse import reduced_axes
+from .passes.fuse import reduced_axes
 
 #: The kinds of kernel that know themselves what they read and compute.
 _OWN = {"sliding": sliding, "attention": attending, "solver": solvers}
@@ -23,7 +23,7 @@ class Kernel(NamedTuple):
     flops    floating point operations; an elementwise function counts as one
     chunks   how many pieces may run at the same time
     seconds  the shortest time that was seen, None if it was not measured
-    inside   of a loop, the kernels that run in each turn
+    inside   of a loop, the kernels that run in each iteration
     """
 
     number: int
@@ -126,29 +126,25 @@ def _results(nodes):
 
 
 def _repeat(number, part, seconds):
-    """A loop: its kernels are those of its body, in each turn."""
-    body, turns = part.body, part.body.loop.length or 1
-    inside = [_kernel(i, launch, body.schedule, None) for i, launch in enumerate(part.launches)]
-    nbytes, flops = (turns * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
+    """A loop: its kernels are those of its body, in each iteration."""
+    schedule, iterations = part.draft.schedule, part.body.loop.length or 1
+    inside = [_kernel(i, launch, schedule, None) for i, launch in enumerate(part.launches)]
+    nbytes, flops = (iterations * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
     ops = tuple(name for kernel in inside for name in kernel.ops)
     made = _results(part.step.roots[1:])
     chunks = part.strands
-    return Kernel(number, "repeat", ops, (turns,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
+    return Kernel(number, "repeat", ops, (iterations,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
 
 
 def _computed(schedule, step):
-    if step.kind != "loop":
-        return step.roots
-    inside = schedule.computed_by(step)
-    return [n for n in schedule.nodes if n in inside]
+    return step.roots if step.kind != "loop" else sorted(schedule.computed_by(step), key=schedule.places.__getitem__)
 
 
 def _read(schedule, step):
-    found = set()
-    for node in _computed(schedule, step):
+    found, inside = set(), set(_computed(schedule, step))
+    for node in inside:
         for a in _OWN[step.kind].memory_of(node, schedule.facts) if step.kind in _OWN else node.inputs:
             found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
-    inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]
 
 

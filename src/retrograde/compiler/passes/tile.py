@@ -1,8 +1,12 @@
-"""Nesting: which passes of a program go over the same rows, and may take turns block by block.
+"""Tile: which steps go over the same rows, and run one after the other on a tile of rows that stays in cache.
+
+Takes  steps in order.
+Gives  `Nest`s of steps, which stand beside each other then, each with the rows of a tile and what is local to it.
+Keeps  the steps of a nest meet nothing of one another but what belongs to the same row, no sum of all rows that is not complete
+       before the nest is over; each step comes after those that it reads.
 
 Softmax, cross entropy and normalisations fold each row, then go over it again, several times; a layer multiplies rows by a
-matrix, adds a bias, applies an activation and multiplies again. Passes can be one nest if they meet nothing of one another
-but what belongs to the same row.
+matrix, adds a bias, applies an activation and multiplies again.
 """
 
 from dataclasses import dataclass
@@ -10,8 +14,8 @@ from heapq import heapify, heappop, heappush
 from math import prod
 from typing import NamedTuple
 
-from .expression import Load
-from .nests import Nest
+from ..expression import Load
+from ..nests import Nest
 
 #: Passes over fewer numbers than this find everything in cache as it is.
 _LEAST = 32768
@@ -24,12 +28,12 @@ _MATRIX_BYTES, _MATRIX_SHARE = 256 * 1024, 1 / 4
 _NARROW, _LONG_ROW = 4, 256
 
 
-def nested(schedule, passes, kept):
+def tiled(schedule, accesses, kept):
     """Form the nests among the steps of a schedule: members have it as their `nest`, and stand beside each other.
 
     What is among the nodes `kept` is read when all is over.
     """
-    rows = _Rows(passes)
+    rows = _Rows(accesses)
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
     if not any([_is_reason(schedule.steps[number]) for number in candidates]):
         return
@@ -49,7 +53,7 @@ def nested(schedule, passes, kept):
     for steps, count in groups.found():
         if any([_is_reason(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
-            nest.cut(passes, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
+            nest.cut(accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
             nests += [nest] if nest.blocks > 1 else []
     for nest in nests:
         for step in nest.steps:
@@ -57,9 +61,9 @@ def nested(schedule, passes, kept):
     schedule.steps = groups.order(nests)
 
 
-def keep_to_rows(passes, steps, rows, changing):
+def keep_to_rows(accesses, steps, rows, changing):
     """Whether steps meet of one another, and of the nodes `changing`, only what belongs to the same one of so many rows."""
-    return _Rows(passes).are_apart(steps, rows, map(id, changing))
+    return _Rows(accesses).are_apart(steps, rows, map(id, changing))
 
 
 def _is_reason(step):
@@ -72,24 +76,27 @@ def _is_reason(step):
 def _is_awaited(step, readers, going):
     """Whether a step sums all rows, and one of those `going` over rows needs a sum."""
     stack = [root for root in step.roots if root.shape != step.domain] if 0 in step.reduced else []
+    seen = set()  # a loop, whose results are picked by its own step, is among its readers
     while stack:
         for reader in readers.get(stack.pop(), ()):
             if reader in going:
                 return True
-            stack.extend(reader.roots)
+            if reader not in seen:
+                seen.add(reader)
+                stack.extend(reader.roots)
     return False
 
 
 class _Rows:
     """What is known of the rows that passes go over, found once."""
 
-    def __init__(self, passes):
-        self._passes, self._known = passes, {}
+    def __init__(self, accesses):
+        self._accesses, self._known = accesses, {}
 
     def counts(self, step):
         """How many rows a step has by its own axes, the most first; none if it cannot be a pass of a nest."""
         if step.kind == "matmul":
-            product = self._passes.product(step)
+            product = self._accesses.product(step)
             return [product.problem.m] if _is_tall(product.problem) and not _is_apart(product) else []
         domain = step.roots[0].shape if step.kind == "random" else step.domain
         if step.kind not in ("loop", "random") or not domain or domain[0] == 1:
@@ -104,11 +111,11 @@ class _Rows:
 
     def _met(self, step, rows):
         if step.kind == "matmul":
-            return _met_by_product(self._passes.product(step), rows)
+            return _met_by_product(self._accesses.product(step), rows)
         if step.kind == "loop":
-            return _met_by_loops(self._passes.box(step), rows)
+            return _met_by_loops(self._accesses.box(step), rows)
         node = step.roots[0]
-        state = id(self._passes.layout(step, node.args[0])[0])
+        state = id(self._accesses.layout(step, node.args[0])[0])
         return _Met({state}, {state}, set()) if node.size % rows == 0 else None
 
     def are_apart(self, steps, rows, changing=()):
