@@ -94,4 +94,57 @@ def leaf(*shape):
 def test_passes_are_run_in_the_order_of_the_list_and_shown_by_their_names():
     x, seen = leaf(4, 3), []
     pipeline.planned(Graph([x], [], [x], [], []), lambda name, draft: seen.append(name))
-    assert seen == [name for name, _ in pipeline.PASSES]
+    assert seen == ["trace", *[name for name, _ in pipeline.PASSES]]
+
+
+def test_explain_shows_the_graph_after_each_pass_with_what_changed_also_in_the_bodies_of_loops():
+    state = rg.tensor(np.zeros(256, np.float32))
+
+    @rg.jit
+    def step(x):
+        state[...] = state * 0.9 + x.sum(axis=0)
+        return rg.scan(lambda c, _: (F.softmax(c, dim=-1), None), x, length=3)[0]
+
+    step(numbers(512, 256))
+    stages = {stage.name: stage for stage in step.explain(passes=True).passes}
+    names = ["trace", *[name for name, _ in pipeline.PASSES]]
+    assert [*stages] == [*names, *[f"body of loop 0: {name}" for name in names]]
+    changed = {name for name, stage in stages.items() if stage.changes}
+    assert changed == {"trace", "lower", "fuse", "alias", *[f"body of loop 0: {name}" for name in ("trace", "lower", "fuse", "tile")]}
+    assert any(" in %" in line for line in stages["alias"].lines if line.startswith("+ step loop over 256:"))
+    assert len([line for line in stages["body of loop 0: tile"].lines if "in nest 0" in line]) == 3
+    assert str(stages["pool"]) == "pool: nothing has changed"
+    assert ["softmax" in "".join(stages[f"body of loop 0: {name}"].lines) for name in ("trace", "lower")] == [True, False]
+
+
+def test_an_order_alone_is_a_change():
+    count = rg.zeros(())
+
+    @rg.jit
+    def step(x, i):
+        count[...] = count + 1
+        return rg.take(x - x.sum(), i)  # may fail, after a sum
+
+    step(np.ones(8), np.array([1]))
+    assert {stage.name: stage.changes for stage in step.explain(passes=True).passes}["order"] == "in another order"
+
+
+def test_explain_goes_through_all_nodes_a_fixed_number_of_times_however_many_kernels_there_are():
+    class Counted(list):
+        walks = 0
+
+        def __iter__(self):
+            Counted.walks += 1
+            return super().__iter__()
+
+    def deep(x):
+        for _ in range(20):
+            x = F.softmax(x, dim=-1).sum(axis=0) + x
+        return x
+
+    step = rg.jit(deep)
+    step(numbers(40, 30))
+    schedule = step._last_step().program.schedule
+    schedule.nodes = Counted(schedule.nodes)
+    assert len(step.explain().kernels) > 20
+    assert Counted.walks <= 2

@@ -24,7 +24,7 @@ class AssembledProgram(Planned, NativeProgram):
     """A native program that was planned in this process."""
 
     def __init__(self, graph):
-        self.draft = draft = planned(graph)
+        self.graph, self.draft = graph, (draft := planned(graph))
         self.parts = assemble(draft)
         units = {unit.name: unit for part in self.parts if isinstance(part, _NATIVE) for unit in part.units}
         library().load([threads.unit(), *units.values()])

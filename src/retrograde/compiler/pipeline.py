@@ -162,6 +162,8 @@ def _alias(draft):
     draft.homes = homes(draft.schedule, draft.updates, draft.outputs, draft.risky)
 
 
+#: What the graph is called that the first pass takes.
+TRACE = "trace"
 PASSES = (
     Pass("lower", _lower),
     Pass("join", _of_graph(joined)),
@@ -177,7 +179,7 @@ PASSES = (
 
 
 def planned(graph, observe=None):
-    """The `Draft` of a program; `observe(name, draft)` is called after each pass."""
+    """The `Draft` of a program; `observe(name, draft)` is called before the first pass, as `TRACE`, and after each."""
     outputs = Outputs([*graph.results, *[node for _, node in graph.updates], *graph.held])
     draft = Draft(outputs, frozenset([*graph.inputs, *graph.state]), len(graph.results), tuple([leaf for leaf, _ in graph.updates]))
     return _passed(draft, observe)
@@ -191,6 +193,8 @@ def planned_body(step, home, observe=None):
 
 def _passed(draft, observe):
     """A draft after all passes."""
+    if observe is not None:
+        observe(TRACE, draft)
     for name, run in PASSES:
         run(draft)
         verify.after(name, draft)

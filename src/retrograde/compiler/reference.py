@@ -22,7 +22,7 @@ class ReferenceProgram(Planned, Program):
     """A program whose steps are run by NumPy."""
 
     def __init__(self, graph):
-        self.draft = planned(graph)
+        self.graph, self.draft = graph, planned(graph)
         schedule = self.draft.schedule
         self.parts = [_called(step) if step.kind == "call" else ReferenceStep(step, schedule) for step in schedule.steps]
         super().__init__(graph, self.draft.layout())

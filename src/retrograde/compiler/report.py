@@ -64,15 +64,16 @@ class Kernel(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The kernels of a program in order, and the bytes of memory that it keeps for itself."""
+    """The kernels of a program in order, the bytes of memory that it keeps to itself, and what `passes` left if that was asked."""
 
     kernels: tuple
     arena_bytes: int
+    passes: tuple = ()
 
     def __str__(self):
         total = sum(k.seconds for k in self.kernels if k.seconds is not None)
         end = f"{len(self.kernels)} kernels, {_short(self.arena_bytes)}B of memory between them"
-        return "\n".join([*map(str, self.kernels), end + (f", {total * 1e6:.1f} µs" if total else "")])
+        return "\n".join([*map(str, (*self.passes, *self.kernels)), end + (f", {total * 1e6:.1f} µs" if total else "")])
 
 
 def explained_program(program, seconds=None):
