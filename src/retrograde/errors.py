@@ -14,6 +14,7 @@ RetrogradeError
 ├── BroadcastWarning (UserWarning)      shapes that should be equal differ, and are broadcast
 ├── MemoryLimitError (MemoryError)      compiled code would need more memory than there is
 ├── CompilerError (RuntimeError)        the compiler made code that cannot be used
+│   └── VerifierError                   a pass of the compiler left something that is not what it must be
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
@@ -87,6 +88,10 @@ class MemoryLimitError(RetrogradeError, MemoryError):
 
 class CompilerError(RetrogradeError, RuntimeError):
     """The compiler made code that LLVM refuses: a fault of ours, worth a report."""
+
+
+class VerifierError(CompilerError):
+    """A pass of the compiler left a graph, or a schedule, that is not what it must be."""
 
 
 class MissingRuleError(RetrogradeError, NotImplementedError):

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ..core.symbol import Symbol
+from ..core.symbol import Symbol, replaced
 from .library_call import array_of
-from .lower import lower, replaced
 from .ways import new_program
 
 
@@ -27,16 +26,10 @@ class LoopCall:
         self._turns(starts, stacks, [_contiguous(a) for a in fixed], count, arrays)
 
     def _prepare(self):
-        loop = self._loop
-        known = loop.body(self.node.args[2])
-        self._wanted = [(pick, *loop.results[pick.args[1]]) for pick in self._picks]
-        made = [which for _, kind, which in self._wanted if kind == "stack"]
-        outputs = [*[c.out for c in loop.carries], *made, *([] if loop.condition is None else [loop.condition])]
-        leaves = [c.leaf for c in loop.carries] + [known[id(node)][1] for node, _ in loop.stacks]
-        captured = [known[id(node)][1] for node in loop.captured]
-        self._is_leaf = [isinstance(leaf, Symbol) for leaf in captured]
-        leaves += [leaf for leaf in captured if isinstance(leaf, Symbol)]
-        self._program = new_program(leaves, [], lower(outputs, known), [])
+        self._wanted = [(pick, *self._loop.results[pick.args[1]]) for pick in self._picks]
+        opened = self._loop.opened(self.node.args[2], [which for _, kind, which in self._wanted if kind == "stack"])
+        self._is_leaf = [isinstance(leaf, Symbol) for leaf in opened.captured]
+        self._program = new_program(opened.leaves, [], opened.outputs, [])
 
     def _turns(self, starts, stacks, fixed, count, arrays):
         loop, carried, turn = self._loop, [_contiguous(a) for a in starts], 0

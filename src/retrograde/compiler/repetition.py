@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.symbol import Symbol, symbols_in
+from ..core.symbol import Symbol, substituted, symbols_in
 from .constants import is_uniform
 from .recorder import PICK
 
@@ -30,6 +30,26 @@ class Carry(NamedTuple):
     leaf: Symbol
     start: object
     out: object
+
+
+class Opened(NamedTuple):
+    """The body of a loop as a graph of its own.
+
+    outputs   what is carried next, then what is made for others, then the condition if there is one
+    carried   the leaves of what is carried
+    rows      the leaves of the rows that each iteration is handed
+    captured  what stands for the captured nodes: leaves, or constants
+    """
+
+    outputs: list
+    carried: list
+    rows: list
+    captured: list
+
+    @property
+    def leaves(self):
+        """All that an iteration is handed."""
+        return [*self.carried, *self.rows, *[leaf for leaf in self.captured if isinstance(leaf, Symbol)]]
 
 
 class Loop:
@@ -80,18 +100,18 @@ class Loop:
             self.results.append(key)
         return self._picks[key]
 
-    def body(self, captured):
-        """What stands for the nodes of the body that it does not compute, by identity: leaves, or constants.
+    def opened(self, captured, made):
+        """The body as a graph of its own, as `Opened`, which gives the nodes `made` as well.
 
         captured  what the captured nodes became in the graph outside
         """
-        known = {}
-        for node, _ in self.stacks:
-            known[id(node)] = node, node if node.op is None else Symbol(None, (), node.shape, node.dtype)
-        for node, found in zip(self.captured, captured, strict=True):
-            is_constant = isinstance(found, np.ndarray) and is_uniform(found)
-            known[id(node)] = node, found if is_constant else Symbol(None, (), node.shape, node.dtype)
-        return known
+        rows = [node if node.op is None else Symbol(None, (), node.shape, node.dtype) for node, _ in self.stacks]
+        leaves = [found if isinstance(found, np.ndarray) and is_uniform(found) else Symbol(None, (), node.shape, node.dtype)
+                  for node, found in zip(self.captured, captured, strict=True)]
+        stand_ins = dict(zip([*[node for node, _ in self.stacks], *self.captured], [*rows, *leaves], strict=True))
+        conditions = [] if self.condition is None else [self.condition]
+        outputs = substituted([*[c.out for c in self.carries], *made, *conditions], stand_ins)
+        return Opened(outputs, [c.leaf for c in self.carries], rows, leaves)
 
 
 def frontier(loops, roots):

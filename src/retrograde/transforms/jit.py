@@ -135,11 +135,11 @@ class Compiled:
         """How often the function was traced."""
         return sum(map(len, self._memory.programs.values()))
 
-    def explain(self):
+    def explain(self, passes=False):
         """The kernels of the program that ran last: what was fused into each, its loops, bytes and operations, and as
-        attributes of `kernels` its LLVM code and assembly. Print it.
+        attributes of `kernels` its LLVM code and assembly. With `passes`, what each pass of the compiler left, too. Print it.
         """
-        return self._last_step().program.explain()
+        return self._last_step().program.explain(passes)
 
     def profile(self, *args, repeats=20, **kwargs):
         """What `explain` gives for these arguments, with the shortest of `repeats` times of each kernel.
