@@ -57,7 +57,7 @@ class Recorder:
         return algebra.kind(node, record)
 
     def blank(self, shape, dtype):
-        """A value for what is another array in each turn of a loop."""
+        """A value for what is another array in each iteration of a loop."""
         value = arrays.kind(Symbol(None, (), tuple(shape), dtype))
         if is_float(dtype):
             value.requires_grad = True

@@ -47,7 +47,7 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     Results are arrays where they would be without `jit`, and tensors otherwise.
 
     Programs belong to what `jit` returns: call it once, and keep that. A function that is given to `jit` in a loop is compiled
-    in each turn, which a RetraceWarning says.
+    in each iteration, which a RetraceWarning says.
 
     Of a model, or another object with a `__call__`, the result has the object's attributes, methods and items as well:
     `model = rg.jit(model)` can be trained, put in `eval()` mode, saved and loaded as before.
@@ -367,7 +367,7 @@ def _argument(leaf, records):
 
 def _must_run_eagerly(trace, arguments, results, replay, written):
     """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
-    loop whose turns nobody counts, or something on the way is written to.
+    loop whose iterations nobody counts, or something on the way is written to.
     """
     if any([trace.has_gradient(a) for a in arguments]):
         return True
