@@ -44,6 +44,8 @@ from ..ops import (
 from ..ops._arrays import arrays
 from . import inplace
 from .elsewhere import OF_TENSORS, Absent
+from .foreign import redirected
+from .leaving import as_array, check_copied, check_number, is_differentiated
 from .protocols import array_function, array_ufunc
 from .show import as_html, as_text
 
@@ -98,6 +100,7 @@ class Tensor(Value):
     # Numbers out of it.
     def item(self, *index):
         """The only element, or the one at `index`, as a Python number."""
+        check_number(self)
         return self._read().item(*index) if index else self._number()
 
     def _read(self):
@@ -118,6 +121,7 @@ class Tensor(Value):
 
     def tolist(self):
         """The elements as nested lists of Python numbers."""
+        check_number(self)
         return self._read().tolist()
 
     def numpy(self):
@@ -129,12 +133,15 @@ class Tensor(Value):
         return np.asarray(self._read())
 
     def __float__(self):
+        check_number(self)
         return float(self._number())
 
     def __int__(self):
+        check_number(self)
         return int(self._number())
 
     def __complex__(self):
+        check_number(self)
         return complex(self._number())
 
     def __bool__(self):
@@ -182,16 +189,26 @@ class Tensor(Value):
     __array_ufunc__ = array_ufunc
     __array_function__ = array_function
 
+    #: Operators of tables of pandas' leave the operation to us.
+    __pandas_priority__ = 10_000
+
     def __array__(self, dtype=None, copy=None):
-        data = self._read()
-        return np.asarray(data) if dtype is None and not copy else np.array(data, dtype, copy=copy)
+        return as_array(self, dtype, copy)
 
     # Copies and pickles keep data and requires_grad; the graph stays behind.
     def clone(self):
         """A copy in fresh memory that stays in the graph."""
         return conversions.contiguous(self)
 
+    def __copy__(self):
+        if is_differentiated(self):
+            return self.clone()
+        make, parts, *_ = self.__reduce__()
+        return make(*parts)
+
     def __deepcopy__(self, memo):
+        if is_differentiated(self):
+            return memo.setdefault(id(self), self.clone())
         if not self.is_leaf:
             raise GraphError("only leaves can be deep-copied; use x.detach() or x.clone()")
         made = type(self)(self.data.copy())
@@ -203,6 +220,7 @@ class Tensor(Value):
     def __reduce__(self):
         if not self.is_leaf:
             raise GraphError("only leaves can be pickled; use x.detach()")
+        check_copied(self)
         return _unpickled, (type(self), self.data, self.requires_grad)
 
     def to(self, *targets, device=None, dtype=None):
@@ -286,6 +304,10 @@ class Tensor(Value):
     gather, scatter, masked_fill = scattering.gather, scattering.scatter, grids.masked_fill
     lgamma, digamma, erfinv, angle = gamma.lgamma, gamma.digamma, normal.erfinv, complexes.angle
     nonzero, unbind = finding.nonzero, grids.unstack
+    # NumPy's functions call these on the elements of an array of objects.
+    arcsin, arccos, arctan, arctan2 = trigonometric.asin, trigonometric.acos, trigonometric.atan, special.atan2
+    arcsinh, arccosh, arctanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh
+    conjugate, rint, fabs = complexes.conj, rounding.round, arithmetic.abs
     argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any
 
     def __round__(self, ndigits=None):
@@ -331,7 +353,7 @@ class Tensor(Value):
         return self.fill_(source)
 
 
-arrays.kind = Tensor
+arrays.kind, arrays.redirect = Tensor, redirected
 for _name, _instead in OF_TENSORS.items():
     setattr(Tensor, _name, Absent(_name, _instead))
 

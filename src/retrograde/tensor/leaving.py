@@ -1,0 +1,182 @@
+"""Leaving the graph: what becomes of a value that something turns into plain numbers, which have no gradient."""
+
+import sys
+import warnings
+
+import numpy as np
+
+from ..core.callers import function_called, users
+from ..core.leaving import DIFFERENTIATED, argument_behind
+from ..core.mode import current, is_lazy, is_recording
+from ..errors import LeavesGraphWarning, LostGradientError, TraceError
+from .boxes import MANY, boxed
+from .outside import instead_of
+
+_PACKAGE = __name__.partition(".")[0]
+_LAZY = f"{__package__}.lazy"
+#: Modules that show values, or compare them: nothing is computed with what they read.
+_SHOWING = ("matplotlib", "seaborn", "plotly", "numpy.testing", "logging", "string", "pprint", "reprlib", "unittest", "IPython", "tqdm")
+#: What SciPy's sparse matrices do with operands that they do not know: they leave the operation to them.
+_DEFERRING = frozenset(["__matmul__", "__mul__", "__rmul__", "__truediv__"])
+#: BINARY_OP and its arguments for `%`, by which Python formats a string.
+_REMAINDERS = (6, 19)
+
+
+def as_array(x, dtype, copy):
+    """What `__array__` of `x` gives: its numbers, or an array of values where a gradient would be lost with these."""
+    frame = _reader()
+    module = frame.f_globals.get("__name__", "")
+    if module.startswith("scipy.sparse.") and _is_deferring(frame):
+        return _whole(x)
+    if module.partition(".")[0] == _PACKAGE:
+        return _numbers(x, dtype, copy)
+    if x.is_traced:
+        return _as_array_in_trace(x, dtype, copy)
+    if x.record is None or x.record.lends_data or not is_recording():
+        return _numbers(x, dtype, copy)
+    number = argument_behind(x.record)
+    if number is None:
+        if not _is_shown(frame):
+            _warn(x)
+        return _numbers(x, dtype, copy)
+    if _is_shown(frame):
+        return _numbers(x, dtype, copy)
+    caller = users()
+    if dtype in (None, object) and _may_be_boxed(caller):
+        if x.size > MANY:
+            raise _lost(x, number, caller, f"it has more than {MANY:,} elements, too many to be taken one by one; ")
+        return boxed(x)
+    raise _lost(x, number, caller)
+
+
+def check_number(x):
+    """Raise a LostGradientError if a gradient is lost with the numbers of `x`, which are about to be read."""
+    if not DIFFERENTIATED or x.is_traced or x.record is None or x.record.lends_data or not is_recording():
+        return
+    frame = _reader()
+    if frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE or _is_formatting(frame) or _is_shown(frame):
+        return
+    number = argument_behind(x.record)
+    if number is not None:
+        raise _lost(x, number, users())
+
+
+def _reader():
+    """The frame that reads a tensor, by one of its methods."""
+    frame = sys._getframe(3)
+    while frame.f_globals.get("__name__") == _LAZY:  # which computes a lazy tensor before it is read
+        frame = frame.f_back
+    return frame
+
+
+def _is_deferring(frame):
+    """Whether a sparse matrix asks for an operator whether it knows the operand: it leaves it to one of a single object."""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse."):
+        if frame.f_code.co_name in _DEFERRING:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def check_copied(x):
+    """Raise a LostGradientError if a gradient is lost with a copy of the numbers of `x`, such as `rg.tensor` makes."""
+    if is_differentiated(x):
+        raise _lost(x, argument_behind(x.record), users(), "use rg.asarray(x), x.clone(), or rg.stack(values), which keep it; ")
+
+
+def is_differentiated(x):
+    """Whether a transform differentiates in what `x` is made of, or in `x`."""
+    return bool(DIFFERENTIATED) and x.record is not None and is_recording() and argument_behind(x.record) is not None
+
+
+def _numbers(x, dtype, copy):
+    data = x._read()
+    return np.asarray(data) if dtype is None and not copy else np.array(data, dtype, copy=copy)
+
+
+def _whole(x):
+    """An array of one object, which is `x`."""
+    found = np.empty((), object)
+    found[()] = x
+    return found
+
+
+def _as_array_in_trace(x, dtype, copy):
+    """As `as_array`, for a value that is traced: an array of values if it is one number."""
+    mode, caller = current(), users()
+    is_one = x.ndim == 0 or (_is_product_of_table(caller) and x.size <= MANY)
+    if is_one and dtype in (None, object) and mode is not None and mode.tracer is not None and not is_lazy() and _may_be_boxed(caller):
+        return boxed(x)
+    try:
+        return _numbers(x, dtype, copy)
+    except TraceError as error:
+        raise TraceError(f"{error} ({_told(caller)}){_advice(caller)}") from None
+
+
+def _may_be_boxed(caller):
+    """Whether NumPy alone, or a product with a table of pandas', is about to compute with the values of an array."""
+    if _is_product_of_table(caller):
+        return True
+    names = [frame.f_globals["__name__"] for frame in caller.inner]
+    is_numpys = all([name.partition(".")[0] == "numpy" for name in names])
+    is_of_objects = all([not name.startswith(("numpy.linalg", "numpy.fft")) for name in names]) or "norm" in _names(caller)
+    return is_numpys and is_of_objects
+
+
+def _names(caller):
+    return [frame.f_code.co_name for frame in caller.inner]
+
+
+def _is_product_of_table(caller):
+    innermost = caller.inner[-1] if caller.inner else None
+    return innermost is not None and innermost.f_code.co_name == "dot" and innermost.f_globals["__name__"].startswith("pandas.")
+
+
+def _is_shown(frame):
+    """Whether a frame, or one that called it, before the user's, belongs to what shows or compares values."""
+    return any([module == name or module.startswith(f"{name}.")
+                for f in (frame, *users().inner) for module in (f.f_globals.get("__name__", ""),) for name in _SHOWING])
+
+
+def _is_formatting(frame):
+    """Whether the instruction of a frame is `text % values`."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return _BINARY is not None and code[at] == _BINARY and code[at + 1] in _REMAINDERS
+
+
+def _binary():
+    """The number of the instruction for binary operators."""
+    def example(x, y):
+        return x % y
+
+    code = example.__code__.co_code
+    return next((code[i] for i in range(0, len(code), 2) if code[i + 1] == _REMAINDERS[0]), None)
+
+
+_BINARY = _binary()
+
+
+def _told(caller):
+    called = function_called(caller)
+    name = None if called is None else ".".join(filter(None, called)).removeprefix("builtins.")
+    line = f": {caller.line}" if caller.line else ""
+    return f"{f'by {name}, ' if name else ''}at {caller.place}{line}"
+
+
+def _advice(caller):
+    called = function_called(caller)
+    instead = None if called is None else instead_of(*called)
+    return f"; use {instead}" if instead else ""
+
+
+def _lost(x, number, caller, why=""):
+    return LostGradientError(
+        f"a value, {x.algebra.describe(x.data)}, that depends on argument {number} of the function that is differentiated is turned "
+        f"into plain numbers, which have no gradient ({_told(caller)}); {why}"
+        f"{_advice(caller).removeprefix('; ') + '; or' if _advice(caller) else 'keep the computation in functions of tensors, or'} "
+        "say x.detach() if it is meant to be a constant")
+
+
+def _warn(x):
+    warnings.warn("a tensor that requires gradients is turned into an array, which has none; compute with the tensor itself, or say "
+                  "x.detach() if it is meant", LeavesGraphWarning, stacklevel=users().level)
