@@ -144,13 +144,11 @@ class Recorder:
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
         operands = operands_of(op, args)
-        if op.is_variadic and any([a.__class__ is np.ndarray and a.dtype is arrays.boxed for a in operands]):
+        if any([a.__class__ is np.ndarray and a.dtype is arrays.boxed for a in operands]):
             return unboxed(op, args)
         if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         for a in args:
-            if a.__class__ is np.ndarray and a.dtype is arrays.boxed:
-                return unboxed(op, args)
             if a.__class__ in NESTED or isinstance(a, np.generic):
                 args = as_arrays(op, args)
                 operands = operands_of(op, args)

@@ -11,8 +11,6 @@ from typing import NamedTuple
 #: The longest line that is quoted whole.
 _LONGEST = 90
 _PACKAGE = __name__.partition(".")[0]
-#: What is nobody's own program: what such code calls is called for the sake of whoever called it.
-LIBRARIES = frozenset(["numpy", "scipy", "pandas", "xarray", "matplotlib", "seaborn", "sklearn", "statsmodels", "numba", "dask"])
 
 
 def _home(frame):
@@ -21,7 +19,7 @@ def _home(frame):
 
 
 class Caller(NamedTuple):
-    """A frame of the user's code, its level for `warnings.warn` of whoever asked, and the library frames below it, outermost first."""
+    """A frame of the user's code, its level in `warnings.warn` for whoever asked, and the library frames below it, outermost first."""
 
     frame: object
     level: int
@@ -44,9 +42,9 @@ def outside_package():
     return _caller(frozenset([_PACKAGE]))
 
 
-def users():
-    """The innermost caller outside of this package, of libraries of arrays and of Python's own."""
-    return _caller(LIBRARIES | {_PACKAGE} | sys.stdlib_module_names)
+def outside_libraries(libraries):
+    """The innermost caller outside of this package, of `libraries` and of those of Python's own."""
+    return _caller(libraries | {_PACKAGE} | sys.stdlib_module_names)
 
 
 def _caller(passed):
@@ -66,12 +64,13 @@ def function_called(caller):
             return _public(frame.f_globals["__name__"].split("."), name), name
     found = _object_called(caller.frame)
     name = getattr(found, "__name__", None)
-    return None if name is None else (getattr(found, "__module__", None) or "", name)
+    module = getattr(found, "__module__", None) or ""
+    return None if name is None else ("rg" if module.startswith(f"{_PACKAGE}.") else module, name)
 
 
 def _public(parts, name):
     """The module where users find a name that is defined in the module of these parts."""
-    if hasattr(sys.modules[parts[0]], name.partition(".")[0]):
+    if not isinstance(getattr(sys.modules[parts[0]], name.partition(".")[0], ModuleType("")), ModuleType):
         return parts[0]
     return ".".join([part for part in parts if not part.startswith("_")])
 

@@ -23,7 +23,7 @@ class ArrayAlgebra(Algebra):
     narrow = bfloat16
     boxed = np.dtype(object)
 
-    #: What is called with an op and its arguments where a kernel cannot be handed them: it stands above.
+    #: What stands for an op where a kernel cannot be handed the arguments, which is above ops.
     redirect: Any = None
     #: The op that puts arrays side by side along a new axis, and the one that sums over axes.
     stack: Any = None

@@ -28,6 +28,7 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
             [3., 4.]], requires_grad=True)
     """
     if isinstance(data, Tensor) and is_tracing() and not is_lazy():
+        check_copied(data)
         return _recorded(data.detach().clone(), dtype, device, requires_grad)
     return _placed(_copied(data, dtype), device or "cpu", requires_grad)
 

@@ -2,18 +2,20 @@
 
 import sys
 import warnings
+from importlib import import_module
 
 import numpy as np
 
-from ..core.callers import function_called, users
+from ..core.callers import function_called, outside_libraries
 from ..core.leaving import DIFFERENTIATED, argument_behind
 from ..core.mode import current, is_lazy, is_recording
 from ..errors import LeavesGraphWarning, LostGradientError, TraceError
 from .boxes import MANY, boxed
-from .outside import instead_of
 
 _PACKAGE = __name__.partition(".")[0]
 _LAZY = f"{__package__}.lazy"
+#: What is nobody's own program: what such code calls is called for the sake of whoever called it.
+_LIBRARIES = frozenset(["numpy", "scipy", "pandas", "xarray", "matplotlib", "seaborn", "plotly", "sklearn", "statsmodels", "numba", "dask"])
 #: Modules that show values, or compare them: nothing is computed with what they read.
 _SHOWING = ("matplotlib", "seaborn", "plotly", "numpy.testing", "logging", "string", "pprint", "reprlib", "unittest", "IPython", "tqdm")
 #: What SciPy's sparse matrices do with operands that they do not know: they leave the operation to them.
@@ -41,7 +43,7 @@ def as_array(x, dtype, copy):
         return _numbers(x, dtype, copy)
     if _is_shown(frame):
         return _numbers(x, dtype, copy)
-    caller = users()
+    caller = outside_libraries(_LIBRARIES)
     if dtype in (None, object) and _may_be_boxed(caller):
         if x.size > MANY:
             raise _lost(x, number, caller, f"it has more than {MANY:,} elements, too many to be taken one by one; ")
@@ -58,7 +60,7 @@ def check_number(x):
         return
     number = argument_behind(x.record)
     if number is not None:
-        raise _lost(x, number, users())
+        raise _lost(x, number, outside_libraries(_LIBRARIES))
 
 
 def _reader():
@@ -81,7 +83,7 @@ def _is_deferring(frame):
 def check_copied(x):
     """Raise a LostGradientError if a gradient is lost with a copy of the numbers of `x`, such as `rg.tensor` makes."""
     if is_differentiated(x):
-        raise _lost(x, argument_behind(x.record), users(), "use rg.asarray(x), x.clone(), or rg.stack(values), which keep it; ")
+        raise _lost(x, argument_behind(x.record), outside_libraries(_LIBRARIES), "use rg.asarray(x), x.clone(), or rg.stack(values), which keep it; ")
 
 
 def is_differentiated(x):
@@ -103,14 +105,20 @@ def _whole(x):
 
 def _as_array_in_trace(x, dtype, copy):
     """As `as_array`, for a value that is traced: an array of values if it is one number."""
-    mode, caller = current(), users()
+    mode, caller = current(), outside_libraries(_LIBRARIES)
     is_one = x.ndim == 0 or (_is_product_of_table(caller) and x.size <= MANY)
     if is_one and dtype in (None, object) and mode is not None and mode.tracer is not None and not is_lazy() and _may_be_boxed(caller):
         return boxed(x)
     try:
         return _numbers(x, dtype, copy)
     except TraceError as error:
-        raise TraceError(f"{error} ({_told(caller)}){_advice(caller)}") from None
+        raise told(error) from None
+
+
+def told(error):
+    """A TraceError with the user's line, and what to write there instead."""
+    caller = outside_libraries(_LIBRARIES)
+    return TraceError(f"{error} ({_told(caller)}){_advice(caller)}")
 
 
 def _may_be_boxed(caller):
@@ -135,7 +143,7 @@ def _is_product_of_table(caller):
 def _is_shown(frame):
     """Whether a frame, or one that called it, before the user's, belongs to what shows or compares values."""
     return any([module == name or module.startswith(f"{name}.")
-                for f in (frame, *users().inner) for module in (f.f_globals.get("__name__", ""),) for name in _SHOWING])
+                for f in (frame, *outside_libraries(_LIBRARIES).inner) for module in (f.f_globals.get("__name__", ""),) for name in _SHOWING])
 
 
 def _is_formatting(frame):
@@ -165,7 +173,7 @@ def _told(caller):
 
 def _advice(caller):
     called = function_called(caller)
-    instead = None if called is None else instead_of(*called)
+    instead = None if called is None else import_module(".outside", __package__).instead_of(*called)
     return f"; use {instead}" if instead else ""
 
 
@@ -179,4 +187,4 @@ def _lost(x, number, caller, why=""):
 
 def _warn(x):
     warnings.warn("a tensor that requires gradients is turned into an array, which has none; compute with the tensor itself, or say "
-                  "x.detach() if it is meant", LeavesGraphWarning, stacklevel=users().level)
+                  "x.detach() if it is meant", LeavesGraphWarning, stacklevel=outside_libraries(_LIBRARIES).level)

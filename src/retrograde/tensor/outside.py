@@ -9,13 +9,12 @@ _OF_MATH = {"pow": "x ** y", "fabs": "abs(x)", "fsum": "sum(x)", "prod": "rg.pro
             "gamma": "rg.exp(rg.lgamma(x))", "phase": "rg.angle(x)"}
 #: Functions of SciPy that have counterparts, by their modules.
 OF_SCIPY = {
-    "scipy.linalg": """block_diag cho_factor cho_solve cholesky det eig eigh eigvals eigvalsh expm inv norm pinv solve
-        solve_banded solve_sylvester solve_triangular sqrtm svd svdvals""".split(),
+    "scipy.linalg": ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "norm", "pinv", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals"],
     "scipy.signal": ["convolve"],
     "scipy.integrate": ["odeint"],
-    "scipy.special": "comb factorial gammaln log_softmax logsumexp multigammaln polygamma psi sinc softmax".split(),
+    "scipy.special": ["comb", "factorial", "gammaln", "log_softmax", "logsumexp", "multigammaln", "polygamma", "psi", "sinc", "softmax"],
 }
-_TRANSFORMS = frozenset("""fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft ihfft fftshift ifftshift""".split())
+_TRANSFORMS = frozenset(["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft", "irfft2", "irfftn", "hfft", "ihfft", "fftshift", "ifftshift"])
 _DISTRIBUTIONS = "retrograde.scipy.stats, which has beta, chi2, dirichlet, gamma, multivariate_normal, norm, poisson and t"
 
 
@@ -26,7 +25,7 @@ def instead_of(module, name):
     if module == "statistics":
         return {"mean": "rg.mean(rg.stack(x))", "fmean": "rg.mean(rg.stack(x))", "stdev": "rg.std(rg.stack(x))"}.get(name)
     if module.partition(".")[0] == "numpy":
-        return f"np.{name} of one tensor, such as rg.stack(values)"
+        return f"{module.replace('numpy', 'np', 1)}.{name} of one tensor, such as rg.stack(values)"
     if module.startswith("scipy.stats"):
         return _DISTRIBUTIONS
     if module.startswith("scipy.fft") and name in _TRANSFORMS:

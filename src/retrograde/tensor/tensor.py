@@ -44,9 +44,8 @@ from ..ops import (
 from ..ops._arrays import arrays
 from . import inplace
 from .elsewhere import OF_TENSORS, Absent
-from .foreign import redirected
-from .leaving import as_array, check_copied, check_number, is_differentiated
-from .protocols import array_function, array_ufunc
+from .leaving import as_array, check_copied, check_number, is_differentiated, told
+from .protocols import array_function, array_ufunc, redirected
 from .show import as_html, as_text
 
 
@@ -115,6 +114,8 @@ class Tensor(Value):
     def _number(self):
         try:
             return self._read().item()
+        except TraceError as error:
+            raise told(error) from None
         except ValueError:
             raise ShapeError(f"only a tensor of one element is a number, got shape {self.shape}; sum it, or choose one, as in "
                              "x[0]") from None
