@@ -33,7 +33,7 @@ class Algebra(ABC):
         """One value made of a sequence with values in it, which stands where an op takes one operand."""
         return values
 
-    def check_operand(self, kind):
+    def check_operand(self, kind):  # noqa: B027 - only some kinds have such
         """Raise a DTypeError if operands of a plain `kind` must be `redirected`, and not handed to a kernel."""
 
     def redirected(self, op, args):

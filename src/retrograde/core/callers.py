@@ -19,7 +19,7 @@ def _home(frame):
 
 
 class Caller(NamedTuple):
-    """A frame of the user's code, its level in `warnings.warn` for whoever asked, and the library frames below it, outermost first."""
+    """A frame of the user's code, its level in `warnings.warn` for whoever asked, and library frames below it, outermost first."""
 
     frame: object
     level: int

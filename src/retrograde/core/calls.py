@@ -154,7 +154,7 @@ def binary(op):
 
 
 class _Kinds(dict):
-    """What a binary op knows of the kinds of plain operands. One that no kernel may be handed is an error, which is caught there."""
+    """What a binary op knows of the kinds of plain operands. One that no kernel may be handed is an error, caught there."""
 
     def __init__(self, algebra, known):
         super().__init__(known)

@@ -1,4 +1,4 @@
-"""Leaving: which values a transform differentiates in now, so that one that is turned into plain numbers is known to lose a gradient."""
+"""Leaving: which values a transform differentiates in now, so that it is known that plain numbers of them lose a gradient."""
 
 from ..errors import LostGradientError, TraceError
 

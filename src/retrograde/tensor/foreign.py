@@ -1,6 +1,4 @@
-"""Containers of other libraries as operands of ops: pandas' tables, xarray's labelled arrays, SciPy's sparse matrices, and NumPy's arrays
-of values.
-"""
+"""Containers of other libraries as operands: pandas' tables, xarray's labelled arrays, sparse matrices, and arrays of values."""
 
 from typing import Any
 
@@ -31,8 +29,8 @@ def is_labelled(x):
 def redirected(op, args) -> Any:
     """What `op` gives where other libraries' containers, or arrays of values, are among `args`; NotImplemented if there are none.
 
-    Tables become arrays: their labels are left out. A labelled array applies a ufunc itself, so that it keeps its labels; it then holds
-    tensors.
+    Tables become arrays: their labels are left out. A labelled array applies a ufunc itself, so that it keeps its labels; it then
+    holds tensors.
     """
     if op.is_variadic and args[0].__class__ in (list, tuple):
         parts = [_plain(a) for a in args[0]]

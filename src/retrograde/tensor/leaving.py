@@ -8,47 +8,47 @@ import numpy as np
 
 from ..core.callers import function_called, outside_libraries
 from ..core.leaving import DIFFERENTIATED, argument_behind
-from ..core.mode import current, is_lazy, is_recording
+from ..core.mode import is_lazy, is_recording, is_tracing
 from ..errors import LeavesGraphWarning, LostGradientError, TraceError
 from .boxes import MANY, boxed
 
 _PACKAGE = __name__.partition(".")[0]
 _LAZY = f"{__package__}.lazy"
 #: What is nobody's own program: what such code calls is called for the sake of whoever called it.
-_LIBRARIES = frozenset(["numpy", "scipy", "pandas", "xarray", "matplotlib", "seaborn", "plotly", "sklearn", "statsmodels", "numba", "dask"])
+_LIBRARIES = frozenset(["numpy", "scipy", "pandas", "xarray", "matplotlib", "seaborn", "plotly", "sklearn", "statsmodels", "numba",
+                        "dask"])
 #: Modules that show values, or compare them: nothing is computed with what they read.
-_SHOWING = ("matplotlib", "seaborn", "plotly", "numpy.testing", "logging", "string", "pprint", "reprlib", "unittest", "IPython", "tqdm")
+_SHOWING = ("matplotlib", "seaborn", "plotly", "numpy.testing", "logging", "string", "pprint", "reprlib", "unittest", "IPython",
+            "tqdm")
 #: What SciPy's sparse matrices do with operands that they do not know: they leave the operation to them.
 _DEFERRING = frozenset(["__matmul__", "__mul__", "__rmul__", "__truediv__"])
 #: BINARY_OP and its arguments for `%`, by which Python formats a string.
 _REMAINDERS = (6, 19)
 
 
-def as_array(x, dtype, copy):
-    """What `__array__` of `x` gives: its numbers, or an array of values where a gradient would be lost with these."""
+def as_objects(x, dtype):
+    """An array of values for `__array__` of `x`, where a gradient would be lost with its numbers; None where these will do."""
     frame = _reader()
     module = frame.f_globals.get("__name__", "")
     if module.startswith("scipy.sparse.") and _is_deferring(frame):
         return _whole(x)
     if module.partition(".")[0] == _PACKAGE:
-        return _numbers(x, dtype, copy)
+        return None
     if x.is_traced:
-        return _as_array_in_trace(x, dtype, copy)
-    if x.record is None or x.record.lends_data or not is_recording():
-        return _numbers(x, dtype, copy)
+        return _as_objects_in_trace(x, dtype)
+    if x.record is None or x.record.lends_data or not is_recording() or _is_shown(frame):
+        return None
     number = argument_behind(x.record)
     if number is None:
-        if not _is_shown(frame):
-            _warn(x)
-        return _numbers(x, dtype, copy)
-    if _is_shown(frame):
-        return _numbers(x, dtype, copy)
-    caller = outside_libraries(_LIBRARIES)
-    if dtype in (None, object) and _may_be_boxed(caller):
-        if x.size > MANY:
-            raise _lost(x, number, caller, f"it has more than {MANY:,} elements, too many to be taken one by one; ")
-        return boxed(x)
-    raise _lost(x, number, caller)
+        warnings.warn("a tensor that requires gradients is turned into an array, which has none; compute with the tensor itself, "
+                      "or say x.detach() if it is meant", LeavesGraphWarning, stacklevel=_user().level - 1)
+        return None
+    caller = _user()
+    if dtype not in (None, object) or not _may_be_boxed(caller):
+        raise _lost(x, number, caller)
+    if x.size > MANY:
+        raise _lost(x, number, caller, f"it has more than {MANY:,} elements, too many to be taken one by one; ")
+    return boxed(x)
 
 
 def check_number(x):
@@ -60,7 +60,7 @@ def check_number(x):
         return
     number = argument_behind(x.record)
     if number is not None:
-        raise _lost(x, number, outside_libraries(_LIBRARIES))
+        raise _lost(x, number, _user())
 
 
 def _reader():
@@ -83,17 +83,12 @@ def _is_deferring(frame):
 def check_copied(x):
     """Raise a LostGradientError if a gradient is lost with a copy of the numbers of `x`, such as `rg.tensor` makes."""
     if is_differentiated(x):
-        raise _lost(x, argument_behind(x.record), outside_libraries(_LIBRARIES), "use rg.asarray(x), x.clone(), or rg.stack(values), which keep it; ")
+        raise _lost(x, argument_behind(x.record), _user(), "use rg.asarray(x), x.clone(), or rg.stack(values), which keep it; ")
 
 
 def is_differentiated(x):
     """Whether a transform differentiates in what `x` is made of, or in `x`."""
     return bool(DIFFERENTIATED) and x.record is not None and is_recording() and argument_behind(x.record) is not None
-
-
-def _numbers(x, dtype, copy):
-    data = x._read()
-    return np.asarray(data) if dtype is None and not copy else np.array(data, dtype, copy=copy)
 
 
 def _whole(x):
@@ -103,21 +98,18 @@ def _whole(x):
     return found
 
 
-def _as_array_in_trace(x, dtype, copy):
-    """As `as_array`, for a value that is traced: an array of values if it is one number."""
-    mode, caller = current(), outside_libraries(_LIBRARIES)
+def _as_objects_in_trace(x, dtype):
+    """As `as_objects`, for a value that is traced: an array of values if it is one number."""
+    caller = _user()
     is_one = x.ndim == 0 or (_is_product_of_table(caller) and x.size <= MANY)
-    if is_one and dtype in (None, object) and mode is not None and mode.tracer is not None and not is_lazy() and _may_be_boxed(caller):
-        return boxed(x)
-    try:
-        return _numbers(x, dtype, copy)
-    except TraceError as error:
-        raise told(error) from None
+    if not is_one or x.dtype.kind not in "fc" or dtype not in (None, object) or not is_tracing() or is_lazy():
+        return None
+    return boxed(x) if _may_be_boxed(caller) else None
 
 
 def told(error):
     """A TraceError with the user's line, and what to write there instead."""
-    caller = outside_libraries(_LIBRARIES)
+    caller = _user()
     return TraceError(f"{error} ({_told(caller)}){_advice(caller)}")
 
 
@@ -142,8 +134,8 @@ def _is_product_of_table(caller):
 
 def _is_shown(frame):
     """Whether a frame, or one that called it, before the user's, belongs to what shows or compares values."""
-    return any([module == name or module.startswith(f"{name}.")
-                for f in (frame, *outside_libraries(_LIBRARIES).inner) for module in (f.f_globals.get("__name__", ""),) for name in _SHOWING])
+    modules = [f.f_globals.get("__name__", "") for f in (frame, *_user().inner)]
+    return any([module == name or module.startswith(f"{name}.") for module in modules for name in _SHOWING])
 
 
 def _is_formatting(frame):
@@ -164,6 +156,11 @@ def _binary():
 _BINARY = _binary()
 
 
+def _user():
+    """The line of the user's that led to here."""
+    return outside_libraries(_LIBRARIES)
+
+
 def _told(caller):
     called = function_called(caller)
     name = None if called is None else ".".join(filter(None, called)).removeprefix("builtins.")
@@ -179,12 +176,7 @@ def _advice(caller):
 
 def _lost(x, number, caller, why=""):
     return LostGradientError(
-        f"a value, {x.algebra.describe(x.data)}, that depends on argument {number} of the function that is differentiated is turned "
-        f"into plain numbers, which have no gradient ({_told(caller)}); {why}"
+        f"a value, {x.algebra.describe(x.data)}, that depends on argument {number} of the function that is differentiated is "
+        f"turned into plain numbers, which have no gradient ({_told(caller)}); {why}"
         f"{_advice(caller).removeprefix('; ') + '; or' if _advice(caller) else 'keep the computation in functions of tensors, or'} "
         "say x.detach() if it is meant to be a constant")
-
-
-def _warn(x):
-    warnings.warn("a tensor that requires gradients is turned into an array, which has none; compute with the tensor itself, or say "
-                  "x.detach() if it is meant", LeavesGraphWarning, stacklevel=outside_libraries(_LIBRARIES).level)

@@ -9,12 +9,14 @@ _OF_MATH = {"pow": "x ** y", "fabs": "abs(x)", "fsum": "sum(x)", "prod": "rg.pro
             "gamma": "rg.exp(rg.lgamma(x))", "phase": "rg.angle(x)"}
 #: Functions of SciPy that have counterparts, by their modules.
 OF_SCIPY = {
-    "scipy.linalg": ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "norm", "pinv", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals"],
-    "scipy.signal": ["convolve"],
-    "scipy.integrate": ["odeint"],
-    "scipy.special": ["comb", "factorial", "gammaln", "log_softmax", "logsumexp", "multigammaln", "polygamma", "psi", "sinc", "softmax"],
+    "scipy.linalg": ("block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh",
+                     "expm", "inv", "norm", "pinv", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals"),
+    "scipy.signal": ("convolve",),
+    "scipy.integrate": ("odeint",),
+    "scipy.special": ("comb", "factorial", "log_softmax", "logsumexp", "multigammaln", "polygamma", "sinc", "softmax"),
 }
-_TRANSFORMS = frozenset(["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft", "irfft2", "irfftn", "hfft", "ihfft", "fftshift", "ifftshift"])
+_TRANSFORMS = ("fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft", "irfft2", "irfftn", "hfft",
+               "ihfft", "fftshift", "ifftshift")
 _DISTRIBUTIONS = "retrograde.scipy.stats, which has beta, chi2, dirichlet, gamma, multivariate_normal, norm, poisson and t"
 
 
@@ -29,7 +31,7 @@ def instead_of(module, name):
     if module.startswith("scipy.stats"):
         return _DISTRIBUTIONS
     if module.startswith("scipy.fft") and name in _TRANSFORMS:
-        return f"rg.fft.{name}" if not name.startswith("h") else f"np.fft.{name}"
+        return f"rg.fft.{name}"
     public = ".".join(module.split(".")[:2])
     if name in OF_SCIPY.get(public, ()):
         return f"retrograde.{public}.{name}"

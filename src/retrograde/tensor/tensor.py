@@ -44,7 +44,7 @@ from ..ops import (
 from ..ops._arrays import arrays
 from . import inplace
 from .elsewhere import OF_TENSORS, Absent
-from .leaving import as_array, check_copied, check_number, is_differentiated, told
+from .leaving import as_objects, check_copied, check_number, is_differentiated, told
 from .protocols import array_function, array_ufunc, redirected
 from .show import as_html, as_text
 
@@ -194,7 +194,14 @@ class Tensor(Value):
     __pandas_priority__ = 10_000
 
     def __array__(self, dtype=None, copy=None):
-        return as_array(self, dtype, copy)
+        found = as_objects(self, dtype)
+        if found is not None:
+            return found
+        try:
+            data = self._read()
+            return np.asarray(data) if dtype is None and not copy else np.array(data, dtype, copy=copy)
+        except TraceError as error:
+            raise told(error) from None
 
     # Copies and pickles keep data and requires_grad; the graph stays behind.
     def clone(self):
@@ -202,7 +209,7 @@ class Tensor(Value):
         return conversions.contiguous(self)
 
     def __copy__(self):
-        if is_differentiated(self):
+        if not self.is_leaf or is_differentiated(self):
             return self.clone()
         make, parts, *_ = self.__reduce__()
         return make(*parts)

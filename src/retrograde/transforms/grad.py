@@ -84,7 +84,7 @@ def parted(result, has_aux):
 
 def _check_number(output):
     """Raise unless `output` is one number. A constant has a derivative, 0; None or a tuple has none."""
-    if isinstance(output, (bool, np.bool_)) or getattr(output, "dtype", None) == bool:
+    if isinstance(output, (bool, np.bool_)) or getattr(getattr(output, "dtype", None), "kind", "") == "b":
         raise DTypeError("grad needs a function that returns a real number, got a truth value, which has no derivative")
     if not isinstance(output, (Value, Number, np.ndarray, np.generic)):
         advice = "; pass has_aux=True if the first is the number" if isinstance(output, (tuple, list)) else ""
