@@ -60,6 +60,7 @@ def function_called(caller):
     """(module, name) of the function that the user called, which is in a library or written in C; None if that is not known."""
     for frame in caller.inner:
         name = frame.f_code.co_qualname.removesuffix(".__init__").removesuffix(".__call__")
+        name = name.partition(".")[2] or name if name.startswith("_") else name  # a method that a private class hands down
         if not name.startswith("_") and "<" not in name:
             return _public(frame.f_globals["__name__"].split("."), name), name
     found = _object_called(caller.frame)

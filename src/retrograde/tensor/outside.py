@@ -10,7 +10,8 @@ _OF_MATH = {"pow": "x ** y", "fabs": "abs(x)", "fsum": "sum(x)", "prod": "rg.pro
 #: Functions of SciPy that have counterparts, by their modules.
 OF_SCIPY = {
     "scipy.linalg": ("block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh",
-                     "expm", "inv", "norm", "pinv", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals"),
+                     "expm", "inv", "norm", "pinv", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "sqrtm", "svd",
+                     "svdvals"),
     "scipy.signal": ("convolve",),
     "scipy.integrate": ("odeint",),
     "scipy.special": ("comb", "factorial", "log_softmax", "logsumexp", "multigammaln", "polygamma", "sinc", "softmax"),
@@ -37,6 +38,8 @@ def instead_of(module, name):
         return f"retrograde.{public}.{name}"
     if module.startswith("scipy.sparse.linalg"):
         return "rg.linalg.solve, or a product with a sparse matrix"
+    if module.startswith("scipy.sparse"):
+        return "the product matrix @ x, or matrix.toarray()"
     if module.partition(".")[0] == "pandas":
         return "the array behind the table, table.to_numpy(), with tensors"
     return None

@@ -123,7 +123,10 @@ class Tensor(Value):
     def tolist(self):
         """The elements as nested lists of Python numbers."""
         check_number(self)
-        return self._read().tolist()
+        try:
+            return self._read().tolist()
+        except TraceError as error:
+            raise told(error) from None
 
     def numpy(self):
         """The elements as a NumPy array that shares memory. Raises a GraphError if gradients are recorded, but not for what a
