@@ -119,6 +119,7 @@ LOSSES = {
     "a whole buffer": (put_all, r"BUFFER\[:\] = x"),
     "an item": (lambda x: x[0].item() ** 2, "detach"),
     "asarray with a dtype": (lambda x: np.asarray(x, np.float64).sum(), "detach"),
+    "bincount": (lambda x: np.bincount([0, 1, 0], weights=x).sum(), r"use rg\.segment_sum"),
     "complex": (lambda x: abs(complex(x[0])), "by complex"),
     "determinant": (lambda x: np.linalg.det([[x[0], x[1]], [1.0, 2.0]]), r"use np\.linalg\.det of one tensor"),
     "fft": (through_scipy("scipy.fft", "fft", None), r"by scipy\.fft\.fft.*use rg\.fft\.fft"),
@@ -133,6 +134,7 @@ LOSSES = {
     "spline": (through_scipy("scipy.interpolate", "CubicSpline", X, None), r"by scipy\.interpolate\.CubicSpline"),
     "tensor": (lambda x: rg.tensor(x).sum(), r"x\.clone\(\)"),
     "tensor of a list": (lambda x: rg.tensor([x[0], x[1]]).sum(), r"rg\.stack"),
+    "unique": (lambda x: np.unique(x).sum(), "detach"),
     "tolist": (lambda x: sum(x.tolist()), "detach"),
 }
 
@@ -211,7 +213,7 @@ def test_what_nothing_is_lost_by_stays_as_it_is():
 
     def function(x):
         seen.extend([f"{x[0]:.1f}", "%.1f" % x[1],  # noqa: UP031 - it is what is tested
-                     str(x), float(x[0].detach()), float(weight), math.floor(float(rg.floor(x[2]))),
+                     str(x), float(x[0].detach()), float(weight), math.floor(x.detach()[2]),
                      np.allclose(x, X), bool(x[0] < x[1]), x[0] in X])
         np.testing.assert_allclose(x, X)
         logging.getLogger("leaving").error("%.2f", x[0])

@@ -7,12 +7,16 @@ from ..errors import LostGradientError, TraceError
 DIFFERENTIATED = {}
 
 
+#: What is said of arrays of objects.
+_OF_OBJECTS = ("dtype('O')", "not supported for the input types", "has no callable", "object arrays")
+
+
 def differentiating(records, function, args):
     """`function(*args)`, of which the arguments have the records `records`, a pair of each and the number of its argument."""
     DIFFERENTIATED.update(records)
     try:
         return function(*args)
-    except ValueError as error:
+    except (SystemError, TypeError, ValueError) as error:
         raise unwrapped(error) from None
     finally:
         for record, _ in records:
@@ -20,8 +24,15 @@ def differentiating(records, function, args):
 
 
 def unwrapped(error):
-    """The error of ours that NumPy has put into another one, which says less: it does so as it writes a number into an array."""
-    return error.__cause__ if isinstance(error.__cause__, (LostGradientError, TraceError)) else error
+    """The error of ours that a library has put into another one, which says less, as when numbers are written into arrays;
+    `error` itself if there is none.
+    """
+    if isinstance(error.__cause__, (LostGradientError, TraceError)):
+        return error.__cause__
+    if any([word in str(error) for word in _OF_OBJECTS]):
+        error.add_note("An array of values that are differentiated is one of objects, which not every function takes: make one "
+                       "tensor of the values, rg.stack(values), or say x.detach() if they are meant as constants.")
+    return error
 
 
 def argument_behind(record):

@@ -38,7 +38,7 @@ class ArrayAlgebra(Algebra):
         return part if hasattr(part, "dtype") else np.asarray(part, dtype)
 
     def check_operand(self, kind):
-        if hasattr(kind, "to_numpy") or hasattr(kind, "tocoo"):
+        if hasattr(kind, "to_numpy") or hasattr(kind, "tocoo") or hasattr(kind, "data_vars"):
             raise DTypeError(f"a kernel takes no {kind.__name__}")
 
     def redirected(self, op, args):

@@ -22,8 +22,8 @@ def is_sparse(x):
 
 
 def is_labelled(x):
-    """Whether `x` is an array of xarray, whose axes have names."""
-    return hasattr(x, "to_numpy") and hasattr(x, "dims")
+    """Whether `x` is an array of xarray, whose axes have names, or a set of such."""
+    return hasattr(x, "dims") and hasattr(x, "__array_ufunc__")
 
 
 def redirected(op, args) -> Any:

@@ -22,6 +22,8 @@ _SHOWING = ("matplotlib", "seaborn", "plotly", "numpy.testing", "logging", "stri
             "tqdm")
 #: What SciPy's sparse matrices do with operands that they do not know: they leave the operation to them.
 _DEFERRING = frozenset(["__matmul__", "__mul__", "__rmul__", "__truediv__"])
+_LEAVES = ("a tensor that requires gradients is turned into an array, which has none; compute with the tensor itself, or say "
+           "x.detach() if it is meant")
 #: BINARY_OP and its arguments for `%`, by which Python formats a string.
 _REMAINDERS = (6, 19)
 
@@ -38,10 +40,11 @@ def as_objects(x, dtype):
         return _as_objects_in_trace(x, dtype)
     if x.record is None or x.record.lends_data or not is_recording() or _is_shown(frame):
         return None
+    if dtype is not None and np.dtype(dtype).kind in "biu":  # as x.astype(dtype), which has no gradient either
+        return None
     number = argument_behind(x.record)
     if number is None:
-        warnings.warn("a tensor that requires gradients is turned into an array, which has none; compute with the tensor itself, "
-                      "or say x.detach() if it is meant", LeavesGraphWarning, stacklevel=_user().level - 1)
+        warnings.warn(_LEAVES, LeavesGraphWarning, stacklevel=_user().level - 1)
         return None
     caller = _user()
     if dtype not in (None, object) or not _may_be_boxed(caller):
@@ -73,6 +76,8 @@ def _reader():
 
 def _is_deferring(frame):
     """Whether a sparse matrix asks for an operator whether it knows the operand: it leaves it to one of a single object."""
+    if frame.f_globals["__name__"].startswith("scipy.sparse.linalg."):
+        return False
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse."):
         if frame.f_code.co_name in _DEFERRING:
             return True
@@ -84,6 +89,16 @@ def check_copied(x):
     """Raise a LostGradientError if a gradient is lost with a copy of the numbers of `x`, such as `rg.tensor` makes."""
     if is_differentiated(x):
         raise _lost(x, argument_behind(x.record), _user(), "use rg.asarray(x), x.clone(), or rg.stack(values), which keep it; ")
+
+
+def check_left(x):
+    """As `np.asarray(x)` by the user: raise a LostGradientError, or warn, if a gradient is lost with the numbers of `x`."""
+    if x.record is None or x.record.lends_data or not is_recording():
+        return
+    number = argument_behind(x.record)
+    if number is not None:
+        raise _lost(x, number, _user())
+    warnings.warn(_LEAVES, LeavesGraphWarning, stacklevel=_user().level - 1)
 
 
 def is_differentiated(x):

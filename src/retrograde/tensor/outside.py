@@ -2,6 +2,7 @@
 
 from ..core import registry
 from ..errors import RegistryError
+from .counterparts.passing import NAMES
 
 #: Functions of `math` that go by other names here.
 _OF_MATH = {"pow": "x ** y", "fabs": "abs(x)", "fsum": "sum(x)", "prod": "rg.prod(rg.stack(x))", "dist": "rg.norm(x - y)",
@@ -27,6 +28,8 @@ def instead_of(module, name):
         return _OF_MATH.get(name) or _of_registry(name)
     if module == "statistics":
         return {"mean": "rg.mean(rg.stack(x))", "fmean": "rg.mean(rg.stack(x))", "stdev": "rg.std(rg.stack(x))"}.get(name)
+    if module.partition(".")[0] == "numpy" and name in NAMES:
+        return {"bincount": "rg.segment_sum(weights, positions, count)", "unique": "rg.sort(x)"}.get(name)
     if module.partition(".")[0] == "numpy":
         return f"{module.replace('numpy', 'np', 1)}.{name} of one tensor, such as rg.stack(values)"
     if module.startswith("scipy.stats"):

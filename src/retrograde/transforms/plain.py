@@ -45,7 +45,7 @@ def numbers_kept(function, args, kwargs):
     """`function(*args, **kwargs)`, while it is traced; raises what NumPy has hidden of an error of ours."""
     try:
         return function(*args, **kwargs)
-    except ValueError as error:
+    except (SystemError, TypeError, ValueError) as error:
         raise unwrapped(error) from None
 
 
