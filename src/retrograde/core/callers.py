@@ -6,7 +6,7 @@ import linecache
 import sys
 from itertools import islice
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: The longest line that is quoted whole.
 _LONGEST = 90
@@ -21,7 +21,7 @@ def _home(frame):
 class Caller(NamedTuple):
     """A frame of the user's code, its level in `warnings.warn` for whoever asked, and library frames below it, outermost first."""
 
-    frame: object
+    frame: Any
     level: int
     inner: list
 
