@@ -31,7 +31,7 @@ def _draw(dtype, **facts):
     return creation(result_shape=lambda _, shape, *__: sizes(shape), result_dtype=known, **facts)
 
 
-@_draw("uint32", samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(5,), skip=1)))
+@_draw("uint32", samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(5,), skip=1)), is_public=False)
 def random_bits(state, /, shape, skip=0):
     """32 random bits in each element, uint32; by Philox4x32-10, from `state`: (key, block), two integers of 64 bits.
 
@@ -40,8 +40,8 @@ def random_bits(state, /, shape, skip=0):
     return _drawn(BITS, state, shape, skip)
 
 
-@_draw("bool", skips={"exported": "the inside of dropout"}, samples=(
-    call(_STATE, shape=(2, 3), p=0.25), call(_STATE, shape=(3,), p=0.5, skip=2)))
+@_draw("bool", samples=(
+    call(_STATE, shape=(2, 3), p=0.25), call(_STATE, shape=(3,), p=0.5, skip=2)), is_public=False)
 def random_mask(state, /, shape, p, skip=0):
     """Truth values, each False with probability `p`: whether 32 random bits are at least that part of 2^32."""
     return _drawn(MASK, state, shape, skip, mask_threshold(p))
@@ -55,13 +55,13 @@ def mask_threshold(p):
 _FLOATS = (call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64), call(_STATE, shape=(3,), skip=2))
 
 
-@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS, is_public=False)
 def random_uniform(state, /, shape, dtype=float32, skip=0):
     """Numbers spread evenly over [0, 1): the upper bits of one word each, as many as `dtype` holds; of two for float64."""
     return _drawn(UNIFORM[checked(dtype)], state, shape, skip)
 
 
-@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS, is_public=False)
 def random_normal(state, /, shape, dtype=float32, skip=0):
     r"""Normally distributed numbers of mean 0 and variance 1, two at a time by Box and Muller (1958).
 
@@ -70,7 +70,7 @@ def random_normal(state, /, shape, dtype=float32, skip=0):
     return _drawn(NORMAL[checked(dtype)], state, shape, skip)
 
 
-@_draw("int64", samples=(call(_STATE, shape=(2, 3), low=-2, high=5), call(_STATE, shape=(3,), low=0, high=2**40)))
+@_draw("int64", samples=(call(_STATE, shape=(2, 3), low=-2, high=5), call(_STATE, shape=(3,), low=0, high=2**40)), is_public=False)
 def random_integers(state, /, shape, low, high, skip=0):
     """Integers from `low` to `high` - 1, int64: the upper part of 64 random bits times the number of choices.
 
@@ -80,7 +80,8 @@ def random_integers(state, /, shape, low, high, skip=0):
     return _drawn(INTEGERS if choices <= MOST_CHOICES else WIDE_INTEGERS, state, shape, skip, int(low), choices)
 
 
-@creation(result_shape=lambda _, size: (size,), result_dtype=lambda *_: np.dtype(np.int64), samples=(call(_STATE, size=5),))
+@creation(is_public=False, result_shape=lambda _, size: (size,), result_dtype=lambda *_: np.dtype(np.int64),
+          samples=(call(_STATE, size=5),))
 def random_permutation(state, /, size):
     """The numbers below `size` in random order, int64: the order in which `size` draws of 64 bits sort."""
     words = random_bits(state, (2 * size,)).astype(np.uint64)
