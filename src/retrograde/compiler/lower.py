@@ -134,7 +134,7 @@ class _Lowering:
             return known_parts(argument)
         if argument.op is COMPLEX:
             return Parts(*[_value_of(part) for part in argument.args])
-        return Parts(*[arrays.kind(self._part(argument, op)) for op in (REAL, IMAG)])
+        return Parts(*[arrays.made(self._part(argument, op)) for op in (REAL, IMAG)])
 
     def _part(self, node, op):
         """The node of a part of complex numbers in memory, with which lowering is over."""
@@ -161,9 +161,9 @@ class _Lowering:
         """The graph of a composite's body on `args`; of one with several results, a tuple of graphs. NotImplemented where the body
         says that these arguments have none.
         """
-        kind = node.op.algebra.kind
+        made = node.op.algebra.made
         with changed(tracer=self._trace, records=False):
-            result = node.op.expansion(*replaced(args, kind))
+            result = node.op.expansion(*replaced(args, made))
             if node.op.is_multiple and result is not NotImplemented:
                 return tuple([part.data if isinstance(part, Value) else part for part in result])
             if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
@@ -173,12 +173,12 @@ class _Lowering:
 
 def _value_of_real(node):
     """A node of real numbers as a value; complex ones are taken apart first."""
-    return node if node.dtype.kind == "c" else arrays.kind(node)
+    return node if node.dtype.kind == "c" else arrays.made(node)
 
 
 def _value_of(part):
     """A part as ops read it: a value, or a constant."""
-    return arrays.kind(part) if isinstance(part, Symbol) else known_parts(part).real
+    return arrays.made(part) if isinstance(part, Symbol) else known_parts(part).real
 
 
 def _fitted(part, shape, dtype):

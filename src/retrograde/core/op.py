@@ -251,7 +251,7 @@ def _linked(data, record):
         return tuple([_linked(*pair) for pair in zip(data, record, strict=True)])
     if record is None:
         return data
-    return data.linked(record) if isinstance(data, Value) else record.algebra.kind(data, record)
+    return data.linked(record) if isinstance(data, Value) else record.algebra.made(data, record)
 
 
 def define(kernel: Callable[Arguments, Any], **facts) -> OpFunction[Arguments]:

@@ -148,7 +148,7 @@ class Generator:
         """The state as an array that `set_state` takes; a value in code that is traced."""
         tracer = _tracing()
         if tracer is not None:
-            return arrays.kind(tracer.symbol(self.state))
+            return arrays.made(tracer.symbol(self.state))
         with self.state.lock:
             return self.state.data.astype(np.uint64)
 
@@ -160,7 +160,7 @@ class Generator:
         tracer = _tracing()
         if tracer is not None:
             # A node also where the words are known, so that compiled code writes them at each call.
-            tracer.write(self.state, arrays.kind(tracer.symbol(self.state)) * 0 + words)
+            tracer.write(self.state, arrays.made(tracer.symbol(self.state)) * 0 + words)
             return
         with self.state.lock:
             self.state.data[...] = words
@@ -179,7 +179,7 @@ class Generator:
             start = self.state.data.copy()
             self.state.data[1] += blocks
         mode = current()
-        return start if mode is None or mode.tracer is None else arrays.kind(start)
+        return start if mode is None or mode.tracer is None else arrays.made(start)
 
 
 def _restored(kind, state):
@@ -195,7 +195,7 @@ def _tracing():
 
 
 def _advanced_in_trace(tracer, state, blocks):
-    start = arrays.kind(tracer.symbol(state))
+    start = arrays.made(tracer.symbol(state))
     tracer.write(state, start + np.array([0, blocks], np.int64))
     return start
 
