@@ -15,6 +15,7 @@ from ..ops.movements import broadcast_to
 from .complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
 from .constants import constant_key
 from .laid_together import laid_together
+from .own_kernel import is_own, traced_kernel
 from .parts import Parts, known_parts
 from .simplify import folded, simplified
 from .trace import PICK, Trace
@@ -68,6 +69,8 @@ class _Lowering:
         args = replaced(node.args, self._done.__getitem__)
         if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
             return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
+        if is_own(node.op) and symbols_in(args) and (traced := traced_kernel(node, args, self._trace)) is not NotImplemented:
+            return tuple([self.lowered(part) for part in traced]) if node.op.is_multiple else self.lowered(traced)
         if node.op is PICK and args[0].__class__ is tuple:
             return args[0][args[1]]
         if node.shape is not None and node.op is not PICK and not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
