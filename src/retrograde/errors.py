@@ -19,6 +19,7 @@ RetrogradeError
 │   └── VerifierError                   a pass of the compiler left something that is not what it must be
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
+├── CompiledCheckError (AssertionError) compiled code disagrees with the eager op
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
 ├── DeviceError (RuntimeError)          a device or its library is not available
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
@@ -110,6 +111,10 @@ class MissingRuleError(RetrogradeError, NotImplementedError):
 
 class GradientCheckError(RetrogradeError, AssertionError):
     """A derivative disagrees with finite differences."""
+
+
+class CompiledCheckError(RetrogradeError, AssertionError):
+    """Compiled code disagrees with the eager op."""
 
 
 class AnomalyError(RetrogradeError, FloatingPointError):

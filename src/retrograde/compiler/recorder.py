@@ -54,18 +54,18 @@ class Recorder:
 
     def value(self, algebra, node, record=None):
         """The value that stands for a node."""
-        return algebra.kind(node, record)
+        return algebra.made(node, record)
 
     def blank(self, shape, dtype):
         """A value for what is another array in each iteration of a loop."""
-        value = arrays.kind(Symbol(None, (), tuple(shape), dtype))
+        value = arrays.made(Symbol(None, (), tuple(shape), dtype))
         if is_float(dtype):
             value.requires_grad = True
         return value
 
     def kept(self, algebra, node):
         """A node as the rules will read it."""
-        return algebra.kind(node)
+        return algebra.made(node)
 
     def made(self, value):
         """Take note of a value with data that was created while recording."""

@@ -236,7 +236,7 @@ class Trace(Recorder):
         """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""
         if self._made.pop(id(value), None) is None:
             return
-        symbol, constant = self.symbol(value), arrays.kind(value.data)
+        symbol, constant = self.symbol(value), arrays.made(value.data)
         capture = self.captures[id(constant)] = self.captures.pop(id(value))
         capture.value = constant
         self._kept.append(constant)
@@ -265,7 +265,7 @@ class Trace(Recorder):
 
     def number(self, read):
         """A number that `read()` gives anew at each call of what is compiled: a value of float64."""
-        value = arrays.kind(np.array(float(read()), np.float64))
+        value = arrays.made(np.array(float(read()), np.float64))
         self.numbers.append((value, read))
         self.symbol(value)
         return value

@@ -12,7 +12,7 @@ from .movements import pad as pad_constant
 _MODES = {"reflect": "reflect", "symmetric": "symmetric", "edge": "edge", "replicate": "edge", "wrap": "wrap", "circular": "wrap"}
 
 
-@composite(samples=(call((3, 4), pad_width=((1, 2), (0, 3))), call((3,), pad_width=2, mode="symmetric"),
+@composite(is_public=False, samples=(call((3, 4), pad_width=((1, 2), (0, 3))), call((3,), pad_width=2, mode="symmetric"),
                     call((2, 3), pad_width=((2, 1), (1, 0)), mode="edge"), call((2, 3), pad_width=(2, 4), mode="wrap"),
                     call((2, 3), pad_width=1, mode="constant", value=2.0)))
 def pad_border(x, /, pad_width, mode="reflect", value=0):
@@ -21,7 +21,7 @@ def pad_border(x, /, pad_width, mode="reflect", value=0):
     `mode` is "reflect" (mirrored without the edge), "symmetric" (with it), "edge" or "replicate", "wrap" or "circular", or
     "constant" for `value`. Each element receives the sum of the cotangents of its copies.
 
-    >>> rg.pad_border(rg.tensor([1.0, 2.0, 3.0]), 2)
+    >>> pad_border(rg.tensor([1.0, 2.0, 3.0]), 2)
     tensor([3., 2., 1., 2., 3., 2., 1.])
     """
     if mode == "constant":

@@ -38,7 +38,7 @@ def topk(x, /, k, axis=-1, largest=True):
     return take_along_axis(x, places, axis), places
 
 
-@search(keeps_sizes=False, faster=by_shape,
+@search(is_public=False, keeps_sizes=False, faster=by_shape,
         samples=(call(_TABLE, 2), call(_TABLE, k=3, axis=0, largest=False), call(_TABLE, k=0, axis=1)))
 def top_places(x, /, k, axis=-1, largest=True):
     """The positions along `axis` of the `k` greatest (or least) elements, in order; of equal ones the first come first."""
