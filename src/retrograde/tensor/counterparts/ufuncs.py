@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 
-from ...ops.arithmetic import floor_divide, remainder, sign
+from ...dtypes import is_float
+from ...errors import DTypeError
+from ...ops.arithmetic import abs, floor_divide, power, remainder, sign
 from ...ops.bessel_orders import bessel_i, bessel_ie, bessel_j, bessel_y
-from ...ops.comparisons import isnan, maximum, minimum, where
+from ...ops.bits import copysign, signbit
+from ...ops.comparisons import isinf, isnan, maximum, minimum, where
 from ...ops.complexes import conj
 from ...ops.contractions import matmul
 from ...ops.exponential import exp, log, log1p, logaddexp
@@ -15,7 +18,8 @@ from ...ops.movements import expand_dims
 from ...ops.rounding import trunc
 from ...ops.special import xlogy
 from ...ops.trigonometric import cos, sin, tan
-from .operands import constant, data_of
+from .operands import cast, constant, data_of, stacked
+from .passing import on_data
 
 
 def fmax(x, y):
@@ -29,8 +33,39 @@ def fmin(x, y):
 
 
 def fmod(x, y):
-    """What is left of `x` after division by `y`, with the sign of `x`."""
-    return x - y * trunc(x / y)
+    """What is left of `x` after division by `y`, with the sign of `x`: exact, as `x - y * trunc(x / y)` is not."""
+    x, y = stacked(x), stacked(y)
+    if np.result_type(x.dtype, y.dtype).kind == "f":
+        return where(signbit(x), -remainder(-x, abs(y)), remainder(x, abs(y)))
+    rest = remainder(x, y)
+    return where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
+
+
+def float_power(x, y):
+    """`x` to the power `y` in double precision, whatever the operands are."""
+    x, y = stacked(x), stacked(y)
+    dtype = np.result_type(x.dtype, y.dtype, np.float64)
+    return power(cast(x, dtype), cast(y, dtype))
+
+
+def fabs(x):
+    """The size of `x`, a float."""
+    if x.dtype.kind == "c":
+        raise DTypeError(f"np.fabs takes real numbers, got {x.dtype}; use np.abs")
+    return abs(_float(x))
+
+
+def _float(x):
+    """`x`, integers in the type of floats that NumPy's functions make of them."""
+    return x if is_float(x.dtype) else x.astype(np.sqrt(np.empty(0, x.dtype)).dtype)
+
+
+def ldexp(x, n):
+    """`x` times 2 to the power `n`, a whole number."""
+    n = stacked(n)
+    if n.dtype.kind not in "biu":
+        raise DTypeError(f"np.ldexp takes whole numbers as exponents, got {n.dtype}; use x * 2.0**n")
+    return x * 2.0 ** data_of(n)
 
 
 def logaddexp2(x, y):
@@ -40,13 +75,16 @@ def logaddexp2(x, y):
 
 def heaviside(x, y):
     """0 below 0, `y` at 0, 1 above."""
+    x = stacked(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"np.heaviside takes real numbers, got {x.dtype}")
     return where(data_of(x) == 0, y, sign(x) * 0.5 + 0.5)
 
 
 def modf(x):
     """The fraction and the whole part."""
     whole = trunc(x)
-    return x - whole, whole
+    return copysign(where(isinf(x), 0, x - where(isinf(x), 0, whole)), x), whole
 
 
 def boxcox(x, exponent):
@@ -89,7 +127,8 @@ FUNCTIONS = {
     "iv"),
     "ive": _of_order(bessel_ie, "ive"), "betainc": _betainc, "gammasgn": gammasgn,
     "fmax": fmax, "fmin": fmin, "fmod": fmod, "logaddexp2": logaddexp2, "heaviside": heaviside, "modf": modf,
-    "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)), "ldexp": lambda x, n: x * 2.0 ** data_of(n),
+    "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)), "ldexp": ldexp, "fabs": fabs, "float_power": float_power,
+    **{ufunc.__name__: on_data(ufunc) for ufunc in (np.gcd, np.lcm, np.bitwise_count)},
     "rad2deg": lambda x: x * (180 / math.pi), "degrees": lambda x: x * (180 / math.pi),
     "vecmat": lambda x, y: matmul(conj(expand_dims(x, -2)), y)[..., 0, :],
     "matvec": lambda x, y: matmul(x, expand_dims(y, -1))[..., 0],
