@@ -128,6 +128,11 @@ def _ravel(a, order="C"):
 
 def _pad(array, pad_width, mode="constant", constant_values=0, **rest):
     refuse("pad", **rest)
+    if callable(mode) or mode in ("linear_ramp", "maximum", "mean", "median", "minimum", "empty"):
+        raise DTypeError(f"np.pad on tensors does not take mode={mode!r}; put the border on with np.concatenate")
+    if isinstance(pad_width, dict):
+        by_axis = {one_axis(axis, array.ndim): width for axis, width in pad_width.items()}
+        pad_width = [np.broadcast_to(by_axis.get(axis, 0), 2).tolist() for axis in range(array.ndim)]
     return pad_border(array, data_of(pad_width), mode, constant_values)
 
 
