@@ -59,6 +59,7 @@ CALLS = {
     "elements as quantiles beside NaN": (lambda np, x: np.nanpercentile(x, 40, axis=1, method="nearest"), INT),
     "a sparse grid": (lambda np, x: np.meshgrid(x, x[:2], x, sparse=True), np.array([1.0, 2.0, 3.0])),
     "least squares with rows left over": (lambda np, x: np.linalg.lstsq(x, np.array([1.0, 0, 2]))[:2], INT.T * 1.0),
+    "borders by axis": (lambda np, x: np.pad(x, {0: 1, -1: (0, 2)}), INT),
     "residuals": (lambda np, x: np.linalg.lstsq(x, np.ones((2, 2)) + 1j)[1], INT * 1.0),
     "a rank by a bound": (lambda np, x: np.linalg.matrix_rank(x, tol=3.5), INT * 1.0),
     "the rank of a vector": (lambda np, x: np.linalg.matrix_rank(x) * np.int64(1), INT[0]),
@@ -87,6 +88,7 @@ REFUSED = {
     "one matrix": lambda x: np.linalg.multi_dot([x]), "no axis for rows": lambda x: np.linalg.tensorinv(x, 0),
     "fractions as exponents": lambda x: np.ldexp(x * 1.0, 1.5), "sizes of complex numbers": lambda x: np.fabs(x * 1j),
     "an axis that is not there": lambda x: np.gradient(x * 1.0, axis=2), "a maximum of nothing": lambda x: np.max(x, where=x > 0),
+    "half an element of a border": lambda x: np.pad(x, 1.5), "a border of less than nothing": lambda x: np.pad(x, -1, "edge"),
     "lines of nothing": lambda x: np.apply_along_axis(lambda line: line.sum(), 0, x[:, :0]),
 }
 

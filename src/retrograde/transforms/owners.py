@@ -114,8 +114,8 @@ class Places:
         if changed:
             name = type(changed[0][0]).__name__
             raise TraceError(f"a hook of {name}, a module from outside, was registered or removed in a jitted function, which "
-                             "would be done while it is traced and at no call; register it before the function is called, or remove it "
-                             "before the function returns")
+                             "would be done while it is traced and at no call; register it before the function is called, or "
+                             "remove it before the function returns")
 
     def check_rebound(self, captures):
         """Raise a TraceError if one of the `captures` of a trace has given its place to a value of the trace, which has no
