@@ -50,7 +50,8 @@ MESSAGES = {
 SUITE = Suite(
     "NumPy", _FILES,
     modules={"numpy": _THROUGH, **{name: name for name in _KEPT}},
-    reasons=REASONS, messages=MESSAGES, options=("-p", "tests.suites.through.plugin", "--import-mode=importlib", "-W", "ignore::pytest.PytestUnknownMarkWarning"),
+    reasons=REASONS, messages=MESSAGES, options=("-p", "tests.suites.through.plugin", "--import-mode=importlib", "-m", "not slow",
+             "-W", "ignore::pytest.PytestUnknownMarkWarning"),
 )
 
 if __name__ == "__main__":
