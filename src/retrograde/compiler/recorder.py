@@ -112,6 +112,9 @@ class Recorder:
         """A context manager within which values hold what they did when `snapshot` gave `past`, where that is known here."""
         return nullcontext()
 
+    def note_hook(self, value, handle):
+        """Nothing: a hook of a lazy value is called as that of any other. A trace looks what it left outside."""
+
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""
         return True
