@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from retrograde.text import Edit, Parameter, Run, Step, page
-from retrograde.text.diff import pieces
+from retrograde.text.report.diff import pieces
 from retrograde.text.models import Usage
-from retrograde.text.terminal import progress, show
+from retrograde.text.report.terminal import progress, show
 
 STEPS = [
     Step(1, "accepted", "better", [Edit("system prompt", "Be <b>brief</b>.", "Be very <b>brief</b>.", ["too long & vague"])], 0.5, 0.75, 0.1),

@@ -10,7 +10,6 @@ from ..errors import (
     TransientModelError,
     UnsupportedError,
 )
-from . import terminal
 from .basics import Add, Split, Sum, add, split, sum
 from .bridge import embed, logprobs, to_tensor
 from .chat import Chat, chat
@@ -57,10 +56,15 @@ from .pareto import ParetoSearch
 from .parsing import parse
 from .preview import backward_cost
 from .prompts import PROMPTS
-from .report import page
+from .report import terminal
+from .report.page import page
 from .search import DiscreteSearch, FewShotSearch
 from .shaping import branch, format, join, select, slice
 from .spaces import Demonstrations, Options
 from .training import Run, train
+from .tuning.predictor import Predictor
+from .tuning.proposals import Proposals, propose_instructions
+from .tuning.tune import tune
+from .tuning.tuned import Tuned
 from .variable import Parameter, Variable
 from .wording import feedback_style, using_prompts

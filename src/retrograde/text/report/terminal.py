@@ -2,10 +2,10 @@
 
 from contextlib import contextmanager
 
-from ..extras import optional
-from .data import as_text
+from ...extras import optional
+from ..data import as_text
 from .diff import pieces
-from .report import facts
+from .page import facts
 
 _STYLES = {"same": "", "gone": "red strike", "new": "green"}
 #: Where there are no colours, as in a file.

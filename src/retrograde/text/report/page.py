@@ -3,9 +3,9 @@
 from html import escape
 from importlib import resources
 
-from .data import as_text
+from ..data import as_text
+from ..evidence.validation import mean
 from .diff import pieces
-from .evidence.validation import mean
 
 _TAGS = {"same": "{}", "gone": "<del>{}</del>", "new": "<ins>{}</ins>"}
 #: How much of the feedback behind an edit is shown, in characters.
