@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import AnswerError, ArgumentError, BudgetError, DTypeError, ModelError, ReplayError, ShapeError, UnsupportedError
+from ..models.trace import tracing_apart
+from .samples import by_item
 
 
 class Validation:
@@ -28,6 +30,8 @@ class Validation:
         self.items, self._score, self.missing = list(items), score, missing
         #: The error of the last call in which no item had an answer; None if there was none.
         self.failure: ModelError | None = None
+        #: The calls that the last scoring made for each item, by place, as far as they can be told apart.
+        self.calls: dict[int, list] = {}
         if not self.items:
             raise ArgumentError("a validation needs at least one item, got none")
         if not 0 <= missing < 1:
@@ -41,6 +45,7 @@ class Validation:
     def __call__(self, places=None):
         """The scores of all items, or of those at `places`; None for those that have no answer after two calls."""
         places = list(range(len(self.items)) if places is None else places)
+        self.calls = {}
         scores = dict(zip(places, self.attempted(places), strict=True))
         again = [place for place in places if scores[place] is None]
         if again:
@@ -57,7 +62,9 @@ class Validation:
         """The scores of the items at `places` from one call; None for those that have no answer."""
         chosen = [self.items[i] for i in places]
         try:
-            found = self._score(chosen)
+            with tracing_apart() as trace:
+                found = self._score(chosen)
+                self.calls.update(by_item(trace.calls, places))
         except (BudgetError, ReplayError, UnsupportedError):
             raise  # no later call would do better
         except ModelError as error:

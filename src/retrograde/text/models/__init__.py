@@ -13,4 +13,4 @@ from .request import Completion, Message, Price, Request
 from .retry import Retry
 from .scripted import ScriptedLM
 from .trace import Call, Trace, calls_for, tracing
-from .usage import Usage
+from .usage import Totals, Usage

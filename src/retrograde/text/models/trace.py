@@ -119,6 +119,18 @@ def tracing(trace: Trace | None = None) -> Iterator[Trace]:
 
 
 @contextlib.contextmanager
+def tracing_apart() -> Iterator[Trace]:
+    """A Trace of the calls in the block alone, which the trace around it gets too when the block ends."""
+    outer = current()
+    with tracing() as trace:
+        try:
+            yield trace
+        finally:
+            if outer is not None:
+                outer.calls.extend(trace.calls)
+
+
+@contextlib.contextmanager
 def calls_for(node: str):
     """Note in the trace that the calls in the block are made for the node called `node`."""
     token = _NODE.set(node)

@@ -3,17 +3,13 @@
 from html import escape
 from importlib import resources
 
-from ..data import as_text
-from ..evidence.validation import mean
 from .diff import pieces
-
-_TAGS = {"same": "{}", "gone": "<del>{}</del>", "new": "<ins>{}</ins>"}
-#: How much of the feedback behind an edit is shown, in characters.
-_SHOWN = 4000
+from .figures import chart
+from .steps import samples_of, step_of
 
 
 def page(run, title="Tuning", subtitle="", parameters=()):
-    """`run` as an HTML page: scores before and after, cost, and every edit as a diff with the feedback behind it.
+    """`run` as an HTML page: what it came to, and every step as a diff with its evidence, single samples, calls and settings.
 
     `parameters` are the text parameters as they are now, shown at the end.
 
@@ -33,11 +29,14 @@ def page(run, title="Tuning", subtitle="", parameters=()):
 <body>
 <main>
 <header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></header>
+{_verdict(run)}
 <section class="facts">{"".join(_fact(*pair) for pair in facts(run))}</section>
-{_chart(run)}
+{chart(run)}
+<section class="card"><h2>Steps</h2>{"".join(map(step_of, run.steps)) or "<p>No step was made.</p>"}</section>
 {_tested(run.test)}
-<section class="card"><h2>Steps</h2>{"".join(map(_step, run.steps)) or "<p>No step was made.</p>"}</section>
+{_roles(run.roles)}
 {_results(parameters)}
+{_settings(run.settings)}
 <footer>Made by retrograde. Everything on this page is in this one file.</footer>
 </main>
 </body>
@@ -51,14 +50,46 @@ def facts(run):
     if run.test is not None and any(score is not None for score in run.test.after):
         _, after, gain = run.test.intervals()
         found.append((str(after), "test score, 95 % interval"))
-        found.append((f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]", "gain, paired"))
+        found.append((_signed(gain), "gain, paired"))
     usage = run.usage
     kept = f"{len(run.accepted)} of {len(run.steps)}"
     calls = f"{usage.calls:,}" + (f" + {run.cached:,} cached" if run.cached else "")
     found += [(kept, "steps kept"), (calls, "calls"), (f"{usage.tokens:,}", "tokens")]
     found += [(f"{usage.cost:.4f}", "cost")] if usage.cost else []
+    seconds = sum(totals.seconds for totals in run.roles.values())
+    found += [(_duration(seconds), "in calls, added up")] if seconds >= 0.05 else []
     found += [(f"{run.cut:,}", "answers empty or cut off")] if run.cut else []
     return [*found, (run.ending, "end")]
+
+
+def roles(totals):
+    """Rows of text, the head first: what the calls were made for, with their number, tokens, cost and time."""
+    head = ("made for", "calls", "cached", "failed", "tokens", "cost", "time")
+    return [head, *((name, f"{t.calls:,}", f"{t.cached:,}", f"{t.failed:,}", f"{t.tokens:,}", f"{t.cost:.4f}" if t.cost else "–",
+                     _duration(t.seconds)) for name, t in sorted(totals.items(), key=lambda pair: -pair[1].calls))]
+
+
+def _verdict(run):
+    """What there is to know, in one sentence."""
+    if not run.steps:
+        return ""
+    if not run.accepted:
+        return '<p class="verdict">The prompt is as it was: nothing was better by more than chance.</p>'
+    if run.test is None or not any(score is not None for score in run.test.after):
+        return '<p class="verdict">The prompt has changed; no test was made.</p>'
+    before, after, gain = run.test.intervals()
+    kind = "good" if gain.low > 0 else "bad" if gain.high < 0 else ""
+    sure = "" if kind else " The test items alone do not tell it from no change."
+    return (f'<p class="verdict {kind}">On items that no step has seen, the score went from <b>{before.value:.3f}</b> to '
+            f"<b>{after.value:.3f}</b>, a change of <b>{_signed(gain)}</b> with 95 % confidence.{sure}</p>")
+
+
+def _signed(gain):
+    return f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+
+
+def _duration(seconds):
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _change(scores, name):
@@ -70,71 +101,33 @@ def _fact(value, name):
     return f'<div class="card fact"><strong>{escape(value)}</strong><span>{escape(name)}</span></div>'
 
 
-def _chart(run):
-    """The score of every candidate, and of what was kept, as a picture."""
-    scored = [step for step in run.steps if step.after is not None]
-    if not scored:
-        return ""
-    low, high = (f(score for step in scored for score in (step.before, step.after)) for f in (min, max))
-    width, height = 640, 160
-    across = lambda i: 20 + (width - 40) * (i + 1) / len(scored)
-    up = lambda score: height - 20 - (height - 40) * ((score - low) / (high - low) if high > low else 0.5)
-    line, level = [f"20,{up(scored[0].before):.1f}"], scored[0].before
-    dots = []
-    for i, step in enumerate(scored):
-        line.append(f"{across(i):.1f},{up(level):.1f}")
-        if step.is_accepted:
-            level = step.after
-            line.append(f"{across(i):.1f},{up(level):.1f}")
-        dots.append(f'<circle class="{step.outcome}" cx="{across(i):.1f}" cy="{up(step.after):.1f}" r="5">'
-                    f"<title>{escape(str(step))}</title></circle>")
-    return (f'<section class="card"><h2>Validation score</h2><svg viewBox="0 0 {width} {height}" role="img" '
-            f'aria-label="Validation score of each step"><polyline points="{" ".join(line)}"/>{"".join(dots)}'
-            f'<text x="20" y="{height - 2}">{low:.3f} to {high:.3f}; filled: kept, hollow: rejected</text></svg></section>')
-
-
 def _tested(test):
-    """Every test item whose score is another at the end, what was lost first."""
+    """The test items whose score is another at the end, what was lost first, and some that fail."""
     if test is None:
         return ""
-    changed = sorted(test.changed(), key=lambda change: (mean([change[2]]) or 0) - (mean([change[1]]) or 0))
-    rows = "".join(f"<tr><td>{_item(test.items, place)}</td><td>{_score(before)}</td><td>{_score(after)}</td></tr>"
-                   for place, before, after in changed)
-    head = "<thead><tr><th>item</th><th>before</th><th>after</th></tr></thead>"
-    table = f"<table>{head}<tbody>{rows}</tbody></table>" if rows else ""
+    changed = test.changed()
     return (f'<section class="card"><h2>Test</h2><p>{len(test.after)} items that no step has seen; '
-            f"{len(changed)} have another score at the end.</p>{table}</section>")
+            f"{len(changed)} have another score at the end.</p>{samples_of(test.samples)}</section>")
 
 
-def _item(items, place):
-    if not items:
-        return f"item {place}"
-    return escape(_shortened(items[place] if isinstance(items[place], str) else repr(items[place])))
-
-
-def _score(score):
-    return "no answer" if score is None else f"{score:.3g}"
-
-
-def _step(step):
-    scores = "" if step.after is None else f" <b>{step.before:.3f} → {step.after:.3f}</b>"
-    head = f'<h3><span class="badge {step.outcome}">{step.outcome}</span> Step {step.number}{scores}</h3>'
-    why = f"<p>{escape(step.reason)}</p>" if step.reason else ""
-    return f'<article>{head}{why}{"".join(map(_edit, step.edits))}</article>'
-
-
-def _edit(edit):
-    marked = "".join(_TAGS[piece.kind].format(escape(piece.text)) for piece in pieces(edit.before, edit.after))
-    said = "".join(f"<li><pre>{escape(_shortened(as_text(feedback)))}</pre></li>" for feedback in edit.feedback)
-    behind = f"<details><summary>feedback behind it ({len(edit.feedback)})</summary><ol>{said}</ol></details>" if said else ""
-    return f"<h4>{escape(edit.role)}</h4><pre>{marked}</pre>{behind}"
-
-
-def _shortened(text):
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} [{len(text) - _SHOWN} characters left out]"
+def _roles(totals):
+    if not totals:
+        return ""
+    head, *rows = roles(totals)
+    cells = lambda row, tag: "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    return (f'<section class="card"><h2>Calls</h2><table class="numbers"><thead><tr>{cells(head, "th")}</tr></thead>'
+            f"<tbody>{body}</tbody></table></section>")
 
 
 def _results(parameters):
     shown = "".join(f"<h4>{escape(p.role)}</h4><pre>{''.join(escape(piece.text) for piece in pieces(p.data, p.data))}</pre>"
                     for p in parameters)
     return f'<section class="card"><h2>The result</h2>{shown}</section>' if shown else ""
+
+
+def _settings(settings):
+    if not settings:
+        return ""
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in settings.items())
+    return f'<section class="card"><h2>Settings</h2><table class="settings"><tbody>{rows}</tbody></table></section>'
