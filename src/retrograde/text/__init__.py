@@ -35,6 +35,7 @@ from .models import (
     HTTPModel,
     LanguageModel,
     Ledger,
+    Listener,
     LocalModel,
     Message,
     Price,
@@ -48,6 +49,7 @@ from .models import (
     acomplete_all,
     complete_all,
     default_model,
+    listening,
     tracing,
 )
 from .module import Module
@@ -58,6 +60,8 @@ from .preview import backward_cost
 from .prompts import PROMPTS
 from .report import terminal
 from .report.page import page
+from .report.spans import spans
+from .report.tracking import log_to_mlflow
 from .search import DiscreteSearch, FewShotSearch
 from .shaping import branch, format, join, select, slice
 from .spaces import Demonstrations, Options

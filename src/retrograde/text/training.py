@@ -13,6 +13,7 @@ from .evidence.validation import Validation, check_apart, key_of, mean, scored
 from .files import load, save
 from .journal import Step
 from .models.base import LanguageModel
+from .models.listeners import telling
 from .models.trace import current, tracing
 from .models.usage import Totals, Usage
 from .optimizer import written
@@ -105,14 +106,12 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
     if checkpoint is not None and Path(checkpoint).exists():
         start = _resume(run, module, optimizer, load(checkpoint), identity, checkpoint)
     keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity)
-    with tracing(outer) as trace:
+    with telling("run", type(optimizer).__name__) as facts, tracing(outer) as trace:
         meter = _Meter(run, trace)
         try:
             _note_validation(run, "before", optimizer)
             while not (ending := _ending(run, optimizer, steps, patience, target)):
-                optimizer.zero_grad()
-                number = len(run.steps)
-                run.steps.append(optimizer.step(None if closure is None else lambda number=number: closure(number)))
+                run.steps.append(_stepped(optimizer, closure, len(run.steps)))
                 meter.read()
                 keep()
                 if on_step is not None:
@@ -131,7 +130,25 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
         finally:
             meter.read()
             keep()
+            facts.update(_facts(run))
     return run
+
+
+def _stepped(optimizer, closure, number):
+    """The next step."""
+    with telling("step", f"step {number + 1}") as facts:
+        optimizer.zero_grad()
+        step = optimizer.step(None if closure is None else lambda: closure(number))
+        found = {"outcome": step.outcome, "reason": step.reason, "before": step.before, "after": step.after, "p": step.p,
+                 "level": step.level, "spent": step.spent, "won": len(step.won), "lost": len(step.lost)}
+        facts.update(found)
+    return step
+
+
+def _facts(run):
+    """What is told of a run when it ends."""
+    return {"ending": run.ending, "steps": len(run.steps), "accepted": len(run.accepted), "calls": run.usage.calls,
+            "tokens": run.usage.tokens, "cost": run.usage.cost, "cached": run.cached, **run.scores}
 
 
 class _Meter:

@@ -7,6 +7,7 @@ from .cached import Cached
 from .default import default_model
 from .http_model import HTTPModel
 from .ledger import Ledger
+from .listeners import Listener, listening
 from .local import LocalModel
 from .replay import Recorded, Replayed
 from .request import Completion, Message, Price, Request

@@ -26,5 +26,5 @@ def chart(run):
                    f'text-anchor="end">{score:.3f}</text>' for score in [low, *([high] if high > low else [])])
     return (f'<section class="card"><h2>Validation score</h2><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
             f'aria-label="Validation score of each step"><g class="grid">{grid}</g><polyline points="{" ".join(line)}"/>'
-            f'{"".join(dots)}</svg><p class="legend">The line is what was kept; a filled dot is a candidate that was kept, a hollow '
-            "one one that was not. Below: the steps.</p></section>")
+            f'{"".join(dots)}</svg><p class="legend">The line is what was kept; a filled dot is a candidate that was kept, '
+            "a hollow one a candidate that was not. Below: the steps.</p></section>")

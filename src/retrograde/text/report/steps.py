@@ -71,7 +71,7 @@ def _kind(before, after):
 
 
 def _score(score):
-    return "no answer" if score is None else f"{score:.3g}"
+    return "no answer" if score is None else f"{score:.3f}".rstrip("0").rstrip(".")
 
 
 def _line(text):

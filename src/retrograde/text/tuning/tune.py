@@ -74,6 +74,7 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
     run = train(predictor, optimizer, None, steps, target=1.0, on_step=on_step,
                 checkpoint=None if folder is None else Path(folder) / "checkpoint.json",
                 test=Validation(planned.sets.test, lambda items: scoring.scores(predictor, items, tested, judges[1])))
+    run.settings = {**run.settings, **_told(scoring, judge, writer, wordings.proposals, calls, tokens, cost)}
     predictor.model = model  # without limits from now on
     tuned = Tuned(predictor, run, planned, scoring, wordings.proposals)
     if folder is not None:
@@ -152,6 +153,18 @@ def _models(planned, limits, folder):
         return under
 
     return limited("search", planned.searching, 1 - share), limited("test", planned.testing, share)
+
+
+def _told(scoring, judge, writer, proposals, calls, tokens, cost):
+    """Settings that the run does not know, for its report."""
+    limits = {"calls": calls, "tokens": tokens, "cost": cost}
+    told = [f"{limit:,} {name}" for name, limit in limits.items() if limit is not None]
+    found = {"metric": scoring.name, "limits": ", ".join(told)}
+    found.update({name: model.name for name, model in (("judge", judge), ("writer", writer)) if model is not None})
+    if proposals is not None:
+        faults = f"; others could not be used: {'; '.join(proposals.faults)}" if proposals.faults else ""
+        found["proposed instructions"] = f"{len(proposals.instructions)} were new and usable{faults}"
+    return found
 
 
 def _groups(predictor, start, wordings, train, most):
