@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from retrograde.text import Edit, Parameter, Run, Step, page
-from retrograde.text.report.diff import pieces
 from retrograde.text.models import Usage
+from retrograde.text.report.diff import pieces
 from retrograde.text.report.terminal import progress, show
 
 STEPS = [

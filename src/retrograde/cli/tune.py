@@ -7,11 +7,9 @@ has seen. Shows score and calls while it runs, then every edit as a diff; writes
 interruption, and a report that opens in any browser.
 """
 
-import hashlib
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 from .. import text
 from ..data import TASKS, text_task
@@ -30,8 +28,7 @@ def run(options, model=None):
     if model is None:
         require(options)
     console = optional("rich.console", "tune").Console(quiet=options.quiet or options.json, highlight=False)
-    options.output.mkdir(parents=True, exist_ok=True)
-    _begin(options, arguments)
+    _begin(options)
     if model is not None:
         return _run(options, arguments, about, (model, None, None), console)
     with opened(options) as models:
@@ -68,29 +65,13 @@ def _task(options):
             "width": options.width or _WIDTH}, task.about
 
 
-def _begin(options, arguments):
-    """Make the folder ready to begin, or to resume the same run."""
-    path = options.output / "settings.json"
-    settings = _settings(arguments)
+def _begin(options):
+    """Make the folder ready to begin anew, or check that there is a run to resume; which one it is, `text.tune` looks at."""
     if not options.resume:
         for old in ("checkpoint.json", "ledger.jsonl"):
             (options.output / old).unlink(missing_ok=True)
-        text.save(settings, path)
-        return
-    if not path.exists():
+    elif not (options.output / "settings.json").exists():
         raise CheckpointError(f"there is no run to resume in {options.output}; leave --resume out to begin one")
-    before: Any = text.load(path)
-    other = [f"{name} was {before.get(name)!r}, now {value!r}" for name, value in settings.items() if before.get(name) != value]
-    if other:
-        raise CheckpointError(f"the run in {options.output} had other settings: {'; '.join(other)}")
-
-
-def _settings(arguments):
-    """All that the steps of a run depend on; of the data a digest."""
-    data = arguments["data"]
-    content = Path(data).read_bytes() if isinstance(data, str) else json.dumps(data).encode()
-    rest = {name: value for name, value in arguments.items() if name not in {"data", "calls", "tokens", "cost"}}
-    return {"task": data if isinstance(data, str) else "comes along", "items": hashlib.sha256(content).hexdigest()[:16], **rest}
 
 
 def _told(options, tuned, about, seconds, console):

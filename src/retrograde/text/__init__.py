@@ -2,11 +2,18 @@
 
 from ..errors import (
     AnswerError,
+    ArgumentError,
     BudgetError,
     CheckpointError,
+    DTypeError,
+    GraphError,
+    InplaceError,
+    MissingExtraError,
     ModelError,
+    OutOfRangeError,
     ParseError,
     ReplayError,
+    ShapeError,
     TransientModelError,
     UnsupportedError,
 )

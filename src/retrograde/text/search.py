@@ -63,7 +63,7 @@ class DiscreteSearch(TextOptimizer):
             raise ArgumentError(f"width, first and finalists must be at least 1, got {width}, {first} and {finalists}")
         self.train: Any = train
         self.width, self.first, self.finalists = width, first, finalists
-        self._draw = random.Random(seed)  # noqa: S311 - not for secrets
+        self.seed, self._draw = seed, random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
         super().__init__(params, {"space": None}, validate, level, steps)
 

@@ -129,7 +129,7 @@ def _read_table(name, content, delimiter):
                                  f"{'more' if None in row else 'fewer'}")
             places.append(_Place(row, at))
     except csv.Error as error:
-        raise DTypeError(f"{name}, line {reader.line_num}: {error}") from None
+        raise DTypeError(f"{name}, line {reader.reader.line_num}: {error}") from None
     return places
 
 

@@ -17,6 +17,7 @@ from .plan import first_of, plan
 from .predictor import Predictor
 from .proposals import plain, propose_instructions
 from .rows import read
+from .settings import digest_of, same_run
 from .templates import instruction_of, instructions_of, layout_of, layouts_of
 from .tuned import Tuned
 
@@ -63,6 +64,12 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
                    proposals=proposals + 1 if writer else 0, labels=scoring.labels)
     if on_plan is not None:
         on_plan(planned)
+    if folder is not None:
+        told = {"metric": scoring.name, "prompt": prompt, "layout": layout, "inputs": rows.inputs, "answer": rows.answer,
+                "instructions": instructions, "layouts": layouts, "criteria": criteria, "demonstrations": demonstrations,
+                "steps": steps, "width": width, "level": level, "seed": seed, "proposals": proposals if writer else 0, "items":
+                digest_of(rows.all), **{name: m.name for name, m in (("judge", judge), ("writer", writer)) if m}, **options}
+        same_run(Path(folder), told)
     search, test = _models(planned, {"calls": calls, "tokens": tokens, "cost": cost}, folder)
     predictor = Predictor(search(model), start.instruction, start.layout, inputs=rows.inputs, labels=scoring.labels, **options)
     wordings = _Wordings(start, planned.sets.train, search(writer), proposals, seed)
