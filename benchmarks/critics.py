@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import mean
 
 from retrograde import data, text
+from retrograde.text.models.trace import tracing_apart
 
 TASKS = ("sentiment", "topic", "question")
 _GROUPS, _CASES, _PROPOSALS, _ITEMS, _LONGEST = 2, 3, 3, 24, 96
@@ -51,7 +52,7 @@ def _critic(model, predictor, task):
         messages = [("system", predictor.instruction), ("user", task.layout)]
         answers = text.chat(predictor.model, messages, {"text": [item[0] for item in group]}, labels=task.labels,
                             feedback_model=model)
-        with text.tracing() as trace:
+        with tracing_apart() as trace:
             text.exact_match(answers, [item[1] for item in group]).backward()
         replies += [(call.request.prompt, call.completion.text if call.completion else "") for call in trace]
     usable = sum(_is_usable(said, shown, task.labels) for shown, said in replies)

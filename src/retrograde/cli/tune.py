@@ -9,6 +9,7 @@ interruption, and a report that opens in any browser.
 
 import json
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from .. import text
@@ -39,9 +40,15 @@ def _run(options, arguments, about, models, console):
     model, judge, writer = models
     writer = {} if writer is None else {"writer": writer}
     started = time.perf_counter()
-    with progress(options.steps, console) as told:
-        tuned = text.tune(**{**arguments, **writer}, model=model, judge=judge, folder=options.output, on_step=told,
-                          on_plan=lambda plan: console.print(str(plan), markup=False))
+    with ExitStack() as stack:
+        shown = []
+
+        def begin(plan):
+            console.print(str(plan), markup=False)
+            shown.append(stack.enter_context(progress(options.steps, console)))
+
+        tuned = text.tune(**{**arguments, **writer}, model=model, judge=judge, folder=options.output, on_plan=begin,
+                          on_step=lambda run: shown[0](run))
     show(tuned.run, console)
     _told(options, tuned, about, time.perf_counter() - started, console)
     return 0

@@ -41,7 +41,7 @@ def plan(rows, *, calls, calls_each, steps, width, level, proposals, labels, see
     whole = rows.items if isinstance(rows.items, Sets) else _divided(rows.items, bool(labels), seed)
     sets = whole if whole is rows.items else _afforded(whole, calls, calls_each, steps, width, proposals)
     if not sets.validation or not sets.test:
-        raise ArgumentError("a task needs items to compare prompts on and to test, got "
+        raise ArgumentError("a task needs items to compare prompts on and others to test, where equal ones are the same, got "
                             f"{len(sets.validation)} and {len(sets.test)}")
     tests, least = 2 * len(sets.test) * calls_each, (len(sets.validation) + 1) * calls_each
     if calls - tests < least:
@@ -52,13 +52,13 @@ def plan(rows, *, calls, calls_each, steps, width, level, proposals, labels, see
 
 def _seen(sets, whole, calls, settings):
     """The smallest gain that is seen, and the power for the largest; an ArgumentError where that is too little."""
-    count, total = len(sets.validation), sum(map(len, whole))
+    count, total = len(set(sets.validation)), sum(map(len, whole))
     if settings["level"] == 1:  # no test is asked for
         return 0.0, 1.0
     seen = power(count, 1 - _BASELINE, baseline=_BASELINE, **settings)
     if seen < _LEAST:
         needed = items_needed(0.3, baseline=_BASELINE, **settings)
-        few = (f"{total} items are too few: {count} are" if count == len(whole.validation) else
+        few = (f"{total} items are too few: {count} are" if len(sets.validation) == len(whole.validation) else
                f"{calls} calls are too few: they allow {count} items")
         raise ArgumentError(f"{few} to compare prompts on, by which a rise in accuracy from {_BASELINE} to 1 would be told from "
                             f"chance in {seen:.0%} of runs. {needed} of them, about {round(needed / _VALIDATION)} items in all, "
