@@ -47,8 +47,10 @@ def _run(options, arguments, about, models, console):
             console.print(str(plan), markup=False)
             shown.append(stack.enter_context(progress(options.steps, console)))
 
-        tuned = text.tune(**{**arguments, **writer}, model=model, judge=judge, folder=options.output, on_plan=begin,
-                          on_step=lambda run: shown[0](run))
+        def step(run):
+            shown[0](run)
+
+        tuned = text.tune(**{**arguments, **writer}, model=model, judge=judge, folder=options.output, on_plan=begin, on_step=step)
     show(tuned.run, console)
     _told(options, tuned, about, time.perf_counter() - started, console)
     return 0
