@@ -391,6 +391,28 @@ def test_items_without_answers_need_a_judge_with_criteria():
         text.tune(rows, Watched(adder), judge=judge)
 
 
+def test_a_server_that_cannot_answer_is_asked_for_two_items_twice_and_the_error_says_why():
+    model = Watched(lambda request: text.AnswerError("no schema here"))
+    with pytest.raises(text.AnswerError, match=r"50 of 50 .* The last error was: AnswerError: no schema here\."):
+        text.tune(NUMBERS, model)
+    assert len(model.asked) == 4
+
+
+def test_a_sample_whose_call_failed_has_no_certainty_and_the_others_have():
+    model = text.ScriptedLM(lambda request: text.AnswerError("filtered") if "bad" in last(request) else "a")
+    predictor = text.Predictor(model, "", "{x}", labels=["a", "b"])
+    assert predictor.certainty([("good", "a"), ("bad", "a"), ("good", "b")]) == [pytest.approx(1.0), None, pytest.approx(0.0, abs=1e-6)]
+    with pytest.raises(text.AnswerError, match="filtered"):
+        predictor.certainty([("bad", "a")])
+
+
+def test_a_model_that_breaks_its_word_on_probabilities_is_an_error():
+    model = Ruled(lambda request: "a")
+    model.tells_logprobs = True
+    with pytest.raises(text.UnsupportedError, match="tells_logprobs"):
+        text.Predictor(model, "", "{x}", labels=["a", "b"]).certainty([("x", "a")])
+
+
 def test_without_a_gain_the_prompt_stays_and_the_report_says_so():
     tuned = text.tune(NUMBERS, Watched(lambda request: "no"), demonstrations=0)
     assert not tuned.run.accepted and tuned.prompt["instruction"] == "Answer."

@@ -32,6 +32,7 @@ class Validation:
         self.failure: ModelError | None = None
         #: The calls that the last scoring made for each item, by place, as far as they can be told apart.
         self.calls: dict[int, list] = {}
+        self._why = ""  # the last error of a call, as a sentence
         if not self.items:
             raise ArgumentError("a validation needs at least one item, got none")
         if not 0 <= missing < 1:
@@ -54,8 +55,8 @@ class Validation:
         # Of a few items one may be missing, whatever its share.
         if len(lost) > max(1, self.missing * len(places)) or len(lost) == len(places) > 0:
             raise AnswerError(f"{len(lost)} of {len(places)} validation items have no answer after two calls, and at most a share "
-                              f"of {self.missing:g} may be missing; nothing was decided. Go on when the model answers again, or "
-                              "allow more with Validation(..., missing=)") from self.failure
+                              f"of {self.missing:g} may be missing; nothing was decided. {self._why}Go on when the model answers "
+                              "again, or allow more with Validation(..., missing=)") from self.failure
         return [scores[place] for place in places]
 
     def attempted(self, places):
@@ -63,7 +64,10 @@ class Validation:
         chosen = [self.items[i] for i in places]
         try:
             with tracing_apart() as trace:
-                found = self._score(chosen)
+                try:
+                    found = self._score(chosen)
+                finally:
+                    self._why = next((f"The last error was: {call.error}. " for call in trace.calls[::-1] if call.error), self._why)
                 self.calls.update(by_item(trace.calls, places))
         except (BudgetError, ReplayError, UnsupportedError):
             raise  # no later call would do better

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.mode import no_grad
-from ...errors import ArgumentError, CheckpointError, DTypeError
-from ..bridge import logprobs
-from ..chat import chat
+from ...errors import ArgumentError, CheckpointError, DTypeError, UnsupportedError
+from ..chat import chat, completions
+from ..conversation import Conversation
 from ..data import as_text, places
 from ..files import load, save
 from ..models.base import check_model
@@ -74,15 +73,15 @@ class Predictor(Module):
     def certainty(self, items):
         """For each item the mean of whether its label is found and of the label's probability among the labels.
 
-        On few items most candidates are right about equally many; how sure they are of it parts them.
+        On few items most candidates are right about equally many; how sure they are of it parts them. None for an item whose call
+        failed.
         """
         columns = {name: [item[i] for item in items] for i, name in enumerate(self.inputs)}
-        with no_grad():
-            logs = logprobs(self.model, self.messages(), self.labels, columns, demonstrations=self.demonstrations,
-                            role="answer", **self.options).numpy().astype(np.float64)
-        chances = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
-        rows, right = np.arange(len(items)), [self.labels.index(item[-1]) for item in items]
-        return ((chances.argmax(axis=1) == right) / 2 + chances[rows, right] / 2).tolist()
+        plan = Conversation.of(self.messages(), columns, self.demonstrations)
+        requests = plan.requests([variable.data for variable in plan.variables], labels=self.labels, **self.options)
+        found = completions(self.model, requests, "answer")
+        return [None if answer is None else self._certainty(answer.logprobs, self.labels.index(item[-1]))
+                for answer, item in zip(found, items, strict=True)]
 
     def save(self, path):
         """Write the prompt as JSON: instruction, layout, demonstrations and labels."""
@@ -96,6 +95,13 @@ class Predictor(Module):
             raise CheckpointError(f"{path} holds no prompt; it must have an instruction, a layout and demonstrations")
         return cls(model, found["instruction"], found["layout"], demonstrations=found["demonstrations"],
                    labels=found.get("labels", ()), **options)
+
+    def _certainty(self, logprobs, right):
+        if len(logprobs) != len(self.labels):
+            raise UnsupportedError(f"{self.model.name} tells no probabilities of labels, though its tells_logprobs says so")
+        logs = np.array(logprobs, float)
+        chances = np.exp(logs - np.logaddexp.reduce(logs))
+        return float((chances.argmax() == right) / 2 + chances[right] / 2)
 
     def _values(self, item):
         if isinstance(item, dict):

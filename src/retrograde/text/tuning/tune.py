@@ -21,6 +21,9 @@ from .settings import digest_of, same_run
 from .templates import instruction_of, instructions_of, layout_of, layouts_of
 from .tuned import Tuned
 
+#: How many items are asked for before all others.
+_FIRST = 2
+
 
 def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None, answer=None, instructions=None, layouts=None,
          writer=None, proposals=6, judge=None, criteria=None, demonstrations=8, steps=2, width=8, calls=1000, tokens=None,
@@ -65,7 +68,8 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
     if on_plan is not None:
         on_plan(planned)
     if folder is not None:
-        told = {"metric": scoring.name, "prompt": prompt, "layout": layout, "inputs": rows.inputs, "answer": rows.answer,
+        told = {"metric": scoring.kind if isinstance(scoring.kind, str) else scoring.name, "prompt": prompt, "layout": layout,
+                "inputs": rows.inputs, "answer": rows.answer,
                 "instructions": instructions, "layouts": layouts, "criteria": criteria, "demonstrations": demonstrations,
                 "steps": steps, "width": width, "level": level, "seed": seed, "proposals": proposals if writer else 0, "items":
                 digest_of(rows.all), **{name: m.name for name, m in (("judge", judge), ("writer", writer)) if m}, **options}
@@ -74,7 +78,7 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
     predictor = Predictor(search(model), start.instruction, start.layout, inputs=rows.inputs, labels=scoring.labels, **options)
     wordings = _Wordings(start, planned.sets.train, search(writer), proposals, seed)
     judges = search(judge), test(judge)
-    validation = Validation(planned.sets.validation, lambda items: scoring.finer(predictor, items, judges[0]))
+    validation = Validation(planned.sets.validation, _careful(lambda items: scoring.finer(predictor, items, judges[0])))
     optimizer = DiscreteSearch(_groups(predictor, start, wordings, planned.sets.train, demonstrations), validate=validation,
                                width=width, first=first_of(len(planned.sets.validation)), level=level, seed=seed)
     tested = test(model)
@@ -139,6 +143,24 @@ class _Wordings(Options):
             return self.proposals.instructions
 
         super().__init__(start.instructions(train), None if writer is None or not train else propose)
+
+
+def _careful(score):
+    """`score`, which asks for two items first, and for the rest if one of them has an answer.
+
+    A server that is not there, or cannot do what it is asked, shows after seconds.
+    """
+    is_answered = False
+
+    def scores(items):
+        nonlocal is_answered
+        if is_answered or len(items) <= _FIRST:
+            return score(items)
+        first = score(items[:_FIRST])
+        is_answered = True
+        return [*first, *score(items[_FIRST:])]
+
+    return scores
 
 
 def _models(planned, limits, folder):
