@@ -31,7 +31,7 @@ class ParetoSearch(TextualGradientDescent):
                                 "train=text.Validation(training items, score) and validate=text.Validation(other items, score)")
         check_apart(train=train.items, validation=validate.items)
         self.train, self.keep, self.front = train, keep, []
-        self._draw = random.Random(seed)  # noqa: S311 - not for secrets
+        self.seed, self._draw = seed, random.Random(seed)  # noqa: S311 - not for secrets
         super().__init__(params, lm, validate=validate, **arguments)
 
     def step(self, closure=None):

@@ -14,13 +14,17 @@ from .spaces import Demonstrations
 
 
 class Race(NamedTuple):
-    """What candidates were scored on: places of items in order, scores before, and after (items, candidates), see `Gate.decide`."""
+    """What candidates were scored on: places of items in order, scores before, and after (items, candidates), see `Gate.decide`.
+
+    `calls` are those behind the winner's scores, by place.
+    """
 
     places: list
     before: np.ndarray
     after: np.ndarray
     rungs: list
     winner: int
+    calls: dict
 
 
 class DiscreteSearch(TextOptimizer):
@@ -59,7 +63,7 @@ class DiscreteSearch(TextOptimizer):
             raise ArgumentError(f"width, first and finalists must be at least 1, got {width}, {first} and {finalists}")
         self.train: Any = train
         self.width, self.first, self.finalists = width, first, finalists
-        self._draw = random.Random(seed)  # noqa: S311 - not for secrets
+        self.seed, self._draw = seed, random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
         super().__init__(params, {"space": None}, validate, level, steps)
 
@@ -96,7 +100,7 @@ class DiscreteSearch(TextOptimizer):
         scores = {place: None if np.isnan(score) else float(score)
                   for place, score in zip(race.places, race.after[:, race.winner], strict=True)}
         step = self.decided(changes, edits, [scores[i] for i in range(len(scores))], decision._replace(won=won, lost=lost),
-                            f"best of {count} candidates")
+                            f"best of {count} candidates", race.calls)
         if not step.is_accepted:
             self._seen.append(best)
         return step
@@ -150,12 +154,14 @@ class DiscreteSearch(TextOptimizer):
         before = numbers([scores[i] for i in places])
         after = np.full((len(places), len(candidates)), np.nan)
         alive, rungs, done, size = list(range(len(candidates))), [], 0, min(self.first, len(places))
+        calls = [{} for _ in candidates]
         try:
             while done < len(places):
                 size = len(places) if len(alive) == 1 else size
                 for i in alive:
                     written(list(zip(self.parameters(), candidates[i], strict=True)))
                     after[done:size, i] = numbers(self.validate(places[done:size]))
+                    calls[i].update(self.validate.calls)
                 if len(alive) > 1:
                     totals = np.nan_to_num(after[:size] - before[:size, None]).sum(0)
                     alive.sort(key=lambda i: -totals[i])  # stable: of equals the earlier one, which is nearer
@@ -164,7 +170,7 @@ class DiscreteSearch(TextOptimizer):
                 done, size = size, min(2 * size, len(places))
         finally:
             written(list(zip(self.parameters(), current, strict=True)))
-        return Race(places, before, after, rungs, alive[0])
+        return Race(places, before, after, rungs, alive[0], calls[alive[0]])
 
     def state_dict(self):
         version, numbers, normal = self._draw.getstate()

@@ -94,6 +94,10 @@ class Gate:
         """The level that the next decision has, before what earlier ones did not use."""
         return self._allowed(self.made + 1) - self._allowed(self.made)
 
+    def spent(self):
+        """The part of the level that the decisions so far may have used."""
+        return self._allowed(self.made)
+
     def decide(self, before, after, rungs=(), winner=None, units=None):
         """The Decision on the best of some candidates, which counts as one step.
 

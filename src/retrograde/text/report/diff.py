@@ -4,7 +4,7 @@ import re
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from .data import as_text
+from ..data import as_text
 
 _PIECE = re.compile(r"\s+|\w+|[^\w\s]")
 
