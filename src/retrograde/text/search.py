@@ -158,7 +158,7 @@ class DiscreteSearch(TextOptimizer):
                     after[done:size, i] = numbers(self.validate(places[done:size]))
                 if len(alive) > 1:
                     totals = np.nan_to_num(after[:size] - before[:size, None]).sum(0)
-                    alive.sort(key=lambda i: -totals[i])  # stable: of equals the earlier one, which is nearer
+                    alive.sort(key=lambda i: (-totals[i], i))  # of equals the earlier one, as the gate has it
                     alive = alive[: max(1, len(alive) // 2)]
                     rungs.append((size, len(alive)))
                 done, size = size, min(2 * size, len(places))
