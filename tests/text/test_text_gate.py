@@ -133,14 +133,14 @@ def test_the_level_is_spent_over_the_steps_and_never_passed():
     for _ in range(40):
         total += gate.left()
         gate.decide([0] * 20, [0] * 20)
-    assert total < 0.05 and Gate(0.05, 4).left() == pytest.approx(0.05 * 0.95 / 4)
+    assert total < 0.05 and Gate(0.05, 4).left() == pytest.approx(0.05 * 0.98 / 4)
 
 
 def test_after_an_acceptance_the_rest_of_the_level_is_left():
     gate = Gate(0.05, 4)
     assert gate.decide([0] * 20, [1] * 20).is_accepted
     second = gate.decide([0] * 20, [1] * 20)
-    assert second.is_accepted and second.level == pytest.approx(0.05 * 0.95 / 4)
+    assert second.is_accepted and second.level == pytest.approx(0.05 * 0.98 / 4)
 
 
 def test_a_gate_goes_on_after_json_as_if_it_had_not_stopped():

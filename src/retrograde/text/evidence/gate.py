@@ -60,7 +60,7 @@ class Gate:
     """Decides on the candidates of a run, one step after another, so that it is rarely wrong over all of them together.
 
     level  the probability that a run in which nothing is better accepts anything, whatever it has looked at
-    steps  over how many steps the level is spread, evenly; a twentieth of it is kept for those that may follow
+    steps  over how many steps the level is spread, evenly; a fiftieth of it is kept for those that may follow
     seed   of the draws of the test
 
     It is a permutation test by sign flips. A step hands over the scores of all its candidates and how they were thinned out
@@ -75,11 +75,11 @@ class Gate:
 
     >>> gate = Gate(steps=1)
     >>> print(gate.decide([0] * 8, [1] * 8))
-    better on the validation items: 8 won, 0 lost, p = 0.004, at most 0.0475 allowed
+    better on the validation items: 8 won, 0 lost, p = 0.004, at most 0.049 allowed
     """
 
     #: The share of the level that steps after the last planned one have among them.
-    RESERVE = 0.05
+    RESERVE = 0.02
 
     def __init__(self, level=0.05, steps=10, seed=0):
         check_level(level)
