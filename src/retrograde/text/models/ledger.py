@@ -94,7 +94,7 @@ class Ledger:
         content = file.read()
         if content:
             self._is_torn = not content.endswith(b"\n")
-        for line in content.split(b"\n"):
+        for line in filter(None, content.split(b"\n")):
             try:
                 self._take(json.loads(line))
             except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
