@@ -13,6 +13,7 @@ from .models.base import LanguageModel
 from .models.trace import current, tracing
 from .models.usage import Usage
 from .optimizer import written
+from .paid import Unseen
 
 
 @dataclass
@@ -90,12 +91,16 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
     optimizer.plan(steps)
     _check_sets(optimizer, test)
     start, identity = [parameter.data for parameter in optimizer.parameters()], _identity(module, optimizer, test)
+    paid = None
     if checkpoint is not None and Path(checkpoint).exists():
-        start = _resume(run, module, optimizer, load(checkpoint), identity, checkpoint)
-    keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity)
+        saved = load(checkpoint)
+        start, paid = _resume(run, module, optimizer, saved, identity, checkpoint), saved["run"].get("paid")
+    unseen = Unseen(module, optimizer, paid)
+    keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity, meter.paid())
     with tracing(outer) as trace:
-        meter = _Meter(run, trace)
+        meter = _Meter(run, trace, unseen)
         try:
+            keep()  # what a step has paid that is killed counts from here
             _note_validation(run, "before", optimizer)
             while not (ending := _ending(run, optimizer, steps, patience, target)):
                 optimizer.zero_grad()
@@ -125,16 +130,20 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
 class _Meter:
     """Notes on a run what it has used since the meter was made, on top of what it had used before."""
 
-    def __init__(self, run, trace):
-        self._run, self._trace, self._start = run, trace, len(trace.calls)
+    def __init__(self, run, trace, unseen):
+        self._run, self._trace, self._start, self._unseen = run, trace, len(trace.calls), unseen
         self._usage, self._cached, self._cut = run.usage, run.cached, run.cut
 
     def read(self):
         calls = self._trace.calls[self._start :]
         done = [call.completion for call in calls if call.completion is not None]
-        self._run.usage = self._usage + sum((call.usage for call in calls), Usage())
+        self._run.usage = self._usage + sum((call.usage for call in calls), self._unseen.usage(calls))
         self._run.cached = self._cached + sum(completion.is_cached for completion in done)
         self._run.cut = self._cut + sum(not completion.is_whole for completion in done)
+
+    def paid(self):
+        """What a checkpoint keeps of what was paid: calls in the ledgers that no trace had count once."""
+        return self._unseen.state(self._trace.calls[self._start :])
 
 
 def _check_sets(optimizer, test):
@@ -197,11 +206,11 @@ def _digest(items):
     return hashlib.sha256("\n".join(map(key_of, items)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _keep(run, module, optimizer, checkpoint, start, identity):
+def _keep(run, module, optimizer, checkpoint, start, identity, paid):
     """Write the checkpoint."""
     first = {name: score for name, score in run.scores.items() if name == "validation before"}
     facts = {"usage": asdict(run.usage), "cached": run.cached, "cut": run.cut, "scores": first, "start": start,
-             "identity": identity}
+             "identity": identity, "paid": paid}
     save({"module": module.state_dict(), "optimizer": optimizer.state_dict(), "run": facts}, checkpoint)
 
 
