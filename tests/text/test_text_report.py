@@ -181,3 +181,11 @@ def test_progress_tells_score_calls_and_cost():
     with progress(3, Console(file=out, width=120, force_terminal=True, color_system=None)) as told:
         told(RUN)
     assert "0.750" in out.getvalue() and "120 calls" in out.getvalue() and "0.0125" in out.getvalue()
+
+
+def test_long_texts_are_compared_by_lines_and_very_long_ones_not_at_all():
+    old = [f"line {i} says this and that and more of the same\n" for i in range(500)]
+    new = [*old[:250], "another line\n", *old[251:]]
+    assert [(piece.kind, piece.text) for piece in pieces("".join(old), "".join(new)) if piece.kind != "same"] == [("gone", old[250]), ("new", "another line\n")]
+    long = "word " * 200_000
+    assert [piece.kind for piece in pieces(long, f"{long}end")] == ["gone", "new"] and [piece.kind for piece in pieces(long, long)] == ["same"]

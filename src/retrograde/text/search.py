@@ -33,7 +33,7 @@ class DiscreteSearch(TextOptimizer):
     params     dictionaries with "params" and "space" (`text.Options`, `text.Demonstrations`, or an object with `drawn(draw)`
                and `changed(value, draw)`)
     width      how many candidates a step compares; half are new draws, half are one move away from the current values
-    first      how many items all candidates are scored on, by default an eighth and at least 8; after that the better half goes on
+    first      how many items all candidates are scored on, by default a sixth and at least 8; after that the better half goes on
                with twice as many (successive halving: Karnin, Koren and Somekh 2013)
     validate   a Validation; only the last candidate is scored on all of its items
     train      a Validation of other items, which candidates are halved on before, until `finalists` are left. These items cost the
@@ -58,7 +58,8 @@ class DiscreteSearch(TextOptimizer):
                                     f"got {type(found).__name__}")
         if train is not None:
             check_apart(train=train.items, validation=validate.items)
-        first = max(8, len(validate) // 8) if first is None else first
+        # A better candidate by 0.2 is left behind in 9 runs of 100 with an eighth, in 4 with a sixth, for a fifth more calls.
+        first = max(8, len(validate) // 6) if first is None else first
         if min(width, first, finalists) < 1:
             raise ArgumentError(f"width, first and finalists must be at least 1, got {width}, {first} and {finalists}")
         self.train: Any = train
@@ -164,7 +165,7 @@ class DiscreteSearch(TextOptimizer):
                     calls[i].update(self.validate.calls)
                 if len(alive) > 1:
                     totals = np.nan_to_num(after[:size] - before[:size, None]).sum(0)
-                    alive.sort(key=lambda i: -totals[i])  # stable: of equals the earlier one, which is nearer
+                    alive.sort(key=lambda i: (-totals[i], i))  # of equals the earlier one, as the gate has it
                     alive = alive[: max(1, len(alive) // 2)]
                     rungs.append((size, len(alive)))
                 done, size = size, min(2 * size, len(places))

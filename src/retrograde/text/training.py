@@ -17,6 +17,7 @@ from .models.listeners import telling
 from .models.trace import current, tracing
 from .models.usage import Totals, Usage
 from .optimizer import written
+from .paid import Unseen
 
 #: How many test items that changed, and how many that fail, are shown with their calls.
 _CHANGED, _FAILING = 12, 6
@@ -103,12 +104,16 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
     run.settings = _settings(module, optimizer, test)
     _check_sets(optimizer, test)
     start, identity = [parameter.data for parameter in optimizer.parameters()], _identity(module, optimizer, test)
+    paid = None
     if checkpoint is not None and Path(checkpoint).exists():
-        start = _resume(run, module, optimizer, load(checkpoint), identity, checkpoint)
-    keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity)
+        saved = load(checkpoint)
+        start, paid = _resume(run, module, optimizer, saved, identity, checkpoint), saved["run"].get("paid")
+    unseen = Unseen(module, optimizer, paid)
+    keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity, meter.paid())
     with telling("run", type(optimizer).__name__) as facts, tracing(outer) as trace:
-        meter = _Meter(run, trace)
+        meter = _Meter(run, trace, unseen)
         try:
+            keep()  # what a step has paid that is killed counts from here
             _note_validation(run, "before", optimizer)
             while not (ending := _ending(run, optimizer, steps, patience, target)):
                 run.steps.append(_stepped(optimizer, closure, len(run.steps)))
@@ -154,20 +159,24 @@ def _facts(run):
 class _Meter:
     """Notes on a run what it has used since the meter was made, on top of what it had used before."""
 
-    def __init__(self, run, trace):
-        self._run, self._trace, self._start = run, trace, len(trace.calls)
+    def __init__(self, run, trace, unseen):
+        self._run, self._trace, self._start, self._unseen = run, trace, len(trace.calls), unseen
         self._usage, self._cached, self._cut, self._roles = run.usage, run.cached, run.cut, run.roles
 
     def read(self):
         calls = self._trace.calls[self._start :]
         done = [call.completion for call in calls if call.completion is not None]
-        self._run.usage = self._usage + sum((call.usage for call in calls), Usage())
+        self._run.usage = self._usage + sum((call.usage for call in calls), self._unseen.usage(calls))
         self._run.cached = self._cached + sum(completion.is_cached for completion in done)
         self._run.cut = self._cut + sum(not completion.is_whole for completion in done)
         self._run.roles = dict(self._roles)
         for call in calls:
             name = call.node or "other"
             self._run.roles[name] = self._run.roles.get(name, Totals()) + Totals.of(call)
+
+    def paid(self):
+        """What a checkpoint keeps of what was paid: calls in the ledgers that no trace had count once."""
+        return self._unseen.state(self._trace.calls[self._start :])
 
 
 def _check_sets(optimizer, test):
@@ -262,11 +271,11 @@ def _digest(items):
     return hashlib.sha256("\n".join(map(key_of, items)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _keep(run, module, optimizer, checkpoint, start, identity):
+def _keep(run, module, optimizer, checkpoint, start, identity, paid):
     """Write the checkpoint."""
     first = {name: score for name, score in run.scores.items() if name == "validation before"}
     facts = {"usage": asdict(run.usage), "cached": run.cached, "cut": run.cut, "scores": first, "start": start,
-             "identity": identity, "roles": {name: asdict(totals) for name, totals in run.roles.items()}}
+             "identity": identity, "paid": paid, "roles": {name: asdict(totals) for name, totals in run.roles.items()}}
     save({"module": module.state_dict(), "optimizer": optimizer.state_dict(), "run": facts}, checkpoint)
 
 

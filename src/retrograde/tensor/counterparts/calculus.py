@@ -160,14 +160,14 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 def convolve(a, v, mode="full"):
     """The convolution of two vectors: "full", "same" or "valid"."""
-    a, v = _vectors("convolve", stacked(a), stacked(v))
+    a, v = _vectors("convolve", a, v)
     a, v = (v, a) if v.size > a.size else (a, v)
     return correlate(a, flip(v), mode)
 
 
 def correlate(a, v, mode="valid"):
     """The products of `a` with `v` moved along it: "full", "same" or "valid"."""
-    a, v = _vectors("correlate", stacked(a), stacked(v))
+    a, v = _vectors("correlate", a, v)
     if v.size > a.size:
         return conj(flip(correlate(v, a, mode)))
     borders = {"valid": (0, 0), "same": (v.size // 2, (v.size - 1) // 2), "full": (v.size - 1, v.size - 1)}

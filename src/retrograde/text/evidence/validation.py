@@ -74,7 +74,7 @@ class Validation:
         except ModelError as error:
             self.failure = error
             return [None] * len(chosen)
-        scores = [_checked(score) for score in getattr(found, "scores", found)]
+        scores = checked(found)
         if len(scores) != len(chosen):
             raise ShapeError(f"the validation must give one score for each item, got {len(scores)} for {len(chosen)} items")
         return scores
@@ -82,8 +82,15 @@ class Validation:
 
 def scored(validate):
     """The score of each item, by a Validation or another function of no arguments; None for those without an answer."""
-    found = validate()
-    return [_checked(score) for score in getattr(found, "scores", found)]
+    return checked(validate())
+
+
+def checked(found):
+    """The scores in what a scoring function gave, as a list of floats, with None for samples without an answer."""
+    scores = list(getattr(found, "scores", found))
+    if all(type(score) is float for score in scores) and np.isfinite(scores).all():
+        return scores
+    return [_checked(score) for score in scores]
 
 
 def _checked(score):
