@@ -4,11 +4,12 @@ import numpy as np
 
 from retrograde.compiler import pipeline
 from retrograde.compiler.infer import called
+from retrograde.compiler.outcome import outcome_of
 from retrograde.compiler.passes.fuse import Schedule
 from retrograde.compiler.program import Graph
 from retrograde.core.symbol import Outputs, Symbol
 
-__all__ = ["called", "draft_of", "leaf", "names", "schedule_of", "steps"]
+__all__ = ["called", "draft_of", "leaf", "names", "schedule_of", "steps", "traced"]
 
 
 def leaf(*shape, dtype=np.float32):
@@ -37,3 +38,9 @@ def names(nodes):
 def steps(schedule):
     """For each step its kind, its domain and the names of what it stores."""
     return [(step.kind, step.domain, names(step.roots)) for step in schedule.steps]
+
+
+def traced(function, *leaves):
+    """What a function of values makes of nodes: a node, or a list of them."""
+    found = outcome_of(function, leaves)
+    return list(found) if isinstance(found, tuple) else found
