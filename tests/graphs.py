@@ -37,7 +37,7 @@ def names(nodes):
 
 def steps(schedule):
     """For each step its kind, its domain and the names of what it stores."""
-    return [(step.kind, step.domain, names(step.roots)) for step in schedule.steps]
+    return [(step.kernel.name, step.domain, names(step.roots)) for step in schedule.steps]
 
 
 def traced(function, *leaves):

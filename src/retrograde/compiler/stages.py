@@ -89,7 +89,7 @@ class _Watch:
         for step in draft.schedule.steps:
             domain = "×".join(map(str, step.domain))
             read, made = [", ".join([self._name(node) for node in nodes]) for nodes in (draft.schedule.read_by(step), step.roots)]
-            line = f"step {step.kind}{f' over {domain}' if domain else ''}: {read or 'nothing'} → {made}"
+            line = f"step {step.kernel.name}{f' over {domain}' if domain else ''}: {read or 'nothing'} → {made}"
             if step.nest is not None:
                 number = nests.setdefault(step.nest, len(nests))
                 line += f"  in nest {number}, {step.nest.block} of {step.nest.rows} rows at a time"

@@ -15,7 +15,6 @@ from ..core.dispatch import operands_of
 from ..core.symbol import Symbol
 from ..errors import VerifierError
 from .infer import infer
-from .passes.fuse import reduced_axes
 from .passes.order import risky_steps
 from .recorder import PICK
 from .repetition import Loop
@@ -163,7 +162,7 @@ def _check_nests(draft, made):
         _check(steps[first : first + len(nest.steps)] == nest.steps, nest.steps[0].roots[0], "the steps of its nest stand apart")
         inside = set(nest.steps)
         for step in nest.steps:
-            partial = [] if draft.is_in_strands else _partial(step, nest.rows, draft.schedule.facts.kind)
+            partial = [] if draft.is_in_strands else _partial(step, nest.rows, draft.schedule.facts)
             for root in partial:
                 is_read = any([reader in inside for _, reader in readers.get(root, ())])
                 _check(not is_read, root, "a step of a nest reads a sum of all rows before it is complete")
@@ -175,12 +174,12 @@ def _check_nests(draft, made):
         _check_apart([(at, nest.block_bytes(n), *local[n], n) for n, at in nest.local.items()], nest.frame)
 
 
-def _partial(step, rows, kind):
+def _partial(step, rows, facts):
     """The results of a step that are folded over the axes which `rows` number."""
-    if step.kind != "loop" or not step.reduced:
+    if not step.reduced:
         return []
     leading = next((axis for axis in range(len(step.domain)) if prod(step.domain[: axis + 1]) >= rows), len(step.domain))
-    return [root for root in step.roots if kind(root) == "reduction" and min(reduced_axes(root), default=inf) <= leading]
+    return [root for root in step.roots if min(facts.kind(root).domain(root, facts)[1], default=inf) <= leading]
 
 
 def _readers(schedule):

@@ -67,11 +67,11 @@ def test_a_product_is_a_step_of_its_own_and_reads_views_where_they_lie():
     assert set(schedule.read_by(schedule.steps[0])) == {x, w}
 
 
-def test_what_has_no_lowering_is_a_call_whose_operands_are_in_memory():
+def test_what_has_no_lowering_is_a_library_call_whose_operands_are_in_memory():
     x = leaf(5)
     value = called("exp", x)
     schedule = schedule_of(called("sort", value))
-    assert [step.kind for step in schedule.steps] == ["loop", "call"]
+    assert [step.kernel.name for step in schedule.steps] == ["loop", "library"]
     assert value in schedule.stored
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphs import called, leaf, names, schedule_of
-from retrograde.compiler.kinds import AFTER
+from retrograde.compiler.elements import AFTER
 from retrograde.compiler.passes.rematerialise import rematerialised
 
 ROWS, WIDTH = 4096, 512
@@ -31,7 +31,7 @@ def late_product(how):
 
 
 def kinds(schedule):
-    return [step.kind for step in schedule.steps]
+    return [step.kernel.name for step in schedule.steps]
 
 
 @pytest.mark.parametrize("how", ["cheap", "hosted"])
@@ -42,7 +42,7 @@ def test_a_late_product_reads_another_copy_that_waits_until_it_is_near(how):
     assert names([copy.args[0] for copy in copies]) == ["relu" if how == "cheap" else "gelu_tanh"]
     assert kinds(found).count("matmul") == kinds(schedule).count("matmul")
     numbers = {root: number for number, step in enumerate(found.steps) for root in step.roots}
-    reader = next(number for number, step in enumerate(found.steps) if step.kind == "matmul" and copies[0] in found.read_by(step))
+    reader = next(number for number, step in enumerate(found.steps) if step.kernel.name == "matmul" and copies[0] in found.read_by(step))
     assert numbers[copies[0]] > 8
     assert reader > numbers[copies[0]]
 

@@ -32,7 +32,7 @@ def homes(schedule, updates, kept, risky):
         number, step = made[node]
         last, users = readers.get(leaf, (-1, set()))
         is_free = last < number
-        if last == number and users == {step} and step.kind == "loop" and step.domain == leaf.shape:
+        if last == number and users == {step} and step.kernel.fuses and step.domain == leaf.shape:
             if step not in moved:
                 moved[step] = _moved(schedule, step)
             is_free = leaf not in moved[step]
@@ -43,7 +43,7 @@ def homes(schedule, updates, kept, risky):
 
 def _moved(schedule, step):
     """The nodes of which the kernel of a step reads other elements than the one that it writes."""
-    roots, seen = set(step.roots), set()
+    kind, roots, seen = schedule.facts.kind, set(step.roots), set()
     stack = [(root, False) for root in roots]
     while stack:
         node, is_moved = found = stack.pop()
@@ -51,6 +51,6 @@ def _moved(schedule, step):
             continue
         seen.add(found)
         if node in roots or not schedule.is_loaded(node, step.stage):
-            is_moved = is_moved or schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather")
+            is_moved = is_moved or kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None
             stack.extend([(a, is_moved) for a in node.inputs])
     return {node for node, is_moved in seen if is_moved}

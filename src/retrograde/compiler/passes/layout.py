@@ -7,7 +7,7 @@ Keeps  what the graph gives has its own order of axes.
 
 from ...core import registry
 from ...core.symbol import Outputs, Symbol, renewed, replaced
-from ..attending import inverse_order, is_attention
+from ..kernels.attention import ATTENTION
 from ..recorder import PICK
 
 
@@ -28,7 +28,7 @@ def written_as_read(outputs):
         if node in orders:
             order = orders[node]
             moved[node] = Symbol(PICK, (*made[node].args, order), tuple([node.shape[axis] for axis in order]), node.dtype)
-            made[node] = Symbol(registry.get("permute_dims"), (moved[node], inverse_order(order)), node.shape, node.dtype)
+            made[node] = Symbol(registry.get("permute_dims"), (moved[node], _inverse(order)), node.shape, node.dtype)
         elif _order_of(node) and _order_of(node) == orders.get(node.args[0]):
             made[node] = moved[node.args[0]]
     return Outputs([made[o] if isinstance(o, Symbol) else o for o in outputs])
@@ -40,6 +40,12 @@ def _order_of(node):
 
 
 def _can_move(pick, order, kept):
-    is_result = isinstance(pick, Symbol) and is_attention(pick) and pick.args[1] == 0 and pick not in kept
-    is_forward = is_result and pick.args[0].op.name == "attention_with_sums"
-    return is_forward and pick.shape[-2] > 1 and order[-1] == pick.ndim - 1
+    is_first = isinstance(pick, Symbol) and pick.op is PICK and pick.args[1] == 0
+    if not is_first or pick in kept or not ATTENTION.matches(pick, None):
+        return False
+    return pick.args[0].op.name == "attention_with_sums" and pick.shape[-2] > 1 and order[-1] == pick.ndim - 1
+
+
+def _inverse(order):
+    """Where each axis is in an order of axes."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))

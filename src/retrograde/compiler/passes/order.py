@@ -8,30 +8,12 @@ Keeps  each step after those that it reads; the steps of a nest beside each othe
 
 from itertools import groupby
 
-from ..kinds import are_within, is_checked, scattered
-from ..solvers import may_fail
-
 
 def risky_steps(schedule):
     """The steps of a schedule that may find a position out of range or a matrix without an answer, or call what may raise."""
     kind = schedule.facts.kind
-    fragile = {n for n in schedule.nodes if is_checked(n) or (kind(n) == "gather" and not _holds(*n.args[:3]))}
-    return {step for step in schedule.steps if _may_fail(schedule, step, fragile)}
-
-
-def _holds(source, positions, axis):
-    """Whether positions along an axis are known to be in range, or else a step before has failed."""
-    return is_checked(positions) or are_within(positions, source.shape[axis])
-
-
-def _may_fail(schedule, step, fragile):
-    if step.kind == "scatter":
-        return not is_checked(scattered(step.roots[0])[1])
-    if step.kind == "solver":
-        return may_fail(step.roots[0])
-    if step.kind != "loop":
-        return step.kind == "call"
-    return not fragile.isdisjoint(schedule.computed_by(step))
+    fragile = {node for node in schedule.nodes if kind(node).may_fail(node)}
+    return {step for step in schedule.steps if step.kernel.may_fail_in(step, schedule, fragile)}
 
 
 def updates_last(schedule, updates, risky):

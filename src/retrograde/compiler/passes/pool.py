@@ -8,8 +8,8 @@ Keeps  results and gradients, bit for bit: relu does not fall, so that the relu 
 
 from ...core.symbol import Outputs, Symbol, renewed, replaced
 from ..infer import called
+from ..kernels.loops import reduced_axes
 from ..recorder import PICK
-from .fuse import reduced_axes
 
 
 def pooled_first(outputs):
