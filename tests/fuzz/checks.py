@@ -11,6 +11,7 @@ import retrograde as rg
 from retrograde.errors import GraphError, MemoryLimitError, MissingRuleError, RetrogradeError, TraceError
 
 from . import rivals
+from .analytic import is_analytic
 from .forms import FORMS, PRELUDE
 from .program import NAMES, arrays
 
@@ -20,6 +21,8 @@ COARSE = {2: 0.06, 4: 2e-4, 8: 1e-9}
 LIMITS = (TraceError, MissingRuleError, MemoryLimitError, rivals.Missing)
 #: Words of other refusals that are documented: of eager-only order in memory, and of reverse mode through a loop without an end.
 DOCUMENTED = ("only eager ops know", "while_loop")
+#: What a program says whose slopes are not those of its values to the last digits.
+COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
 _PRELUDE = compile(PRELUDE, "prelude", "exec")
 
 
@@ -76,7 +79,9 @@ def fits(program, form):
     texts = [text for _, text in program.inputs]
     if "floats" in needs and not any("float" in text for text in texts):
         return False
-    return not ("precise" in needs and any(word in program.text + str(texts) for word in ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")))
+    if "precise" in needs and any(word in program.text + str(texts) for word in COARSE_WORDS):
+        return False
+    return "analytic" not in needs or is_analytic(program.text)
 
 
 def check(program, form):
@@ -97,7 +102,7 @@ def check(program, form):
         except LIMITS as error:
             return Outcome("refused", _told(error))
         except RetrogradeError as error:
-            is_limit = refusal is not None or name == "differences" or isinstance(error, GraphError) and any(words in str(error) for words in DOCUMENTED)
+            is_limit = refusal is not None or name in ("differences", "complex step") or isinstance(error, GraphError) and any(words in str(error) for words in DOCUMENTED)
             return Outcome("refused" if is_limit else "crashed", _told(error))
         except Exception as error:  # noqa: BLE001 - what it is is told
             return Outcome("crashed", _told(error))
@@ -173,7 +178,7 @@ def _movement(program, form, inputs, wanted):
             found = evaluate(program, form.wanted, variant)
         except RetrogradeError:
             return [np.inf] * len(wanted)
-        if form.wanted.startswith("directional"):
+        if form.wanted.startswith(("directional", "complex_step")):
             steps = ("directional(1e-4)", "directional(1e-5, 0)") if variant is variants[0] else ()
             found += [x for step in steps for x in evaluate(program, step, inputs)]
         for k, a in enumerate(wanted):
