@@ -43,8 +43,8 @@ class Outcome:
 
     @property
     def cause(self):
-        """What tells defects apart while a program is made smaller."""
-        return self.kind, self.detail.split(":")[0] if self.kind == "crashed" else ""
+        """What tells defects apart while a program is made smaller: the error, or whether numbers differ or what holds them."""
+        return self.kind, self.detail.split(":")[0] if self.kind == "crashed" else self.detail.split()[2:3]
 
 
 @contextmanager

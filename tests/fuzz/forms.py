@@ -6,7 +6,11 @@ from dataclasses import dataclass
 PRELUDE = '''
 tensors = tuple(map(rg.tensor, inputs))
 places = tuple(i for i, x in enumerate(tensors) if x.dtype.kind == "f")
-rows = tuple(np.stack([x, (x * 0.75).astype(x.dtype), (x * 0.5).astype(x.dtype)]) for x in inputs)
+
+
+def other(x, k):
+    """Another example like `x`: numbers that are smaller, integers in another order, so that positions and labels stay in range."""
+    return (x * (1, 0.75, 0.5)[k]).astype(x.dtype) if x.dtype.kind in "fcV" else np.roll(x, k)
 
 
 def total(values):
@@ -93,6 +97,7 @@ def along(gradients):
     return sum(np.sum(np.asarray(g) * m) for g, m in zip(gradients, directions, strict=True))
 
 
+rows = tuple(np.stack([other(x, k) for k in range(3)]) for x in inputs)
 loss = totalled(program)
 slopes = rg.grad(loss, places)
 pushed = lambda *x: rg.jvp(floats(loss), x, tuple(rg.ones_like(v) for v in x))

@@ -14,6 +14,7 @@ from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError, TraceError
+from ..ops.conversions import astype
 from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.creation import asarray
 from ..tensor.shown import shown
@@ -265,6 +266,8 @@ class Batch(Recorder):
         node = Example(op, args, shape, dtype)
         with self.around():
             found, differs = self._run(op, args, shape)
+            if dtype is not None and found.dtype != dtype:
+                found = astype(found, dtype)  # of bfloat16 and a parameter, the parts of an op give another type than the op
             # Ops on arrays give arrays, also where it is only a parameter that differs between examples.
             self._found[node] = tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found), differs
         return node
