@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from ..core.symbol import Symbol
-from . import threads
+from . import cost, threads
 from .assemble import assemble
 from .launches import Launch
 from .native import Code, NativeProgram
@@ -17,8 +17,6 @@ from .units import library
 
 #: What runs as steps of the native runner.
 _NATIVE = (Launch, Repeat)
-#: To wake threads pays for a program that could share at least this much work.
-_SHARED_SECONDS = 3e-4
 
 
 class AssembledProgram(Planned, NativeProgram):
@@ -61,7 +59,7 @@ def _code(graph, plan, parts, units):
     for buffer in (POOL, FLAG, *graph.inputs, *graph.state, *layout.fresh):
         slots(buffer)
     steps = laid_out(launches, slots, words)
-    is_parallel = sum([launch.shared_seconds for launch in launches]) > _SHARED_SECONDS
+    is_parallel = sum([launch.shared_seconds for launch in launches]) > cost.SHARED_SECONDS
     return Code(layout, slots.buffers, words, steps, _segments(parts), is_parallel, list(units))
 
 

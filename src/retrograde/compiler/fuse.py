@@ -8,12 +8,8 @@ that is cheap to compute again is computed again by each kernel that needs it; a
 from dataclasses import dataclass, field
 
 from ..core.symbol import Symbol
-from . import attending, sliding, solvers
-from .kinds import AFTER, APART, CHEAP_OPS, PASSES, Facts
-from .pieces import MOST_IN_LOOPS
-from .recorder import PICK
-from .repeated_places import MOVING, met_at_several_places
-from .repetition import Loop
+from .kinds import Facts
+from .repeated_places import met_at_several_places
 from .rounded import rounded_products
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
@@ -21,20 +17,14 @@ _CHEAP = 3
 #: What has so many times fewer numbers than what it is for is computed far less often.
 _FAR_FEWER = 8
 
-#: What shows elements of memory in its own way.
-_SHOWN = ("gather", "reshaped")
-#: Those that read their operands as they are in memory.
-_CALLS = ("call", "scatter", "running", "ranking", "selection", "transform", "random")
-#: Those that read memory through views, and which memory that is.
-_READERS = {"matmul": lambda node, facts: [facts.base(a) for a in node.inputs], "sliding": sliding.memory_of,
-            "attention": attending.memory_of, "solver": solvers.memory_of}
-
 
 @dataclass(eq=False)
 class Step:
-    """One pass: a "loop" over a domain with its stored results, or of a kind of PASSES; the `nest` that it is part of."""
+    """One pass of a kernel: its stored results, the domain of its loops and which of its axes are reduced, if it has loops, and the
+    `nest` that it is part of.
+    """
 
-    kind: str
+    kernel: object
     stage: int
     roots: list = field(default_factory=list)
     domain: tuple = ()
@@ -72,16 +62,14 @@ class Schedule:
         found = set()
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind == "elementwise":  # most nodes
+            if kind.is_work:  # most nodes
                 continue
-            if kind == "leaf" or kind in APART or (kind == "pieces" and len(self.facts.pieces(node)[0]) > MOST_IN_LOOPS):
+            if kind.is_always_stored(node, self.facts):
                 found.add(node)
-            if kind in _CALLS:
-                found.update(node.inputs)
-            elif kind in _READERS:
-                found.update(self._read_by_kernel(node, kind))
-            elif kind in _SHOWN:
-                found.add(self.facts.memory(node.args[0]))
+            if (memory := kind.memory(node, self.facts)) is not None:
+                found.update(memory)
+            elif (shown := kind.shown(node, self.facts)) is not None:
+                found.add(shown)
         return found
 
     def _staged(self):
@@ -90,15 +78,13 @@ class Schedule:
         moved = {} if self._unmoved else usable
         for node in self.nodes:
             kind = self.facts.kind(node)
-            if kind in _CALLS:
-                read = [self._in_memory(a, stages) for a in node.inputs]
-            elif kind in _READERS:
-                read = [self._in_memory(a, stages) for a in self._read_by_kernel(node, kind)]
+            if (memory := kind.memory(node, self.facts)) is not None:
+                read = [self._in_memory(a, stages) for a in memory]
             else:
-                known = moved if kind in MOVING else usable
+                known = moved if kind.is_moving else usable
                 read = [known[a] for a in node.inputs]
-            if kind in _SHOWN:
-                read.append(self._in_memory(self.facts.memory(node.args[0]), stages))
+                if (shown := kind.shown(node, self.facts)) is not None:
+                    read.append(self._in_memory(shown, stages))
             stages[node] = stage = max(read, default=0)
             usable[node] = stage + self._is_apart(node, kind)
             if self._unmoved:
@@ -109,69 +95,52 @@ class Schedule:
         """From which stage on a node can be read at other places: what is not to be computed there must be in memory."""
         if node in self._unmoved:
             return stage + 1
-        return max([moved[a] for a in node.inputs], default=0) if kind == "elementwise" else stage
-
-    def _read_by_kernel(self, node, kind):
-        """The nodes whose memory a kernel that reads through views reads."""
-        return _READERS[kind](node, self.facts)
+        return max([moved[a] for a in node.inputs], default=0) if kind.is_work else stage
 
     def _is_apart(self, node, kind):
         """Whether a node of a kind is found in memory only, once the pass that makes it is over."""
-        return kind in APART or (kind == "pieces" and node in self.stored and self.facts.is_tiled(node))
+        return kind.is_apart or (node in self.stored and kind.tiles(node, self.facts) is not None)
 
-    def _in_memory(self, node, stages):
-        return 0 if self.facts.kind(node) == "leaf" else stages[node] + 1
+    @staticmethod
+    def _in_memory(node, stages):
+        return 0 if node.op is None else stages[node] + 1
 
     def _grouped(self):
         groups = {}
         for node in self.nodes:
-            if node not in self.stored or (kind := self.facts.kind(node)) == "leaf":
+            if node not in self.stored or node.op is None:
                 continue
-            stage = self._stages[node]
-            if kind in PASSES:
-                groups.setdefault(_maker(node, kind), Step(kind, stage)).roots.append(node)
-                continue
-            domain, reduced = self._domain(node)
-            # Results that are not reduced can share the pass of any reduction over the same box.
-            key = (stage, domain, reduced)
-            groups.setdefault(key, Step("loop", stage, [], domain, reduced)).roots.append(node)
+            kind, stage = self.facts.kind(node), self._stages[node]
+            domain, reduced = kind.domain(node, self.facts)
+            key = kind.kernel.group(node, stage, domain, reduced)
+            groups.setdefault(key, Step(kind.kernel, stage, [], domain, reduced)).roots.append(node)
         return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
-
-    def _domain(self, node):
-        if self.facts.is_tiled(node):
-            return self.facts.pieces(node)[0][0].source.shape, ()
-        if self.facts.kind(node) != "reduction":
-            return node.shape, ()
-        source = node.args[0]
-        return source.shape, reduced_axes(node)
 
     def is_loaded(self, node, stage):
         """Whether a kernel of `stage` reads `node` from memory rather than computing it."""
         if node not in self.stored:
             return False
-        kind = self.facts.kind(node)
-        return kind == "leaf" or self._is_apart(node, kind) or self._stages[node] < stage
+        return node.op is None or self._is_apart(node, self.facts.kind(node)) or self._stages[node] < stage
 
     def read_by(self, step):
         """The stored nodes that a step reads."""
         if step not in self._read:
-            self._read[step] = self._memory_of(step)
+            self._read[step] = step.kernel.read(step, self)
         return self._read[step]
 
-    def _memory_of(self, step):
-        if step.kind in _READERS:
-            return list(dict.fromkeys([a for a in self._read_by_kernel(step.roots[0], step.kind) if a in self.stored]))
+    def below(self, step):
+        """The stored nodes that the loops of a step read on their way to its results."""
         found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
         while stack:
             node = stack.pop()
             if node in seen:
                 continue
             seen.add(node)
-            if node in self.stored and (step.kind != "loop" or self.is_loaded(node, step.stage)):
+            if self.is_loaded(node, step.stage):
                 found.append(node)
             elif node.op is not None:
-                is_shown = self.facts.kind(node) in _SHOWN
-                stack.extend([self.facts.memory(node.args[0]), *node.inputs[1:]] if is_shown else node.inputs)
+                shown = self.facts.kind(node).shown(node, self.facts)
+                stack.extend(node.inputs if shown is None else [shown, *node.inputs[1:]])
         return found
 
     def _dear_and_shared(self):
@@ -180,17 +149,17 @@ class Schedule:
         """
         kind, stages, repeated = self.facts.kind, {}, set()
         for step in self.steps:
-            if step.kind == "loop":
+            if step.kernel.fuses:
                 repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
-        tiled = {n for n in stages if n not in self.stored and self.facts.is_tiled(n) and self._is_dear(n)}
-        dear = {n for n in repeated if n not in self.stored and kind(n) == "elementwise" and self._is_dear(n)}
+        tiled = {n for n in stages if n not in self.stored and kind(n).tiles(n, self.facts) is not None and self._is_dear(n)}
+        dear = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_dear(n)}
         return tiled | self._met_first(dear) if dear else tiled
 
     def _met_first(self, dear):
         """Those of some nodes that a later step needs itself, rather than for another one of them."""
         found = set()
         for step in self.steps:
-            roots = set(step.roots) if step.kind == "loop" else set()
+            roots = set(step.roots) if step.kernel.fuses else set()
             stack, seen = list(roots), set()
             while stack:
                 node = stack.pop()
@@ -234,9 +203,8 @@ class Schedule:
 
     def weight(self, node, whole, dear):
         """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
-        if self.facts.kind(node) != "elementwise" or node.op.name == AFTER or node.size * _FAR_FEWER <= whole.size:
-            return 0
-        return 1 if node.op.name in CHEAP_OPS else dear
+        kind = self.facts.kind(node)
+        return 0 if not kind.is_work or node.size * _FAR_FEWER <= whole.size else kind.weight(node, dear)
 
     def stage(self, node):
         """How many passes must be over before a node can be computed."""
@@ -246,25 +214,11 @@ class Schedule:
 def _with_shared_passes(steps):
     """`steps` with plain results moved into the pass of a reduction over the same box at the same stage."""
     steps = list(steps)
-    plain = {(s.stage, s.domain): s for s in steps if s.kind == "loop" and not s.reduced}
+    plain = {(s.stage, s.domain): s for s in steps if s.kernel.fuses and not s.reduced}
     for step in steps:
-        if step.kind == "loop" and step.reduced:
+        if step.reduced:
             shared = plain.pop((step.stage, step.domain), None)
             if shared is not None:
                 step.roots += shared.roots
                 shared.roots = []
     return [s for s in steps if s.roots]
-
-
-def _maker(node, kind):
-    """What writes `node`: the loop or the kernel of which it is a result, or itself."""
-    is_shared = node.op is PICK and (kind in ("sliding", "attention") or isinstance(node.args[0].op, Loop))
-    return node.args[0] if is_shared else node
-
-
-def reduced_axes(node):
-    """The axes, counted from the front, that a reduction folds."""
-    axis = dict(zip(node.op.arguments, node.args, strict=True))["axis"]
-    ndim = node.args[0].ndim
-    axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    return tuple(sorted(a % ndim for a in axes)) if ndim else ()

@@ -7,21 +7,9 @@ but what belongs to the same row.
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from math import prod
-from typing import NamedTuple
 
-from .expression import Load
 from .nests import Nest
-
-#: Passes over fewer numbers than this find everything in cache as it is.
-_LEAST = 32768
-#: A pass with more entries than this computes more than it reads.
-_MOST_ENTRIES = 64
-#: The matrix of a product has at most so many bytes, and this share of the numbers of the rows that it meets: each block meets all
-#: of it, and had better find it in the second cache.
-_MATRIX_BYTES, _MATRIX_SHARE = 256 * 1024, 1 / 4
-#: A product of at most so many columns is narrow, and a row of at least so many numbers long.
-_NARROW, _LONG_ROW = 4, 256
+from .rows import Met
 
 
 def nested(schedule, passes, kept):
@@ -31,7 +19,7 @@ def nested(schedule, passes, kept):
     """
     rows = _Rows(passes)
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
-    if not any([_is_reason(schedule.steps[number]) for number in candidates]):
+    if not any([schedule.steps[number].kernel.is_worth_turns(schedule.steps[number]) for number in candidates]):
         return
     readers = {}
     for step in schedule.steps:
@@ -47,7 +35,7 @@ def nested(schedule, passes, kept):
             groups.unite(number, user)
     nests = []
     for steps, count in groups.found():
-        if any([_is_reason(step) for step in steps]):
+        if any([step.kernel.is_worth_turns(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
             nest.cut(passes, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
             nests += [nest] if nest.blocks > 1 else []
@@ -60,13 +48,6 @@ def nested(schedule, passes, kept):
 def keep_to_rows(passes, steps, rows, changing):
     """Whether steps meet of one another, and of the nodes `changing`, only what belongs to the same one of so many rows."""
     return _Rows(passes).are_apart(steps, rows, map(id, changing))
-
-
-def _is_reason(step):
-    """Whether a step is so large, and goes over what it reads so often, that it had better be a pass of a nest."""
-    if step.kind == "random":
-        return step.roots[0].size >= _LEAST
-    return step.kind == "matmul" or (bool(step.reduced) and prod(step.domain) >= _LEAST)
 
 
 def _is_awaited(step, readers, going):
@@ -88,32 +69,17 @@ class _Rows:
 
     def counts(self, step):
         """How many rows a step has by its own axes, the most first; none if it cannot be a pass of a nest."""
-        if step.kind == "matmul":
-            product = self._passes.product(step)
-            return [product.problem.m] if _is_tall(product.problem) and not _is_apart(product) else []
-        domain = step.roots[0].shape if step.kind == "random" else step.domain
-        if step.kind not in ("loop", "random") or not domain or domain[0] == 1:
-            return []
-        return list(dict.fromkeys([prod(domain[:axes]) for axes in range(len(domain), 0, -1)]))
+        return step.kernel.rows(step, self._passes)
 
     def meets(self, step, rows):
-        """What a pass over so many rows meets, as `_Met`; None if it does not go over so many, or sums all of them in parts."""
+        """What a pass over so many rows meets, as `Met`; None if it does not go over so many, or sums all of them in parts."""
         if (step, rows) not in self._known:
-            self._known[step, rows] = self._met(step, rows)
+            self._known[step, rows] = step.kernel.met(step, rows, self._passes)
         return self._known[step, rows]
-
-    def _met(self, step, rows):
-        if step.kind == "matmul":
-            return _met_by_product(self._passes.product(step), rows)
-        if step.kind == "loop":
-            return _met_by_loops(self._passes.box(step), rows)
-        node = step.roots[0]
-        state = id(self._passes.layout(step, node.args[0])[0])
-        return _Met({state}, {state}, set()) if node.size % rows == 0 else None
 
     def are_apart(self, steps, rows, changing=()):
         """Whether steps meet of one another, and of what is `changing`, only what belongs to the same one of so many rows."""
-        made, met = set(changing), _Met(set(), set(), set())
+        made, met = set(changing), Met(set(), set(), set())
         for step in steps:
             found = self.meets(step, rows)
             if found is None:
@@ -122,65 +88,6 @@ class _Rows:
                 whole.update(part)
             made.update(map(id, step.roots))
         return made.isdisjoint(met.strangers) and met.parts.isdisjoint(met.read)
-
-
-class _Met(NamedTuple):
-    """What a pass meets, as identities of buffers: all that it reads, those of which it meets more in a row than what belongs to
-    that, and the sums that it leaves in parts.
-    """
-
-    read: set
-    strangers: set
-    parts: set
-
-
-def _is_tall(problem):
-    """Whether a product is of many rows by a matrix that they share, and which is small beside them."""
-    rows, matrix = problem.m * (problem.k + problem.n), problem.k * problem.n
-    is_plain = not problem.batch and problem.c == (problem.n, 1)
-    is_small = matrix <= _MATRIX_SHARE * rows and problem.matrix_bytes <= _MATRIX_BYTES
-    return is_plain and is_small and rows >= _LEAST
-
-
-def _is_apart(product):
-    """Whether a product had better be made of dot products, in a kernel of its own: a narrow one, which leaves most of a tile idle,
-    of rows that are long or that no pass has in its cache.
-    """
-    problem, left = product.problem, product.a[0]
-    return problem.n <= _NARROW and (problem.k >= _LONG_ROW or getattr(left, "op", None) is None)
-
-
-def _met_by_product(product, rows):
-    problem, (a, start), (b, _) = product.problem, product.a, product.b
-    if problem.m % rows:
-        return None
-    (row, column), height, size = problem.a, problem.m // rows, a.size // rows
-    is_in_row = row * height == size and start >= 0 and column >= 0 and start + row * (height - 1) + column * (problem.k - 1) < size
-    return _Met({id(a), id(b)}, {id(b)} if is_in_row else {id(a), id(b)}, set())
-
-
-def _met_by_loops(box, rows):
-    merged = box.in_rows(rows) if len(box.entries) <= _MOST_ENTRIES else None
-    if merged is None:
-        return None
-    vector = merged.vector_loop()
-    is_in_parts = merged.is_folded_in_parts(vector)
-    if merged.order(vector)[0] != 0 or is_in_parts != merged.is_reduced[0] or (is_in_parts and merged.has_order):
-        return None
-    loads = [entry for entry in merged.entries if isinstance(entry, Load)]
-    stores = [store for store in merged.stores if store.combine is None]
-    strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, rows)}
-    parts = {id(store.buffer) for store in merged.stores if store.combine is not None and merged.is_reduced[0]}
-    return _Met({id(load.buffer) for load in loads}, strangers, parts)
-
-
-def _is_in_row(part, lengths, rows):
-    """Whether a load or a store meets in each round of the first loop one of the elements that belong to it."""
-    size = part.buffer.size * (1 if part.part is None else 2) // rows
-    reach = [step * (n - 1) for step, n in zip(part.steps[1:], lengths[1:], strict=True)]
-    reach += [stride * (count - 1) for _, stride, count, _ in getattr(part, "chosen", ())]
-    low, high = part.start + sum([min(r, 0) for r in reach]), part.start + sum([max(r, 0) for r in reach])
-    return part.steps[0] == size and low >= 0 and high < size
 
 
 @dataclass(eq=False)

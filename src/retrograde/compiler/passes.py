@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dtypes import name_of, parts_dtype
+from ..dtypes import name_of
 from ..shapes import row_major
-from .codegen.box import Box, Store
-from .expression import Expression, doubled
+from .codegen.box import Box
+from .expression import Expression
 from .problem import Problem
 
 
@@ -59,39 +59,9 @@ class Passes:
         schedule = self._schedule
         is_loaded = lambda node: schedule.is_loaded(node, step.stage)
         expression = Expression(step.domain, schedule.facts, is_loaded, schedule.rounded)
-        stores = []
-        for root in step.roots:
-            if schedule.facts.is_tiled(root):
-                pieces = schedule.facts.pieces(root)[0]
-                stores += [_tile(root, piece, expression.add(piece.source)) for piece in pieces]
-                continue
-            if schedule.facts.kind(root) == "pair":
-                stores += [_half(root, number, expression.add(part)) for number, part in enumerate(root.args)]
-                continue
-            is_reduction = schedule.facts.kind(root) == "reduction"
-            value = expression.add(root.args[0] if is_reduction else root)
-            shape = tuple(1 if i in step.reduced else n for i, n in enumerate(step.domain)) if is_reduction else root.shape
-            combine = root.op.name if is_reduction else None
-            stores.append(Store(root, value, 0, _strides(shape), name_of(root.dtype), combine))
+        stores = [store for root in step.roots for store in schedule.facts.kind(root).stores(root, step, expression)]
         is_reduced = tuple(i in step.reduced for i in range(len(step.domain)))
         return Box(step.domain, is_reduced, tuple(expression.entries), tuple(stores))
-
-
-def _tile(node, piece, value):
-    """The store of one of the arrays that fill `node`."""
-    strides, places = row_major(node.shape), [*piece.fixed, *[axis[:2] for axis in piece.axes]]
-    start = sum([strides[axis] * at for axis, at in places])
-    steps = tuple([0 if n == 1 else strides[axis[0]] for n, axis in zip(piece.source.shape, piece.axes, strict=True)])
-    return Store(node, value, start, steps, name_of(node.dtype))
-
-
-def _half(node, part, value):
-    """The store of one part of complex numbers."""
-    return Store(node, value, 0, doubled(_strides(node.shape)), name_of(parts_dtype(node.dtype)), part=part)
-
-
-def _strides(shape):
-    return tuple(0 if n == 1 else step for n, step in zip(shape, row_major(shape), strict=True))
 
 
 def _problem(node, a, b):

@@ -6,8 +6,6 @@ from itertools import groupby
 from math import inf
 
 from ..core.symbol import Symbol
-from .kinds import are_within, is_checked, scattered
-from .solvers import may_fail
 
 _ALIGNMENT = 64
 
@@ -78,23 +76,8 @@ def lifetimes(schedule, kept):
 def risky_steps(schedule):
     """The steps of a schedule that may find a position out of range or a matrix without an answer, or call what may raise."""
     kind = schedule.facts.kind
-    fragile = {n for n in schedule.nodes if is_checked(n) or (kind(n) == "gather" and not _holds(*n.args[:3]))}
-    return {step for step in schedule.steps if _may_fail(schedule, step, fragile)}
-
-
-def _holds(source, positions, axis):
-    """Whether positions along an axis are known to be in range, or else a step before has failed."""
-    return is_checked(positions) or are_within(positions, source.shape[axis])
-
-
-def _may_fail(schedule, step, fragile):
-    if step.kind == "scatter":
-        return not is_checked(scattered(step.roots[0])[1])
-    if step.kind == "solver":
-        return may_fail(step.roots[0])
-    if step.kind != "loop":
-        return step.kind == "call"
-    return not fragile.isdisjoint(schedule.computed_by(step))
+    fragile = {node for node in schedule.nodes if kind(node).may_fail(node)}
+    return {step for step in schedule.steps if step.kernel.may_fail_in(step, schedule, fragile)}
 
 
 def updates_last(schedule, updates, risky):
@@ -145,7 +128,7 @@ def homes(schedule, updates, kept, risky):
         number, step = made[node]
         last, users = readers.get(leaf, (-1, set()))
         is_free = last < number
-        if last == number and users == {step} and step.kind == "loop" and step.domain == leaf.shape:
+        if last == number and users == {step} and step.kernel.fuses and step.domain == leaf.shape:
             if step not in moved:
                 moved[step] = _moved(schedule, step)
             is_free = leaf not in moved[step]
@@ -156,7 +139,7 @@ def homes(schedule, updates, kept, risky):
 
 def _moved(schedule, step):
     """The nodes of which the kernel of a step reads other elements than the one that it writes."""
-    roots, seen = set(step.roots), set()
+    kind, roots, seen = schedule.facts.kind, set(step.roots), set()
     stack = [(root, False) for root in roots]
     while stack:
         node, is_moved = found = stack.pop()
@@ -164,6 +147,6 @@ def _moved(schedule, step):
             continue
         seen.add(found)
         if node in roots or not schedule.is_loaded(node, step.stage):
-            is_moved = is_moved or schedule.facts.kind(node) in ("view", "reshaped", "pieces", "gather")
+            is_moved = is_moved or kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None
             stack.extend([(a, is_moved) for a in node.inputs])
     return {node for node, is_moved in seen if is_moved}

@@ -8,9 +8,9 @@ from math import prod
 
 from ..core import registry
 from ..core.symbol import Outputs, Symbol, ordered, renewed, replaced
+from .elements import AFTER, PARTNERS
 from .fuse import Schedule
 from .infer import called
-from .kinds import AFTER, PARTNERS, PASSES
 from .plan import lifetimes, numbered
 
 #: Programs that keep fewer bytes find all of them in the cache.
@@ -26,7 +26,7 @@ _MOST = 6
 def recomputed(schedule):
     """A schedule, or another one of its graph with what is worth it computed again where it is used late."""
     kind = schedule.facts.kind
-    candidates = [n for n in schedule.stored if n.shape is not None and n.size >= _LEAST and kind(n) == "elementwise"]
+    candidates = [n for n in schedule.stored if n.shape is not None and n.size >= _LEAST and kind(n).is_work]
     if sum([node.nbytes for node in candidates]) < _LARGE:
         return schedule
     outputs = _Rewriting(schedule).outputs(candidates)
@@ -44,7 +44,7 @@ class _Rewriting:
         for number, step in numbered(draft):
             for node in draft.read_by(step):
                 self._users.setdefault(node, []).append((number, step))
-            if step.kind == "loop" and prod(step.domain) >= _LEAST:
+            if step.kernel.fuses and prod(step.domain) >= _LEAST:
                 found = [node for node in draft.computed_by(step) if node.op is not None and node.op.name in PARTNERS]
                 self._partners |= {_application(node.op.name, node.args): (number, step) for node in found}
 
@@ -67,7 +67,7 @@ class _Rewriting:
         """
         users = self._users.get(node, [])
         late = [(number, step) for number, step in users if number > users[0][0] + _FAR]
-        if not late or node in self._kept or any(step.kind not in PASSES or step.kind == "call" for _, step in late):
+        if not late or node in self._kept or not all([step.kernel.may_wait for _, step in late]):
             return None
         sources, cost, hosts = self._sources(node)
         if not sources or cost > _MOST or len(hosts) > 1 or any([number <= users[0][0] + _FAR for number, _ in hosts]):
@@ -91,7 +91,7 @@ class _Rewriting:
                 continue
             seen.add(n)
             if n is not node and self._is_source(n):
-                found.add(self._facts.memory(n.args[0]) if self._facts.kind(n) == "reshaped" else n)
+                found.add(self._facts.memory(n))
                 continue
             weight = self._draft.weight(n, node, _MOST + 1)
             host = self._host(n, node) if weight > 1 else None
@@ -106,7 +106,11 @@ class _Rewriting:
         return found if found and found[1].domain == whole.shape else None
 
     def _is_source(self, node):
-        return node.op is None or node in self._draft.stored or self._facts.kind(node) in ("gather", "reshaped")
+        return node.op is None or node in self._draft.stored or self._facts.kind(node).shown(node, self._facts) is not None
+
+    def _is_view(self, node):
+        kind = self._facts.kind(node)
+        return kind.viewed(node) is not None or kind.unshaped(node) is not None
 
     def _token(self, node, step):
         """What else a step reads, and which is made late: the copy waits for it."""
@@ -142,7 +146,7 @@ class _Rewriting:
         """An argument of a user: the same views, of a copy if it is one of what has copies `here`."""
         views = []
         node = argument
-        while node not in here and self._facts.kind(node) in ("view", "reshaped"):
+        while node not in here and self._is_view(node):
             views.append(node)
             node = node.args[0]
         if node not in here:

@@ -4,11 +4,6 @@ import time
 from typing import NamedTuple
 
 from ..core.symbol import Symbol
-from . import attending, sliding, solvers
-from .fuse import reduced_axes
-
-#: The kinds of kernel that know themselves what they read and compute.
-_OWN = {"sliding": sliding, "attention": attending, "solver": solvers}
 
 
 class Kernel(NamedTuple):
@@ -104,21 +99,15 @@ def _kernel(number, part, schedule, seconds):
     steps = [launch.step for launch in part.passes] or [part.step]
     local = steps[0].nest.local if part.passes else ()
     computed = [n for step in steps for n in _computed(schedule, step)]
-    ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
+    ops = tuple(n.op.name for n in computed if schedule.facts.kind(n).index_map(n, schedule.facts) is None)
     made = [root for step in steps for root in step.roots if root not in local]
-    domain = max([_domain(step) for step in steps], key=_product)
+    domain = max([step.kernel.loops(step) for step in steps], key=_product)
     flops = _flops(schedule, computed)
     read = {n for step in steps for n in _read(schedule, step)} - {root for step in steps for root in step.roots}
-    kind = "rows" if part.passes else part.step.kind
+    kind = "rows" if part.passes else part.step.kernel.name
     if part.role:
         return Kernel(number, part.role, ops, domain, (), 0, 0, part.chunks, tuple(part.units), seconds)
     return Kernel(number, kind, ops, domain, _results(made), _bytes([*read, *made]), flops, part.chunks, tuple(part.units), seconds)
-
-
-def _domain(step):
-    """The lengths of the loops of a step."""
-    node = step.roots[0]
-    return (*node.shape, node.args[0].shape[-1]) if step.kind == "matmul" else step.domain or node.shape or ()
 
 
 def _results(nodes):
@@ -137,33 +126,26 @@ def _repeat(number, part, seconds):
 
 
 def _computed(schedule, step):
-    if step.kind != "loop":
-        return step.roots
-    inside = schedule.computed_by(step)
-    return [n for n in schedule.nodes if n in inside]
+    return step.kernel.computed(step, schedule)
 
 
 def _read(schedule, step):
-    found = set()
+    found, facts = set(), schedule.facts
     for node in _computed(schedule, step):
-        for a in _OWN[step.kind].memory_of(node, schedule.facts) if step.kind in _OWN else node.inputs:
-            found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
+        memory = facts.kind(node).memory(node, facts)
+        found.update(node.inputs if memory is None else memory)
     inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]
 
 
 def _flops(schedule, nodes):
-    total = 0
+    total, makers = 0, set()
     for node in nodes:
         kind = schedule.facts.kind(node)
-        if kind == "elementwise":
-            total += node.size
-        elif kind == "matmul":
-            total += 2 * node.size * node.args[0].shape[-1]
-        elif kind == "reduction":
-            total += node.args[0].size if reduced_axes(node) else node.size
-        elif kind in _OWN:
-            return _OWN[kind].flops_of(node)
+        maker = kind.maker(node) if kind.kernel is kind else None
+        if maker is None or maker not in makers:  # a kernel of several results does its work once
+            total += kind.flops(node)
+            makers.add(maker)
     return total
 
 

@@ -23,10 +23,10 @@ _LINE = 8
 def form_strands(body, passes):
     """Make all steps of the body of a loop the passes of one nest, if each keeps to its rows from turn to turn; whether it does."""
     steps, loop = body.schedule.steps, body.loop
-    are_passes = all([step.kind in ("matmul", "loop") and 0 not in step.reduced for step in steps])
+    are_passes = all([step.kernel.is_in_strands and 0 not in step.reduced for step in steps])
     if not are_passes or body.copies or loop.length is None:
         return False
-    products = [passes.product(step) for step in steps if step.kind == "matmul"]
+    products = [product for step in steps if (product := step.kernel.product(step, passes)) is not None]
     problems = [product.problem for product in products]
     if not _are_worth_it(problems, loop.length) or any([body.fixed(product.b[0]) is None for product in products]):
         return False

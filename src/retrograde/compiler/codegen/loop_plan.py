@@ -12,8 +12,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from ...dtypes import name_of
+from .. import cost
+from ..elements import operation_key
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
-from ..kinds import operation_key
 from ..rounded import PRODUCTS
 from ..table import FLAG
 from .box import Box, found_together
@@ -34,8 +35,6 @@ _FEW_TURNS, _MANY_TURNS = 1, 4
 _WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
 #: What does fewer entries in all than this is not worth the code for most vectors at once.
 _WIDE_WORK = 8192
-#: A chunk does at least this many entries, so that handing it out costs little; there are never more than these chunks.
-_CHUNK_WORK, _MOST_CHUNKS = 65536, 64
 #: A body with at least this many entries is searched for repetitions.
 _LONG = 64
 #: Room for one number of any dtype on a tape.
@@ -355,7 +354,7 @@ def _chunks(box, vector, work, lanes):
         return 1, 1
     outermost = box.order(vector)[0]
     length = box.lengths[outermost]
-    wanted = min(_MOST_CHUNKS, work // _CHUNK_WORK, length)
+    wanted = min(cost.LOOPS.chunks(work), length)
     if wanted < 2 or (box.has_order and box.is_folded_in_parts(vector)):
         return length, 1
     step = -(-length // wanted)
