@@ -18,7 +18,7 @@ OTHERS = frozenset("gelu gelu_erf gelu_tanh norm quantile nanquantile topk cond 
 CONSTANTS = ("float32", "float64", "int64", "dtype", "inf", "nan")
 MADE = ("array", "zeros", "eye")
 #: Ops of ours whose gradient PyTorch defines otherwise, or leaves out.
-UNLIKE = frozenset("max_pool2d_with_taps floor_divide clip scatter_reduce segment_prod segment_max segment_min eigvals lstsq pinv cond matrix_rank quantile median".split())
+UNLIKE = frozenset("hypot max_pool2d_with_taps floor_divide clip scatter_reduce segment_prod segment_max segment_min eigvals lstsq pinv cond matrix_rank quantile median".split())
 
 
 class JaxNames:

@@ -375,3 +375,25 @@ def test_whether_a_tensor_that_is_not_used_requires_gradients_is_noticed_where_i
         return found
 
     same(scenario)
+
+
+def test_what_asks_whether_gradients_are_required_is_traced_anew_when_that_changes_or_another_tensor_comes():
+    def scenario(run):
+        model, found = nn.Linear(2, 2), []
+        model.weight.data, model.bias.data = np.ones((2, 2)), np.ones(2)
+        decay = run(lambda x: sum((p * p).sum() for p in model.parameters() if p.requires_grad) + x)
+
+        def note():
+            found.append(np.asarray(decay(rg.tensor(0.5)).detach()))
+
+        model.weight.requires_grad_(False)
+        note()
+        model.weight.requires_grad_(True)
+        note()
+        model.requires_grad_(False)
+        note()
+        model.weight = nn.Parameter(rg.full((2, 2), 3.0))
+        note()
+        return found
+
+    same(scenario)

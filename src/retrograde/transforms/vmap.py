@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..compiler.orders import written_over
 from ..compiler.recorder import PICK, Recorder
 from ..core import writes
 from ..core.mode import changed, current, is_recording
@@ -232,6 +233,9 @@ class Batch(Recorder):
     def note_read(self, value):
         return None if self.outer is None else self.outer.note_read(value)
 
+    def noted_leaf(self, value):
+        return None if self.outer is None or self._is_ours(value) else self.outer.noted_leaf(value)
+
     def watch_edits(self, owner, read, what):
         if self.outer is not None:
             self.outer.watch_edits(owner, read, what)
@@ -322,8 +326,10 @@ class Batch(Recorder):
         if is_ours or id(value) in self._made:
             if self.outer is not None:
                 self.outer.check_within(self.held(value)[0] if is_ours else value)
+            old = self.symbol(value)
             self.set_aside(value)
             self.writes.append((value, value.data, value.record))
+            written_over(symbol, old)
             value.data = symbol
             return
         new, has_examples = self._found[symbol]
