@@ -439,3 +439,25 @@ def test_a_hook_on_a_tensor_of_the_trace_is_called_at_each_call():
     step = rg.jit(inside)
     for number in (3.0, 5.0):
         assert step(rg.tensor([number, number])).tolist() == [2 * number] * 2
+
+
+def test_what_asks_whether_gradients_are_required_is_traced_anew_when_that_changes_or_another_tensor_comes():
+    def scenario(run):
+        model, found = nn.Linear(2, 2), []
+        model.weight.data, model.bias.data = np.ones((2, 2)), np.ones(2)
+        decay = run(lambda x: sum((p * p).sum() for p in model.parameters() if p.requires_grad) + x)
+
+        def note():
+            found.append(np.asarray(decay(rg.tensor(0.5)).detach()))
+
+        model.weight.requires_grad_(False)
+        note()
+        model.weight.requires_grad_(True)
+        note()
+        model.requires_grad_(False)
+        note()
+        model.weight = nn.Parameter(rg.full((2, 2), 3.0))
+        note()
+        return found
+
+    same(scenario)

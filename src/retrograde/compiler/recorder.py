@@ -87,7 +87,7 @@ class Recorder:
         """Take note that what is recorded depends on what `read()` gives, which changes by edits of `owner` only."""
 
     def noted_leaf(self, value):
-        """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
+        """Take note that `requires_grad` of `value` is about to be set or read; the record that it had at first, of a leaf."""
 
     def __init__(self):
         #: (value, what it held, its record) of values of this recorder that were written to, for each write.

@@ -14,6 +14,7 @@ from ..ops.random import State
 from .attempt import Attempt
 from .constants import as_constant, is_kept_as
 from .frozen import INSTEAD, Frozen
+from .orders import written_over
 from .readings import contents, reading
 from .recorder import PICK, Recorder
 
@@ -55,7 +56,7 @@ class Trace(Recorder):
         self._made, self._own, self.edits = {}, {}, {}
         #: Floats that were read, of those made of tensors from outside.
         self._read = []
-        #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
+        #: (value, its record at first) of tensors from outside whose `requires_grad` is set or read, by identity.
         self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
         self.plain = {}
@@ -145,9 +146,11 @@ class Trace(Recorder):
             self.plain[symbol] = False
         if isinstance(value.data, Symbol):
             self.writes.append((value, value.data, value.record))
+            written_over(symbol, value.data)
             value.data = symbol
         else:
             self.symbol(value)
+            written_over(symbol, self.captures[id(value)].now)
             self.captures[id(value)].now = symbol
 
     def snapshot(self):

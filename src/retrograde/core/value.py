@@ -183,6 +183,9 @@ class Value:
     @property
     def requires_grad(self):
         """Whether gradients are computed for this value. Settable on values that no op has made."""
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            mode.tracer.noted_leaf(self)
         return self.record is not None
 
     @requires_grad.setter

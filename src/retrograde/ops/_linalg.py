@@ -18,7 +18,7 @@ def computed(function, *operands):
     operands = [np.asarray(x) if not hasattr(x, "dtype") else x for x in operands]
     dtype = np.result_type(*operands)
     is_narrow = is_float(dtype) and dtype.itemsize < 4
-    wide = [x.astype(np.float32) if is_narrow else x.astype(float) if x.dtype.kind == "b" else x for x in operands]
+    wide = [_as_lapack(x) for x in operands]
     try:
         found = function(*wide)
     except np.linalg.LinAlgError as error:
@@ -26,6 +26,11 @@ def computed(function, *operands):
             raise LinAlgError(f"there is no answer: {str(error).lower()}; look for rows that depend on each other") from None
         found = _without_answer(function, wide)
     return _brought_back(found, dtype) if is_narrow else found
+
+
+def _as_lapack(x):
+    """`x` in a dtype that LAPACK has: of what it has not, it would make float64."""
+    return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x.astype(float) if x.dtype.kind == "b" else x
 
 
 def _without_answer(function, operands):
