@@ -26,7 +26,7 @@ def _hold(states):
 class Pick:
     """The op of one result of an op with several: (these, its number), and the order of its axes if that is another."""
 
-    name, family, expansion, broadcasts = "pick", "pick", None, False
+    name, family, expansion, broadcasts, has_effect = "pick", "pick", None, False, False
 
 
 PICK = Pick()
@@ -144,7 +144,7 @@ class Recorder:
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
         operands = operands_of(op, args)
-        if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
+        if not op.has_effect and not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         for a in args:
             if a.__class__ in NESTED or isinstance(a, np.generic):

@@ -1,6 +1,7 @@
 """Trace: what records ops without running them while a function is compiled."""
 
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..ops._arrays import arrays
 from ..ops.random import State
 from .attempt import Attempt
 from .constants import as_constant, is_kept_as
+from .effects import LAST, TOKEN, Effectful
 from .frozen import INSTEAD, Frozen
 from .readings import contents, reading
 from .recorder import PICK, Recorder
@@ -64,6 +66,9 @@ class Trace(Recorder):
         #: (array, what the graph keeps of it) by identity.
         self._constants = {}
         self.frozen = Frozen()
+        #: What stands for the world outside: it holds the token of the latest effect.
+        self._world: Any = None
+        self._refuses_effects = False
         #: (value, its array) of tensors from outside, by identity.
         self._arrays = {}
         #: (value, what it was detached from in the trace) of such values with memory, by identity.
@@ -74,10 +79,37 @@ class Trace(Recorder):
             if a.__class__ is np.ndarray:
                 args = tuple([self._constant(a) if a.__class__ is np.ndarray else a for a in args])
                 break
-        made = Symbol(op, args, shape, dtype)
+        return self._with_effect(op, args, shape, dtype) if op.has_effect else self._noted(Symbol(op, args, shape, dtype))
+
+    def _noted(self, node):
         for log in self.logs:
-            log.append(made)
-        return made
+            log.append(node)
+        return node
+
+    def _with_effect(self, op, args, shape, dtype):
+        """The node of a call with an effect, which comes after all such calls that are recorded already."""
+        if self._refuses_effects:
+            raise TraceError(f"the derivative of the body of a loop calls {op.name}, which has an effect; such a derivative is not "
+                             "compiled: unroll the loop in Python, or call the function outside of jit")
+        if self._world is None:
+            self._world = arrays.kind(TOKEN.copy())
+        call = self._noted(Symbol(Effectful(op), (self.symbol(self._world), *args), None, None))
+        self.write(self._world, self._noted(Symbol(PICK, (call, LAST), TOKEN.shape, TOKEN.dtype)))
+        return call if op.is_multiple else self._noted(Symbol(PICK, (call, 0), shape, dtype))
+
+    @contextmanager
+    def refusing_effects(self):
+        """Within it, a call with an effect is an error: what is recorded may be put into a loop that carries no token."""
+        before, self._refuses_effects = self._refuses_effects, True
+        try:
+            yield
+        finally:
+            self._refuses_effects = before
+
+    @property
+    def has_effects(self):
+        """Whether a call with an effect is recorded."""
+        return self._world is not None
 
     def _constant(self, array):
         """What the graph keeps of an array, the same for each time that it is met."""
