@@ -58,6 +58,8 @@ class Draft:
     arena: Any = None
     scratch: list = field(default_factory=list)
     framed: Any = frozenset()
+    #: The ops of the calls with an effect, in order.
+    effects: list = field(default_factory=list)
     #: The graph that was verified last, and its nodes.
     verified: tuple = (None, frozenset())
 
@@ -193,6 +195,7 @@ def planned_body(step, home, observe=None):
 
 def _passed(draft, observe):
     """A draft after all passes."""
+    verify.before(draft)
     if observe is not None:
         observe(TRACE, draft)
     for name, run in PASSES:
