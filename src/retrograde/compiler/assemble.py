@@ -15,24 +15,24 @@ from .table import Scratch
 _MOST_FRAMES = 62
 
 
-def assemble(schedule, passes, homes):
-    """The steps of a schedule in order: launches and library calls.
+def assemble(schedule, passes, homes, target):
+    """The steps of a schedule in order: launches of code for a target, and library calls.
 
     passes  what its steps do to memory
     homes   for nodes that live in another buffer's memory, that buffer
     """
-    assembler = Assembler(schedule, passes, homes)
+    assembler = Assembler(schedule, passes, homes, target)
     return [part for step in schedule.steps for part in assembler.parts(step)]
 
 
 class Assembler:
-    """What kernels ask for their launches: where buffers are, and in what loop. `body` is the body of the loop whose steps these
-    are, None outside of loops; `before` are launches to run before its first iteration.
+    """What kernels ask for their launches: where buffers are, in what loop, and for which `target`. `body` is the body of the loop
+    whose steps these are, None outside of loops; `before` are launches to run before its first iteration.
     """
 
-    def __init__(self, schedule, passes, homes, body=None):
+    def __init__(self, schedule, passes, homes, target, body=None):
         self._schedule, self._passes, self._homes = schedule, passes, homes
-        self.body, self.before = body, []
+        self.target, self.body, self.before = target, body, []
 
     def parts(self, step):
         """What a step becomes."""
@@ -68,11 +68,11 @@ class Assembler:
         body = Body(step, self.home)
         passes = Passes(body.schedule)
         is_in_strands = form_strands(body, passes)
-        inner = Assembler(body.schedule, passes, {}, body)
+        inner = Assembler(body.schedule, passes, {}, self.target, body)
         parts = [part for step in body.schedule.steps for part in inner.parts(step)]
         if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
             return [LoopCall(step)]
-        return [*inner.before, (Strands if is_in_strands else Repeat)(body, parts)]
+        return [*inner.before, (Strands if is_in_strands else Repeat)(body, parts, self.target)]
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""

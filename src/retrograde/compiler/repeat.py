@@ -4,10 +4,11 @@ import numpy as np
 
 from ..core.symbol import Symbol
 from .codegen.repeats import HEAD, write_repeat
+from .failures import FLAG
 from .fuse import Schedule
 from .lower import lower
 from .plan import Arena, lifetimes
-from .table import FLAG, POOL, Scratch, laid_out
+from .table import POOL, Scratch, laid_out
 from .units import unit_of
 
 _ALL = -1
@@ -112,9 +113,9 @@ class Repeat:
 
     chunks, passes, strands = 0, (), 1
 
-    def __init__(self, body, launches):
+    def __init__(self, body, launches, target):
         self.step, self.body, self.launches = body.step, body, launches
-        self.unit = unit_of(("repeat", HEAD), write_repeat)
+        self.unit = unit_of(("repeat", HEAD), write_repeat, target)
         self.entry, self.lasts = self.unit.name, False
         self.units = [self.unit, *[unit for launch in launches for unit in launch.units]]
         self._numbers, self._buffers = {}, []
