@@ -6,23 +6,18 @@ from . import threads
 from .expression import Load
 from .launches import Launch
 from .loop_call import LoopCall
-from .passes import Passes
-from .repeat import Body, Repeat
-from .strands import Strands, form_strands
+from .pipeline import planned_body
+from .repeat import Repeat
+from .strands import Strands
 from .table import Scratch
 
 #: Frames are bits of a word.
 _MOST_FRAMES = 62
 
 
-def assemble(schedule, passes, homes, target):
-    """The steps of a schedule in order: launches of code for a target, and library calls.
-
-    passes  what its steps do to memory
-    homes   for nodes that live in another buffer's memory, that buffer
-    """
-    assembler = Assembler(schedule, passes, homes, target)
-    return [part for step in schedule.steps for part in assembler.parts(step)]
+def assemble(draft, target):
+    """The steps of a draft in order: launches of code for a target, and library calls."""
+    return Assembler(draft, target).all_parts()
 
 
 class Assembler:
@@ -30,9 +25,15 @@ class Assembler:
     whose steps these are, None outside of loops; `before` are launches to run before its first iteration.
     """
 
-    def __init__(self, schedule, passes, homes, target, body=None):
-        self._schedule, self._passes, self._homes = schedule, passes, homes
-        self.target, self.body, self.before = target, body, []
+    def __init__(self, draft, target):
+        self._schedule, self._accesses, self._homes = draft.schedule, draft.accesses, draft.homes
+        #: Where a buffer lives.
+        self.home = draft.home
+        self.target, self.body, self.before = target, draft.body, []
+
+    def all_parts(self):
+        """What the steps become, in order."""
+        return [part for step in self._schedule.steps for part in self.parts(step)]
 
     def parts(self, step):
         """What a step becomes."""
@@ -40,39 +41,33 @@ class Assembler:
             return self._nest(step.nest) if step is step.nest.steps[0] else []
         return step.kernel.launches(step, self)
 
-    def home(self, buffer):
-        """Where a buffer lives."""
-        return buffer if isinstance(buffer, np.ndarray) else self._homes.get(buffer, buffer)
-
     def lasts(self, step):
         """Whether a step writes what outlives the program."""
         return any(root in self._homes for root in step.roots)
 
     def layout(self, step, node):
         """(where the memory is, first element, steps per axis) of a node that is a view of memory which a step reads."""
-        buffer, start, steps = self._passes.layout(step, node)
+        buffer, start, steps = self._accesses.layout(step, node)
         return self.home(buffer), start, steps
 
     def product(self, step):
         """The matrix product of a step."""
-        return self._passes.product(step)
+        return self._accesses.product(step)
 
     def box(self, step):
         """The loops of a step, with the memory where its buffers live."""
-        box = self._passes.box(step)
+        box = self._accesses.box(step)
         entries = tuple([e._replace(buffer=self.home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
         return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.home(s.buffer)) for s in box.stores]))
 
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""
-        body = Body(step, self.home)
-        passes = Passes(body.schedule)
-        is_in_strands = form_strands(body, passes)
-        inner = Assembler(body.schedule, passes, {}, self.target, body)
-        parts = [part for step in body.schedule.steps for part in inner.parts(step)]
+        draft = planned_body(step, self.home)
+        inner = Assembler(draft, self.target)
+        parts = inner.all_parts()
         if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
             return [LoopCall(step)]
-        return [*inner.before, (Strands if is_in_strands else Repeat)(body, parts, self.target)]
+        return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts, self.target)]
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
@@ -89,16 +84,17 @@ class Assembler:
             *[launch for launch in launches if launch.role == "finish"]]
 
     def _once(self, packing):
-        """What packs the matrices of a nest: in the body of a loop, where they are the same in each iteration, before that loop."""
-        body = self.body
-        if body is None:
-            return packing
+        """What packs the matrices of a nest: before the loop in whose body it is, where a matrix is the same in each iteration."""
+        body, here = self.body, []
         for launch in packing:
             matrix, _, panels, _ = launch.buffers
-            matrix = matrix if isinstance(matrix, np.ndarray) else body.fixed(matrix)
-            self.before.append(launch._replace(step=body.step, buffers=(matrix, matrix, panels, panels)))
+            fixed = None if body is None else matrix if isinstance(matrix, np.ndarray) else body.fixed(matrix)
+            if fixed is None:
+                here.append(launch)
+                continue
+            self.before.append(launch._replace(step=body.step, buffers=(fixed, fixed, panels, panels)))
             body.keep(panels)
-        return []
+        return here
 
 
 def _in_turns(passes, nest):

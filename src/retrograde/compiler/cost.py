@@ -25,8 +25,8 @@ RANDOM_SECONDS = {
 
 #: To wake threads pays for a program, or a draw, of more seconds of work that they can share than this.
 SHARED_SECONDS = 3e-4
-#: It pays for one product, convolution or attention of more floating point operations than the first, to pack a matrix of more bytes,
-#: and to move or add up more numbers.
+#: It pays for one product, convolution or attention of more floating point operations than the first, to pack a matrix of more
+#: bytes, and to move or add up more numbers.
 SHARED_FLOPS, SHARED_BYTES, SHARED_NUMBERS = 1_000_000, 65536, 100_000
 
 

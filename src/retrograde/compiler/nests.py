@@ -7,7 +7,7 @@ keeps one block of that, for as long as it is needed. There are as many frames a
 from dataclasses import dataclass, field
 
 from . import cost
-from .plan import Arena
+from .passes.memory import Arena
 
 #: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
 #: meets all of their matrices.
@@ -53,16 +53,16 @@ class Nest:
         """The bytes of one block of a result."""
         return node.size // self.rows * node.dtype.itemsize * self.block
 
-    def cut(self, passes, local):
+    def cut(self, accesses, local):
         """Decide on blocks, and give each of the results `local` its place in the frame."""
         made = [root for step in self.steps for root in step.roots]
-        touched = {id(buffer): buffer for step in self.steps for buffer in step.kernel.rows_read(step, passes)}
+        touched = {id(buffer): buffer for step in self.steps for buffer in step.kernel.rows_read(step, accesses)}
         touched |= {id(root): root for root in made}
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
-        products = [product for step in self.steps if (product := step.kernel.product(step, passes)) is not None]
+        products = [product for step in self.steps if (product := step.kernel.product(step, accesses)) is not None]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
         self.block = max(self.block, *[step.kernel.fewest_rows for step in self.steps])
-        last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in step.kernel.rows_read(step, passes)}
+        last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in step.kernel.rows_read(step, accesses)}
         arena = Arena([
             (node, self.block_bytes(node), number, last.get(id(node), number))
             for number, step in enumerate(self.steps) for node in step.roots if node in local])

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 
 from ..core import writes
+from ..core.symbol import replaced, symbols_in
 from .library_call import computed
-from .lower import replaced, symbols_in
-from .planned import Plan, Planned
+from .pipeline import planned
+from .planned import Planned
 from .program import Program
 
 
@@ -19,10 +20,10 @@ class ReferenceProgram(Planned, Program):
     """A program whose steps are run by NumPy."""
 
     def __init__(self, graph):
-        self.plan = Plan(graph)
-        schedule = self.plan.schedule
+        self.graph, self.draft = graph, planned(graph)
+        schedule = self.draft.schedule
         self.parts = [step.kernel.called(step) or ReferenceStep(step, schedule) for step in schedule.steps]
-        super().__init__(graph, self.plan.layout())
+        super().__init__(graph, self.draft.layout())
         places = {id(leaf): i for i, leaf in enumerate(self.state)}
         self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
 

@@ -11,9 +11,9 @@ from .places import Places
 _MOST = 16
 
 
-def met_at_several_places(schedule, is_dear):
-    """The nodes that are `is_dear` which a loop of the schedule would compute at more than one place for each of its numbers; each
-    of them counts as a loop of its own for what it needs itself.
+def met_at_several_places(schedule, is_expensive):
+    """The nodes that are `is_expensive` which a loop of the schedule would compute at more than one place for each of its numbers;
+    each of them counts as a loop of its own for what it needs itself.
     """
     facts = schedule.facts
     if not any([facts.kind(node).is_moving for node in schedule.nodes]):
@@ -28,7 +28,7 @@ def met_at_several_places(schedule, is_dear):
         if places is None:
             continue
         most = max(map(len, places.values()))
-        if most > 1 and facts.kind(node).is_worth_memory(most, _MOST) and (most > _MOST or is_dear(node)):
+        if most > 1 and facts.kind(node).is_worth_memory(most, _MOST) and (most > _MOST or is_expensive(node)):
             found.add(node)
             loop = _Loop(schedule.stage(node), node.shape)
             places = {loop: {loop.start}}

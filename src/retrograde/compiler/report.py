@@ -18,7 +18,7 @@ class Kernel(NamedTuple):
     flops    floating point operations; an elementwise function counts as one
     chunks   how many pieces may run at the same time
     seconds  the shortest time that was seen, None if it was not measured
-    inside   of a loop, the kernels that run in each turn
+    inside   of a loop, the kernels that run in each iteration
     """
 
     number: int
@@ -59,15 +59,16 @@ class Kernel(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The kernels of a program in order, and the bytes of memory that it keeps for itself."""
+    """The kernels of a program in order, the bytes of memory that it keeps to itself, and what `passes` left if that was asked."""
 
     kernels: tuple
     arena_bytes: int
+    passes: tuple = ()
 
     def __str__(self):
         total = sum(k.seconds for k in self.kernels if k.seconds is not None)
         end = f"{len(self.kernels)} kernels, {_short(self.arena_bytes)}B of memory between them"
-        return "\n".join([*map(str, self.kernels), end + (f", {total * 1e6:.1f} µs" if total else "")])
+        return "\n".join([*map(str, (*self.passes, *self.kernels)), end + (f", {total * 1e6:.1f} µs" if total else "")])
 
 
 def explained_program(program, seconds=None):
@@ -115,14 +116,14 @@ def _results(nodes):
 
 
 def _repeat(number, part, seconds):
-    """A loop: its kernels are those of its body, in each turn."""
-    body, turns = part.body, part.body.loop.length or 1
-    inside = [_kernel(i, launch, body.schedule, None) for i, launch in enumerate(part.launches)]
-    nbytes, flops = (turns * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
+    """A loop: its kernels are those of its body, in each iteration."""
+    schedule, iterations = part.draft.schedule, part.body.loop.length or 1
+    inside = [_kernel(i, launch, schedule, None) for i, launch in enumerate(part.launches)]
+    nbytes, flops = (iterations * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
     ops = tuple(name for kernel in inside for name in kernel.ops)
     made = _results(part.step.roots[1:])
     chunks = part.strands
-    return Kernel(number, "repeat", ops, (turns,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
+    return Kernel(number, "repeat", ops, (iterations,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
 
 
 def _computed(schedule, step):
@@ -130,11 +131,10 @@ def _computed(schedule, step):
 
 
 def _read(schedule, step):
-    found, facts = set(), schedule.facts
-    for node in _computed(schedule, step):
+    found, inside, facts = set(), set(_computed(schedule, step)), schedule.facts
+    for node in inside:
         memory = facts.kind(node).memory(node, facts)
         found.update(node.inputs if memory is None else memory)
-    inside = set(_computed(schedule, step))
     return [n for n in found if n not in inside and n.shape is not None]
 
 

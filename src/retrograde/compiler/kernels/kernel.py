@@ -17,7 +17,7 @@ class Kernel(Kind):
 
     name             as reports show it
     fuses            whether results of several nodes are computed together, and operands on the way
-    may_wait         whether a pass that reads an operand late had better read a copy that is computed again (see `recompute`)
+    may_wait         whether a pass that reads an operand late had better read a copy (see `passes.rematerialise`)
     fewest_rows      how many rows a pass that takes turns with others computes at least
     is_in_strands    whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
     """
@@ -58,11 +58,11 @@ class Kernel(Kind):
 
     # Rows: passes over the same rows take turns, block by block (see `nests`)
 
-    def rows(self, step, passes):
+    def rows(self, step, accesses):
         """How many rows a step has by its own axes, the most first; none if it cannot take turns with others."""
         return []
 
-    def met(self, step, rows, passes):
+    def met(self, step, rows, accesses):
         """What a step over so many rows meets, as `Met`; None if it does not go over so many."""
         return
 
@@ -70,11 +70,11 @@ class Kernel(Kind):
         """Whether a step is so large, and goes over what it reads so often, that it had better take turns with others."""
         return False
 
-    def product(self, step, passes):
+    def product(self, step, accesses):
         """The matrix product of a step; None of others."""
         return
 
-    def rows_read(self, step, passes):
+    def rows_read(self, step, accesses):
         """The buffers of which a step reads rows."""
         return []
 

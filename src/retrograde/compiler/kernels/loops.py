@@ -35,17 +35,17 @@ class Loops(Kernel):
     def may_fail_in(self, step, schedule, fragile):
         return not fragile.isdisjoint(schedule.computed_by(step))
 
-    def rows(self, step, passes):
+    def rows(self, step, accesses):
         return row_counts(step.domain)
 
-    def met(self, step, rows, passes):
-        return met_by_loops(passes.box(step), rows)
+    def met(self, step, rows, accesses):
+        return met_by_loops(accesses.box(step), rows)
 
     def is_worth_turns(self, step):
         return bool(step.reduced) and prod(step.domain) >= LEAST
 
-    def rows_read(self, step, passes):
-        return [e.buffer for e in passes.box(step).entries if isinstance(e, Load)]
+    def rows_read(self, step, accesses):
+        return [e.buffer for e in accesses.box(step).entries if isinstance(e, Load)]
 
     def launches(self, step, assembler):
         return self._launches(step, assembler, None)
@@ -69,8 +69,7 @@ class Loops(Kernel):
         return [launch, launch._replace(entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
 
     def computed(self, step, schedule):
-        inside = schedule.computed_by(step)
-        return [n for n in schedule.nodes if n in inside]
+        return sorted(schedule.computed_by(step), key=schedule.places.__getitem__)
 
 
 LOOPS = Loops()

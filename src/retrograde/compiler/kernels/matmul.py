@@ -4,9 +4,9 @@ from functools import partial
 
 from ...core.symbol import Symbol
 from .. import cost, threads
+from ..accesses import Product
 from ..elements import has_elements
 from ..launches import Launch
-from ..passes import Product
 from ..rows import is_worth_rows, met_by_product
 from ..table import Scratch
 from ..target import ITEM_BYTES
@@ -28,21 +28,21 @@ class Matmul(Kernel):
     def memory(self, node, facts):
         return [facts.base(a) for a in node.inputs]
 
-    def product(self, step, passes):
-        return passes.product(step)
+    def product(self, step, accesses):
+        return accesses.product(step)
 
-    def rows(self, step, passes):
-        product = passes.product(step)
+    def rows(self, step, accesses):
+        product = accesses.product(step)
         return [product.problem.m] if is_worth_rows(product) else []
 
-    def met(self, step, rows, passes):
-        return met_by_product(passes.product(step), rows)
+    def met(self, step, rows, accesses):
+        return met_by_product(accesses.product(step), rows)
 
     def is_worth_turns(self, step):
         return True
 
-    def rows_read(self, step, passes):
-        return [passes.product(step).a[0]]
+    def rows_read(self, step, accesses):
+        return [accesses.product(step).a[0]]
 
     def launches(self, step, assembler):
         product, body = assembler.product(step), assembler.body

@@ -21,12 +21,12 @@ class Random(Kernel):
         is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= MOST_CHOICES
         return is_narrow and isinstance(node.args[0], Symbol)
 
-    def rows(self, step, passes):
+    def rows(self, step, accesses):
         return row_counts(step.roots[0].shape)
 
-    def met(self, step, rows, passes):
+    def met(self, step, rows, accesses):
         node = step.roots[0]
-        state = id(passes.layout(step, node.args[0])[0])
+        state = id(accesses.layout(step, node.args[0])[0])
         return Met({state}, {state}, set()) if node.size % rows == 0 else None
 
     def is_worth_turns(self, step):

@@ -1,4 +1,8 @@
-"""Recomputing: what a product reads soon and another one much later is computed again for the later one, not kept until then.
+"""Rematerialise: what a product reads soon and another one much later is computed again for the later one, not kept until then.
+
+Takes  a schedule.
+Gives  the schedule, or that of a graph in which late products read another copy of what they read.
+Keeps  values, since a copy is computed by the same ops from the same arguments, which are kept anyway.
 
 Chen et al., Training deep nets with sublinear memory cost, arXiv 1604.06174, 2016; here where the arguments are kept anyway, and
 where the work that is done twice takes less time than to write the result and to read it from memory outside the caches.
@@ -6,12 +10,12 @@ where the work that is done twice takes less time than to write the result and t
 
 from math import prod
 
-from ..core import registry
-from ..core.symbol import Outputs, Symbol, ordered, renewed, replaced
-from .elements import AFTER, PARTNERS
+from ...core import registry
+from ...core.symbol import Outputs, Symbol, ordered, renewed, replaced
+from ..elements import AFTER, PARTNERS
+from ..infer import called
 from .fuse import Schedule
-from .infer import called
-from .plan import lifetimes, numbered
+from .memory import lifetimes
 
 #: Programs that keep fewer bytes find all of them in the cache.
 _LARGE = 8 * 1024 * 1024
@@ -23,7 +27,7 @@ _LEAST = 65536
 _MOST = 6
 
 
-def recomputed(schedule):
+def rematerialised(schedule):
     """A schedule, or another one of its graph with what is worth it computed again where it is used late."""
     kind = schedule.facts.kind
     candidates = [n for n in schedule.stored if n.shape is not None and n.size >= _LEAST and kind(n).is_work]
@@ -41,7 +45,7 @@ class _Rewriting:
         self._facts, self._kept = draft.facts, {o for o in draft.outputs if isinstance(o, Symbol)}
         self._last = {node: last for node, (_, last) in lifetimes(draft, self._kept).items()}
         self._users, self._partners = {}, {}
-        for number, step in numbered(draft):
+        for number, step in draft.numbered():
             for node in draft.read_by(step):
                 self._users.setdefault(node, []).append((number, step))
             if step.kernel.fuses and prod(step.domain) >= _LEAST:
@@ -82,7 +86,7 @@ class _Rewriting:
 
     def _sources(self, node):
         """What is read from memory to compute a node, the cost of that for each number, and the (number, step) of loops that find
-        its dear parts on their way.
+        its expensive parts on their way.
         """
         found, hosts, cost, stack, seen = set(), set(), 0, [node], set()
         while stack:

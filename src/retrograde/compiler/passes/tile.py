@@ -1,23 +1,27 @@
-"""Nesting: which passes of a program go over the same rows, and may take turns block by block.
+"""Tile: which steps go over the same rows, and run one after the other on a tile of rows that stays in cache.
+
+Takes  steps in order.
+Gives  `Nest`s of steps, which stand beside each other then, each with the rows of a tile and what is local to it.
+Keeps  the steps of a nest meet nothing of one another but what belongs to the same row, no sum of all rows that is not complete
+       before the nest is over; each step comes after those that it reads.
 
 Softmax, cross entropy and normalisations fold each row, then go over it again, several times; a layer multiplies rows by a
-matrix, adds a bias, applies an activation and multiplies again. Passes can be one nest if they meet nothing of one another
-but what belongs to the same row.
+matrix, adds a bias, applies an activation and multiplies again.
 """
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from .nests import Nest
-from .rows import Met
+from ..nests import Nest
+from ..rows import Met
 
 
-def nested(schedule, passes, kept):
+def tiled(schedule, accesses, kept):
     """Form the nests among the steps of a schedule: members have it as their `nest`, and stand beside each other.
 
     What is among the nodes `kept` is read when all is over.
     """
-    rows = _Rows(passes)
+    rows = _Rows(accesses)
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
     if not any([schedule.steps[number].kernel.is_worth_turns(schedule.steps[number]) for number in candidates]):
         return
@@ -37,7 +41,7 @@ def nested(schedule, passes, kept):
     for steps, count in groups.found():
         if any([step.kernel.is_worth_turns(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
-            nest.cut(passes, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
+            nest.cut(accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
             nests += [nest] if nest.blocks > 1 else []
     for nest in nests:
         for step in nest.steps:
@@ -45,36 +49,39 @@ def nested(schedule, passes, kept):
     schedule.steps = groups.order(nests)
 
 
-def keep_to_rows(passes, steps, rows, changing):
+def keep_to_rows(accesses, steps, rows, changing):
     """Whether steps meet of one another, and of the nodes `changing`, only what belongs to the same one of so many rows."""
-    return _Rows(passes).are_apart(steps, rows, map(id, changing))
+    return _Rows(accesses).are_apart(steps, rows, map(id, changing))
 
 
 def _is_awaited(step, readers, going):
     """Whether a step sums all rows, and one of those `going` over rows needs a sum."""
     stack = [root for root in step.roots if root.shape != step.domain] if 0 in step.reduced else []
+    seen = set()  # a loop, whose results are picked by its own step, is among its readers
     while stack:
         for reader in readers.get(stack.pop(), ()):
             if reader in going:
                 return True
-            stack.extend(reader.roots)
+            if reader not in seen:
+                seen.add(reader)
+                stack.extend(reader.roots)
     return False
 
 
 class _Rows:
     """What is known of the rows that passes go over, found once."""
 
-    def __init__(self, passes):
-        self._passes, self._known = passes, {}
+    def __init__(self, accesses):
+        self._accesses, self._known = accesses, {}
 
     def counts(self, step):
         """How many rows a step has by its own axes, the most first; none if it cannot be a pass of a nest."""
-        return step.kernel.rows(step, self._passes)
+        return step.kernel.rows(step, self._accesses)
 
     def meets(self, step, rows):
         """What a pass over so many rows meets, as `Met`; None if it does not go over so many, or sums all of them in parts."""
         if (step, rows) not in self._known:
-            self._known[step, rows] = step.kernel.met(step, rows, self._passes)
+            self._known[step, rows] = step.kernel.met(step, rows, self._accesses)
         return self._known[step, rows]
 
     def are_apart(self, steps, rows, changing=()):

@@ -1,16 +1,21 @@
-"""Fusing: which nodes are computed together in one pass over memory, and which results are written to memory at all.
+"""Fuse: which nodes are computed together by one kernel, and which results are written to memory at all.
 
-Every node has a stage: how many passes must be over before it can be computed. Elementwise ops and views cost no stage;
-a reduction, a matrix product and a library call end one. Nodes of one stage over one domain become one kernel. A value
-that is cheap to compute again is computed again by each kernel that needs it; a dear one is kept.
+Takes  a graph of primitive nodes.
+Gives  a `Schedule`: steps in order, each a loop over a domain, or one kernel of another kind; nodes that are stored.
+Keeps  each stored node has one step that makes it, after those that make what it reads; what the graph gives is stored.
+
+Every node has a stage: how many passes over memory must be over before it can be computed. Elementwise ops and views cost no stage;
+a reduction, a matrix product and a library call end one. Nodes of one stage over one domain become one kernel. A value that is
+cheap to compute again is computed again by each kernel that needs it; an expensive one is kept.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from ..core.symbol import Symbol
-from .kinds import Facts
-from .repeated_places import met_at_several_places
-from .rounded import rounded_products
+from ...core.symbol import Symbol
+from ..kinds import Facts
+from ..repeated_places import met_at_several_places
+from ..rounded import rounded_products
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
@@ -49,13 +54,18 @@ class Schedule:
         while True:
             self._stages = self._staged()
             self.steps, self._computed = self._grouped(), {}
-            dear = self._dear_and_shared()
-            if not dear:
-                dear = met_at_several_places(self, self._is_dear) - self._unmoved
-                self._unmoved |= dear
-            if not dear:
+            expensive = self._expensive_and_shared()
+            if not expensive:
+                expensive = met_at_several_places(self, self._is_expensive) - self._unmoved
+                self._unmoved |= expensive
+            if not expensive:
                 break
-            self.stored |= dear
+            self.stored |= expensive
+
+    @cached_property
+    def places(self):
+        """The place of each node in an order that has arguments first."""
+        return {node: place for place, node in enumerate(self.nodes)}
 
     def _needed_in_memory(self):
         """Results of passes, and what matrix products, calls and inexpressible views read."""
@@ -143,19 +153,19 @@ class Schedule:
                 stack.extend(node.inputs if shown is None else [shown, *node.inputs[1:]])
         return found
 
-    def _dear_and_shared(self):
-        """Nodes that several steps would compute, and that are too dear for that; so are tiles, each of which would be computed
-        at every place of the whole.
+    def _expensive_and_shared(self):
+        """Nodes that several steps would compute, and that are too expensive for that; so are tiles, each of which would be
+        computed at every place of the whole.
         """
         kind, stages, repeated = self.facts.kind, {}, set()
         for step in self.steps:
             if step.kernel.fuses:
                 repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
-        tiled = {n for n in stages if n not in self.stored and kind(n).tiles(n, self.facts) is not None and self._is_dear(n)}
-        dear = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_dear(n)}
-        return tiled | self._met_first(dear) if dear else tiled
+        tiled = {n for n in stages if n not in self.stored and kind(n).tiles(n, self.facts) is not None and self._is_expensive(n)}
+        expensive = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_expensive(n)}
+        return tiled | self._met_first(expensive) if expensive else tiled
 
-    def _met_first(self, dear):
+    def _met_first(self, expensive):
         """Those of some nodes that a later step needs itself, rather than for another one of them."""
         found = set()
         for step in self.steps:
@@ -166,7 +176,7 @@ class Schedule:
                 if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
                     continue
                 seen.add(node)
-                if node in dear and self._stages[node] < step.stage:
+                if node in expensive and self._stages[node] < step.stage:
                     found.add(node)
                 else:
                     stack.extend(node.inputs)
@@ -189,7 +199,7 @@ class Schedule:
             stack.extend(node.inputs)
         return seen
 
-    def _is_dear(self, node):
+    def _is_expensive(self, node):
         """Whether it takes more than a few ops to compute `node` from memory; a function that is not cheap counts as many."""
         seen, stack, cost = set(), [node], 0
         while stack and cost <= _CHEAP:
@@ -201,14 +211,22 @@ class Schedule:
             stack.extend(n.inputs)
         return cost > _CHEAP
 
-    def weight(self, node, whole, dear):
-        """What computing `node` adds to each number of `whole`: nothing if it is far smaller, one for a cheap op, or `dear`."""
+    def weight(self, node, whole, expensive):
+        """What computing `node` adds to each number of `whole`: nothing if far smaller, one for a cheap op, or `expensive`."""
         kind = self.facts.kind(node)
-        return 0 if not kind.is_work or node.size * _FAR_FEWER <= whole.size else kind.weight(node, dear)
+        return 0 if not kind.is_work or node.size * _FAR_FEWER <= whole.size else kind.weight(node, expensive)
 
     def stage(self, node):
         """How many passes must be over before a node can be computed."""
         return self._stages[node]
+
+    def numbered(self):
+        """(number, step) in order; the steps of a nest, which run block by block together, have the same number."""
+        number, before = -1, None
+        for step in self.steps:
+            number += step.nest is None or step.nest is not before
+            before = step.nest
+            yield number, step
 
 
 def _with_shared_passes(steps):

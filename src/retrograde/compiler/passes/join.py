@@ -1,22 +1,26 @@
-"""Laying together: a sum of arrays that are each laid into zeros becomes one array of them, written once.
+"""Join: a sum of arrays that are each scattered into zeros becomes one array of them, written once.
 
-The derivative of a loop over the parts of an array, its rows or its numbers, is such a sum, with a term for each part. Arrays
-that fill the whole together are put beside each other; many lines are stacked and added at their positions.
+Takes  a graph of primitive nodes.
+Gives  a graph of the same values in which such sums are made at once: arrays that fill the whole together are put beside each
+       other, many lines are stacked and added at their positions.
+Keeps  everything else as it is, node by node.
+
+The derivative of a loop over the parts of an array, its rows or its numbers, is such a sum, with a term for each part.
 """
 
 from math import prod
 
 import numpy as np
 
-from ..core.symbol import Outputs, Symbol, renewed, replaced
-from .infer import called
-from .pieces import PIECES, tiled
+from ...core.symbol import Outputs, Symbol, renewed, replaced
+from ..infer import called
+from ..pieces import PIECES, tiled
 
 #: Fewer lines are added up where the sum is needed: each is a comparison and a choice for each number.
 _LEAST_LINES = 9
 
 
-def laid_together(outputs):
+def joined(outputs):
     """The graph of `outputs` with sums of arrays in zeros made at once."""
     nodes = outputs.nodes
     if not any([_is_laid(node) for node in nodes]):

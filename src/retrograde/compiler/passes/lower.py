@@ -1,40 +1,38 @@
-"""Lowering: a traced graph in few kinds of node, each once, with nothing that no result needs.
+"""Lower: a traced graph in few kinds of node, each once, with nothing that no result needs.
 
-Composites are expanded into the ops that they are made of, equal nodes become one, and what depends on constants alone
-is computed here.
+Takes  a graph of any ops.
+Gives  a graph of primitive nodes: composites are expanded into the ops that they are made of, complex numbers into their parts as
+       far as that can be, equal nodes are one (common subexpressions), and constants are folded.
+Keeps  what each result is, its shape and its dtype; leaves stay themselves.
 """
 
 import numpy as np
 
-from ..core.mode import changed
-from ..core.symbol import Outputs, Symbol, replaced, symbols_in
-from ..core.value import Value
-from ..dtypes import parts_dtype
-from ..ops._arrays import arrays
-from ..ops.movements import broadcast_to
-from .complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
-from .constants import constant_key
-from .laid_together import laid_together
-from .own_kernel import is_own, traced_kernel
-from .parts import Parts, known_parts
-from .simplify import folded, simplified
-from .trace import PICK, Trace
+from ...core.mode import changed
+from ...core.symbol import Outputs, Symbol, replaced, symbols_in
+from ...core.value import Value
+from ...dtypes import parts_dtype
+from ...ops._arrays import arrays
+from ...ops.movements import broadcast_to
+from ..complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
+from ..constants import constant_key
+from ..own_kernel import is_own, traced_kernel
+from ..parts import Parts, known_parts
+from ..simplify import folded, simplified
+from ..trace import PICK, Trace
 
 
-def lower(outputs, known=None):
-    """The `outputs` (symbols or arrays) as `Outputs` of a graph of primitive nodes.
-
-    known  by the identity of a node, (that node, what stands for it); nothing below it is looked at
-    """
-    lowering = _Lowering(known or {})
-    return laid_together(Outputs([lowering.output(output) for output in outputs]))
+def lower(outputs):
+    """The `outputs` (symbols or arrays) as `Outputs` of a graph of primitive nodes."""
+    lowering = _Lowering()
+    return Outputs([lowering.output(output) for output in outputs])
 
 
 class _Lowering:
-    def __init__(self, known):
-        self._done, self._equal = dict(known.values()), {}
+    def __init__(self):
+        self._done, self._equal = {}, {}
         #: What `_done` has made: the nodes below which all are known to be unlike each other.
-        self._standing = {made for made in self._done.values() if isinstance(made, Symbol)}
+        self._standing = set()
         self._trace, self._constants = Trace(), {}
 
     def output(self, root):

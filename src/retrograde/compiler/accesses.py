@@ -1,4 +1,4 @@
-"""Passes: what each step of a schedule does to memory, found once: its loops as a box, its product as a problem."""
+"""Accesses: what each step of a schedule does to memory, found once: its loops as a box, its product as a problem."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Product(NamedTuple):
         return id(self.b[0]), self.b[1], self.problem.b, self.problem.k, self.problem.n
 
 
-class Passes:
+class Accesses:
     """The boxes and the products of the steps of a schedule; their buffers are nodes and arrays."""
 
     def __init__(self, schedule):

@@ -1,13 +1,15 @@
-"""Pooling before relu: the greatest number of a window is found first, so that relu and its slope meet one number of each window.
+"""Pool: max pooling before relu, so that relu and its slope meet one number of each window.
 
-relu does not fall: the relu of the greatest number is the greatest relu. Where that is above zero both come from the same place;
-elsewhere nothing is handed back. So results and gradients are the same, bit for bit.
+Takes  a graph of primitive nodes.
+Gives  a graph of the same values in which pooling comes first, where nothing else needs what relu gives.
+Keeps  results and gradients, bit for bit: relu does not fall, so that the relu of the greatest number is the greatest relu. Where
+       that is above zero both come from the same place; elsewhere nothing is handed back.
 """
 
-from ..core.symbol import Outputs, Symbol, renewed, replaced
-from .infer import called
-from .kernels.loops import reduced_axes
-from .recorder import PICK
+from ...core.symbol import Outputs, Symbol, renewed, replaced
+from ..infer import called
+from ..kernels.loops import reduced_axes
+from ..recorder import PICK
 
 
 def pooled_first(outputs):
