@@ -95,6 +95,12 @@ def test_machine_code_of_another_machine_is_no_image():
     assert linked(object_code(unit.text, unit.target, unit.is_final)) is None
 
 
+def test_the_target_of_a_name_is_the_same_on_all_processors():
+    one = named("x86-64-v3", caches=(1024, 2048, 4096))._replace(name="haswell", features="+avx,+avx2,+sse4.2,+cx16,+popcnt,+sse3,+sse4.1,+ssse3")
+    other = named("x86-64-v4")._replace(name="zen", features=one.features + ",+avx512f")
+    assert host.chosen("x86-64-v2", one) == host.chosen("x86-64-v2", other)
+
+
 def test_an_unknown_target_and_one_that_cannot_run_here_are_errors_that_say_so():
     found = named("x86-64-v2")
     assert host.chosen("", found) is found

@@ -27,7 +27,7 @@ def chosen(name, found):
         return found
     try:
         _, _, system = found.triple.partition("-")
-        wanted = named(name, system, (found.first_cache, found.second_cache, found.third_cache))
+        wanted = named(name, system)  # with the usual caches: the same code on all machines
     except ArgumentError as error:
         raise ArgumentError(f"the variable {VARIABLE}: {error}") from None
     missing = lacking(name, found.machine, {word[1:]: word[0] == "+" for word in found.features.split(",") if word})
