@@ -4,7 +4,9 @@ RetrogradeError
 ├── ShapeError (ValueError)             shapes do not fit an operation
 ├── DTypeError (TypeError)              a data type or kind of object does not fit
 ├── ArgumentError (ValueError)          an argument has a value that is not allowed
+│   └── LinAlgError                     a matrix has no inverse, factor or eigenvalues; NumPy's LinAlgError too
 ├── OutOfRangeError (IndexError)        an index lies outside its axis
+│   └── AxisError (ValueError)          an array has no such axis; NumPy's AxisError too
 ├── RegistryError (LookupError)         an op is unknown, or registered twice
 ├── GraphError (RuntimeError)           the graph cannot be differentiated in this way
 │   ├── FreedGraphError                 a graph was used again after `backward` freed it
@@ -33,6 +35,9 @@ RetrogradeError
     └── UnsupportedError (NotImplementedError)  the model has not got what the request asks for
 """
 
+from numpy.exceptions import AxisError as NumPyAxisError
+from numpy.linalg import LinAlgError as NumPyLinAlgError
+
 
 class RetrogradeError(Exception):
     """Base of all errors raised by retrograde on purpose."""
@@ -53,8 +58,16 @@ class ArgumentError(RetrogradeError, ValueError):
     """An argument has a value that is not allowed."""
 
 
+class LinAlgError(ArgumentError, NumPyLinAlgError):
+    """There is no answer for a matrix: it is singular or not positive definite, or an iteration does not end."""
+
+
 class OutOfRangeError(RetrogradeError, IndexError):
     """An index lies outside its axis."""
+
+
+class AxisError(OutOfRangeError, NumPyAxisError):
+    """An array has no such axis."""
 
 
 class RegistryError(RetrogradeError, LookupError):

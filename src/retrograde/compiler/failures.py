@@ -2,7 +2,7 @@
 be a kernel.
 """
 
-from ..errors import ArgumentError, CompilerError, OutOfRangeError
+from ..errors import CompilerError, LinAlgError, OutOfRangeError
 
 #: The place in a program's table of pointers of an int64 that a kernel sets to one of these where a check fails.
 FLAG = "flag"
@@ -12,8 +12,8 @@ _NO_ANSWER = "there is no answer: {}; look for rows that depend on each other"
 _ERRORS = {
     OUT_OF_RANGE: (OutOfRangeError, "an index was negative or too great; nothing was written. Call the function without jit to see "
                    "which op and which index"),
-    NOT_DEFINITE: (ArgumentError, "cholesky: " + _NO_ANSWER.format("matrix is not positive definite")),
-    SINGULAR: (ArgumentError, "solve, inv or solve_triangular: " + _NO_ANSWER.format("singular matrix")),
+    NOT_DEFINITE: (LinAlgError, "cholesky: " + _NO_ANSWER.format("matrix is not positive definite")),
+    SINGULAR: (LinAlgError, "solve, inv or solve_triangular: " + _NO_ANSWER.format("singular matrix")),
 }
 
 

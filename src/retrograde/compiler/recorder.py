@@ -87,7 +87,7 @@ class Recorder:
         """Take note that what is recorded depends on what `read()` gives, which changes by edits of `owner` only."""
 
     def noted_leaf(self, value):
-        """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
+        """Take note that `requires_grad` of `value` is about to be set or read; the record that it had at first, of a leaf."""
 
     def __init__(self):
         #: (value, what it held, its record) of values of this recorder that were written to, for each write.
@@ -111,6 +111,9 @@ class Recorder:
     def rewound_to(self, past):
         """A context manager within which values hold what they did when `snapshot` gave `past`, where that is known here."""
         return nullcontext()
+
+    def note_hook(self, value, handle):
+        """Nothing: a hook of a lazy value is called as that of any other. A trace looks what it left outside."""
 
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""

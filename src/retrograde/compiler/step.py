@@ -46,7 +46,8 @@ class Step:
         # Always in one order, so that no two steps wait for each other.
         self._drawn = sorted([c.value for c in trace.changed() if isinstance(c.value, State)], key=id)
         self._results, self._rebuild = results, rebuild
-        self._always, self._after_edits = places.watches([c.value for c in self._captures if c.owner is None])
+        asked = [value for value, _ in trace.leaves.values()]
+        self._always, self._after_edits = places.watches([*[c.value for c in self._captures if c.owner is None], *asked])
         self._are_same = all_same(self._always)
         used = [c for c in self._captures if c.owner is None]
         self._tensors = [*[c.value for c in used], *[twin for c in used for twin in c.twins]]

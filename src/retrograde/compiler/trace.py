@@ -14,6 +14,7 @@ from ..ops.random import State
 from .attempt import Attempt
 from .constants import as_constant, is_kept_as
 from .frozen import INSTEAD, Frozen
+from .orders import written_over
 from .readings import contents, reading
 from .recorder import PICK, Recorder
 
@@ -55,7 +56,7 @@ class Trace(Recorder):
         self._made, self._own, self.edits = {}, {}, {}
         #: Floats that were read, of those made of tensors from outside.
         self._read = []
-        #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
+        #: (value, its record at first) of tensors from outside whose `requires_grad` is set or read, by identity.
         self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
         self.plain = {}
@@ -66,6 +67,8 @@ class Trace(Recorder):
         self.frozen = Frozen()
         #: (value, its array) of tensors from outside, by identity.
         self._arrays = {}
+        #: (value, handle) of the hooks that were registered on tensors from outside.
+        self._hooked = []
         #: (value, what it was detached from in the trace) of such values with memory, by identity.
         self._detached = {}
 
@@ -143,9 +146,11 @@ class Trace(Recorder):
             self.plain[symbol] = False
         if isinstance(value.data, Symbol):
             self.writes.append((value, value.data, value.record))
+            written_over(symbol, value.data)
             value.data = symbol
         else:
             self.symbol(value)
+            written_over(symbol, self.captures[id(value)].now)
             self.captures[id(value)].now = symbol
 
     def snapshot(self):
@@ -302,18 +307,29 @@ class Trace(Recorder):
         return read()
 
     def check_outside(self):
-        """Raise a TraceError if a tensor from outside was given another array, or if a float was read that is made of what the
-        function writes to: it is another at each call.
+        """Raise a TraceError if a tensor from outside was given another array or a hook, or if a float was read that is made of
+        what the function writes to: it is another at each call.
         """
         for _, array in self.rebound():
             raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would "
                              f"be done while it is traced and at no call; {INSTEAD}")
+        for value, handle in self._hooked:
+            if handle.is_registered:
+                raise TraceError(f"a hook was registered on a tensor of shape {value.shape} from outside in a jitted function, "
+                                 "which would be done while it is traced and at no call; register it before the function is "
+                                 "called, or remove it before the function returns")
         written = {c.start for c in self.changed()}
         for symbol in self._read:
             if not written.isdisjoint(ordered([symbol])):
                 raise TraceError("a number was read, by item(), float() or numpy(), that is computed from tensors which the jitted "
                                  "function writes to, so that it is another one at each call; return it from the function, or "
                                  "keep the computation in retrograde's ops")
+
+    def note_hook(self, value, handle):
+        """Note a hook that was registered on `value`, if that is from outside; a failed trace takes it back."""
+        if not isinstance(value.data, Symbol) and id(value) not in self._own:
+            self._hooked.append((value, handle))
+            self.on_failure(handle.remove)
 
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""

@@ -144,7 +144,8 @@ def _gradients(cotangent, query, key, value, output, attn_mask, is_causal, scale
     weights = chances(query, key, attn_mask, is_causal, scale)
     slopes = weights * (matmul(cotangent, transpose(value)) - sum(cotangent * output, -1, keepdims=True))
     found = matmul(slopes, key) * scale, matmul(transpose(slopes), query * scale), matmul(transpose(weights), cotangent)
-    return tuple([astype(unbroadcast(x, y.shape), query.dtype) for x, y in zip(found, (query, key, value), strict=True)])
+    dtype = np.result_type(*[x.dtype for x in (cotangent, query, key, value, output, attn_mask) if x is not None])
+    return tuple([astype(unbroadcast(x, y.shape), dtype) for x, y in zip(found, (query, key, value), strict=True)])
 
 
 def _zeros(x):

@@ -6,6 +6,7 @@ from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
 from .gathering import take
+from .movements import border_widths
 from .movements import pad as pad_constant
 
 #: NumPy's and PyTorch's names of the modes.
@@ -28,8 +29,7 @@ def pad_border(x, /, pad_width, mode="reflect", value=0):
         return pad_constant(x, pad_width, value)
     if mode not in _MODES:
         raise ArgumentError(f"mode must be constant or one of {', '.join(_MODES)}, got {mode!r}")
-    widths = np.broadcast_to(np.asarray(pad_width, dtype=int), (x.ndim, 2))
-    for axis, (before, after) in enumerate(widths.tolist()):
+    for axis, (before, after) in enumerate(border_widths(pad_width, x.ndim)):
         if before or after:
             x = take(x, _places(x.shape[axis], before, after, _MODES[mode]), axis)
     return x
@@ -50,8 +50,6 @@ def pad(x, /, pad_width, mode="constant", value=0):
 
 def _places(size, before, after, mode):
     """For each element of a line with its border, where in the line it comes from."""
-    if min(before, after) < 0:
-        raise ArgumentError(f"pad_width must be at least 0, got {before} and {after}")
     if size == 0:
         raise ShapeError("a border cannot be made of an axis without elements")
     return np.pad(np.arange(size), (before, after), mode=mode)

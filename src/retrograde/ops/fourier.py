@@ -207,7 +207,7 @@ def _fitted(x, s, axes):
         axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
     axes = axis_tuple(axes, x.ndim)
     for size, axis in zip(s if s is not None else [x.shape[a] for a in axes], axes, strict=True):
-        x = resized(x, x.shape[axis] if size == -1 else size, axis)
+        x = resized(x, x.shape[axis] if size in (None, -1) else size, axis)
     return x, axes
 
 
@@ -234,7 +234,7 @@ def irfftn(x, /, s=None, axes=None, norm="backward"):
         axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
     *others, last = axis_tuple(axes, x.ndim)
     s = [*[-1] * len(others), 2 * (x.shape[last] - 1)] if s is None else list(s)
-    size = x.shape[last] if s[-1] == -1 else s[-1]
+    size = x.shape[last] if s[-1] in (None, -1) else s[-1]
     x, _ = _fitted(x, [*s[:-1], size // 2 + 1], (*others, last))
     if others:
         x = inverse_transform_axes(x, tuple(others), norm)

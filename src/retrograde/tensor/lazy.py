@@ -3,6 +3,8 @@
 import weakref
 from typing import Any
 
+import numpy as np
+
 from ..compiler.pending import LOCK, compute
 from ..core.mode import changed, current, is_lazy
 from ..core.symbol import Symbol
@@ -19,18 +21,22 @@ class Holder:
     recorder   what made it
     group      weak references to the holders that are computed together with this one, in order
     has_views  whether other tensors show a part of the same memory
+    like       an array in whose order in memory it must be, since a reshape shows it in that of eager ops; None for any
     """
 
-    __slots__ = ("__weakref__", "array", "group", "has_views", "recorder", "symbol")
+    __slots__ = ("__weakref__", "array", "group", "has_views", "like", "recorder", "symbol")
 
     def __init__(self, symbol, recorder):
         self.symbol, self.recorder = symbol, recorder
-        self.array, self.group, self.has_views = None, (), False
+        self.array, self.group, self.has_views, self.like = None, (), False, None
 
     def taken(self):
         """The array, which belongs to those who share this holder."""
         if self.array is None:
-            self.array = self.symbol.take()
+            self.array = array = self.symbol.take()
+            if self.like is not None and array.strides != self.like.strides:
+                self.array = np.empty_like(self.like)
+                self.array[...] = array
         return self.array
 
 
