@@ -8,12 +8,15 @@ RetrogradeError
 ├── RegistryError (LookupError)         an op is unknown, or registered twice
 ├── GraphError (RuntimeError)           the graph cannot be differentiated in this way
 │   ├── FreedGraphError                 a graph was used again after `backward` freed it
-│   └── InplaceError                    writing in place would make a gradient wrong
+│   ├── InplaceError                    writing in place would make a gradient wrong
+│   └── LostGradientError               a value that is differentiated is turned into plain numbers
 ├── TraceError (TypeError)             a value was read, or leaked, while it was being traced
+├── LeavesGraphWarning (UserWarning)    a tensor that requires gradients is turned into an array
 ├── RetraceWarning (UserWarning)        a compiled function is traced anew at every call
 ├── BroadcastWarning (UserWarning)      shapes that should be equal differ, and are broadcast
 ├── MemoryLimitError (MemoryError)      compiled code would need more memory than there is
 ├── CompilerError (RuntimeError)        the compiler made code that cannot be used
+│   └── VerifierError                   a pass of the compiler left something that is not what it must be
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
@@ -69,8 +72,16 @@ class InplaceError(GraphError):
     """Writing in place would make a gradient wrong."""
 
 
+class LostGradientError(GraphError):
+    """A value that is being differentiated is turned into plain numbers, which have no gradient."""
+
+
 class TraceError(RetrogradeError, TypeError):
     """A value was read, or leaked, while it was being traced."""
+
+
+class LeavesGraphWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
+    """A tensor that requires gradients is turned into an array, which has none."""
 
 
 class RetraceWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
@@ -87,6 +98,10 @@ class MemoryLimitError(RetrogradeError, MemoryError):
 
 class CompilerError(RetrogradeError, RuntimeError):
     """The compiler made code that LLVM refuses: a fault of ours, worth a report."""
+
+
+class VerifierError(CompilerError):
+    """A pass of the compiler left a graph, or a schedule, that is not what it must be."""
 
 
 class MissingRuleError(RetrogradeError, NotImplementedError):

@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler import ways
-from retrograde.compiler.attending import written_as_read
+from retrograde.compiler.passes.layout import written_as_read
 from retrograde.compiler.recorder import PICK
 from retrograde.compiler.threads import get_num_threads, set_num_threads
 from retrograde.core import registry

@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.compiler.plan import Arena, lifetimes
+from retrograde.compiler.passes.memory import Arena, lifetimes
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 

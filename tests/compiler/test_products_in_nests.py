@@ -100,7 +100,7 @@ def test_two_layers_and_what_is_between_them_are_one_nest_that_keeps_nothing():
     step = rg.jit(lambda x: F.gelu(x @ weights[0]) @ weights[1])
     np.testing.assert_allclose(step(x).numpy(), (F.gelu(x @ weights[0]) @ weights[1]).numpy(), atol=1e-4)
     (nest,) = nests_of(step)
-    assert [s.kind for s in nest.steps] == ["matmul", "loop", "matmul"] and len(nest.local) == 2
+    assert [s.kernel.name for s in nest.steps] == ["matmul", "loop", "matmul"] and len(nest.local) == 2
     assert kinds_of(step) == ["pack", "pack", "rows"]
     between = 2048 * 256 * 4
     assert step.explain().arena_bytes < between
@@ -119,7 +119,7 @@ def test_values_and_gradients_of_a_network_are_one_nest_up_to_the_gradients_of_i
     np.testing.assert_allclose(value.item(), wanted.item(), rtol=1e-12)
     for a, b in zip(gradients, wanted_gradients, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-13)
-    assert max(sum(s.kind == "matmul" for s in nest.steps) for nest in nests_of(step)) == 3
+    assert max(sum(s.kernel.name == "matmul" for s in nest.steps) for nest in nests_of(step)) == 3
 
 
 def test_a_matrix_that_several_products_share_is_packed_once():
@@ -138,7 +138,7 @@ def test_layers_that_are_alike_share_their_code_whatever_lies_in_frames():
     step = rg.jit(partial(activated, weights=layers((64,) * 5)))
     step(rg.tensor(np.random.default_rng(4).standard_normal((1000, 64))))
     (nest,) = [part for part in parts_of(step) if part.passes]
-    loops = [one.unit.name for one in nest.passes if one.step.kind != "matmul"]
+    loops = [one.unit.name for one in nest.passes if one.step.kernel.name != "matmul"]
     assert len(loops) == 4 and len(set(loops)) == 1
 
 
@@ -163,7 +163,7 @@ def test_a_weight_is_updated_where_it_is_in_the_nest_that_makes_its_gradient():
     for _ in range(3):
         np.testing.assert_allclose(fast(rg.tensor(x), rg.tensor(g)).item(), step(wanted, rg.tensor(x), rg.tensor(g)).item(), rtol=1e-9)
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-9)
-    assert any("matmul" in [s.kind for s in nest.steps] for nest in nests_of(fast))
+    assert any("matmul" in [s.kernel.name for s in nest.steps] for nest in nests_of(fast))
 
 
 def test_a_small_product_stays_by_itself():

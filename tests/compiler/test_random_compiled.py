@@ -57,7 +57,7 @@ def test_each_mask_is_a_native_kernel_that_needs_the_first_state_only():
 def test_draws_do_not_wait_for_each_other():
     step = rg.jit(lambda x: x + rg.randn_like(x) * rg.rand_like(x) + rg.randint(0, 9, x.shape, dtype=rg.float32))
     step(rg.ones(100))
-    draws = [s for s in step._last_step().program.schedule.steps if s.kind == "random"]
+    draws = [s for s in step._last_step().program.schedule.steps if s.kernel.name == "random"]
     assert len(draws) == 3
     assert {draw.stage for draw in draws} == {0}
 

@@ -79,7 +79,7 @@ def test_an_activation_is_computed_again_where_its_slope_is_and_all_gradients_ar
 def test_what_is_computed_again_takes_no_memory_meanwhile(monkeypatch):
     step, _ = compiled(rg.tanh)
     with_copies = step.explain().arena_bytes
-    monkeypatch.setattr("retrograde.compiler.planned.recomputed", lambda outputs: outputs)
+    monkeypatch.setattr("retrograde.compiler.pipeline.rematerialised", lambda outputs: outputs)
     step, _ = compiled(rg.tanh)
     assert not again(step)
     assert step.explain().arena_bytes - with_copies > (DEPTH - 2) * ROWS * WIDTH * 4

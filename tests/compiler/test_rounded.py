@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import fuse, rounded, stored
+from retrograde.compiler import rounded, stored
+from retrograde.compiler.passes import fuse
 from retrograde.core import registry
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")

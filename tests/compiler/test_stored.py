@@ -191,7 +191,7 @@ def test_a_second_process_generates_no_code_and_does_not_load_what_would(tmp_pat
     assert "llvmlite" in before and "retrograde.compiler.assembled" in before
     generating = [name for name in after if name.startswith(("llvmlite", "retrograde.compiler.codegen"))]
     assert [name for name in generating if name not in ALLOWED] == []
-    assert not {"retrograde.compiler.assembled", "retrograde.compiler.lower", "retrograde.compiler.fuse"} & {*after}
+    assert not {"retrograde.compiler.assembled", "retrograde.compiler.pipeline", "retrograde.compiler.passes.lower"} & {*after}
 
 
 #: The text of the threads' own code, whose name is made of it.

@@ -4,32 +4,29 @@ from functools import partial
 
 import numpy as np
 
-from ..core.symbol import Symbol
-from . import threads
+from . import cost, threads
 from .assemble import assemble
 from .launches import Launch
 from .native import Code, NativeProgram
-from .plan import numbered
-from .planned import Plan, Planned
+from .pipeline import planned
+from .planned import Planned
 from .repeat import Repeat
 from .table import FLAG, POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
 from .units import library
 
 #: What runs as steps of the native runner.
 _NATIVE = (Launch, Repeat)
-#: To wake threads pays for a program that could share at least this much work.
-_SHARED_SECONDS = 3e-4
 
 
 class AssembledProgram(Planned, NativeProgram):
     """A native program that was planned in this process."""
 
     def __init__(self, graph):
-        self.plan = plan = Plan(graph)
-        self.parts = assemble(plan.schedule, plan.passes, plan.homes)
+        self.graph, self.draft = graph, (draft := planned(graph))
+        self.parts = assemble(draft)
         units = {unit.name: unit for part in self.parts if isinstance(part, _NATIVE) for unit in part.units}
         library().load([threads.unit(), *units.values()])
-        super().__init__(graph, _code(graph, plan, self.parts, units))
+        super().__init__(graph, _code(graph, draft, self.parts, units))
 
     def single_runs(self, arrays):
         """For each part a function that runs it alone."""
@@ -50,29 +47,28 @@ class AssembledProgram(Planned, NativeProgram):
         self._run(self._table_address, place, 1)
 
 
-def _code(graph, plan, parts, units):
+def _code(graph, draft, parts, units):
     """The code of a program from its parts."""
     launches = [part for part in parts if isinstance(part, _NATIVE)]
-    numbers = {step: number for number, step in numbered(plan.schedule)}
+    numbers = {step: number for number, step in draft.schedule.numbered()}
     scratch = {b: numbers[launch.step] for launch in launches for b in launch.buffers if isinstance(b, Scratch)}
-    local = {node for step in plan.schedule.steps if step.nest is not None for node in step.nest.local}
-    layout = plan.layout(scratch.items(), without=local)
-    slots, words = _Slots(plan.homes), Words()
+    layout = draft.layout(scratch.items(), draft.local)
+    slots, words = _Slots(draft.home), Words()
     for buffer in (POOL, FLAG, *graph.inputs, *graph.state, *layout.fresh):
         slots(buffer)
     steps = laid_out(launches, slots, words)
-    is_parallel = sum([launch.shared_seconds for launch in launches]) > _SHARED_SECONDS
+    is_parallel = sum([launch.shared_seconds for launch in launches]) > cost.SHARED_SECONDS
     return Code(layout, slots.buffers, words, steps, _segments(parts), is_parallel, list(units))
 
 
 class _Slots:
     """The places of buffers in the table of pointers, in the order in which they are asked for."""
 
-    def __init__(self, homes):
-        self._homes, self._places, self.buffers = homes, {}, []
+    def __init__(self, home):
+        self._home, self._places, self.buffers = home, {}, []
 
     def __call__(self, buffer):
-        buffer = self._homes.get(buffer, buffer) if isinstance(buffer, Symbol) else buffer
+        buffer = self._home(buffer)
         if id(buffer) not in self._places:
             self._places[id(buffer)] = len(self._places)
             self.buffers.append(buffer)  # kept alive, so that its identity stays its own

@@ -10,7 +10,7 @@ class Attempt:
 
     written  captures that the body writes to; those that are handed in hold leaves of the body meanwhile
     linked   those of them that hold something with a history after it, by identity; those that are handed in begin with one
-    states   for each of those handed in, as values: (what it held before, its leaf, what it holds after one turn)
+    states   for each of those handed in, as values: (what it held before, its leaf, what it holds after one iteration)
     found    what those that are written to hold in the end, by identity
     nodes    the nodes that were made
     """
@@ -52,7 +52,7 @@ class Attempt:
             capture.now = before
         found = {key: g.now for key, g in trace.gradients.items() if g.now is not g.start or key in self._gradients}
         if kind is None and any(now is not self._gradients.get(key) for key, now in found.items()):
-            raise TraceError("backward() within the body of a loop would write to .grad in each turn; compute gradients there "
+            raise TraceError("backward() within the body of a loop would write to .grad in each iteration; compute gradients there "
                              "with rg.grad, or call backward() on what the loop returns")
 
     def _state(self, capture, leaf):

@@ -14,7 +14,7 @@ from ..dtypes import is_complex, parts_dtype
 from ..ops.comparisons import where
 from ..ops.movements import reshape
 from .complex_functions import FUNCTIONS, is_other, one_holds
-from .kinds import IDENTITIES
+from .elements import IDENTITIES
 from .parts import Parts, is_zero, multiplied, plus
 from .views import MOVEMENTS
 

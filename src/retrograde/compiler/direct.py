@@ -11,8 +11,8 @@ import numpy as np
 
 from ..shapes import row_major
 from . import threads
+from .kernels.matmul import array_launch
 from .problem import problem_of
-from .products import array_launch
 from .table import FLAG, POOL, Words, address_of, laid_out
 from .units import library
 

@@ -3,14 +3,11 @@
 import numpy as np
 
 from ..dtypes import name_of
-from . import threads
+from . import cost, threads
 from .random_plan import RandomPlan, has_kernel
 from .table import STEP_WORDS, address_of
 from .units import library
 from .ways import way
-
-#: Draws that take longer than this are shared with the threads of the pool.
-_SHARED_SECONDS = 3e-4
 
 
 class Filler:
@@ -59,7 +56,7 @@ def _run(plan, kernel, key, block, result):
     start = address_of(array)
     array[1], array[table + 1], array[table + 2] = start + 8 * STEP_WORDS, start + 8 * (table + 4), start + 8 * (table + 5)
     arguments = start + 8 * table, start, 1
-    if plan.chunks > 1 and plan.seconds > _SHARED_SECONDS:
+    if plan.chunks > 1 and plan.seconds > cost.SHARED_SECONDS:
         threads.run_shared(array[table:], *arguments)
     else:
         threads.runner()(*arguments)

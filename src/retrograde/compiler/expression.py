@@ -11,7 +11,7 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from ..shapes import row_major
-from .kinds import AFTER, are_within
+from .elements import are_within
 from .pieces import FILLED
 from .places import Places
 
@@ -129,7 +129,7 @@ class Expression:
     """The entries of one kernel in the order in which they are computed, each once; the nodes `rounded` are not fused with sums."""
 
     def __init__(self, domain, facts, is_stored, rounded=frozenset()):
-        self.domain, self._facts, self._is_stored, self._rounded = domain, facts, is_stored, rounded
+        self.domain, self.facts, self._is_stored, self._rounded = domain, facts, is_stored, rounded
         self.entries, self._numbers, self._equal = [], {}, {}
         # On which loops each entry depends, and what several together do.
         self._flags, self._unions = [], {}
@@ -175,23 +175,32 @@ class Expression:
             return [], lambda _: self._append(self._constant(node, place, guard))
         if self._is_stored(node):
             return [], lambda _: self._append(self._load(node, node.shape, node.dtype, place, guard))
-        kind = self._facts.kind(node)
-        if kind == "elementwise" and node.op.name != AFTER:  # most nodes
-            read = [a for a in node.args if isinstance(a, Symbol) or not isinstance(a, (np.dtype, type))]
-            parts = [(a, self._places.aligned(a, place), guard) for a in read]
-            return parts, lambda numbers: self._append(Apply(node, numbers, self._depends(numbers), node in self._rounded))
-        if kind == "view":
-            return [(node.args[0], self._places.moved(self._facts.index_map(node), place), guard)], lambda numbers: numbers[0]
-        if kind == "reshaped":
-            source = self._facts.memory(node)
-            return [], lambda _: self._append(self._load(source, node.shape, source.dtype, place, guard))
-        if kind == "part":
-            return [], lambda _: self._append(self._part(node, place, guard))
-        if kind == "pieces":
-            return self._assembled(node, place, guard)
-        if kind == "gather":
-            return self._gathered(node, place, guard)
+        return self.facts.kind(node).entry(node, place, guard, self)
+
+    # What the kinds of nodes become; see `Kind.entry`
+
+    def applied(self, node, place, guard):
+        """An op on one element of each operand."""
+        read = [a for a in node.args if isinstance(a, Symbol) or not isinstance(a, (np.dtype, type))]
+        parts = [(a, self._places.aligned(a, place), guard) for a in read]
+        return parts, lambda numbers: self._append(Apply(node, numbers, self._depends(numbers), node in self._rounded))
+
+    def handed_on(self, node, place, guard):
+        """The first operand itself."""
         return [(node.args[0], self._places.aligned(node.args[0], place), guard)], lambda numbers: numbers[0]
+
+    def moved(self, node, place, guard):
+        """The operand at the place where a view shows it."""
+        return [(node.args[0], self._places.moved(self.facts.index_map(node), place), guard)], lambda numbers: numbers[0]
+
+    def reshaped(self, node, place, guard):
+        """The memory that is seen in the shape of the node."""
+        source = self.facts.memory(node)
+        return [], lambda _: self._append(self._load(source, node.shape, source.dtype, place, guard))
+
+    def part(self, node, place, guard, which):
+        """A part of complex numbers: 0 for the real one, 1 for the imaginary one."""
+        return [], lambda _: self._append(self._part(node, place, guard, which))
 
     def _depends(self, numbers):
         """On which loops the entries depend."""
@@ -211,13 +220,13 @@ class Expression:
         value = np.ascontiguousarray(value)
         return self._load(value, value.shape, value.dtype, place, guard)
 
-    def _part(self, node, place, guard):
+    def _part(self, node, place, guard, which):
         """A part of complex numbers in memory, where the parts of each stand beside each other."""
-        source, facts = node.args[0], self._facts
-        while not self._is_stored(source) and facts.kind(source) == "view":
-            place, source = self._places.moved(facts.index_map(source), place), source.args[0]
+        source, facts = node.args[0], self.facts
+        while not self._is_stored(source) and (index_map := facts.kind(source).index_map(source, facts)) is not None:
+            place, source = self._places.moved(index_map, place), source.args[0]
         memory = source if self._is_stored(source) else facts.memory(source)
-        return self._load(memory, source.shape, node.dtype, place, guard, facts.part(node))
+        return self._load(memory, source.shape, node.dtype, place, guard, which)
 
     def _load(self, buffer, shape, dtype, place, guard, part=None):
         strides, place = row_major(shape) if part is None else doubled(row_major(shape)), self._places[place]
@@ -230,11 +239,9 @@ class Expression:
             depends = tuple([int(bool(a or b)) for a, b in zip(steps, self.entries[guard].steps, strict=True)])
         return Load(buffer, start, steps, name_of(dtype), guard, depends=depends, part=part)
 
-    # Pieces and positions
-
-    def _assembled(self, node, place, guard):
+    def assembled(self, node, place, guard):
         """Each piece where the point is inside it, the fill value elsewhere."""
-        pieces, fill = self._facts.pieces(node)
+        pieces, fill = self.facts.pieces(node)
         parts, guards = [], []
         for piece in pieces:
             inner, bounds = self._places.within(piece, place)
@@ -260,15 +267,15 @@ class Expression:
         columns = [along for _, along, _ in bounds] + ([self.entries[guard].steps] if guard is not None else [])
         return tuple([int(any(column)) for column in zip(*columns, strict=True)])
 
-    def _gathered(self, node, place, guard):
+    def gathered(self, node, place, guard):
         """The element at a position that is computed along one axis."""
-        source, axis, indices, _ = chosen = self._facts.gather(node)
+        source, axis, indices, _ = chosen = self.facts.gather(node)
         positions, inner = self._places.chosen(place, chosen)
         stride, size = row_major(source.shape)[axis], source.shape[axis]
         is_known = are_within(indices, size)
 
         def make(numbers):
-            load = self._load(self._facts.memory(source), source.shape, source.dtype, inner, guard)
+            load = self._load(self.facts.memory(source), source.shape, source.dtype, inner, guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
             return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size, is_known),)))
 

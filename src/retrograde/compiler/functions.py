@@ -7,15 +7,13 @@ from importlib import import_module
 import numpy as np
 
 from ..errors import CompilerError
-from . import threads
+from . import cost, threads
 from .table import STEP_WORDS, address_of
 from .units import library, unit_of
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 #: Vectors of a kernel divide this many elements. What is left at the end is computed with some before it, once more.
 GROUP = 64
-#: A chunk has at least this many elements; there are never more than these chunks, nor threads for fewer of them than pay.
-_CHUNK, _MOST_CHUNKS, _SHARED = 16384, 64, 65536
 _known = {}
 
 
@@ -72,16 +70,16 @@ class Function:
     def _run(self, pointers, size):
         """Run one step for all whole groups, and one for the last group if some elements are left."""
         rest, last = size % GROUP, self._itemsize * (size - GROUP)
-        whole, chunk = size - rest, _CHUNK
-        if whole > _MOST_CHUNKS * chunk:
-            chunk = -(-whole // (_MOST_CHUNKS * GROUP)) * GROUP
+        whole, chunk = size - rest, cost.EAGER.least
+        if whole > cost.EAGER.most * chunk:
+            chunk = -(-whole // (cost.EAGER.most * GROUP)) * GROUP
         words = self._words()
         start, first, second = ctypes.addressof(words), *self._slots
         self._put(
             words, 0, threads.alone(), start + ctypes.sizeof(words) - 8, *pointers, *[pointer + last for pointer in pointers],
             self._kernel, start + self._first, -(-whole // chunk), 0, self._kernel, start + self._second, 1, 0,
             *first, whole, chunk, *second, GROUP, GROUP, 0)
-        if size >= _SHARED:
+        if size >= cost.EAGER_SHARED:
             threads.run_shared(words, start, start + self._steps, 1 + (rest > 0))
         else:
             threads.runner()(start, start + self._steps, 1 + (rest > 0))

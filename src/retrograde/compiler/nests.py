@@ -6,14 +6,12 @@ keeps one block of that, for as long as it is needed. There are as many frames a
 
 from dataclasses import dataclass, field
 
-from .expression import Load
-from .plan import Arena
-from .random_plan import WORDS
+from . import cost
+from .passes.memory import Arena
 
 #: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
 #: meets all of their matrices.
 _BLOCK_BYTES, _PRODUCT_BYTES = 48 * 1024, 256 * 1024
-_MOST_CHUNKS = 32
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 _FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
 _SMALL_MATRICES = 256 * 1024
@@ -44,7 +42,7 @@ class Nest:
     @property
     def chunk_blocks(self):
         """How many blocks one chunk takes."""
-        return -(-self.blocks // _MOST_CHUNKS)
+        return -(-self.blocks // cost.MOST_NEST_CHUNKS)
 
     @property
     def chunks(self):
@@ -55,30 +53,20 @@ class Nest:
         """The bytes of one block of a result."""
         return node.size // self.rows * node.dtype.itemsize * self.block
 
-    def cut(self, passes, local):
+    def cut(self, accesses, local):
         """Decide on blocks, and give each of the results `local` its place in the frame."""
         made = [root for step in self.steps for root in step.roots]
-        touched = {id(buffer): buffer for step in self.steps for buffer in _rows_read(passes, step)}
+        touched = {id(buffer): buffer for step in self.steps for buffer in step.kernel.rows_read(step, accesses)}
         touched |= {id(root): root for root in made}
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
-        products = [passes.product(step) for step in self.steps if step.kind == "matmul"]
+        products = [product for step in self.steps if (product := step.kernel.product(step, accesses)) is not None]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
-        if any([step.kind == "random" for step in self.steps]):
-            self.block = max(self.block, WORDS)  # so that each block of rows begins with a whole block of words
-        last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in _rows_read(passes, step)}
+        self.block = max(self.block, *[step.kernel.fewest_rows for step in self.steps])
+        last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in step.kernel.rows_read(step, accesses)}
         arena = Arena([
             (node, self.block_bytes(node), number, last.get(id(node), number))
             for number, step in enumerate(self.steps) for node in step.roots if node in local])
         self.local, self.frame = arena.places, arena.size
-
-
-def _rows_read(passes, step):
-    """The buffers of which a pass reads rows."""
-    if step.kind == "matmul":
-        return [passes.product(step).a[0]]
-    if step.kind == "random":
-        return []
-    return [e.buffer for e in passes.box(step).entries if isinstance(e, Load)]
 
 
 def _product_block(products, rows, row_bytes):

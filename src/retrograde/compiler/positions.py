@@ -6,8 +6,8 @@ import numpy as np
 
 from ..core import registry
 from ..core.symbol import Symbol
+from .elements import are_within
 from .infer import called
-from .kinds import are_within
 from .strided import collected, parts_of, unstrided
 
 _ALL = slice(None)

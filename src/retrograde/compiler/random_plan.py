@@ -3,23 +3,16 @@
 from importlib import import_module
 from typing import NamedTuple
 
-from ..core.symbol import Symbol
-from ..dtypes import name_of
-from ..ops._streams import MOST_CHOICES
-from ..ops.random import mask_threshold
+from . import cost
 from .launches import Launch
 from .units import unit_of
 
-#: A chunk makes at least this many numbers, and a multiple of those that any vectors make at once.
-_CHUNK_WORK, _MOST_CHUNKS, _GROUP = 16384, 32, 64
+#: A chunk makes a multiple of the numbers that any vectors make at once.
+_GROUP = 64
 #: Words of one block of the generator.
 WORDS = 4
-#: The kinds that there are kernels for: by the name of the op and the dtype, with a rough guess of the seconds for a number.
-_SECONDS = {
-    ("random_mask", "bool"): 7e-10, ("random_bits", "uint32"): 7e-10, ("random_uniform", "float32"): 7e-10,
-    ("random_uniform", "float64"): 1.5e-9, ("random_normal", "float32"): 1.5e-9, ("random_normal", "float64"): 4e-9,
-    ("random_integers", "int64"): 2e-9,
-}
+#: The ops that there are kernels for.
+OPS = tuple(dict.fromkeys([name for name, _ in cost.RANDOM_SECONDS]))
 
 
 class RandomPlan(NamedTuple):
@@ -45,8 +38,7 @@ class RandomPlan(NamedTuple):
     def _step(self):
         if self.block:
             return self.block
-        wanted = max(1, min(_MOST_CHUNKS, self.count // _CHUNK_WORK))
-        return -(-self.count // (wanted * _GROUP)) * _GROUP
+        return -(-self.count // (cost.DRAWS.chunks(self.count) * _GROUP)) * _GROUP
 
     @property
     def chunks(self):
@@ -61,7 +53,7 @@ class RandomPlan(NamedTuple):
     @property
     def seconds(self):
         """A rough guess of how long one thread takes."""
-        return self.count * _SECONDS[self.name, self.dtype]
+        return self.count * cost.RANDOM_SECONDS[self.name, self.dtype]
 
     @property
     def unit(self):
@@ -79,23 +71,4 @@ class RandomPlan(NamedTuple):
 
 def has_kernel(name, dtype):
     """Whether the compiler has a kernel for an op that makes random numbers of a dtype."""
-    return (name, dtype) in _SECONDS
-
-
-def is_random(node):
-    """Whether a node is random numbers that the compiler has a kernel for."""
-    if not node.op.name.startswith("random_") or not has_kernel(node.op.name, name_of(node.dtype)):
-        return False
-    is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= MOST_CHOICES
-    return is_narrow and isinstance(node.args[0], Symbol)
-
-
-def plan_of(node):
-    """The plan of a node that `is_random`."""
-    name, parameters = node.op.name, ()
-    if name == "random_mask":
-        parameters = (mask_threshold(node.args[2]),)
-    elif name == "random_integers":
-        low, high = node.args[2:4]
-        parameters = int(low), int(high) - int(low)
-    return RandomPlan(name, name_of(node.dtype), node.size, node.args[-1], parameters)
+    return (name, dtype) in cost.RANDOM_SECONDS

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_arrays, check_parameters, operands_of, recorded
+from ..core.dispatch import as_arrays, check_parameters, operands_of, recorded, unboxed
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
@@ -57,7 +57,7 @@ class Recorder:
         return algebra.kind(node, record)
 
     def blank(self, shape, dtype):
-        """A value for what is another array in each turn of a loop."""
+        """A value for what is another array in each iteration of a loop."""
         value = arrays.kind(Symbol(None, (), tuple(shape), dtype))
         if is_float(dtype):
             value.requires_grad = True
@@ -144,6 +144,8 @@ class Recorder:
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
         operands = operands_of(op, args)
+        if any([a.__class__ is np.ndarray and a.dtype is arrays.boxed for a in operands]):
+            return unboxed(op, args)
         if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         for a in args:

@@ -9,22 +9,21 @@ from functools import partial
 import numpy as np
 
 from ..core import writes
-from .library_call import LibraryCall, computed
-from .loop_call import LoopCall
-from .lower import replaced, symbols_in
-from .planned import Plan, Planned
+from ..core.symbol import replaced, symbols_in
+from .library_call import computed
+from .pipeline import planned
+from .planned import Planned
 from .program import Program
-from .repetition import Loop
 
 
 class ReferenceProgram(Planned, Program):
     """A program whose steps are run by NumPy."""
 
     def __init__(self, graph):
-        self.plan = Plan(graph)
-        schedule = self.plan.schedule
-        self.parts = [_called(step) if step.kind == "call" else ReferenceStep(step, schedule) for step in schedule.steps]
-        super().__init__(graph, self.plan.layout())
+        self.graph, self.draft = graph, planned(graph)
+        schedule = self.draft.schedule
+        self.parts = [step.kernel.called(step) or ReferenceStep(step, schedule) for step in schedule.steps]
+        super().__init__(graph, self.draft.layout())
         places = {id(leaf): i for i, leaf in enumerate(self.state)}
         self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
 
@@ -50,10 +49,6 @@ class ReferenceProgram(Planned, Program):
     def _places(self, arrays):
         fresh = {node: np.empty(node.shape, node.dtype) for node in self.fresh}
         return self.arrays(arrays, fresh), fresh
-
-
-def _called(step):
-    return LoopCall(step) if isinstance(step.roots[0].op, Loop) else LibraryCall(step.roots[0])
 
 
 class ReferenceStep:

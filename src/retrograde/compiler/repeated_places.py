@@ -5,22 +5,18 @@ operand is read from memory this costs a read each; where the loop computes it o
 and steps of a stencil that follow one another multiply: a value n steps back is met at as many places as there are paths to it.
 """
 
-from ..core.symbol import Symbol
-from .kinds import AFTER
 from .places import Places
 
-#: What reads its operands at other places than its own.
-MOVING = ("view", "pieces", "gather")
 #: What is met at more places is worth a pass by itself, whatever it costs.
 _MOST = 16
 
 
-def met_at_several_places(schedule, is_dear):
-    """The nodes that are `is_dear` which a loop of the schedule would compute at more than one place for each of its numbers; each
-    of them counts as a loop of its own for what it needs itself.
+def met_at_several_places(schedule, is_expensive):
+    """The nodes that are `is_expensive` which a loop of the schedule would compute at more than one place for each of its numbers;
+    each of them counts as a loop of its own for what it needs itself.
     """
     facts = schedule.facts
-    if not any([facts.kind(node) in MOVING for node in schedule.nodes]):
+    if not any([facts.kind(node).is_moving for node in schedule.nodes]):
         return set()
     loops, met, found = {}, {}, set()
     for step in schedule.steps:
@@ -32,7 +28,7 @@ def met_at_several_places(schedule, is_dear):
         if places is None:
             continue
         most = max(map(len, places.values()))
-        if most > 1 and _is_computed(facts.kind(node), most) and (most > _MOST or is_dear(node)):
+        if most > 1 and facts.kind(node).is_worth_memory(most, _MOST) and (most > _MOST or is_expensive(node)):
             found.add(node)
             loop = _Loop(schedule.stage(node), node.shape)
             places = {loop: {loop.start}}
@@ -46,21 +42,10 @@ def met_at_several_places(schedule, is_dear):
 
 def _computed(step, schedule):
     """What a step computes at the point of its loop itself."""
-    facts = schedule.facts
-    for root in step.roots if step.kind == "loop" else ():
-        if facts.is_tiled(root):
-            operands = [piece.source for piece in facts.pieces(root)[0]]
-        elif facts.kind(root) == "reduction":
-            operands = root.inputs[:1]
-        else:
-            yield root
-            continue
-        yield from [a for a in operands if isinstance(a, Symbol) and not schedule.is_loaded(a, step.stage)]
-
-
-def _is_computed(kind, places):
-    """Whether a node of a kind takes work at each place; what arrays are laid together in takes little."""
-    return kind == "elementwise" or (kind == "pieces" and places > _MOST)
+    for root in step.roots if step.kernel.fuses else ():
+        for node in schedule.facts.kind(root).at_point(root, schedule.facts):
+            if node is root or not schedule.is_loaded(node, step.stage):
+                yield node
 
 
 class _Loop:
@@ -72,17 +57,5 @@ class _Loop:
 
     def operands(self, facts, node, met):
         """What is computed for a node where it is met: (operand, where)."""
-        (place, bounds), kind = met, facts.kind(node)
-        if node.op is None or kind == "reshaped":
-            return []
-        if kind == "view":
-            return [(node.args[0], (self._places.moved(facts.index_map(node), place), bounds))]
-        if kind == "pieces":
-            pieces = [p for p in facts.pieces(node)[0] if isinstance(p.source, Symbol)]
-            inside = [self._places.within(piece, place) for piece in pieces]
-            return [(p.source, (inner, bounds + more)) for p, (inner, more) in zip(pieces, inside, strict=True)]
-        if kind == "gather":
-            positions, _ = self._places.chosen(place, facts.gather(node))
-            return [(a, (positions, bounds)) for a in node.inputs[1:]]
-        operands = node.inputs[:1] if node.op.name == AFTER else node.inputs
-        return [(a, (self._places.aligned(a, place), bounds)) for a in operands]
+        place, bounds = met
+        return facts.kind(node).operands(node, place, bounds, self._places, facts)

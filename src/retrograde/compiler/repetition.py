@@ -1,14 +1,14 @@
 """Repetition: the op of a loop in a graph. Its body is a graph of its own, which is compiled once, however often it runs.
 
-The body is recorded by the trace that records everything else. What in it depends on nothing that changes from turn to turn
-is therefore outside of the loop: it is computed once, and the loop captures it.
+The body is recorded by the trace that records everything else. What in it is the same in each iteration is therefore
+outside of the loop: it is computed once, and the loop captures it.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.symbol import Symbol, symbols_in
+from ..core.symbol import Symbol, substituted, symbols_in
 from .constants import is_uniform
 from .recorder import PICK
 
@@ -18,30 +18,50 @@ _MOVES = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "fli
 
 
 class Rows(NamedTuple):
-    """What a node of the body is in each turn: the rows of a stack, from row `first` on."""
+    """What a node of the body is in each iteration: the rows of a stack, from row `first` on."""
 
     stack: object
     first: int
 
 
 class Carry(NamedTuple):
-    """What a loop carries from turn to turn: its leaf in the body, where it starts, and the node of its next value."""
+    """What a loop carries from iteration to iteration: its leaf in the body, where it starts, and the node of its next value."""
 
     leaf: Symbol
     start: object
     out: object
 
 
+class Opened(NamedTuple):
+    """The body of a loop as a graph of its own.
+
+    outputs   what is carried next, then what is made for others, then the condition if there is one
+    carried   the leaves of what is carried
+    rows      the leaves of the rows that each iteration is handed
+    captured  what stands for the captured nodes: leaves, or constants
+    """
+
+    outputs: list
+    carried: list
+    rows: list
+    captured: list
+
+    @property
+    def leaves(self):
+        """All that an iteration is handed."""
+        return [*self.carried, *self.rows, *[leaf for leaf in self.captured if isinstance(leaf, Symbol)]]
+
+
 class Loop:
     """The op of one loop.
 
-    length     how many turns there are, None where that is known only when it runs: then `count`, a number of int64, says how
+    length     how many iterations there are, None where that is known only when it runs: then `count`, a number of int64, says how
                many at most, and `condition`, a node of the body, whether there is another one
     carries    what is carried, as `Carry`
-    stacks     (leaf or other node of the body, `Rows`): what each turn is handed
-    made       nodes of the body that others may want to know, each turn's beside the others
-    reverse    whether the first turn has the last rows
-    inside     nodes that belong to the body even if they are the same in each turn, since it may not run at all
+    stacks     (leaf or other node of the body, `Rows`): what each iteration is handed
+    made       nodes of the body that others may want to know, each iteration's beside the others
+    reverse    whether the first iteration has the last rows
+    inside     nodes that belong to the body even if they are the same in each iteration, since it may not run at all
     """
 
     name, family, expansion, broadcasts = "loop", "loop", None, False
@@ -59,12 +79,12 @@ class Loop:
         self.results, self._picks = [], {}
 
     def final(self, number):
-        """What carry `number` is after the last turn."""
+        """What carry `number` is after the last iteration."""
         leaf = self.carries[number].leaf
         return self._result(("final", number), leaf.shape, leaf.dtype)
 
     def stacked(self, node):
-        """The `Rows` of a node that changes from turn to turn."""
+        """The `Rows` of a node that changes from iteration to iteration."""
         for known, rows in self.stacks:
             if known is node:
                 return rows
@@ -80,18 +100,18 @@ class Loop:
             self.results.append(key)
         return self._picks[key]
 
-    def body(self, captured):
-        """What stands for the nodes of the body that it does not compute, by identity: leaves, or constants.
+    def opened(self, captured, made):
+        """The body as a graph of its own, as `Opened`, which gives the nodes `made` as well.
 
         captured  what the captured nodes became in the graph outside
         """
-        known = {}
-        for node, _ in self.stacks:
-            known[id(node)] = node, node if node.op is None else Symbol(None, (), node.shape, node.dtype)
-        for node, found in zip(self.captured, captured, strict=True):
-            is_constant = isinstance(found, np.ndarray) and is_uniform(found)
-            known[id(node)] = node, found if is_constant else Symbol(None, (), node.shape, node.dtype)
-        return known
+        rows = [node if node.op is None else Symbol(None, (), node.shape, node.dtype) for node, _ in self.stacks]
+        leaves = [found if isinstance(found, np.ndarray) and is_uniform(found) else Symbol(None, (), node.shape, node.dtype)
+                  for node, found in zip(self.captured, captured, strict=True)]
+        stand_ins = dict(zip([*[node for node, _ in self.stacks], *self.captured], [*rows, *leaves], strict=True))
+        conditions = [] if self.condition is None else [self.condition]
+        outputs = substituted([*[c.out for c in self.carries], *made, *conditions], stand_ins)
+        return Opened(outputs, [c.leaf for c in self.carries], rows, leaves)
 
 
 def frontier(loops, roots):
@@ -134,7 +154,7 @@ def _is_move(node):
 
 
 def _explored(roots, cuts, inside):
-    """The nodes that change from turn to turn, or are `inside` anyway, and those that they need and that do not."""
+    """The nodes that change from iteration to iteration, or are `inside` anyway, and those that they need and that do not."""
     inside = set(inside)
     changing, captured, done = set(cuts), {}, set(cuts)
     stack = list(roots)

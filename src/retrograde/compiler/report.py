@@ -4,11 +4,6 @@ import time
 from typing import NamedTuple
 
 from ..core.symbol import Symbol
-from . import attending, sliding, solvers
-from .fuse import reduced_axes
-
-#: The kinds of kernel that know themselves what they read and compute.
-_OWN = {"sliding": sliding, "attention": attending, "solver": solvers}
 
 
 class Kernel(NamedTuple):
@@ -23,7 +18,7 @@ class Kernel(NamedTuple):
     flops    floating point operations; an elementwise function counts as one
     chunks   how many pieces may run at the same time
     seconds  the shortest time that was seen, None if it was not measured
-    inside   of a loop, the kernels that run in each turn
+    inside   of a loop, the kernels that run in each iteration
     """
 
     number: int
@@ -64,15 +59,16 @@ class Kernel(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The kernels of a program in order, and the bytes of memory that it keeps for itself."""
+    """The kernels of a program in order, the bytes of memory that it keeps to itself, and what `passes` left if that was asked."""
 
     kernels: tuple
     arena_bytes: int
+    passes: tuple = ()
 
     def __str__(self):
         total = sum(k.seconds for k in self.kernels if k.seconds is not None)
         end = f"{len(self.kernels)} kernels, {_short(self.arena_bytes)}B of memory between them"
-        return "\n".join([*map(str, self.kernels), end + (f", {total * 1e6:.1f} µs" if total else "")])
+        return "\n".join([*map(str, (*self.passes, *self.kernels)), end + (f", {total * 1e6:.1f} µs" if total else "")])
 
 
 def explained_program(program, seconds=None):
@@ -104,21 +100,15 @@ def _kernel(number, part, schedule, seconds):
     steps = [launch.step for launch in part.passes] or [part.step]
     local = steps[0].nest.local if part.passes else ()
     computed = [n for step in steps for n in _computed(schedule, step)]
-    ops = tuple(n.op.name for n in computed if schedule.facts.kind(n) != "view")
+    ops = tuple(n.op.name for n in computed if schedule.facts.kind(n).index_map(n, schedule.facts) is None)
     made = [root for step in steps for root in step.roots if root not in local]
-    domain = max([_domain(step) for step in steps], key=_product)
+    domain = max([step.kernel.loops(step) for step in steps], key=_product)
     flops = _flops(schedule, computed)
     read = {n for step in steps for n in _read(schedule, step)} - {root for step in steps for root in step.roots}
-    kind = "rows" if part.passes else part.step.kind
+    kind = "rows" if part.passes else part.step.kernel.name
     if part.role:
         return Kernel(number, part.role, ops, domain, (), 0, 0, part.chunks, tuple(part.units), seconds)
     return Kernel(number, kind, ops, domain, _results(made), _bytes([*read, *made]), flops, part.chunks, tuple(part.units), seconds)
-
-
-def _domain(step):
-    """The lengths of the loops of a step."""
-    node = step.roots[0]
-    return (*node.shape, node.args[0].shape[-1]) if step.kind == "matmul" else step.domain or node.shape or ()
 
 
 def _results(nodes):
@@ -126,44 +116,36 @@ def _results(nodes):
 
 
 def _repeat(number, part, seconds):
-    """A loop: its kernels are those of its body, in each turn."""
-    body, turns = part.body, part.body.loop.length or 1
-    inside = [_kernel(i, launch, body.schedule, None) for i, launch in enumerate(part.launches)]
-    nbytes, flops = (turns * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
+    """A loop: its kernels are those of its body, in each iteration."""
+    schedule, iterations = part.draft.schedule, part.body.loop.length or 1
+    inside = [_kernel(i, launch, schedule, None) for i, launch in enumerate(part.launches)]
+    nbytes, flops = (iterations * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
     ops = tuple(name for kernel in inside for name in kernel.ops)
     made = _results(part.step.roots[1:])
     chunks = part.strands
-    return Kernel(number, "repeat", ops, (turns,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
+    return Kernel(number, "repeat", ops, (iterations,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
 
 
 def _computed(schedule, step):
-    if step.kind != "loop":
-        return step.roots
-    inside = schedule.computed_by(step)
-    return [n for n in schedule.nodes if n in inside]
+    return step.kernel.computed(step, schedule)
 
 
 def _read(schedule, step):
-    found = set()
-    for node in _computed(schedule, step):
-        for a in _OWN[step.kind].memory_of(node, schedule.facts) if step.kind in _OWN else node.inputs:
-            found.add(schedule.facts.base(a) if step.kind == "matmul" else a)
-    inside = set(_computed(schedule, step))
+    found, inside, facts = set(), set(_computed(schedule, step)), schedule.facts
+    for node in inside:
+        memory = facts.kind(node).memory(node, facts)
+        found.update(node.inputs if memory is None else memory)
     return [n for n in found if n not in inside and n.shape is not None]
 
 
 def _flops(schedule, nodes):
-    total = 0
+    total, makers = 0, set()
     for node in nodes:
         kind = schedule.facts.kind(node)
-        if kind == "elementwise":
-            total += node.size
-        elif kind == "matmul":
-            total += 2 * node.size * node.args[0].shape[-1]
-        elif kind == "reduction":
-            total += node.args[0].size if reduced_axes(node) else node.size
-        elif kind in _OWN:
-            return _OWN[kind].flops_of(node)
+        maker = kind.maker(node) if kind.kernel is kind else None
+        if maker is None or maker not in makers:  # a kernel of several results does its work once
+            total += kind.flops(node)
+            makers.add(maker)
     return total
 
 

@@ -5,8 +5,6 @@ two kernels compute may differ by a rounding, and one that is stored may differ 
 are compared, that is the difference between a maximum that is found and one that is not.
 """
 
-from .kinds import APART
-
 #: Ops that choose by the values of their operands, or whose values jump: on which side of another number they are decides.
 _SELECTING = frozenset([
     "abs", "ceil", "clip", "copysign", "elu", "floor", "floor_divide", "leaky_relu", "max", "max_pool2d_with_taps", "maximum",
@@ -27,7 +25,7 @@ def rounded_products(nodes, facts):
         if node.op is None:
             continue
         if node in needed:
-            if facts.kind(node) in APART:
+            if facts.kind(node).is_apart:
                 if not is_selecting(node):
                     continue
             elif node.op.name in PRODUCTS and node.dtype.kind == "f":

@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 
 from ..core.symbol import Symbol
-from ..errors import RetrogradeError
+from ..errors import RetrogradeError, VerifierError
 from . import threads
 from .outcome import outcome_of
 from .ways import new_program
@@ -61,6 +61,8 @@ class _Programs:
                 return self._known[key]
         try:
             found = Shaped(traced, args)
+        except VerifierError:
+            raise
         except RetrogradeError:
             found = NotImplemented
         with self._lock:

@@ -52,9 +52,9 @@ class StoredProgram(NativeProgram):
         """The steps in order."""
         return self._whole.schedule
 
-    def explain(self):
-        """A report of the kernels."""
-        return self._whole.explain()
+    def explain(self, passes=False):
+        """A report of the kernels, and of what each pass of the compiler leaves if `passes` are asked for."""
+        return self._whole.explain(passes)
 
     def profile(self, arrays, repeats=20):
         """The report of the kernels with the time of each, one after the other, on copies of the state."""

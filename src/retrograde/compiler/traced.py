@@ -8,7 +8,7 @@ from .codegen.loops import write_loops
 from .codegen.target import host
 from .functions import SeveralStepsError
 from .outcome import outcome_of
-from .planned import Plan
+from .pipeline import planned
 from .program import Graph
 
 #: Kernels are planned for so many elements, and serve any number that vectors divide.
@@ -20,10 +20,10 @@ def write_function(module, name, function, dtype, count):
     and that of a chunk.
     """
     leaves = [Symbol(None, (), (_MANY,), dtype) for _ in range(count)]
-    plan = Plan(Graph(leaves, [], [outcome_of(function, leaves)], [], []))
-    if len(plan.schedule.steps) != 1 or plan.schedule.steps[0].kind == "call":
+    draft = planned(Graph(leaves, [], [outcome_of(function, leaves)], [], []))
+    if len(draft.schedule.steps) != 1 or not draft.schedule.steps[0].kernel.fuses:
         raise SeveralStepsError(f"{name} is not one loop over elements")
-    (step,), (result,) = plan.schedule.steps, plan.results
-    loops = plan_loops(plan.passes.box(step), host())
+    (step,), (result,) = draft.schedule.steps, draft.outputs
+    loops = plan_loops(draft.accesses.box(step), host())
     numbers = dict.fromkeys((("length", 0), "chunk_length"))
     write_loops(module, name, replace(loops, buffers=(*leaves, result), numbers=numbers))

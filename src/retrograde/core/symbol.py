@@ -48,7 +48,8 @@ class Symbol:
         return self.size * self.dtype.itemsize
 
     def __repr__(self):
-        return f"<{self.op.name if self.op else 'input'} {self.dtype}{list(self.shape)}>"
+        spec = "of several results" if self.shape is None else f"{self.dtype}{list(self.shape)}"
+        return f"<{self.op.name if self.op else 'input'} {spec}>"
 
     def _refuse(self, *_, told=_TRACED, **__):
         mode = current()
@@ -95,6 +96,20 @@ def replaced(args, change):
 def renewed(node, args):
     """`node` with other arguments: itself if these are the same symbols."""
     return node if symbols_in(args) == node.inputs else Symbol(node.op, args, node.shape, node.dtype)
+
+
+def substituted(outputs, stand_ins):
+    """`outputs` with others in the place of some nodes, below which nothing is looked at. Iterative."""
+    made, stack = dict(stand_ins), [o for o in outputs if isinstance(o, Symbol)]
+    while stack:
+        node = stack[-1]
+        waiting = [] if node in made else [a for a in node.inputs if a not in made]
+        stack += waiting
+        if not waiting:
+            stack.pop()
+            if node not in made:
+                made[node] = renewed(node, replaced(node.args, made.__getitem__))
+    return [made[o] if isinstance(o, Symbol) else o for o in outputs]
 
 
 class Outputs(list):

@@ -21,7 +21,10 @@ class ArrayAlgebra(Algebra):
     has_shapes = conjugates = True
     native = np.ndarray
     narrow = bfloat16
+    boxed = np.dtype(object)
 
+    #: What stands for an op where a kernel cannot be handed the arguments, which is above ops.
+    redirect: Any = None
     #: The op that puts arrays side by side along a new axis, and the one that sums over axes.
     stack: Any = None
     sum: Any = None
@@ -33,6 +36,13 @@ class ArrayAlgebra(Algebra):
         if part.__class__ in (list, tuple):
             return self.stack([self._stacked(p, dtype) for p in part])
         return part if hasattr(part, "dtype") else np.asarray(part, dtype)
+
+    def check_operand(self, kind):
+        if hasattr(kind, "to_numpy") or hasattr(kind, "tocoo") or hasattr(kind, "data_vars"):
+            raise DTypeError(f"a kernel takes no {kind.__name__}")
+
+    def redirected(self, op, args):
+        return self.redirect(op, args)
 
     def wrap(self, data):
         if isinstance(data, np.generic):

@@ -91,6 +91,17 @@ def array_function(self, function, types, args, kwargs):
     return _counterparts().counterpart(function)(*args, **kwargs)
 
 
+def redirected(op, args):
+    """What `op` gives for containers of other libraries, or arrays of values, among `args`; NotImplemented if there are none."""
+    return _foreign().redirected(op, args)
+
+
+@cache
+def _foreign():
+    """What knows other libraries' containers; loaded when one is met, or when an op has failed."""
+    return import_module(".foreign", __package__)
+
+
 @cache
 def _counterparts():
     """The table of NumPy's functions, which is long and loaded when the first is called."""

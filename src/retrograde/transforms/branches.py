@@ -1,6 +1,6 @@
 """Branches in a trace: two functions, of which the compiled code runs one.
 
-A branch is a loop of one turn or none. The derivative is another choice: each function is traced again and walked back.
+A branch is a loop of one iteration or none. The derivative is another choice: each function is traced again and walked back.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
 """Recurrence: a loop in a trace. Its body is recorded once; its derivative is another loop, which runs the other way.
 
-The body of the derivative is the derivative of the body: the same walk through the same records, with the cotangents of a turn
-as leaves. What it reads of the body forward is either computed again from what was carried, or kept from turn to turn.
+The body of the derivative is the derivative of the body: the same walk through the same records, with the cotangents of an
+iteration as leaves. What it reads of the body forward is either computed again from what was carried, or kept for each iteration.
 """
 
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
 from ..tensor.tensor import Tensor
 from .ahead import Ahead
+from .loop_sums import sum_over_turns
 from .turned import Back, Turned, check_steps, walked_back
-from .turns import sum_over_turns
 
 
 @dataclass
@@ -38,18 +38,18 @@ class Carried:
 class Recurrence:
     """A loop in a trace, and the op of its record.
 
-    length, count  the number of turns, or a node that holds the greatest number of turns
+    length, count  the number of iterations, or a node that holds the greatest number of iterations
     windows        the times during which records of the body were made: all others are outside of it
     carries        what is carried
     handed         (leaf, value whose row it stands for)
-    made           what the body gives for each turn: values of the body; of a loop without a length, whether it goes on
+    made           what the body gives for each iteration: values of the body; of a loop without a length, whether it goes on
     bindings       (node of the body, the rows that stand for it)
-    loops          of a derivative: the loops whose turns its body may read
+    loops          of a derivative: the loops whose iterations its body may read
     body           how its body is called, as a `Body`; None of a derivative
     again, past    of a loop without a length: what runs another one as often, from (call, starts) to what is carried in the end;
                    and what tensors from outside held when this one began
-    finals         what is carried after the last turn
-    stacked        what `made` was in all turns
+    finals         what is carried after the last iteration
+    stacked        what `made` was in all iterations
 
     Once it is finished with a record: the `outside` records that its body depends on, and by their numbers the carries through
     which a derivative flows (`flowing`), those of them that start with what has a history (`starts`), and those handed in
@@ -188,7 +188,7 @@ class Recurrence:
         return (*of_starts, *back.stacked[: len(self.rows)], *[sums.get(r) for r in self.outside])
 
     def _ahead(self, g, needs, record):
-        """As `function`, where nobody knows how many turns to walk back through, but the walk may be differentiated in turn."""
+        """As `function`, where nobody knows how many iterations to walk back through; the walk may be differentiated in turn."""
         outside = [r for r, is_wanted in zip(self.outside, needs[len(self.starts) :], strict=True) if is_wanted]
         outs = [c.out for c in self.carries if isinstance(c.out, Value) and c.out.record is not None]
         likes = walked_back(outs, [r.algebra.kind(None, r) for r in outside], [_seed(x, True) for x in outs], True)
@@ -239,7 +239,7 @@ class Recurrence:
         return outputs, seeds
 
     def _with_sums(self, back, found, start, is_again, saved):
-        """Finish the loop `back`; the sums over all turns of the cotangents `found`."""
+        """Finish the loop `back`; the sums over all iterations of the cotangents `found`."""
         if is_again:
             return self._accumulated(back, found, start, *saved)
         nodes = [None if c is None else self.node(c) for c in found]

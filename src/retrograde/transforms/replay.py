@@ -42,7 +42,7 @@ def is_live(result):
 
 
 def has_endless_loop(results):
-    """Whether a loop without a known number of turns stands between `results` and what they depend on."""
+    """Whether a loop without a known number of iterations stands between `results` and what they depend on."""
     records = [r.record for r in results if isinstance(r, Value) and r.record is not None]
     return any([isinstance(r.op, Recurrence) and r.op.length is None for r in ancestors(records)])
 

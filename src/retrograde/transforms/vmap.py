@@ -15,13 +15,14 @@ from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError, TraceError
 from ..ops.movements import broadcast_to, moveaxis
+from ..tensor.boxes import gathered
 from ..tensor.creation import asarray
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
 from .called import called
 from .examples import scan_of_examples
-from .plain import is_tensor, plain, tensor, wrapping
+from .plain import is_tensor, numbers_kept, plain, tensor, wrapping
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -54,7 +55,7 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
         given = [arg if axis is None else tree.map(lambda x, axis=axis: batch.leaf(_in_front(x, axis)), arg) for arg, axis in pairs]
         are_tensors = any(map(is_tensor, tree.leaves(args)))
         with changed(tracer=batch):
-            result = function(*given, **kwargs)
+            result = tree.map(gathered, numbers_kept(function, given, kwargs))
         return _handed_out(batch, result, out_axes, are_tensors)
 
     return of_all

@@ -6,9 +6,9 @@ import numpy as np
 
 from retrograde.compiler.codegen.matmul import choose
 from retrograde.compiler.codegen.target import host
+from retrograde.compiler.kernels.matmul import part_unit
 from retrograde.compiler.launches import Launch
 from retrograde.compiler.problem import problem_of
-from retrograde.compiler.products import part_unit
 from retrograde.compiler.table import Words, address_of
 from retrograde.compiler.units import library
 

@@ -7,8 +7,8 @@ from retrograde.compiler.codegen.matmul import choose, choose_panels
 from retrograde.compiler.codegen.matmul.choose import tile_size
 from retrograde.compiler.codegen.matmul.spec import Dots, Loops
 from retrograde.compiler.codegen.target import cache_sizes, describe, host
+from retrograde.compiler.kernels.matmul import part_unit
 from retrograde.compiler.problem import Problem
-from retrograde.compiler.products import part_unit
 
 CACHES = (32 * 1024, 512 * 1024, 32 * 1024 * 1024)
 MACHINES = {

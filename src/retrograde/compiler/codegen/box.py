@@ -4,8 +4,8 @@ from collections import Counter
 from math import prod
 from typing import NamedTuple
 
+from ..elements import CHEAP_OPS, CHECKS, PARTNERS
 from ..expression import Apply, Constant, Load
-from ..kinds import CHEAP_OPS, CHECKS, PARTNERS
 from .target import ITEM_BYTES
 
 #: A function takes about as long as this many cheap ops.

@@ -12,16 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..transforming import Transform, factors_of
+from .. import cost
 from . import emit, ir
 from .butterflies import Butterflies
 from .emit import I64
 from .entry import Entry
+from .fourier import Transform, factors_of
 from .target import ITEM_BYTES, InVectors, host
 from .vecmath.elements import constant, undefined
-
-#: A chunk transforms at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 32768, 8
 
 
 class _Plan(NamedTuple):
@@ -52,7 +50,7 @@ class LinePlan(_Plan, InVectors):
     @property
     def step(self):
         """How many lines one chunk takes, whatever the number of threads."""
-        return -(-self.lines // max(1, min(_MOST_CHUNKS, self.lines * self.transform.size // _CHUNK_WORK)))
+        return cost.TRANSFORMS.share(self.lines, self.lines * self.transform.size)
 
     @property
     def chunks(self):

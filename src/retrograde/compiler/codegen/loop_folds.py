@@ -1,6 +1,6 @@
 """The reductions of a loop kernel: values folded into registers, or row after row into memory."""
 
-from ..kinds import REDUCTIONS, start_of
+from ..elements import REDUCTIONS, start_of
 from . import ir
 from .box import is_ordered
 from .builder import Builder

@@ -5,8 +5,8 @@ from functools import reduce
 import numpy as np
 
 from ...dtypes import name_of
+from ..elements import IDENTITIES, PARTNERS
 from ..expression import Constant, Inside, Load, Select
-from ..kinds import IDENTITIES, PARTNERS
 from ..table import FLAG
 from . import emit, ir
 from .vecmath.elements import dtype_of, lanes_of, type_of, undefined

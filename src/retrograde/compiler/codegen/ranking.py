@@ -6,15 +6,15 @@ number that is greater is put in its place among those found. Numbers are put in
 
 from typing import NamedTuple
 
-from ..kinds import MOST_RANKED
+from .. import cost
 from . import emit, ir
 from .emit import I64
 from .entry import Entry
 from .keys import BITS, key_of, number_of
 from .target import SCALAR_TYPES
 
-#: A chunk looks through at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 16384, 32
+#: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
+MOST_RANKED = 128
 #: So many vectors are compared at a time.
 _TOGETHER = 4
 
@@ -37,8 +37,7 @@ class RankingPlan(NamedTuple):
     @property
     def step(self):
         """How many rows one chunk takes."""
-        wanted = max(1, min(_MOST_CHUNKS, self.rows * self.count // _CHUNK_WORK))
-        return -(-self.rows // wanted)
+        return cost.RANKING.share(self.rows, self.rows * self.count)
 
     @property
     def chunks(self):

@@ -6,13 +6,11 @@ one after the other. A complex number is two numbers side by side.
 
 from typing import NamedTuple
 
+from .. import cost
 from . import emit, ir
 from .emit import I64
 from .entry import Entry
 from .vecmath.elements import ELEMENTS
-
-#: A chunk joins at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 16384, 32
 
 
 class RunningPlan(NamedTuple):
@@ -52,8 +50,7 @@ class RunningPlan(NamedTuple):
 
     @property
     def _step(self):
-        wanted = max(1, min(_MOST_CHUNKS, self.outer * self.count * self.width // _CHUNK_WORK))
-        return -(-self._dealt // wanted)
+        return cost.RUNNING.share(self._dealt, self.outer * self.count * self.width)
 
     @property
     def words(self):

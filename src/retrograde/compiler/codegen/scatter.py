@@ -6,15 +6,11 @@ through all positions for those that are its own. Of one with few a chunk takes 
 
 from typing import NamedTuple
 
+from .. import cost
 from . import emit, ir
 from .emit import I64
 from .entry import Entry
 from .vecmath.elements import ELEMENTS
-
-#: A chunk adds at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 16384, 32
-#: A chunk of whole lines has at least so many numbers; each of these chunks reads all positions.
-_LINES_WORK, _MOST_LINES_CHUNKS = 65536, 8
 
 
 class ScatterPlan(NamedTuple):
@@ -41,24 +37,24 @@ class ScatterPlan(NamedTuple):
     @property
     def has_many_tables(self):
         """Whether chunks take whole tables."""
-        return self.outer >= _MOST_LINES_CHUNKS
+        return self.outer >= cost.SCATTER_LINES.most
 
     @property
     def has_many_lines(self):
         """Whether chunks take whole lines of a table: where filling with zeros is much of the work."""
-        return self.has_many_tables or self.size >= max(self.count // 2, 8 * _MOST_LINES_CHUNKS)
+        return self.has_many_tables or self.size >= max(self.count // 2, 8 * cost.SCATTER_LINES.most)
 
     @property
     def chunk_tables(self):
         """How many of the tables one chunk takes, whatever the number of threads; so of all that chunks take."""
-        return -(-self.outer // min(_MOST_CHUNKS, max(1, self.work // _CHUNK_WORK))) if self.has_many_tables else self.outer
+        return cost.SCATTER.share(self.outer, self.work) if self.has_many_tables else self.outer
 
     @property
     def chunk_lines(self):
         """How many of the lines of a table one chunk takes."""
         if self.has_many_tables or not self.has_many_lines:
             return self.size
-        return -(-self.size // min(_MOST_LINES_CHUNKS, max(1, self.work // _LINES_WORK)))
+        return cost.SCATTER_LINES.share(self.size, self.work)
 
     @property
     def chunk_width(self):
@@ -66,7 +62,7 @@ class ScatterPlan(NamedTuple):
         if self.has_many_lines:
             return max(self.width, 1)
         lines = max(1, self.outer * (self.count + self.size))
-        step = max(self.lanes, _CHUNK_WORK // lines, -(-self.width // _MOST_CHUNKS))
+        step = max(self.lanes, cost.SCATTER.least // lines, -(-self.width // cost.SCATTER.most))
         return -(-step // self.lanes) * self.lanes
 
     @property

@@ -7,14 +7,13 @@ rank of each number is counted. In a row with NaN the first NaN is what is found
 
 from typing import NamedTuple
 
+from .. import cost
 from . import emit, ir
 from .emit import I64
 from .entry import Entry
 from .keys import BITS, greatest, key_of
 from .target import SCALAR_TYPES
 
-#: A chunk looks through at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 4096, 32
 #: So many vectors are counted at a time.
 _TOGETHER = 4
 
@@ -47,8 +46,7 @@ class SelectionPlan(NamedTuple):
     @property
     def step(self):
         """How many rows one chunk takes."""
-        wanted = max(1, min(_MOST_CHUNKS, self.rows * self.count // _CHUNK_WORK))
-        return -(-self.rows // wanted)
+        return cost.SELECTION.share(self.rows, self.rows * self.count)
 
     @property
     def chunks(self):

@@ -10,16 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..transforming import Transform, factors_of
+from .. import cost
 from . import emit, ir
 from .butterflies import Butterflies
 from .emit import I64
 from .entry import Entry
+from .fourier import Transform, factors_of
 from .target import ITEM_BYTES, InVectors, host
 from .vecmath.elements import constant
-
-#: A chunk transforms at least this many numbers.
-_CHUNK_WORK, _MOST_CHUNKS = 32768, 8
 
 
 class _Plan(NamedTuple):
@@ -63,7 +61,7 @@ class TransformPlan(_Plan, InVectors):
     def step(self):
         """How many groups one chunk takes, whatever the number of threads."""
         work = self.groups * self.lanes * self.transform.size
-        return -(-self.groups // max(1, min(_MOST_CHUNKS, work // _CHUNK_WORK)))
+        return cost.TRANSFORMS.share(self.groups, work)
 
     @property
     def chunks(self):

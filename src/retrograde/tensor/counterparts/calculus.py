@@ -154,12 +154,14 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 def convolve(a, v, mode="full"):
     """The convolution of two vectors: "full", "same" or "valid"."""
+    a, v = stacked(a), stacked(v)
     a, v = (v, a) if v.size > a.size else (a, v)
     return correlate(a, flip(v), mode)
 
 
 def correlate(a, v, mode="valid"):
     """The products of `a` with `v` moved along it: "full", "same" or "valid"."""
+    a, v = stacked(a), stacked(v)
     if v.size > a.size:
         return flip(correlate(v, conj(a), mode))
     before = {"valid": 0, "same": v.size // 2, "full": v.size - 1}[mode]

@@ -7,6 +7,7 @@ import numpy as np
 from ...core.value import Value
 from ...errors import DTypeError, MissingRuleError
 from ...ops.joins import stack
+from ..boxes import gathered
 from ..tensor import Tensor
 
 _SEQUENCES = (list, tuple)
@@ -32,7 +33,7 @@ def holds_value(arguments):
 def stacked(x) -> Any:
     """`x`, with nested lists that hold values as one tensor, and other lists and numbers as arrays."""
     if isinstance(x, Value) or hasattr(x, "dtype"):
-        return x
+        return gathered(x)
     if isinstance(x, _SEQUENCES) and holds_value(x):
         return stack([stacked(part) for part in x])
     return np.asarray(x)

@@ -2,15 +2,15 @@
 
 from math import prod
 
+from ... import cost
 from .. import emit
 from ..emit import I64, address
 from ..entry import Entry
 from .blocks import Place
 from .tiles import Tiles
 
-#: A chunk does about this many multiply-adds at least. There are at most so many chunks, and no more than a few whose rooms come to
-#: more numbers than the last.
-_CHUNK_WORK, _MOST_CHUNKS, _FEW_CHUNKS, _MOST_ROOM = 200_000, 32, 8, 4_000_000
+#: There are no more chunks than these whose rooms come to more numbers than the second.
+_FEW_CHUNKS, _MOST_ROOM = 8, 4_000_000
 
 
 def dimensions_of(batch):
@@ -37,8 +37,9 @@ class Dealt:
     @property
     def step(self):
         """How many parts a chunk takes."""
-        most = min(_MOST_CHUNKS, max(_FEW_CHUNKS, _MOST_ROOM // self.room))
-        return -(-self.count // max(1, min(most, self.count, self.count * self.work // _CHUNK_WORK)))
+        grain = cost.FACTORS
+        grain = grain._replace(most=min(grain.most, max(_FEW_CHUNKS, _MOST_ROOM // self.room)))
+        return grain.share(self.count, self.count * self.work)
 
     @property
     def chunks(self):

@@ -2,14 +2,12 @@
 
 from typing import NamedTuple
 
+from ... import cost
 from .. import emit, ir
 from ..emit import I64, address
 from ..entry import Entry
 from ..vecmath.elements import suffix_of
 from .spec import Spec
-
-#: A chunk moves about so many numbers at least.
-_CHUNK_WORK, _MOST_CHUNKS = 50_000, 32
 
 
 class Operand(NamedTuple):
@@ -57,7 +55,7 @@ class LanesPlan(NamedTuple):
     def step(self):
         """How many groups a chunk takes."""
         work = self.count * self._numbers
-        return -(-self.groups // max(1, min(_MOST_CHUNKS, self.groups, work // _CHUNK_WORK)))
+        return cost.FACTORS_IN_LANES.share(self.groups, work)
 
     @property
     def chunks(self):

@@ -1,0 +1,62 @@
+"""Cost: how long kernels take, and into how many pieces they are cut that may run at the same time. All such guesses stand here.
+
+Seconds are of one thread, and rough: they decide whether other threads are woken. The number of pieces never depends on that of the
+threads, since a piece may have a sum of its own: results are the same, bit for bit, whoever computes them.
+"""
+
+from typing import NamedTuple
+
+#: Seconds for one cheap entry of a loop.
+ENTRY_SECONDS = 1e-10
+#: Seconds for one floating point operation: of products and of convolutions, which reach most of the peak; of attention, which has
+#: exponentials between its products; of factorizations, which wait for their pivots.
+PRODUCT_SECONDS, ATTENTION_SECONDS, FACTOR_SECONDS = 1.5e-11, 2e-11, 3e-11
+#: Seconds to pack one byte of a matrix, to pool one number, to transform one number of a line.
+PACK_SECONDS, POOL_SECONDS, TRANSFORM_SECONDS = 2e-10, 5e-10, 2e-9
+#: Cheap entries that one number of these takes: it waits for the one before it; it is compared with those found so far; it is
+#: counted for each rank.
+RUNNING_COST, RANKING_COST, SELECTION_COST = 10, 10, 40
+#: Seconds for a random number, by the op and its dtype: these are what there are kernels for.
+RANDOM_SECONDS = {
+    ("random_mask", "bool"): 7e-10, ("random_bits", "uint32"): 7e-10, ("random_uniform", "float32"): 7e-10,
+    ("random_uniform", "float64"): 1.5e-9, ("random_normal", "float32"): 1.5e-9, ("random_normal", "float64"): 4e-9,
+    ("random_integers", "int64"): 2e-9,
+}
+
+#: To wake threads pays for a program, or a draw, of more seconds of work that they can share than this.
+SHARED_SECONDS = 3e-4
+#: It pays for one product, convolution or attention of more floating point operations than the first, to pack a matrix of more
+#: bytes, and to move or add up more numbers.
+SHARED_FLOPS, SHARED_BYTES, SHARED_NUMBERS = 1_000_000, 65536, 100_000
+
+
+class Grain(NamedTuple):
+    """How work is cut: a chunk has at least so much of it, and there are at most so many chunks."""
+
+    least: int
+    most: int
+
+    def chunks(self, work):
+        """How many chunks so much work is worth."""
+        return max(1, min(self.most, work // self.least))
+
+    def share(self, units, work):
+        """How many of so many units, which are this work together, one chunk takes."""
+        return -(-units // min(self.chunks(work), max(units, 1)))
+
+
+#: Numbers that loops read or write, that running sums, rankings and scattered sums handle, that a pool reads, that are drawn.
+LOOPS, RUNNING, RANKING, SCATTER, POOLS, DRAWS = (
+    Grain(65536, 64), Grain(16384, 32), Grain(16384, 32), Grain(16384, 32), Grain(16384, 64), Grain(16384, 32))
+#: Whole lines of a table: each chunk of them reads all positions.
+SCATTER_LINES = Grain(65536, 8)
+#: A rank takes some passes over its row.
+SELECTION = Grain(4096, 32)
+#: Numbers of lines; a table of factors is read by each chunk.
+TRANSFORMS = Grain(32768, 8)
+#: Multiply-adds of factorizations, of one matrix at a time and of many in vectors.
+FACTORS, FACTORS_IN_LANES = Grain(200_000, 32), Grain(50_000, 32)
+#: Numbers of an eager function; fewer than the second are not shared.
+EAGER, EAGER_SHARED = Grain(16384, 64), 65536
+#: Blocks of rows of passes that take turns.
+MOST_NEST_CHUNKS = 32

@@ -1,0 +1,136 @@
+"""Convolutions of images: forward, and the gradients of input and weight."""
+
+from ...core.symbol import Symbol
+from ...dtypes import name_of
+from ...ops._convolving import Geometry
+from ...shapes import row_major
+from .. import cost, threads
+from ..codegen.target import ITEM_BYTES, host
+from ..elements import has_float_operands
+from ..launches import Launch
+from ..places import Places
+from ..table import Scratch
+from ..units import unit_of
+from .kernel import Code, Kernel
+
+_code = Code("convolution")
+#: For each convolution, what stands for the shapes of its input and of its weight: an argument, or the shape itself.
+_GEOMETRIES = {"conv2d": ("x", "weight"), "conv2d_input": ("shape", "weight"), "conv2d_weight": ("x", "shape")}
+#: Rows are laid out in vectors of numbers that are so far from each other.
+_MOST_APART = 2
+#: The most parts that a batch is cut in for sums over it, and the most where all sums would be more than the third numbers.
+_MOST_PARTS, _FEW_PARTS, _MOST_SUMS = 16, 4, 2_000_000
+
+
+class Convolution(Kernel):
+    """A convolution, or one of its two gradients."""
+
+    name, ops = "convolution", tuple(_GEOMETRIES)
+
+    def matches(self, node, facts):
+        operands = _operands(node)
+        is_known = not any([isinstance(a, Symbol) for a in operands])
+        return bool(node.size) and not is_known and has_float_operands(operands) and all([a.size > 0 for a in operands])
+
+    def memory(self, node, facts):
+        # Views are read as they are, but images whose neighbours lie apart are brought together first.
+        operands = _operands(node)
+        images = operands if node.op.name == "conv2d_weight" else operands[:1]
+        apart = [id(a) for a in images if isinstance(a, Symbol) and _lies_apart(a, facts)]
+        return [a if id(a) in apart else facts.base(a) for a in operands if isinstance(a, Symbol)]
+
+    def launches(self, step, assembler):
+        return _LAUNCHES[step.roots[0].op.name](step, assembler)
+
+    def flops(self, node):
+        geometry = _geometry_of(node)
+        return 2 * geometry.batch * geometry.outputs * geometry.depth * geometry.result[0] * geometry.result[1]
+
+
+def _operands(node):
+    return [a for a in node.args[:3] if hasattr(a, "dtype")]
+
+
+def _lies_apart(image, facts):
+    """Whether an image is a view in which the numbers of a row do not follow each other, nor are every other number."""
+    places, node = Places(image.shape), image
+    place = places.start
+    while node.op is not None and (index_map := facts.kind(node).index_map(node, facts)) is not None:
+        place, node = places.moved(index_map, place), node.args[0]
+    step = sum([stride * along[-1] for stride, (_, along) in zip(row_major(node.shape), places[place], strict=True)])
+    return node is not image and abs(step) > _MOST_APART and image.shape[-1] > 1
+
+
+def _geometry_of(node):
+    """The sizes of a convolution."""
+    named = dict(zip(node.op.arguments, node.args, strict=True))
+    shapes = [getattr(named[name], "shape", named[name]) for name in _GEOMETRIES[node.op.name]]
+    return Geometry.of(*shapes, *[named[name] for name in ("stride", "padding", "dilation", "groups")])
+
+
+def _forward(step, assembler):
+    x, weight, bias, *_ = step.roots[0].args
+    source, taps = assembler.layout(step, x), assembler.layout(step, weight)
+    correlation = _code.forward_of(_geometry_of(step.roots[0]))
+    o, c, *places = taps[2]
+    steps = o, c, correlation.outputs * o
+    offset = assembler.layout(step, bias) if bias is not None else None
+    return _correlated(step, correlation, source, taps, steps, places, offset, assembler)
+
+
+def _backward(step, assembler):
+    x, weight, *_ = step.roots[0].args
+    source, taps = assembler.layout(step, x), assembler.layout(step, weight)
+    correlation = _code.backward_of(_geometry_of(step.roots[0]))
+    o, c, *places = taps[2]
+    return _correlated(step, correlation, source, taps, (c, o, correlation.inputs * o), places, None, assembler)
+
+
+def _correlated(step, correlation, source, taps, steps, places, bias, assembler):
+    """Packing the weights, then the images."""
+    node = step.roots[0]
+    geometry = _geometry_of(node)
+    flops = 2 * geometry.batch * correlation.products
+    wanted = threads.get_num_threads() if flops > cost.SHARED_FLOPS else 1
+    layout = _code.layout_of(correlation, host(), name_of(node.dtype), -(-wanted // geometry.batch))
+    kernel = tuple([i * places[0] + j * places[1] for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
+    plan = _code.Correlating(layout, source[2], steps, kernel, bias and bias[2][0])
+    key = "correlation", repr(plan)
+    packing = unit_of(("packing", *key), lambda module, name: _code.write_packing(module, name, plan), is_final=True)
+    images = unit_of(key, lambda module, name: _code.write_correlation(module, name, plan), is_final=True)
+    item = ITEM_BYTES[layout.dtype]
+    packed = Scratch(plan.packed * item)
+    tasks = geometry.batch * layout.bands
+    chunks = min(wanted, tasks)
+    scratch = Scratch(plan.room * item * chunks)
+    parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > cost.SHARED_NUMBERS else 1
+    bias = bias or source
+    first = Launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False)
+    words = source[1], 0, bias[1], 0, 0, tasks, chunks
+    buffers = source[0], packed, bias[0], assembler.home(node), scratch
+    return [first, Launch(step, images, images.name, buffers, words, chunks, assembler.lasts(step), flops * cost.PRODUCT_SECONDS)]
+
+
+def _weight(step, assembler):
+    """Sums of fixed parts of the batch, then their total."""
+    node = step.roots[0]
+    geometry = _geometry_of(node)
+    x, y = (assembler.layout(step, a) for a in node.args[:2])
+    plan = _code.weighing_of(_code.layout_of(_code.forward_of(geometry), host(), name_of(node.dtype)), x[2], y[2], host())
+    key, item = ("weighing", repr(plan)), ITEM_BYTES[plan.layout.dtype]
+    sums = unit_of(key, lambda module, name: _code.write_weighing(module, name, plan), is_final=True)
+    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), is_final=True)
+    flops = 2 * geometry.batch * plan.layout.correlation.products
+    tasks = geometry.batch * plan.layout.bands
+    blocks = -(-tasks // plan.images)
+    # Parts must not depend on threads, since each has sums of its own.
+    parts = min(blocks, _MOST_PARTS, 1 + flops // cost.SHARED_FLOPS, max(_FEW_PARTS, _MOST_SUMS // plan.partial))
+    partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * plan.room * item)
+    words = x[1], y[1], 0, 0, tasks, blocks, parts
+    first = Launch(step, sums, sums.name, (x[0], y[0], partial, scratch), words, parts, False, flops * cost.PRODUCT_SECONDS)
+    chunks = min(threads.get_num_threads(), _MOST_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
+    buffers, words = (partial, assembler.home(node)), (0, 0, parts, chunks)
+    return [first, Launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step))]
+
+
+_LAUNCHES = {"conv2d": _forward, "conv2d_input": _backward, "conv2d_weight": _weight}

@@ -1,0 +1,126 @@
+"""Kernel: what computes stored nodes in one pass over memory. One file of this folder has one kernel.
+
+A kernel says which nodes it computes, what it reads, what it costs, whether it may fail, and by which launches of compiled code it
+runs. What writes that code is loaded once it is needed: to load all code generation takes longer than planning a small program.
+"""
+
+from importlib import import_module
+
+from ..launches import Launch
+from ..recorder import PICK
+from ..units import unit_of
+from .kind import Kind
+
+
+class Kernel(Kind):
+    """A kernel of its own, as a kind of node.
+
+    name             as reports show it
+    fuses            whether results of several nodes are computed together, and operands on the way
+    may_wait         whether a pass that reads an operand late had better read a copy (see `passes.rematerialise`)
+    fewest_rows      how many rows a pass that takes turns with others computes at least
+    is_in_strands    whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
+    """
+
+    name = ""
+    is_apart = True
+    fuses = is_in_strands = False
+    fewest_rows = 1
+    may_wait = True
+
+    @property
+    def kernel(self):
+        """A kernel computes the nodes of its kind itself."""
+        return self
+
+    def maker(self, node):
+        """What tells the pass that computes a node from others: the node that a kernel of several results is for, or the node."""
+        return node
+
+    def group(self, node, stage, domain, reduced):
+        """Nodes of one group are computed by one pass."""
+        return self.maker(node)
+
+    def domain(self, node, facts):
+        return (), ()
+
+    def memory(self, node, facts):
+        return node.inputs
+
+    def read(self, step, schedule):
+        """The stored nodes that a step reads."""
+        found = [a for root in step.roots for a in self.memory(root, schedule.facts)]
+        return list(dict.fromkeys([a for a in found if a in schedule.stored]))
+
+    def may_fail_in(self, step, schedule, fragile):
+        """Whether a step may find that there is no result; the nodes `fragile` are those that may have no value in loops."""
+        return False
+
+    # Rows: passes over the same rows take turns, block by block (see `nests`)
+
+    def rows(self, step, accesses):
+        """How many rows a step has by its own axes, the most first; none if it cannot take turns with others."""
+        return []
+
+    def met(self, step, rows, accesses):
+        """What a step over so many rows meets, as `Met`; None if it does not go over so many."""
+        return
+
+    def is_worth_turns(self, step):
+        """Whether a step is so large, and goes over what it reads so often, that it had better take turns with others."""
+        return False
+
+    def product(self, step, accesses):
+        """The matrix product of a step; None of others."""
+        return
+
+    def rows_read(self, step, accesses):
+        """The buffers of which a step reads rows."""
+        return []
+
+    def rows_launches(self, step, nest, assembler, panels):
+        """The launches of a step that takes turns with the others of a nest; `panels` holds the matrices that these have packed."""
+        raise NotImplementedError
+
+    # Code
+
+    def launches(self, step, assembler):
+        """A step as launches of compiled code, or as what Python runs; `assembler` says where buffers are."""
+        raise NotImplementedError
+
+    def called(self, step):
+        """What runs a step that has no code; None where NumPy can compute its nodes one by one."""
+        return
+
+    # Reports
+
+    def computed(self, step, schedule):
+        """The nodes that a step computes, in order."""
+        return step.roots
+
+    def loops(self, step):
+        """The lengths of the loops of a step, as reports show them."""
+        return step.domain or step.roots[0].shape or ()
+
+
+def source(node):
+    """The node that a kernel is for: of one of several results, what they are results of."""
+    return node.args[0] if node.op is PICK else node
+
+
+def launch(step, plan, write, buffers, seconds, assembler):
+    """The launch of a step by its plan, whose code `write(module, name, plan)` writes."""
+    unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
+    return [Launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
+
+
+class Code:
+    """A module of code generation, by its name; it is loaded when it is first asked for something."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        found = getattr(import_module(f"{__package__.rpartition('.')[0]}.codegen.{self._name}"), name)
+        setattr(self, name, found)
+        return found

@@ -1,0 +1,45 @@
+"""Library calls: ops without a kernel here, which run their own in Python, and loops, whose body is planned for itself."""
+
+from ...core.symbol import Symbol
+from ..library_call import LibraryCall
+from ..loop_call import LoopCall
+from ..recorder import PICK
+from ..repetition import Loop
+from .kernel import Kernel, source
+
+
+class Library(Kernel):
+    """An op as a call of its own kernel."""
+
+    name, may_wait = "library", False
+
+    def matches(self, node, facts):
+        return True
+
+    def may_fail_in(self, step, schedule, fragile):
+        return True
+
+    def launches(self, step, assembler):
+        return [self.called(step)]
+
+    def called(self, step):
+        return LibraryCall(step.roots[0])
+
+
+class Repeated(Library):
+    """A loop, which is one node, and its results."""
+
+    name, ops = "repeat", (Loop.name, PICK.name)
+
+    def matches(self, node, facts):
+        of = source(node)
+        return isinstance(of, Symbol) and isinstance(of.op, Loop)
+
+    def maker(self, node):
+        return source(node)
+
+    def launches(self, step, assembler):
+        return assembler.repeated(step)
+
+    def called(self, step):
+        return LoopCall(step)

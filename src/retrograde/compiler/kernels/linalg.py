@@ -1,0 +1,128 @@
+"""Linear algebra: factors of matrices, equations with triangular and with factorized matrices."""
+
+from math import prod
+from typing import NamedTuple
+
+from ...core.dispatch import operands_of
+from ...dtypes import name_of
+from .. import cost
+from ..codegen.target import host
+from ..elements import has_float_operands
+from ..failures import NOT_DEFINITE, SINGULAR
+from ..launches import Launch
+from ..table import FLAG, Scratch
+from ..units import unit_of
+from .kernel import Code, Kernel
+
+_code = Code("linalg")
+#: Operations for each number of the result and each row of the matrix.
+_COSTS = {"cholesky": 1 / 3, "cholesky_gradient": 2 / 3, "solve_triangular": 1, "lu_factor": 2 / 3, "lu_solve": 2}
+#: What the kernel of a node leaves where there is no answer. Factors there always are.
+_FAILURES = {"cholesky": NOT_DEFINITE, "lu_factor": 0,
+             **dict.fromkeys(["cholesky_gradient", "solve_triangular", "lu_solve"], SINGULAR)}
+#: Matrices of so many rows are small, if all that belongs to one has no more numbers than this.
+_SMALL, _MOST_NUMBERS = 8, 200
+
+
+class LinearAlgebra(Kernel):
+    """A factorization, or the solution of equations."""
+
+    name, ops = "linalg", tuple(_COSTS)
+
+    def matches(self, node, facts):
+        operands = operands_of(node.op, node.args)
+        return node.shape is not None and bool(node.size) and has_float_operands([node, *operands])
+
+    def memory(self, node, facts):
+        return [facts.base(x) for x in node.inputs]
+
+    def may_fail_in(self, step, schedule, fragile):
+        return _FAILURES[step.roots[0].op.name] != 0
+
+    def launches(self, step, assembler):
+        node = step.roots[0]
+        read, spec = operands_of(node.op, node.args), _code.spec_for(host(), name_of(node.dtype))
+        # What more an op may be told has been expanded.
+        shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) : len(read) + 1]])
+        layouts = [assembler.layout(step, x) for x in read]
+        found = [_Matrices(buffer, first, x.shape, steps) for x, (buffer, first, steps) in zip(read, layouts, strict=True)]
+        is_column = shapes[-1][1:] == () and len(read) > 1
+        if is_column:
+            found[-1] = found[-1]._replace(shape=(*shapes[-1], 1), steps=(*found[-1].steps, 0))
+        shape = (*node.shape, 1) if is_column else node.shape
+        batch = _batch(shape[:-2], found)
+        plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _PLANS[node.op.name](spec, options, found, batch)
+        unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
+        slots = (*[x.buffer for x in found], assembler.home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
+        seconds = self.flops(node) * cost.FACTOR_SECONDS
+        return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, assembler.lasts(step), seconds)]
+
+    def flops(self, node):
+        return int(_COSTS[node.op.name] * node.args[0].shape[-1] * node.size)
+
+
+class _Matrices(NamedTuple):
+    """An operand or the result of a step: its memory, the first number, its shape and the step of each axis."""
+
+    buffer: object
+    first: int
+    shape: tuple
+    steps: tuple
+
+    @property
+    def place(self):
+        """The first number and the steps along a column and along a row."""
+        return self.first, *self.steps[-2:]
+
+
+def _batch(lengths, operands):
+    """For each leading axis its length, and the step of each operand, which is 0 where it is the same for all."""
+    found = []
+    for axis, length in enumerate(lengths):
+        places = [axis - len(lengths) + len(x.shape) - 2 for x in operands]
+        steps = [0 if at < 0 or x.shape[at] == 1 else x.steps[at] for at, x in zip(places, operands, strict=True)]
+        if length == 1:
+            continue
+        if found and all([before == step * length for before, step in zip(found[-1][1:], steps, strict=True)]):
+            length *= found.pop()[0]
+        found.append((length, *steps))
+    return tuple(found)
+
+
+def _lanes(name, spec, options, operands, shape, batch):
+    """How many small matrices are done at once; None for others."""
+    sizes = [x.shape[-2:] for x in operands] + [shape[-2:]]
+    if len(batch) != 1 or batch[0][0] < spec.lanes // 2 or sizes[0][1] > _SMALL or sum(map(prod, sizes)) > _MOST_NUMBERS:
+        return None
+    count, *steps = batch[0]
+    places = [_code.Operand(*x.shape[-2:], *x.steps[-2:], step, x.first) for x, step in zip(operands, steps, strict=True)]
+    method = getattr(_code.methods, name)
+    return _code.LanesPlan(spec, method, options, _FAILURES[name], tuple(places), *shape[-2:], count), _code.write_lanes
+
+
+def _cholesky(spec, options, operands, batch):
+    (x,) = operands
+    return _code.CholeskyPlan(spec, x.shape[-1], x.place, *options, batch), _code.write_cholesky
+
+
+def _definite(spec, _, operands, batch):
+    factor, slope = operands
+    return _code.DefinitePlan(spec, factor.shape[-1], factor.place, slope.place, batch), _code.write_definite
+
+
+def _elimination(spec, _, operands, batch):
+    (x,) = operands
+    return _code.EliminationPlan(spec, x.shape[-1], x.place, batch), _code.write_elimination
+
+
+def _equations(has_factors):
+    def plan(spec, options, operands, batch):
+        x, y = operands
+        sizes = x.shape[-1], y.shape[-1]
+        return _code.EquationsPlan(spec, has_factors, *sizes, x.place, y.place, *options, batch), _code.write_equations
+
+    return plan
+
+
+_PLANS = {"cholesky": _cholesky, "cholesky_gradient": _definite, "solve_triangular": _equations(False), "lu_factor": _elimination,
+          "lu_solve": _equations(True)}

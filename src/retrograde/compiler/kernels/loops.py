@@ -1,0 +1,133 @@
+"""Loops: what elementwise ops, reductions and views become together, in one pass over a domain."""
+
+from math import prod
+
+from ...core.symbol import Symbol
+from ...dtypes import name_of, parts_dtype
+from ...shapes import row_major
+from .. import cost
+from ..codegen.box import Store
+from ..codegen.loop_plan import Rows, plan_loops
+from ..codegen.loops import write_loops
+from ..codegen.target import host
+from ..elements import REDUCTIONS, has_elements
+from ..expression import Load, doubled
+from ..launches import Launch
+from ..rows import LEAST, met_by_loops, row_counts
+from ..table import Scratch
+from ..units import unit_of
+from .kernel import Kernel
+from .kind import Kind
+
+
+class Loops(Kernel):
+    """Loops over a domain."""
+
+    name = "loop"
+    is_apart, may_wait = False, False
+    fuses = is_in_strands = True
+
+    def group(self, node, stage, domain, reduced):
+        return stage, domain, reduced
+
+    def read(self, step, schedule):
+        return schedule.below(step)
+
+    def may_fail_in(self, step, schedule, fragile):
+        return not fragile.isdisjoint(schedule.computed_by(step))
+
+    def rows(self, step, accesses):
+        return row_counts(step.domain)
+
+    def met(self, step, rows, accesses):
+        return met_by_loops(accesses.box(step), rows)
+
+    def is_worth_turns(self, step):
+        return bool(step.reduced) and prod(step.domain) >= LEAST
+
+    def rows_read(self, step, accesses):
+        return [e.buffer for e in accesses.box(step).entries if isinstance(e, Load)]
+
+    def launches(self, step, assembler):
+        return self._launches(step, assembler, None)
+
+    def rows_launches(self, step, nest, assembler, panels):
+        local = {id(node): (nest.block_bytes(node), place) for node, place in nest.local.items()}
+        return self._launches(step, assembler, Rows(nest.rows, nest.block, nest.frame, local))
+
+    @staticmethod
+    def _launches(step, assembler, rows):
+        plan = plan_loops(assembler.box(step), host(), rows)
+        unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan))
+        scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
+        if plan.tape is not None:
+            scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
+        buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
+        seconds = plan.work * cost.ENTRY_SECONDS
+        launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
+        if not plan.partials:
+            return [launch]
+        return [launch, launch._replace(entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
+
+    def computed(self, step, schedule):
+        return sorted(schedule.computed_by(step), key=schedule.places.__getitem__)
+
+
+LOOPS = Loops()
+
+
+class Reduction(Kind):
+    """A sum, a product or an extremum over axes."""
+
+    ops, kernel, is_apart = tuple(REDUCTIONS), LOOPS, True
+
+    def matches(self, node, facts):
+        if not node.size or not has_elements(node):
+            return False
+        named, x = dict(zip(node.op.arguments, node.args, strict=True)), node.args[0]
+        kinds = "b" if node.op.name in ("any", "all") else "fi"
+        return x.dtype == node.dtype and node.dtype.kind in kinds and named.get("where") is None and x.size > 0
+
+    def domain(self, node, facts):
+        return node.args[0].shape, reduced_axes(node)
+
+    def stores(self, node, step, expression):
+        shape = tuple([1 if i in step.reduced else n for i, n in enumerate(step.domain)])
+        value = expression.add(node.args[0])
+        return [Store(node, value, 0, result_steps(shape), name_of(node.dtype), node.op.name)]
+
+    def at_point(self, node, facts):
+        return [a for a in node.args[:1] if isinstance(a, Symbol)]
+
+    def flops(self, node):
+        return node.args[0].size if reduced_axes(node) else node.size
+
+
+class Pair(Kind):
+    """Complex numbers in memory, made of their parts."""
+
+    ops, kernel, is_apart = ("complex",), LOOPS, True
+
+    def matches(self, node, facts):
+        return bool(node.size) and node.dtype.kind == "c"
+
+    def stores(self, node, step, expression):
+        return [_half(node, number, expression.add(part)) for number, part in enumerate(node.args)]
+
+
+def reduced_axes(node):
+    """The axes, counted from the front, that a reduction folds."""
+    axis = dict(zip(node.op.arguments, node.args, strict=True))["axis"]
+    ndim = node.args[0].ndim
+    axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple(sorted(a % ndim for a in axes)) if ndim else ()
+
+
+def result_steps(shape):
+    """How the address of a result of a shape moves with each loop of that length."""
+    return tuple([0 if n == 1 else step for n, step in zip(shape, row_major(shape), strict=True)])
+
+
+def _half(node, part, value):
+    """The store of one part of complex numbers."""
+    return Store(node, value, 0, doubled(result_steps(node.shape)), name_of(parts_dtype(node.dtype)), part=part)

@@ -1,0 +1,88 @@
+"""Pooling of images: the greatest number or the mean of each window, and their gradients."""
+
+import math
+
+import numpy as np
+
+from ...core.symbol import Symbol
+from ...dtypes import name_of
+from ...ops._pooling import Windows
+from .. import cost
+from ..codegen.target import host
+from ..elements import has_float_operands
+from ..launches import Launch
+from ..recorder import PICK
+from ..units import unit_of
+from .kernel import Code, Kernel, source
+
+_code = Code("pooling")
+_SEVERAL = ("max_pool2d_with_taps",)
+#: Places in a window are kept as bytes, and each is written out.
+_MOST_PLACES = 100
+
+
+class Pooling(Kernel):
+    """Pooling, or its gradient."""
+
+    name, several = "pooling", _SEVERAL
+    ops = (PICK.name, "max_pool2d_input", "avg_pool2d", "avg_pool2d_input")
+
+    def matches(self, node, facts):
+        if node.op is PICK:
+            of = node.args[0]
+            return of.op is not None and of.op.name in _SEVERAL and self.has_kernel(of)
+        return bool(node.size) and self.has_kernel(node)
+
+    @staticmethod
+    def has_kernel(node):
+        """Whether there is a kernel for a node, or for one of several results."""
+        first, *others = _operands(node)
+        window = _windows_of(node).kernel
+        is_plain = has_float_operands([first]) and first.size > 0 and window[0] * window[1] <= _MOST_PLACES
+        is_known = not any([isinstance(a, Symbol) for a in (first, *others)])
+        return is_plain and not is_known and all([a.dtype == np.uint8 for a in others])
+
+    def maker(self, node):
+        return source(node)
+
+    def memory(self, node, facts):
+        return [facts.memory(a) for a in _operands(source(node)) if isinstance(a, Symbol)]
+
+    def launches(self, step, assembler):
+        node = source(step.roots[0])
+        windows, named = _windows_of(node), dict(zip(node.op.arguments, node.args, strict=True))
+        read, *others = [assembler.layout(step, a) for a in node.args[:2] if hasattr(a, "dtype")]
+        is_mean, is_backward = "avg" in node.op.name, "shape" in named
+        wanted = {root.args[1]: assembler.home(root) for root in step.roots if root.op is PICK}
+        means = {"divisor": named["divisor_override"], "lengths": windows.lengths(named["count_include_pad"])} if is_mean else {}
+        dtype = name_of(node.args[0].dtype)
+        pool = _code.Pool(
+            dtype, host().lanes(dtype), windows.shape[-2:], windows.result, windows.kernel, windows.stride, windows.padding,
+            windows.dilation, is_mean, has_values=is_mean or 0 in wanted, has_taps=1 in wanted, **means)
+        write = _code.write_backward if is_backward else _code.write_forward
+        unit = unit_of((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), is_final=True)
+        if is_backward:
+            taps = others[0] if others else read
+            buffers, starts = (read[0], taps[0], assembler.home(node)), (read[1], taps[1], 0)
+        else:
+            first = assembler.home(node) if is_mean else wanted.get(0, wanted.get(1))
+            buffers, starts = (read[0], first, wanted.get(1, first)), (read[1], 0, 0)
+        planes, size = math.prod(windows.shape[:-2]), math.prod(windows.shape)
+        chunks = min(planes, cost.POOLS.chunks(size))
+        words, seconds = (*starts, planes, chunks), size * cost.POOL_SECONDS
+        return [Launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]
+
+    def flops(self, node):
+        return math.prod(_windows_of(source(node)).shape)
+
+
+def _operands(node):
+    return [a for a in node.args[:3] if hasattr(a, "dtype")]
+
+
+def _windows_of(node):
+    """The windows of pooling."""
+    named = dict(zip(node.op.arguments, node.args, strict=True))
+    shape = named.get("shape", node.args[0].shape)
+    names = ("kernel_size", "stride", "padding")
+    return Windows.of(shape, *[named[name] for name in names], named.get("dilation", 1), named["ceil_mode"])

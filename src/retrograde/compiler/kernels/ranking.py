@@ -1,0 +1,32 @@
+"""Ranking: the places of the first few numbers of each row in their order."""
+
+from math import prod
+
+from ...core.symbol import Symbol
+from ...dtypes import name_of
+from .. import cost
+from ..codegen.target import host
+from ..elements import has_elements
+from .kernel import Code, Kernel, launch
+
+_code = Code("ranking")
+
+
+class Ranking(Kernel):
+    """The places of the first few numbers."""
+
+    name, ops = "ranking", ("top_places",)
+
+    def matches(self, node, facts):
+        x, ranked, axis, _ = node.args
+        if not node.size or not isinstance(x, Symbol) or not has_elements(node):
+            return False
+        return name_of(x.dtype) in ("float32", "float64") and axis % x.ndim == x.ndim - 1 and ranked <= _code.MOST_RANKED
+
+    def launches(self, step, assembler):
+        node = step.roots[0]
+        x, ranked, _, is_greatest = node.args
+        dtype = name_of(x.dtype)
+        plan = _code.RankingPlan(dtype, host().lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
+        buffers = assembler.layout(step, x)[0], assembler.home(node)
+        return launch(step, plan, _code.write_ranking, buffers, x.size * cost.RANKING_COST * cost.ENTRY_SECONDS, assembler)

@@ -1,0 +1,56 @@
+"""Alias: which nodes are computed in the memory of the state that they update.
+
+Takes  steps in their last order, the leaves of state with the nodes that they are to hold, and the steps that may fail.
+Gives  for some of these nodes the leaf whose memory is theirs; the others are copied there when all steps are over.
+Keeps  nobody reads a leaf after it was overwritten; no leaf is written before the last step that can fail; each leaf is the memory
+       of one node at most.
+"""
+
+from ...core.symbol import Symbol
+
+
+def homes(schedule, updates, kept, risky):
+    """For each node that updates a leaf and can be computed in its memory, that leaf.
+
+    It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it
+    writes, and no `risky` step is left from there on. What is among the nodes `kept` is read after the last step.
+    """
+    kept = {node for node in kept if isinstance(node, Symbol)}
+    readers, first_safe = {}, 0
+    for number, step in schedule.numbered():
+        if step in risky:
+            first_safe = number + 1
+        for node in schedule.read_by(step):
+            if node not in readers or readers[node][0] < number:
+                readers[node] = number, set()
+            readers[node][1].add(step)
+    made = {node: (number, step) for number, step in schedule.numbered() for node in step.roots}
+    moved, found = {}, {}
+    for leaf, node in updates:
+        if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
+            continue
+        number, step = made[node]
+        last, users = readers.get(leaf, (-1, set()))
+        is_free = last < number
+        if last == number and users == {step} and step.kernel.fuses and step.domain == leaf.shape:
+            if step not in moved:
+                moved[step] = _moved(schedule, step)
+            is_free = leaf not in moved[step]
+        if is_free and number >= first_safe:
+            found[node] = leaf
+    return found
+
+
+def _moved(schedule, step):
+    """The nodes of which the kernel of a step reads other elements than the one that it writes."""
+    kind, roots, seen = schedule.facts.kind, set(step.roots), set()
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, is_moved = found = stack.pop()
+        if found in seen:
+            continue
+        seen.add(found)
+        if node in roots or not schedule.is_loaded(node, step.stage):
+            is_moved = is_moved or kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None
+            stack.extend([(a, is_moved) for a in node.inputs])
+    return {node for node, is_moved in seen if is_moved}

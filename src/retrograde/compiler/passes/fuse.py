@@ -1,0 +1,242 @@
+"""Fuse: which nodes are computed together by one kernel, and which results are written to memory at all.
+
+Takes  a graph of primitive nodes.
+Gives  a `Schedule`: steps in order, each a loop over a domain, or one kernel of another kind; nodes that are stored.
+Keeps  each stored node has one step that makes it, after those that make what it reads; what the graph gives is stored.
+
+Every node has a stage: how many passes over memory must be over before it can be computed. Elementwise ops and views cost no stage;
+a reduction, a matrix product and a library call end one. Nodes of one stage over one domain become one kernel. A value that is
+cheap to compute again is computed again by each kernel that needs it; an expensive one is kept.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...core.symbol import Symbol
+from ..kinds import Facts
+from ..repeated_places import met_at_several_places
+from ..rounded import rounded_products
+
+#: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
+_CHEAP = 3
+#: What has so many times fewer numbers than what it is for is computed far less often.
+_FAR_FEWER = 8
+
+
+@dataclass(eq=False)
+class Step:
+    """One pass of a kernel: its stored results, the domain of its loops and which of its axes are reduced, if it has loops, and the
+    `nest` that it is part of.
+    """
+
+    kernel: object
+    stage: int
+    roots: list = field(default_factory=list)
+    domain: tuple = ()
+    reduced: tuple = ()
+    nest: object = None
+
+
+class Schedule:
+    """The steps that compute `Outputs`, in order; nodes that are `stored` have memory.
+
+    facts  what is known of nodes, some of which may have been in another schedule
+    """
+
+    def __init__(self, outputs, facts=None):
+        self.outputs, self.facts = outputs, facts or Facts()
+        self.nodes = outputs.nodes
+        self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
+        self.steps, self._read, self._computed = [], {}, {}
+        #: The products that are not fused with sums in any kernel.
+        self.rounded = rounded_products(self.nodes, self.facts)
+        self._unmoved = set()  # what is not to be computed at other places than its own, but read there
+        while True:
+            self._stages = self._staged()
+            self.steps, self._computed = self._grouped(), {}
+            expensive = self._expensive_and_shared()
+            if not expensive:
+                expensive = met_at_several_places(self, self._is_expensive) - self._unmoved
+                self._unmoved |= expensive
+            if not expensive:
+                break
+            self.stored |= expensive
+
+    @cached_property
+    def places(self):
+        """The place of each node in an order that has arguments first."""
+        return {node: place for place, node in enumerate(self.nodes)}
+
+    def _needed_in_memory(self):
+        """Results of passes, and what matrix products, calls and inexpressible views read."""
+        found = set()
+        for node in self.nodes:
+            kind = self.facts.kind(node)
+            if kind.is_work:  # most nodes
+                continue
+            if kind.is_always_stored(node, self.facts):
+                found.add(node)
+            if (memory := kind.memory(node, self.facts)) is not None:
+                found.update(memory)
+            elif (shown := kind.shown(node, self.facts)) is not None:
+                found.add(shown)
+        return found
+
+    def _staged(self):
+        """The stage of each node: of its kernel if it is stored, of its value if it is computed where it is needed."""
+        stages, usable = {}, {}  # usable: from which stage on others can use a node, where it is and at other places
+        moved = {} if self._unmoved else usable
+        for node in self.nodes:
+            kind = self.facts.kind(node)
+            if (memory := kind.memory(node, self.facts)) is not None:
+                read = [self._in_memory(a, stages) for a in memory]
+            else:
+                known = moved if kind.is_moving else usable
+                read = [known[a] for a in node.inputs]
+                if (shown := kind.shown(node, self.facts)) is not None:
+                    read.append(self._in_memory(shown, stages))
+            stages[node] = stage = max(read, default=0)
+            usable[node] = stage + self._is_apart(node, kind)
+            if self._unmoved:
+                moved[node] = self._moved(node, kind, stage, moved) + self._is_apart(node, kind)
+        return stages
+
+    def _moved(self, node, kind, stage, moved):
+        """From which stage on a node can be read at other places: what is not to be computed there must be in memory."""
+        if node in self._unmoved:
+            return stage + 1
+        return max([moved[a] for a in node.inputs], default=0) if kind.is_work else stage
+
+    def _is_apart(self, node, kind):
+        """Whether a node of a kind is found in memory only, once the pass that makes it is over."""
+        return kind.is_apart or (node in self.stored and kind.tiles(node, self.facts) is not None)
+
+    @staticmethod
+    def _in_memory(node, stages):
+        return 0 if node.op is None else stages[node] + 1
+
+    def _grouped(self):
+        groups = {}
+        for node in self.nodes:
+            if node not in self.stored or node.op is None:
+                continue
+            kind, stage = self.facts.kind(node), self._stages[node]
+            domain, reduced = kind.domain(node, self.facts)
+            key = kind.kernel.group(node, stage, domain, reduced)
+            groups.setdefault(key, Step(kind.kernel, stage, [], domain, reduced)).roots.append(node)
+        return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
+
+    def is_loaded(self, node, stage):
+        """Whether a kernel of `stage` reads `node` from memory rather than computing it."""
+        if node not in self.stored:
+            return False
+        return node.op is None or self._is_apart(node, self.facts.kind(node)) or self._stages[node] < stage
+
+    def read_by(self, step):
+        """The stored nodes that a step reads."""
+        if step not in self._read:
+            self._read[step] = step.kernel.read(step, self)
+        return self._read[step]
+
+    def below(self, step):
+        """The stored nodes that the loops of a step read on their way to its results."""
+        found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if self.is_loaded(node, step.stage):
+                found.append(node)
+            elif node.op is not None:
+                shown = self.facts.kind(node).shown(node, self.facts)
+                stack.extend(node.inputs if shown is None else [shown, *node.inputs[1:]])
+        return found
+
+    def _expensive_and_shared(self):
+        """Nodes that several steps would compute, and that are too expensive for that; so are tiles, each of which would be
+        computed at every place of the whole.
+        """
+        kind, stages, repeated = self.facts.kind, {}, set()
+        for step in self.steps:
+            if step.kernel.fuses:
+                repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
+        tiled = {n for n in stages if n not in self.stored and kind(n).tiles(n, self.facts) is not None and self._is_expensive(n)}
+        expensive = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_expensive(n)}
+        return tiled | self._met_first(expensive) if expensive else tiled
+
+    def _met_first(self, expensive):
+        """Those of some nodes that a later step needs itself, rather than for another one of them."""
+        found = set()
+        for step in self.steps:
+            roots = set(step.roots) if step.kernel.fuses else set()
+            stack, seen = list(roots), set()
+            while stack:
+                node = stack.pop()
+                if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
+                    continue
+                seen.add(node)
+                if node in expensive and self._stages[node] < step.stage:
+                    found.add(node)
+                else:
+                    stack.extend(node.inputs)
+        return found
+
+    def computed_by(self, step):
+        """The nodes whose values the kernel of `step` computes itself."""
+        if step not in self._computed:
+            self._computed[step] = self._inside(step)
+        return self._computed[step]
+
+    def _inside(self, step):
+        roots, seen = set(step.roots), set()
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
+                continue
+            seen.add(node)
+            stack.extend(node.inputs)
+        return seen
+
+    def _is_expensive(self, node):
+        """Whether it takes more than a few ops to compute `node` from memory; a function that is not cheap counts as many."""
+        seen, stack, cost = set(), [node], 0
+        while stack and cost <= _CHEAP:
+            n = stack.pop()
+            if n in seen or n.op is None or (n is not node and n in self.stored):
+                continue
+            seen.add(n)
+            cost += self.weight(n, node, _CHEAP + 1)
+            stack.extend(n.inputs)
+        return cost > _CHEAP
+
+    def weight(self, node, whole, expensive):
+        """What computing `node` adds to each number of `whole`: nothing if far smaller, one for a cheap op, or `expensive`."""
+        kind = self.facts.kind(node)
+        return 0 if not kind.is_work or node.size * _FAR_FEWER <= whole.size else kind.weight(node, expensive)
+
+    def stage(self, node):
+        """How many passes must be over before a node can be computed."""
+        return self._stages[node]
+
+    def numbered(self):
+        """(number, step) in order; the steps of a nest, which run block by block together, have the same number."""
+        number, before = -1, None
+        for step in self.steps:
+            number += step.nest is None or step.nest is not before
+            before = step.nest
+            yield number, step
+
+
+def _with_shared_passes(steps):
+    """`steps` with plain results moved into the pass of a reduction over the same box at the same stage."""
+    steps = list(steps)
+    plain = {(s.stage, s.domain): s for s in steps if s.kernel.fuses and not s.reduced}
+    for step in steps:
+        if step.reduced:
+            shared = plain.pop((step.stage, step.domain), None)
+            if shared is not None:
+                step.roots += shared.roots
+                shared.roots = []
+    return [s for s in steps if s.roots]

@@ -1,0 +1,203 @@
+"""Lower: a traced graph in few kinds of node, each once, with nothing that no result needs.
+
+Takes  a graph of any ops.
+Gives  a graph of primitive nodes: composites are expanded into the ops that they are made of, complex numbers into their parts as
+       far as that can be, equal nodes are one (common subexpressions), and constants are folded.
+Keeps  what each result is, its shape and its dtype; leaves stay themselves.
+"""
+
+import numpy as np
+
+from ...core.mode import changed
+from ...core.symbol import Outputs, Symbol, replaced, symbols_in
+from ...core.value import Value
+from ...dtypes import parts_dtype
+from ...ops._arrays import arrays
+from ...ops.movements import broadcast_to
+from ..complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
+from ..constants import constant_key
+from ..parts import Parts, known_parts
+from ..simplify import folded, simplified
+from ..trace import PICK, Trace
+
+
+def lower(outputs):
+    """The `outputs` (symbols or arrays) as `Outputs` of a graph of primitive nodes."""
+    lowering = _Lowering()
+    return Outputs([lowering.output(output) for output in outputs])
+
+
+class _Lowering:
+    def __init__(self):
+        self._done, self._equal = {}, {}
+        #: What `_done` has made: the nodes below which all are known to be unlike each other.
+        self._standing = set()
+        self._trace, self._constants = Trace(), {}
+
+    def output(self, root):
+        """The node for `root`, which has memory of its own."""
+        return self._in_memory(self.lowered(root))
+
+    def lowered(self, root):
+        """The node for `root`; iterative, since graphs may be deep."""
+        if not isinstance(root, Symbol):
+            return root
+        done, stack = self._done, [root]
+        while stack:
+            node = stack[-1]
+            if node in done:
+                stack.pop()
+                continue
+            waiting = [a for a in node.inputs if a not in done]
+            if waiting:
+                stack += waiting
+                continue
+            stack.pop()
+            done[node] = made = self._made(node)
+            if made.__class__ is Symbol:  # mostly
+                self._standing.add(made)
+            elif made.__class__ is tuple:
+                self._standing.update([part for part in made if isinstance(part, Symbol)])
+        return done[root]
+
+    def _made(self, node):
+        if node.op is None:
+            return node
+        args = replaced(node.args, self._done.__getitem__)
+        if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
+            return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
+        if node.op is PICK and args[0].__class__ is tuple:
+            return args[0][args[1]]
+        if node.shape is not None and node.op is not PICK and not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
+            known = folded(node.op, args, node.shape, node.dtype)
+            if known is not None:
+                return known
+        if node.shape is not None and node.op is not PICK and involves_complex(node):
+            return self._in_parts(node, args)
+        op = node.op
+        if node.shape is None:
+            args = replaced(args, self._in_memory)
+        elif op is not PICK:
+            simple = simplified(op, args, node.shape, node.dtype)
+            if isinstance(simple, Symbol):
+                return simple
+            if simple[1] is not args:
+                simple = simple[0], replaced(simple[1], self._interned)
+            op, args = simple
+        return self._equal_to(op, args, node.shape, node.dtype)
+
+    def _equal_to(self, op, args, shape, dtype):
+        """The node of an op on these arguments, the same for equal ones."""
+        key = _key(op, args)
+        found = self._equal.get(key)
+        if found is None:
+            found = self._equal[key] = Symbol(op, args, shape, dtype)
+        return found
+
+    def _interned(self, node):
+        """The node equal to one that simplifying may have made, which is a few nodes deep."""
+        if node.op is None or node in self._standing:
+            return node
+        key = _key(node.op, node.args)
+        found = self._equal.get(key)
+        if found is None:
+            args = replaced(node.args, self._interned)
+            key = _key(node.op, args)
+            found = self._equal.setdefault(key, Symbol(node.op, args, node.shape, node.dtype))
+        return found
+
+    # Complex numbers
+
+    def _in_parts(self, node, args):
+        """The node for one that makes complex numbers or reads them, made of their parts as far as that can be."""
+        if is_shown_as_it_is(node, args):
+            source = args[0].args[0] if is_shown_as_it_is(args[0], args[0].args) else args[0]
+            return source if source.shape == node.shape else self._equal_to(node.op, (source, node.shape), node.shape, node.dtype)
+        with changed(tracer=self._trace, records=False):
+            found = in_parts(node, replaced(args, _value_of_real), self._parts_of)
+            if found is NotImplemented:
+                return self._equal_to(node.op, replaced(args, self._in_memory), node.shape, node.dtype)
+            dtype = parts_dtype(node.dtype)
+            parts = [_fitted(part, node.shape, dtype) for part in (found if isinstance(found, Parts) else (found,))]
+        parts = [self.lowered(part) for part in parts]
+        return parts[0] if len(parts) == 1 else self._whole(*parts, node.dtype)
+
+    def _parts_of(self, argument):
+        """The parts of an argument of an op: values, arrays or numbers."""
+        if isinstance(argument, np.ndarray):  # each is taken apart once
+            if id(argument) not in self._constants:
+                self._constants[id(argument)] = argument, known_parts(argument)
+            return self._constants[id(argument)][1]
+        if not isinstance(argument, Symbol):
+            return known_parts(argument)
+        if argument.op is COMPLEX:
+            return Parts(*[_value_of(part) for part in argument.args])
+        return Parts(*[arrays.kind(self._part(argument, op)) for op in (REAL, IMAG)])
+
+    def _part(self, node, op):
+        """The node of a part of complex numbers in memory, with which lowering is over."""
+        part = self._equal_to(op, (node,), node.shape, parts_dtype(node.dtype))
+        self._done[part] = part
+        return part
+
+    def _whole(self, real, imag, dtype):
+        """The node of complex numbers with these parts: what they are parts of, if they are."""
+        sources = [part.args[0] for part, op in ((real, REAL), (imag, IMAG)) if isinstance(part, Symbol) and part.op is op]
+        if len(sources) == 2 and sources[0] is sources[1]:
+            return sources[0]
+        if not isinstance(real, Symbol) and not isinstance(imag, Symbol):
+            return COMPLEX.kernel(real, imag).astype(dtype)
+        return self._equal_to(COMPLEX, (real, imag), real.shape, dtype)
+
+    def _in_memory(self, node):
+        """A node, or for complex numbers that are shown in another shape those in memory of their own."""
+        if not isinstance(node, Symbol) or node.dtype is None or node.dtype.kind != "c" or not is_shown_as_it_is(node, node.args):
+            return node
+        return self._equal_to(COMPLEX, tuple([self._part(node, op) for op in (REAL, IMAG)]), node.shape, node.dtype)
+
+    def _expanded(self, node, args):
+        """The graph of a composite's body on `args`; of one with several results, a tuple of graphs. NotImplemented where the body
+        says that these arguments have none.
+        """
+        kind = node.op.algebra.kind
+        with changed(tracer=self._trace, records=False):
+            result = node.op.expansion(*replaced(args, kind))
+            if node.op.is_multiple and result is not NotImplemented:
+                return tuple([part.data if isinstance(part, Value) else part for part in result])
+            if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
+                result = result.astype(node.dtype)
+        return result.data if isinstance(result, Value) else result
+
+
+def _value_of_real(node):
+    """A node of real numbers as a value; complex ones are taken apart first."""
+    return node if node.dtype.kind == "c" else arrays.kind(node)
+
+
+def _value_of(part):
+    """A part as ops read it: a value, or a constant."""
+    return arrays.kind(part) if isinstance(part, Symbol) else known_parts(part).real
+
+
+def _fitted(part, shape, dtype):
+    """A part as a node or an array of a shape and a dtype."""
+    if not isinstance(part, Value):
+        return np.broadcast_to(np.asarray(part, dtype), shape)
+    part = part if part.dtype == dtype else part.astype(dtype)
+    return (part if part.shape == shape else broadcast_to(part, shape)).data
+
+
+def _key(op, args):
+    return (op, *[a if isinstance(a, Symbol) else _argument_key(a) for a in args])
+
+
+def _argument_key(a):
+    if isinstance(a, Symbol):
+        return a
+    if isinstance(a, (tuple, list)):
+        return (type(a).__name__, *[_argument_key(b) for b in a])
+    if isinstance(a, np.ndarray):
+        return constant_key(a)
+    if isinstance(a, slice):
+        return ("slice", a.start, a.stop, a.step)
+    return (type(a), repr(a))

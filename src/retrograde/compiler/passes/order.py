@@ -1,0 +1,41 @@
+"""Order: steps that update state come after those that may fail, as far as these do not need them.
+
+Takes  steps in order, with their nests.
+Gives  the same steps in another order.
+Keeps  each step after those that it reads; the steps of a nest beside each other; effects in the order in which they were called. A
+       call that fails in a step which no update is needed for has written nothing.
+"""
+
+from itertools import groupby
+
+
+def risky_steps(schedule):
+    """The steps of a schedule that may find a position out of range or a matrix without an answer, or call what may raise."""
+    kind = schedule.facts.kind
+    fragile = {node for node in schedule.nodes if kind(node).may_fail(node)}
+    return {step for step in schedule.steps if step.kernel.may_fail_in(step, schedule, fragile)}
+
+
+def updates_last(schedule, updates, risky):
+    """The steps of a schedule with those that update state after all `risky` ones, as far as these do not need them: a call that
+    fails then has written nothing. Nests stay whole.
+    """
+    if not risky:
+        return schedule.steps
+    groups = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
+    makers = {root: group for group in groups for step in group for root in step.roots}
+    reads = {group: [makers[n] for step in group for n in schedule.read_by(step) if n in makers] for group in groups}
+    failing = [number for number, group in enumerate(groups) if not risky.isdisjoint(group)]
+    needed, stack = set(), [groups[number] for number in failing]
+    while stack:
+        group = stack.pop()
+        if group not in needed:
+            needed.add(group)
+            stack.extend(reads[group])
+    updated, delayed = {node for _, node in updates}, {}
+    before, rest = groups[: failing[-1] + 1], groups[failing[-1] + 1 :]
+    for group in before:
+        is_update = group not in needed and any([root in updated for step in group for root in step.roots])
+        if is_update or any([other in delayed for other in reads[group] if other is not group]):
+            delayed[group] = True
+    return [step for group in (*[g for g in before if g not in delayed], *delayed, *rest) for step in group]

@@ -1,0 +1,89 @@
+"""Rows: what passes over the same rows meet of one another, which decides whether they may take turns block by block."""
+
+from math import prod
+from typing import NamedTuple
+
+from .expression import Load
+
+#: Passes over fewer numbers than this find everything in cache as it is.
+LEAST = 32768
+#: A pass with more entries than this computes more than it reads.
+_MOST_ENTRIES = 64
+#: The matrix of a product has at most so many bytes, and this share of the numbers of the rows that it meets: each block meets all
+#: of it, and had better find it in the second cache.
+_MATRIX_BYTES, _MATRIX_SHARE = 256 * 1024, 1 / 4
+#: A product of at most so many columns is narrow, and a row of at least so many numbers long.
+_NARROW, _LONG_ROW = 4, 256
+
+
+class Met(NamedTuple):
+    """What a pass meets, as identities of buffers: all that it reads, those of which it meets more in a row than what belongs to
+    that, and the sums that it leaves in parts.
+    """
+
+    read: set
+    strangers: set
+    parts: set
+
+
+def row_counts(domain):
+    """How many rows loops over a domain have, by its first axes, the most first."""
+    if not domain or domain[0] == 1:
+        return []
+    return list(dict.fromkeys([prod(domain[:axes]) for axes in range(len(domain), 0, -1)]))
+
+
+def is_worth_rows(product):
+    """Whether a product had better be one of rows: of many by a small matrix that they share, not made of dot products."""
+    return _is_tall(product.problem) and not _is_apart(product)
+
+
+def met_by_product(product, rows):
+    """What a product meets; None if its rows are not so many."""
+    problem, (a, start), (b, _) = product.problem, product.a, product.b
+    if problem.m % rows:
+        return None
+    (row, column), height, size = problem.a, problem.m // rows, a.size // rows
+    is_in_row = row * height == size and start >= 0 and column >= 0 and start + row * (height - 1) + column * (problem.k - 1) < size
+    return Met({id(a), id(b)}, {id(b)} if is_in_row else {id(a), id(b)}, set())
+
+
+def met_by_loops(box, rows):
+    """What the loops of a box meet; None if they do not go over so many rows, or sum all of them in parts."""
+    merged = box.in_rows(rows) if len(box.entries) <= _MOST_ENTRIES else None
+    if merged is None:
+        return None
+    vector = merged.vector_loop()
+    is_in_parts = merged.is_folded_in_parts(vector)
+    if merged.order(vector)[0] != 0 or is_in_parts != merged.is_reduced[0] or (is_in_parts and merged.has_order):
+        return None
+    loads = [entry for entry in merged.entries if isinstance(entry, Load)]
+    stores = [store for store in merged.stores if store.combine is None]
+    strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, rows)}
+    parts = {id(store.buffer) for store in merged.stores if store.combine is not None and merged.is_reduced[0]}
+    return Met({id(load.buffer) for load in loads}, strangers, parts)
+
+
+def _is_tall(problem):
+    """Whether a product is of many rows by a matrix that they share, and which is small beside them."""
+    rows, matrix = problem.m * (problem.k + problem.n), problem.k * problem.n
+    is_plain = not problem.batch and problem.c == (problem.n, 1)
+    is_small = matrix <= _MATRIX_SHARE * rows and problem.matrix_bytes <= _MATRIX_BYTES
+    return is_plain and is_small and rows >= LEAST
+
+
+def _is_apart(product):
+    """Whether a product had better be made of dot products, in a kernel of its own: a narrow one, which leaves most of a tile idle,
+    of rows that are long or that no pass has in its cache.
+    """
+    problem, left = product.problem, product.a[0]
+    return problem.n <= _NARROW and (problem.k >= _LONG_ROW or getattr(left, "op", None) is None)
+
+
+def _is_in_row(part, lengths, rows):
+    """Whether a load or a store meets in each round of the first loop one of the elements that belong to it."""
+    size = part.buffer.size * (1 if part.part is None else 2) // rows
+    reach = [step * (n - 1) for step, n in zip(part.steps[1:], lengths[1:], strict=True)]
+    reach += [stride * (count - 1) for _, stride, count, _ in getattr(part, "chosen", ())]
+    low, high = part.start + sum([min(r, 0) for r in reach]), part.start + sum([max(r, 0) for r in reach])
+    return part.steps[0] == size and low >= 0 and high < size

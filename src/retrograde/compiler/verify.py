@@ -1,0 +1,261 @@
+"""Verify: what must hold after each pass, asked anew of the draft that it leaves; on where the variable RETROGRADE_VERIFY is 1.
+
+Whatever a pass found on its way (lifetimes, which step makes what, shapes) is found here once more, in another way as far as there
+is one, so that a fault in a pass is an error which names the pass and the node, before any code is made.
+"""
+
+import os
+from bisect import bisect
+from functools import lru_cache
+from heapq import heappop, heappush
+from math import inf, prod
+
+import numpy as np
+
+from ..core.dispatch import operands_of
+from ..core.symbol import Symbol
+from ..errors import VerifierError
+from .infer import infer
+from .passes.order import risky_steps
+from .recorder import PICK
+from .repetition import Loop
+
+#: The variable that turns verification on.
+VARIABLE = "RETROGRADE_VERIFY"
+#: Constants of at most so many elements stand in the keys of what is known of an op's result.
+_SMALL = 64
+
+
+def is_on():
+    """Whether drafts are verified."""
+    return os.environ.get(VARIABLE, "") == "1"
+
+
+def after(name, draft):
+    """Raise a VerifierError that names the pass if a draft, as the pass `name` leaves it, is not what it must be."""
+    if not is_on():
+        return
+    try:
+        _check_graph(draft)
+        if draft.schedule is not None:
+            made = _check_steps(draft)
+            _check_nests(draft, made)
+            _check_homes(draft, made)
+        if draft.arena is not None:
+            _check_memory(draft)
+    except _Fault as fault:
+        node, told = fault.args
+        raise VerifierError(f"the pass {name!r} of the compiler is broken: {told}, at {node!r}; this is a fault of ours, worth a "
+                            "report") from None
+
+
+class _Fault(Exception):  # noqa: N818 - is raised again as an error
+    """What must hold and does not, with the node or the step at which it was found."""
+
+
+def _check(holds, node, told):
+    if not holds:
+        raise _Fault(node, told)
+
+
+# Graphs
+
+def _check_graph(draft):
+    """Each node stands after its arguments, its leaves are handed in, and it has the shape and the dtype that its op gives."""
+    if draft.outputs is draft.verified[0]:
+        return
+    known, seen = draft.verified[1], set()
+    for node in draft.outputs.nodes:
+        for a in node.inputs:
+            _check(a in seen, node, "an argument is not made before it is read")
+        seen.add(node)
+        if node in known:
+            continue
+        if node.op is None:
+            _check(node in draft.leaves or not known, node, "a leaf that nobody hands in")
+        else:
+            _check_spec(node)
+    draft.verified = draft.outputs, known | seen
+
+
+def _check_spec(node):
+    if node.shape is None:  # of several results, which are asked for one by one
+        return
+    shape, dtypes = _spec_of_pick(node) if node.op is PICK else _spec(node.op, node.args)
+    is_right = node.shape == tuple(shape) and node.dtype in dtypes
+    _check(is_right, node, f"the op gives {' or '.join(sorted({str(d) for d in dtypes}))}{list(shape)}")
+
+
+def _spec_of_pick(node):
+    source, number, *order = node.args
+    if isinstance(source.op, Loop):
+        kind, which = source.op.results[number]
+        like = which if kind == "stack" else source.op.carries[which].leaf
+        rows = () if kind == "final" else (source.op.length + (kind == "history"),)
+        return (*rows, *like.shape), (like.dtype,)
+    shape, dtype = infer(source.op, source.args)[number]
+    return (tuple([shape[axis] for axis in order[0]]) if order else shape), (dtype,)
+
+
+def _spec(op, args):
+    """The shape that an op gives, and the dtypes that it may have: that of its kernel, and what the algebra makes of it."""
+    try:
+        key = tuple([_key(a) for a in args])
+        hash(key)
+    except TypeError:
+        return _inferred(op, args)
+    return _known(op, _Arguments(key, args))
+
+
+class _Arguments:
+    """Arguments that are equal where `key` is."""
+
+    def __init__(self, key, args):
+        self.key, self.args = key, args
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+
+@lru_cache(maxsize=8192)
+def _known(op, arguments):
+    found = _inferred(op, arguments.args)
+    arguments.args = None  # so that what is kept keeps no graph alive
+    return found
+
+
+def _inferred(op, args):
+    shape, dtype = infer(op, args)
+    return tuple(shape), (np.dtype(dtype), np.dtype(op.algebra.settled_dtype(dtype, operands_of(op, args))))
+
+
+def _key(argument):
+    """What the result of an op depends on of an argument; a TypeError where that is too much to keep."""
+    if isinstance(argument, Symbol):
+        return Symbol, argument.shape, argument.dtype
+    if isinstance(argument, (tuple, list)):
+        return argument.__class__, *[_key(a) for a in argument]
+    if isinstance(argument, np.ndarray):
+        if argument.size > _SMALL:
+            raise TypeError
+        return np.ndarray, argument.shape, argument.dtype, argument.tobytes()
+    if isinstance(argument, slice):
+        return slice, _key(argument.start), _key(argument.stop), _key(argument.step)
+    return argument.__class__, repr(argument) if isinstance(argument, (float, complex)) else argument
+
+
+# Steps
+
+def _check_steps(draft):
+    """Each stored node is made once, before it is read; by node (place of its step, number of that, the step)."""
+    schedule, made, leaves = draft.schedule, {}, draft.leaves
+    for place, (number, step) in enumerate(schedule.numbered()):
+        for node in schedule.read_by(step):
+            is_own = node.shape is None and node in step.roots  # a loop and its results are one step
+            _check(is_own or node in made or node in leaves, node, f"a step ({step.kernel.name}) reads what none before it made")
+        for root in step.roots:
+            _check(root not in made, root, "two steps make it")
+            _check(root in schedule.stored, root, "a step makes it, and it is not stored")
+        made.update(dict.fromkeys(step.roots, (place, number, step)))
+    for node in (*schedule.stored, *draft.kept):
+        _check(node in made or node in leaves, node, "it is to be in memory, and no step makes it")
+    return made
+
+
+def _check_nests(draft, made):
+    """The steps of a nest stand beside each other; they alone read what is local to it, and none reads a sum of all rows."""
+    steps, readers, local = draft.schedule.steps, _readers(draft.schedule), {}
+    nests = dict.fromkeys([step.nest for step in steps if step.nest is not None])
+    for nest in nests:
+        first = steps.index(nest.steps[0])
+        _check(steps[first : first + len(nest.steps)] == nest.steps, nest.steps[0].roots[0], "the steps of its nest stand apart")
+        inside = set(nest.steps)
+        for step in nest.steps:
+            partial = [] if draft.is_in_strands else _partial(step, nest.rows, draft.schedule.facts)
+            for root in partial:
+                is_read = any([reader in inside for _, reader in readers.get(root, ())])
+                _check(not is_read, root, "a step of a nest reads a sum of all rows before it is complete")
+        for node in nest.local:
+            _check(node not in draft.kept, node, "it is local to a nest, and is read when all is over")
+            _check({reader for _, reader in readers.get(node, ())} <= inside, node, "it is local to a nest, and others read it")
+        order = {step: number for number, step in enumerate(nest.steps)}
+        local = {n: (order[made[n][2]], max([order[r] for _, r in readers.get(n, ())], default=0)) for n in nest.local}
+        _check_apart([(at, nest.block_bytes(n), *local[n], n) for n, at in nest.local.items()], nest.frame)
+
+
+def _partial(step, rows, facts):
+    """The results of a step that are folded over the axes which `rows` number."""
+    if not step.reduced:
+        return []
+    leading = next((axis for axis in range(len(step.domain)) if prod(step.domain[: axis + 1]) >= rows), len(step.domain))
+    return [root for root in step.roots if min(facts.kind(root).domain(root, facts)[1], default=inf) <= leading]
+
+
+def _readers(schedule):
+    """(number, step) of the steps that read each node."""
+    readers = {}
+    for number, step in schedule.numbered():
+        for node in schedule.read_by(step):
+            readers.setdefault(node, []).append((number, step))
+    return readers
+
+
+def _check_homes(draft, made):
+    """A leaf is written by one step at most: the last one that reads it, after which none can fail."""
+    if not draft.homes:
+        return
+    readers, risky = _readers(draft.schedule), risky_steps(draft.schedule)
+    fails = max([number for number, step in draft.schedule.numbered() if step in risky], default=-1)
+    _check(len(set(draft.homes.values())) == len(draft.homes), next(iter(draft.homes)), "two nodes have one leaf as their memory")
+    for node, leaf in draft.homes.items():
+        _, number, step = made[node]
+        is_like = leaf in draft.leaves and (leaf.shape, leaf.dtype) == (node.shape, node.dtype)
+        _check(is_like, node, "its memory is that of another spec")
+        _check((leaf, node) in draft.updates, node, "it lies in the memory of a leaf that it does not update")
+        _check(leaf not in draft.kept, node, "it overwrites a leaf that is read when all is over")
+        late = [reader for n, reader in readers.get(leaf, ()) if n > number or (n == number and reader is not step)]
+        _check(not late, node, "it overwrites a leaf that is still read")
+        _check(number > fails, node, "it overwrites state before the last step that can fail")
+
+
+# Memory
+
+def _check_memory(draft):
+    """Each stored node has one home in memory, and those that live at the same time have no byte in common."""
+    schedule, arena = draft.schedule, draft.arena
+    elsewhere = [draft.homes, draft.framed, draft.leaves, draft.fresh if draft.body is None else ()]
+    placed = set() if draft.body is None else draft.body.places
+    for node in schedule.stored:
+        if node.shape is not None:
+            homes = sum([node in nodes for nodes in elsewhere]) + (id(node) in placed) + (node in arena.places)
+            is_right = homes == 1 or (homes == 2 and node in draft.leaves and id(node) in placed)
+            _check(is_right, node, f"it has {homes} homes in memory, and must have one")
+    kept = draft.kept if draft.body is None else set(draft.body.read_at_the_end)
+    live = {}
+    for number, step in schedule.numbered():
+        live.update({root: (number, inf if root in kept else number) for root in step.roots})
+        for node in schedule.read_by(step):
+            if node in live and live[node][1] < number:
+                live[node] = live[node][0], number
+    live.update({buffer: (number, number) for buffer, number in draft.scratch})
+    _check_apart([(at, buffer.nbytes, *live[buffer], buffer) for buffer, at in arena.places.items()], arena.size)
+
+
+def _check_apart(requests, size):
+    """Of (place, bytes, first step, last step, buffer) no two that live at one step overlap, and all lie in a block of a size."""
+    live, ends = [], []
+    for at, nbytes, first, last, buffer in sorted(requests, key=lambda request: request[2]):
+        _check(at >= 0 and at + nbytes <= size, buffer, f"its memory, bytes {at} to {at + nbytes}, is not in the block of {size}")
+        while ends and ends[0][0] < first:
+            live.remove(heappop(ends)[1])
+        if not nbytes:
+            continue
+        place = bisect(live, (at,))
+        for other, end in live[max(place - 1, 0) : place + 1]:
+            is_apart = end <= at or at + nbytes <= other
+            _check(is_apart, buffer, f"its memory, bytes {at} to {at + nbytes}, is that of another live buffer")
+        live.insert(place, (at, at + nbytes))
+        heappush(ends, (last, (at, at + nbytes)))
