@@ -113,7 +113,7 @@ class Runner:
         while first < end and not self._is_over():
             code = CODES[kind][number % 4]
             words = [sys.executable, "-m", f"{__package__}.worker", kind, str(first), str(end - first), code, *([self.form] if self.form else [])]
-            environment = {**os.environ, "OMP_NUM_THREADS": "1", "RETROGRADE_CACHE_DIR": f"{cache}/{code}" if cache else ""}
+            environment = {"RETROGRADE_VERIFY": "1", **os.environ, "OMP_NUM_THREADS": "1", "RETROGRADE_CACHE_DIR": f"{cache}/{code}" if cache else ""}
             with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
                 for line in process.stdout:
                     record = json.loads(line)
