@@ -88,12 +88,17 @@ class Runner:
                     done[kind] += size
 
     def run(self, processes=1):
-        """The summary of all rounds, in so many processes at a time."""
+        """The summary of all rounds, in so many processes at a time; of those until then where it is interrupted."""
         threads = [threading.Thread(target=self._serve) for _ in range(processes)]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            self.end = time.monotonic()
+            for thread in threads:
+                thread.join()
         return self.summary
 
     def _serve(self):
