@@ -81,6 +81,12 @@ def test_the_passes_of_a_row_are_one_nest_whose_values_have_no_memory_of_their_o
     assert [kernel.kind for kernel in step.explain().kernels] == ["rows"]
 
 
+@pytest.mark.parametrize("rows", [256, 300])
+def test_a_sum_of_all_rows_that_is_read_row_by_row_is_complete_first(rows):
+    x = np.random.default_rng(3).standard_normal((rows, rows))
+    np.testing.assert_allclose(rg.jit(lambda x: x - x.sum(axis=0)[:, None])(x), x - x.sum(axis=0)[:, None], rtol=1e-12, atol=1e-12)
+
+
 def test_what_a_nest_hands_on_and_what_is_asked_for_as_well_is_kept():
     def function(x):
         powers = rg.exp(x - x.max(axis=1, keepdims=True))

@@ -169,6 +169,20 @@ def test_a_position_or_class_out_of_range_raises_and_writes_nothing(kind, wrong)
 
 
 
+def test_a_step_that_fails_and_needs_the_updated_value_leaves_state_as_it_was():
+    p, w = rg.tensor(np.full((40, 40), 0.5)), rg.tensor(np.full((40, 40), 0.01))
+
+    @rg.jit
+    def step(x, i):
+        p[...] = rg.tanh(p @ w)
+        return rg.take(x, i + rg.astype(p.sum() * 0, "int64"))
+
+    step(np.ones(8), np.array([1]))
+    before = p.numpy().copy()
+    with pytest.raises(rg.errors.OutOfRangeError):
+        step(np.ones(8), np.array([9]))
+    np.testing.assert_array_equal(p.numpy(), before)
+
 
 def test_a_library_call_that_raises_leaves_state_as_it_was():
     p, count = rg.ones(8), rg.zeros(())

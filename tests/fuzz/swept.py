@@ -18,7 +18,7 @@ NAMES = tuple(name for name in rg.ops.names() if name not in INSIDE)
 def sampled(d, names=None):
     """A call of an op that is drawn from the registry."""
     op = rg.ops.get(d.choice(names or NAMES))
-    function = f"rg.{op.name}" if "exported" not in op.skips else f"rg.ops.get({op.name!r}).call"
+    function = f"rg.{op.name}" if getattr(rg, op.name, None) is op.call else f"rg.ops.get({op.name!r}).call"
     samples = op.samples if isinstance(op.samples, tuple) else (op.samples,)
     try:
         if not isinstance(samples[0], call):

@@ -24,7 +24,7 @@ class Attempt:
         self._held = {id(c): c.now for c in trace.captured()}
         self._gradients = {key: g.now for key, g in trace.gradients.items()}
         self._records = {id(c): c.value.record for c in trace.captured()}
-        self._leaves = [arrays.kind(Symbol(None, (), c.now.shape, c.now.dtype)) for c in self.written]
+        self._leaves = [arrays.made(Symbol(None, (), c.now.shape, c.now.dtype)) for c in self.written]
         for capture, leaf in zip(self.written, self._leaves, strict=True):
             capture.now = leaf.data
             if id(capture) in self.linked:
@@ -56,6 +56,6 @@ class Attempt:
                              "with rg.grad, or call backward() on what the loop returns")
 
     def _state(self, capture, leaf):
-        is_linked, kind = id(capture) in self.linked, arrays.kind
-        before = kind(self._held[id(capture)], self._records[id(capture)] if is_linked else None)
-        return before, leaf, kind(capture.now, capture.value.record if is_linked else None)
+        is_linked, made = id(capture) in self.linked, arrays.made
+        before = made(self._held[id(capture)], self._records[id(capture)] if is_linked else None)
+        return before, leaf, made(capture.now, capture.value.record if is_linked else None)

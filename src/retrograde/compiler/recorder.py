@@ -54,18 +54,18 @@ class Recorder:
 
     def value(self, algebra, node, record=None):
         """The value that stands for a node."""
-        return algebra.kind(node, record)
+        return algebra.made(node, record)
 
     def blank(self, shape, dtype):
         """A value for what is another array in each iteration of a loop."""
-        value = arrays.kind(Symbol(None, (), tuple(shape), dtype))
+        value = arrays.made(Symbol(None, (), tuple(shape), dtype))
         if is_float(dtype):
             value.requires_grad = True
         return value
 
     def kept(self, algebra, node):
         """A node as the rules will read it."""
-        return algebra.kind(node)
+        return algebra.made(node)
 
     def made(self, value):
         """Take note of a value with data that was created while recording."""
@@ -111,6 +111,9 @@ class Recorder:
     def rewound_to(self, past):
         """A context manager within which values hold what they did when `snapshot` gave `past`, where that is known here."""
         return nullcontext()
+
+    def note_hook(self, value, handle):
+        """Nothing: a hook of a lazy value is called as that of any other. A trace looks what it left outside."""
 
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""

@@ -28,7 +28,7 @@ class Step:
 
     def __init__(self, trace, arguments, results, rebuild, places, are_plain, replay=None):
         self._replay = replay
-        self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
+        self._kinds = [_unwrapped if is_plain else algebra.made for is_plain in are_plain]
         self._numbers, self._watched, self._edits = trace.numbers, trace.watched, list(trace.edits.values())
         self._leaves = trace.turned_leaves()
         self._first = [(value, record is not None) for value, record in trace.leaves.values()]

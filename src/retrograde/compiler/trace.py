@@ -67,6 +67,8 @@ class Trace(Recorder):
         self.frozen = Frozen()
         #: (value, its array) of tensors from outside, by identity.
         self._arrays = {}
+        #: (value, handle) of the hooks that were registered on tensors from outside.
+        self._hooked = []
         #: (value, what it was detached from in the trace) of such values with memory, by identity.
         self._detached = {}
 
@@ -239,7 +241,7 @@ class Trace(Recorder):
         """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""
         if self._made.pop(id(value), None) is None:
             return
-        symbol, constant = self.symbol(value), arrays.kind(value.data)
+        symbol, constant = self.symbol(value), arrays.made(value.data)
         capture = self.captures[id(constant)] = self.captures.pop(id(value))
         capture.value = constant
         self._kept.append(constant)
@@ -268,7 +270,7 @@ class Trace(Recorder):
 
     def number(self, read):
         """A number that `read()` gives anew at each call of what is compiled: a value of float64."""
-        value = arrays.kind(np.array(float(read()), np.float64))
+        value = arrays.made(np.array(float(read()), np.float64))
         self.numbers.append((value, read))
         self.symbol(value)
         return value
@@ -305,18 +307,29 @@ class Trace(Recorder):
         return read()
 
     def check_outside(self):
-        """Raise a TraceError if a tensor from outside was given another array, or if a float was read that is made of what the
-        function writes to: it is another at each call.
+        """Raise a TraceError if a tensor from outside was given another array or a hook, or if a float was read that is made of
+        what the function writes to: it is another at each call.
         """
         for _, array in self.rebound():
             raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would "
                              f"be done while it is traced and at no call; {INSTEAD}")
+        for value, handle in self._hooked:
+            if handle.is_registered:
+                raise TraceError(f"a hook was registered on a tensor of shape {value.shape} from outside in a jitted function, "
+                                 "which would be done while it is traced and at no call; register it before the function is "
+                                 "called, or remove it before the function returns")
         written = {c.start for c in self.changed()}
         for symbol in self._read:
             if not written.isdisjoint(ordered([symbol])):
                 raise TraceError("a number was read, by item(), float() or numpy(), that is computed from tensors which the jitted "
                                  "function writes to, so that it is another one at each call; return it from the function, or "
                                  "keep the computation in retrograde's ops")
+
+    def note_hook(self, value, handle):
+        """Note a hook that was registered on `value`, if that is from outside; a failed trace takes it back."""
+        if not isinstance(value.data, Symbol) and id(value) not in self._own:
+            self._hooked.append((value, handle))
+            self.on_failure(handle.remove)
 
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""

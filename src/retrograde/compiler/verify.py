@@ -5,8 +5,7 @@ is one, so that a fault in a pass is an error which names the pass and the node,
 """
 
 import os
-from bisect import bisect
-from functools import lru_cache
+from bisect import bisect, bisect_left
 from heapq import heappop, heappush
 from math import inf, prod
 
@@ -82,8 +81,8 @@ def _check_spec(node):
     if node.shape is None:  # of several results, which are asked for one by one
         return
     shape, dtypes = _spec_of_pick(node) if node.op is PICK else _spec(node.op, node.args)
-    is_right = node.shape == tuple(shape) and node.dtype in dtypes
-    _check(is_right, node, f"the op gives {' or '.join(sorted({str(d) for d in dtypes}))}{list(shape)}")
+    if node.shape != shape or node.dtype not in dtypes:
+        raise _Fault(node, f"the op gives {' or '.join(sorted({str(d) for d in dtypes}))}{list(shape)}")
 
 
 def _spec_of_pick(node):
@@ -100,31 +99,20 @@ def _spec_of_pick(node):
 def _spec(op, args):
     """The shape that an op gives, and the dtypes that it may have: that of its kernel, and what the algebra makes of it."""
     try:
-        key = tuple([_key(a) for a in args])
-        hash(key)
+        key = op, *[_key(a) for a in args]
+        found = _KNOWN.get(key)
     except TypeError:
         return _inferred(op, args)
-    return _known(op, _Arguments(key, args))
-
-
-class _Arguments:
-    """Arguments that are equal where `key` is."""
-
-    def __init__(self, key, args):
-        self.key, self.args = key, args
-
-    def __hash__(self):
-        return hash(self.key)
-
-    def __eq__(self, other):
-        return self.key == other.key
-
-
-@lru_cache(maxsize=8192)
-def _known(op, arguments):
-    found = _inferred(op, arguments.args)
-    arguments.args = None  # so that what is kept keeps no graph alive
+    if found is None:
+        if len(_KNOWN) >= _MOST:
+            _KNOWN.clear()
+        found = _KNOWN[key] = _inferred(op, args)
     return found
+
+
+#: What `_spec` has found, of so many at most; equal nodes are met in program after program.
+_KNOWN: dict = {}
+_MOST = 16384
 
 
 def _inferred(op, args):
@@ -155,7 +143,7 @@ def _check_steps(draft):
     for place, (number, step) in enumerate(schedule.numbered()):
         for node in schedule.read_by(step):
             is_own = node.shape is None and node in step.roots  # a loop and its results are one step
-            _check(is_own or node in made or node in leaves, node, f"a step ({step.kernel.name}) reads what none before it made")
+            _check(is_own or node in made or node in leaves, node, "a step reads it, and none before that has made it")
         for root in step.roots:
             _check(root not in made, root, "two steps make it")
             _check(root in schedule.stored, root, "a step makes it, and it is not stored")
@@ -210,11 +198,12 @@ def _check_homes(draft, made):
     readers, risky = _readers(draft.schedule), risky_steps(draft.schedule)
     fails = max([number for number, step in draft.schedule.numbered() if step in risky], default=-1)
     _check(len(set(draft.homes.values())) == len(draft.homes), next(iter(draft.homes)), "two nodes have one leaf as their memory")
+    updates = set(draft.updates)
     for node, leaf in draft.homes.items():
         _, number, step = made[node]
         is_like = leaf in draft.leaves and (leaf.shape, leaf.dtype) == (node.shape, node.dtype)
         _check(is_like, node, "its memory is that of another spec")
-        _check((leaf, node) in draft.updates, node, "it lies in the memory of a leaf that it does not update")
+        _check((leaf, node) in updates, node, "it lies in the memory of a leaf that it does not update")
         _check(leaf not in draft.kept, node, "it overwrites a leaf that is read when all is over")
         late = [reader for n, reader in readers.get(leaf, ()) if n > number or (n == number and reader is not step)]
         _check(not late, node, "it overwrites a leaf that is still read")
@@ -226,13 +215,13 @@ def _check_homes(draft, made):
 def _check_memory(draft):
     """Each stored node has one home in memory, and those that live at the same time have no byte in common."""
     schedule, arena = draft.schedule, draft.arena
-    elsewhere = [draft.homes, draft.framed, draft.leaves, draft.fresh if draft.body is None else ()]
+    elsewhere = [draft.homes, draft.framed, draft.leaves, set(draft.fresh if draft.body is None else ())]
     placed = set() if draft.body is None else draft.body.places
     for node in schedule.stored:
         if node.shape is not None:
             homes = sum([node in nodes for nodes in elsewhere]) + (id(node) in placed) + (node in arena.places)
-            is_right = homes == 1 or (homes == 2 and node in draft.leaves and id(node) in placed)
-            _check(is_right, node, f"it has {homes} homes in memory, and must have one")
+            if homes != 1 and not (homes == 2 and node in draft.leaves and id(node) in placed):
+                raise _Fault(node, f"it has {homes} homes in memory, and must have one")
     kept = draft.kept if draft.body is None else set(draft.body.read_at_the_end)
     live = {}
     for number, step in schedule.numbered():
@@ -248,14 +237,15 @@ def _check_apart(requests, size):
     """Of (place, bytes, first step, last step, buffer) no two that live at one step overlap, and all lie in a block of a size."""
     live, ends = [], []
     for at, nbytes, first, last, buffer in sorted(requests, key=lambda request: request[2]):
-        _check(at >= 0 and at + nbytes <= size, buffer, f"its memory, bytes {at} to {at + nbytes}, is not in the block of {size}")
+        if at < 0 or at + nbytes > size:
+            raise _Fault(buffer, f"its memory, bytes {at} to {at + nbytes}, is not in the block of {size}")
         while ends and ends[0][0] < first:
-            live.remove(heappop(ends)[1])
+            del live[bisect_left(live, heappop(ends)[1])]
         if not nbytes:
             continue
         place = bisect(live, (at,))
         for other, end in live[max(place - 1, 0) : place + 1]:
-            is_apart = end <= at or at + nbytes <= other
-            _check(is_apart, buffer, f"its memory, bytes {at} to {at + nbytes}, is that of another live buffer")
+            if end > at and at + nbytes > other:
+                raise _Fault(buffer, f"its memory, bytes {at} to {at + nbytes}, is that of another live buffer")
         live.insert(place, (at, at + nbytes))
         heappush(ends, (last, (at, at + nbytes)))

@@ -103,9 +103,13 @@ class Algebra(ABC):
         """What `function.backward` answers to the cotangents of its outputs, given as they are `shown`."""
         return function.backward(ctx, *cotangents)
 
+    def made(self, data, record=None):
+        """A value as ops and walks make it: what it holds is known, and needs none of the checks of a constructor."""
+        return self.kind(data, record)
+
     def maker(self, value):
-        """The constructor of values like `value`, called with data and a record or None."""
-        return self.kind
+        """What makes values like `value`, called with data and a record or None."""
+        return self.made
 
     @abstractmethod
     def fits(self, operand, result, broadcasts):

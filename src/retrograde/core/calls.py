@@ -25,7 +25,7 @@ def dispatcher(op):
 def unary(op):
     """Dispatch of an op of one operand and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    has_shapes, narrow = algebra.has_shapes, algebra.narrow
+    has_shapes, narrow, made = algebra.has_shapes, algebra.narrow, algebra.made
     large, fewest, run = op.large, op.fewest, op.large or kernel
 
     def call(x, /):
@@ -47,11 +47,11 @@ def unary(op):
             data = algebra.settled(data, (array,))
         parent, packs = x.record, op.packs
         if parent is None:
-            return kind(data)
+            return made(data)
         if packs is None:
-            return apply(op, (x,)) if op.is_differentiable else kind(data)
+            return apply(op, (x,)) if op.is_differentiable else made(data)
         pack = packs[0]
-        # As kind(data, Record().filled(op, ...)), without the cost of the calls.
+        # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
         record.op = op
         record.parents = (parent,)
@@ -69,7 +69,7 @@ def unary(op):
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    has_shapes, narrow = algebra.has_shapes, algebra.narrow
+    has_shapes, narrow, made = algebra.has_shapes, algebra.narrow, algebra.made
     large, fewest, run = op.large, op.fewest, op.large or kernel
     # Whether a plain operand leaves shape and dtype of the other as they are; None where that must be seen.
     leaves = _Kinds(algebra, {float: True, int: True, native: None if has_shapes else False}).__getitem__
@@ -115,7 +115,7 @@ def binary(op):
                 elif data.dtype is boxed:
                     return unboxed(op, (x, y))
         if p is None and q is None:
-            return kind(data)
+            return made(data)
         picks = op.picks
         if picks is CROSSED:
             saved = (_EMPTY if p is None else (b,), _EMPTY if q is None else (a,))
@@ -136,8 +136,8 @@ def binary(op):
                 _EMPTY if second is None or q is None else second(both, data),
             )
         else:
-            return apply(op, (x, y)) if op.is_differentiable else kind(data)
-        # As kind(data, Record().filled(op, ...)), without the cost of the calls.
+            return apply(op, (x, y)) if op.is_differentiable else made(data)
+        # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
         record.op = op
         record.parents = (p, q)

@@ -110,7 +110,7 @@ def apply(op, args):
     record = None
     if records and algebra.is_differentiable(data):
         record = recorded(op, arrays, parents, data, mode)
-    value = algebra.kind(data, record)
+    value = algebra.made(data, record)
     if op.makes_views and (mode is None or mode.tracks_views) and algebra.is_view(data, taken[0]):
         remember_view(value, operands[0], op, args)
     return value
@@ -251,10 +251,10 @@ def several(op, arrays, parents, results):
     algebra = op.algebra
     results = tuple([r if r.__class__ is algebra.native else algebra.wrap(r) for r in results])
     if parents is None:
-        return tuple([algebra.kind(r) for r in results])
+        return tuple([algebra.made(r) for r in results])
     record = recorded(op, arrays, parents, results, current())
     return tuple([
-        algebra.kind(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None)
+        algebra.made(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None)
         for i, r in enumerate(results)
     ])
 

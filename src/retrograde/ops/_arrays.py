@@ -142,8 +142,13 @@ class ArrayAlgebra(Algebra):
                                  "tensor: x[...] = y")
         return data
 
+    def made(self, data, record=None):
+        value = object.__new__(self.kind)
+        value.data, value.record = data, record
+        return value
+
     def shown(self, cotangent):
-        made, tracer = self.kind(cotangent), _tracer()
+        made, tracer = self.made(cotangent), _tracer()
         if tracer is not None:
             tracer.made(made)
         return made
@@ -165,9 +170,9 @@ class ArrayAlgebra(Algebra):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
-            value.grad = self.kind(_taken(cotangent, value.data.dtype, is_ours))
+            value.grad = self.made(_taken(cotangent, value.data.dtype, is_ours))
         elif before.record is not None or before.is_traced:
-            value.grad = before + self.kind(cotangent)
+            value.grad = before + self.made(cotangent)
         else:
             data = self.settled_data(before)
             writes.before(self, data)

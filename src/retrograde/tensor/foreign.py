@@ -78,7 +78,7 @@ def _times(matrix, x):
     if x.ndim not in (1, 2) or x.shape[0] != matrix.shape[-1] or matrix.ndim != 2:
         raise DTypeError(f"a sparse matrix of shape {matrix.shape} can be multiplied with a vector or a matrix of "
                          f"{matrix.shape[-1]} rows, got {described(x)}")
-    x = x if isinstance(x, Value) else arrays.kind(np.asarray(x))
+    x = x if isinstance(x, Value) else arrays.made(np.asarray(x))
     if not x.is_traced and not is_tracing():
         return _Product.apply(x, matrix.tocsr())
     entries = matrix.tocoo()
@@ -95,7 +95,7 @@ class _Product(Function):
     def forward(ctx, x, matrix):
         """The product, by SciPy."""
         ctx.matrix = matrix
-        return arrays.kind(np.asarray(matrix @ x.data))
+        return arrays.made(np.asarray(matrix @ x.data))
 
     @staticmethod
     def backward(ctx, g):

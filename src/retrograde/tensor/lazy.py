@@ -10,6 +10,7 @@ from ..core.mode import changed, current, is_lazy
 from ..core.symbol import Symbol
 from ..core.value import Projection, Unsettled, Value
 from ..ops._arrays import arrays
+from .elsewhere import number_of_elements
 from .tensor import Tensor
 
 
@@ -74,7 +75,7 @@ class Lazy(Tensor):
     shape = property(lambda self: self.holder.symbol.shape, doc=Tensor.shape.__doc__)
     dtype = property(lambda self: self.holder.symbol.dtype, doc=Tensor.dtype.__doc__)
     ndim = property(lambda self: len(self.shape), doc=Tensor.ndim.__doc__)
-    size = property(lambda self: self.holder.symbol.size, doc=Tensor.size.__doc__)
+    size = number_of_elements(lambda self: self.holder.symbol.size)
     itemsize = property(lambda self: self.dtype.itemsize, doc=Tensor.itemsize.__doc__)
     nbytes = property(lambda self: self.size * self.itemsize, doc=Tensor.nbytes.__doc__)
     device = property(lambda _: "cpu", doc=Tensor.device.__doc__)

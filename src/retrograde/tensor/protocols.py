@@ -14,7 +14,7 @@ from ..ops._arrays import arrays
 
 # Where NumPy's or SciPy's name differs from ours.
 _UFUNCS = {
-    "invert": "bitwise_invert", "fabs": "abs", "float_power": "power", "expit": "sigmoid", "log_expit": "log_sigmoid",
+    "invert": "bitwise_invert", "expit": "sigmoid", "log_expit": "log_sigmoid",
     "radians": "deg2rad",
 }
 _REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}

@@ -7,7 +7,7 @@ import numpy as np
 from ..backend import device_of
 from ..core.gradient import backward
 from ..core.mode import current
-from ..core.value import Value
+from ..core.value import Record, Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError, TraceError
 from ..ops import (
     activation,
@@ -43,7 +43,8 @@ from ..ops import (
 )
 from ..ops._arrays import arrays
 from . import inplace
-from .elsewhere import OF_TENSORS, Absent
+from .elsewhere import OF_TENSORS, Absent, number_of_elements
+from .held import held
 from .leaving import as_objects, check_copied, check_number, is_differentiated, told
 from .protocols import array_function, array_ufunc, redirected
 from .show import as_html, as_text
@@ -62,6 +63,14 @@ class Tensor(Value):
     algebra = arrays
     __hash__ = object.__hash__
 
+    def __init__(self, data, record=None):
+        super().__init__(data if isinstance(record, Record) else held(data, record), record)
+
+    def __dir__(self):
+        """What can be read: not the names that raise errors with hints."""
+        names = [name for name in super().__dir__() if name not in OF_TENSORS]
+        return names if self.ndim > 1 else [name for name in names if name != "mT"]
+
     def __repr__(self):
         return as_text(self)
 
@@ -73,7 +82,7 @@ class Tensor(Value):
     shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
     dtype = property(lambda self: self.data.dtype, doc="Type of the elements, such as rg.float32.")
     ndim = property(lambda self: self.data.ndim, doc="Number of axes.")
-    size = property(lambda self: self.data.size, doc="Number of elements.")
+    size = number_of_elements(lambda self: self.data.size)
     itemsize = property(lambda self: self.data.dtype.itemsize, doc="Bytes of one element.")
     nbytes = property(lambda self: self.data.nbytes, doc="Bytes of all elements.")
     device = property(lambda self: device_of(self.data), doc='Where the elements are: "cpu" or "cuda:0".')

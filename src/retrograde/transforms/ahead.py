@@ -59,7 +59,7 @@ class Ahead:
         self._numbers = [i for i, c in enumerate(g) if has_record(c)]
         record = Record().filled(self, (*[g[i].record for i in self._numbers], *parents), ())
         nodes = [None if x is None else Symbol(_UNKNOWN, (), x.shape, x.dtype) for x in likes]
-        return [None if n is None else arrays.kind(n, Projection(record, i, len(nodes))) for i, n in enumerate(nodes)]
+        return [None if n is None else arrays.made(n, Projection(record, i, len(nodes))) for i, n in enumerate(nodes)]
 
     def revived(self, record):
         """Nothing, since nothing is saved."""
@@ -90,7 +90,7 @@ class Ahead:
             before = [_fresh(x) for x in carried]
             after, made = self._call(before, [])
         ends = [after[i] for i in self._flowing]
-        targets = [*[before[i] for i in self._flowing], *[r.algebra.kind(None, r) for r in self._outside]]
+        targets = [*[before[i] for i in self._flowing], *[r.algebra.made(None, r) for r in self._outside]]
         moves = [*tangents, *of_outside]
         return [*map(_carried_on, after), *_pushed(ends, targets, moves)], made
 

@@ -70,7 +70,7 @@ class Examples:
 
     def __init__(self, batch, call, starts, rows):
         self.batch, self.call, self.starts = batch, call, starts
-        self.rows = [arrays.kind(batch.symbol(x), x.record) if isinstance(x, Value) else x for x in rows]
+        self.rows = [arrays.made(batch.symbol(x), x.record) if isinstance(x, Value) else x for x in rows]
         batch.settle()
         self.differs = [self._around(x)[1] for x in starts]
         self.rows_around = [self._around(x) for x in self.rows]

@@ -338,6 +338,7 @@ def _traced(function, leaves, build, records):
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
+        before.check_hooks()
         trace.check_outside()
         step = Step(trace, symbols, outputs, whole, Places(function, before), are_plain, replay)
     except BaseException as error:

@@ -32,7 +32,7 @@ def sum_over_turns(node, changing):
     changing  the nodes that are not the same in each iteration
     """
     if not isinstance(node, Symbol) or node not in changing:
-        value: Any = arrays.kind(node) if isinstance(node, Symbol) else node
+        value: Any = arrays.made(node) if isinstance(node, Symbol) else node
         return Sum(lambda loop: value * loop.length)
     name = node.op.name if node.op is not None else ""
     if name in _LINEAR:
@@ -86,7 +86,7 @@ def _below(loop, node):
     """The matrices of all iterations below each other."""
     stack, first = loop.loop.stacked(node)
     rows, columns = node.shape
-    flat = reshape(arrays.kind(stack) if isinstance(stack, Symbol) else stack, (-1, columns))
+    flat = reshape(arrays.made(stack) if isinstance(stack, Symbol) else stack, (-1, columns))
     return flat if stack.shape[0] == loop.length else flat[first * rows : (first + loop.length) * rows]
 
 

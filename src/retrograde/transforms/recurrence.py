@@ -98,7 +98,7 @@ class Recurrence:
     def finish(self, loop):
         """Find the values that the loop gives."""
         self.loop = loop
-        self.finals = [arrays.kind(loop.final(i)) for i in range(len(self.carries))]
+        self.finals = [arrays.made(loop.final(i)) for i in range(len(self.carries))]
         self.stacked = [] if self.length is None else [self._rows_of(y) for y in self.made]
 
     def _rows_of(self, y):
@@ -109,7 +109,7 @@ class Recurrence:
 
     def view(self, rows):
         """A stack's rows as a value."""
-        whole = arrays.kind(rows.stack) if isinstance(rows.stack, Symbol) else rows.stack
+        whole = arrays.made(rows.stack) if isinstance(rows.stack, Symbol) else rows.stack
         if whole.shape[0] == self.length:
             return whole
         with no_grad():
@@ -139,11 +139,11 @@ class Recurrence:
         record, self.width = Record().filled(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
         for i, c in enumerate(self.carries):
             if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
-                self.finals[i] = arrays.kind(self.finals[i].data, Projection(record, i, self.width))
+                self.finals[i] = arrays.made(self.finals[i].data, Projection(record, i, self.width))
         for j, y in enumerate(made):
             if isinstance(y, Value) and y.record in flows and y.record is not None and self._is_inside(y.record):
                 data = self.tracer.symbol(self.stacked[j])
-                self.stacked[j] = arrays.kind(data, Projection(record, len(outs) + j, self.width))
+                self.stacked[j] = arrays.made(data, Projection(record, len(outs) + j, self.width))
 
     def _flowing(self, inside, needed):
         """The records through which a derivative flows that something outside may want."""
@@ -176,7 +176,7 @@ class Recurrence:
         wanted = needs[len(self.starts) + len(self.rows) :]
         outside = [r for r, is_wanted in zip(self.outside, wanted, strict=True) if is_wanted]
         targets = [self.carries[i].leaf for i in self.flowing] + [self.handed[i][0] for i in self.rows]
-        targets += [r.algebra.kind(None, r) for r in outside]
+        targets += [r.algebra.made(None, r) for r in outside]
         found = walked_back(outputs, targets, seeds, is_again)
         split, end = len(self.flowing), len(self.flowing) + len(self.rows)
         for carry, c in zip(back.carries, found[:split], strict=True):
@@ -191,7 +191,7 @@ class Recurrence:
         """As `function`, where nobody knows how many iterations to walk back through; the walk may be differentiated in turn."""
         outside = [r for r, is_wanted in zip(self.outside, needs[len(self.starts) :], strict=True) if is_wanted]
         outs = [c.out for c in self.carries if isinstance(c.out, Value) and c.out.record is not None]
-        likes = walked_back(outs, [r.algebra.kind(None, r) for r in outside], [_seed(x, True) for x in outs], True)
+        likes = walked_back(outs, [r.algebra.made(None, r) for r in outside], [_seed(x, True) for x in outs], True)
         starts = [self.carries[i].leaf if needed else None for i, needed in zip(self.starts, needs, strict=False)]
         of_outside = dict(zip(outside, likes, strict=True))
         ahead = Ahead(self.body, self.flowing, self.starts, self.outside, self.again, self.past)
@@ -207,7 +207,7 @@ class Recurrence:
             before = [self.view(self.loop.stacked(c.leaf.data)) for c in self.carries]
         if record is not None:
             links = {i: Projection(record, carries + made + i, self.width) for i in self.flowing}
-            before = [arrays.kind(x.data, links.get(i)) for i, x in enumerate(before)]
+            before = [arrays.made(x.data, links.get(i)) for i, x in enumerate(before)]
         count, split = len(self.body.starts), len(self.starts) + len(self.rows)
         if any([number >= count for number in self.flowing]):
             raise GraphError("within vmap, a pullback cannot walk through a loop outside that writes to a tensor from outside what "
@@ -261,7 +261,7 @@ class Recurrence:
                 place = len(self.carries) + len(self.made) + i
                 link = Projection(record, place, self.width) if i in self.flowing else None
                 history = self.view(self.loop.stacked(c.leaf.data))
-                back.handed.append((c.leaf, arrays.kind(self.tracer.symbol(history), link)))
+                back.handed.append((c.leaf, arrays.made(self.tracer.symbol(history), link)))
         back.handed += self.handed
         back.windows = [*self.windows, (start, tick())]
         back.finish(self._closed(back, []))

@@ -109,7 +109,7 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
         capture.now = final.data if moves else capture.now
         if id(capture) in attempt.linked:
             capture.value.record = final.record
-    rows = [arrays.kind(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
+    rows = [arrays.made(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
     made.body = Body(call, starts, rows, [c.value for c in written], tracer.held_now())
     return made
 

@@ -74,7 +74,7 @@ class Turned:
 
     def result(self, record, number, value):
         """Result `number`, with its history."""
-        return arrays.kind(value.data, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
+        return arrays.made(value.data, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
 
     def revived(self, record):
         """The record itself, so that what was carried can be differentiated again."""
@@ -132,7 +132,7 @@ class Back:
         self._is_again = is_recording()
         written = set(map(id, op.loop.written))
         #: (tensor from outside, what the body read of it) of those that were written to since.
-        self._stale = [(c.value, arrays.kind(now)) for c, now in op.loop.held if c.now is not now and id(c.value) not in written]
+        self._stale = [(c.value, arrays.made(now)) for c, now in op.loop.held if c.now is not now and id(c.value) not in written]
 
     def run(self, tracer):
         """(what is carried in the end, followed by the sums, and the cotangents of rows); None for sums of nothing."""
@@ -146,7 +146,7 @@ class Back:
             changing = tracer.since(mark)
             plans.update({i: sum_over_turns(tracer.symbol(of_parents[i]), changing) for i, x in known.items() if x is None})
             totals = [t + of_parents[i] for t, i in zip(carried[len(like) :], added, strict=True)]
-            return [*of_carried, *totals], [*of_rows, *map(arrays.kind, _needed(plans))]
+            return [*of_carried, *totals], [*of_rows, *map(arrays.made, _needed(plans))]
 
         ends, rows = tracer.scan(tracer, iteration, [*starts, *[known[i] for i in added]], self._handed, list, self._op.length,
                                  not self._op.reverse, self._op.is_checkpoint)
@@ -178,7 +178,7 @@ class Back:
         pairs = [*zip([after[i] for i in self._flowing], carried, strict=True), *zip(made, of_made, strict=True)]
         pairs = [(x, c) for x, c in pairs if c is not None and has_record(x)]
         flowing, wanted = [before[i] for i in self._flowing], [rows[i] for i in self._rows]
-        targets = [*flowing, *wanted, *[p.algebra.kind(None, p) for p in self._parents]]
+        targets = [*flowing, *wanted, *[p.algebra.made(None, p) for p in self._parents]]
         found = [None] * len(targets)
         if pairs:
             found = walked_back([x for x, _ in pairs], targets, [c for _, c in pairs], self._is_again)
@@ -209,7 +209,7 @@ class _Stacks:
 
     def view(self, rows):
         """Rows as a value."""
-        return arrays.kind(rows.stack)
+        return arrays.made(rows.stack)
 
 
 def _needed(plans):

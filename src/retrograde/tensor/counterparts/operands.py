@@ -55,6 +55,11 @@ def refuse(function, **given):
         raise DTypeError(f"np.{function} on tensors does not take {', '.join(found)}; leave it out")
 
 
+def is_kept(keepdims):
+    """Whether `keepdims` asks for axes of one element, as True and 1 do; NumPy has an object for what is not given."""
+    return keepdims is not np._NoValue and bool(keepdims)
+
+
 def cast(x, dtype):
     """`x` in another dtype, if one is given."""
     return x if dtype is None or x.dtype == dtype else x.astype(dtype)

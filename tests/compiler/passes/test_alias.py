@@ -1,0 +1,52 @@
+"""alias: which updates are computed in the memory of their leaf: where nobody reads that later, and nothing can fail later."""
+
+import numpy as np
+import pytest
+
+from graphs import called, draft_of, leaf
+
+
+def homes_of(results, updates):
+    """The leaves in whose memory updates are computed."""
+    return set(draft_of(results, updates).homes.values())
+
+
+P, Q, X = leaf(8, 8), leaf(8, 8), leaf(8, 8)
+
+
+@pytest.mark.parametrize(("name", "results", "updates", "wanted"), [
+    ("element by element", [], [(P, called("add", P, X))], {P}),
+    ("from elsewhere", [], [(P, called("exp", X))], {P}),
+    ("read later", [called("sum", called("add", P, called("sum", called("exp", P))))],
+     [(P, called("matmul", X, X))], set()),
+    ("read by the same loop at another place", [], [(P, called("add", called("permute_dims", P, (1, 0)), X))], set()),
+    ("a product of itself", [], [(P, called("matmul", P, P))], set()),
+    ("a function of a product of itself", [], [(P, called("tanh", called("matmul", P, P)))], {P}),
+    ("asked for as it was", [P], [(P, called("add", P, X))], set()),
+    ("exchanged element by element in one loop", [], [(P, called("add", Q, X)), (Q, called("add", P, X))], {P, Q}),
+    ("exchanged and moved", [], [(P, called("flip", Q, axis=0)), (Q, called("flip", P, axis=0))], set()),
+    ("two at once", [], [(P, called("add", P, X)), (Q, called("multiply", Q, 2.0))], {P, Q}),
+    ("another dtype", [], [(P, called("astype", called("exp", X), np.dtype(np.float64)))], set()),
+    ("another shape", [], [(P, called("sum", X, axis=0))], set()),
+])
+def test_an_update_lives_in_its_leaf_where_nobody_needs_what_was_there(name, results, updates, wanted):
+    assert homes_of(results, updates) == wanted
+
+
+def test_one_node_is_computed_in_the_memory_of_one_of_two_leaves():
+    node = called("exp", X)
+    assert len(draft_of([], [(P, node), (Q, node)]).homes) == 1
+
+
+def failing_after_its_update():
+    """A step that may fail and needs the value that state is updated with."""
+    i = leaf(3, dtype=np.int64)
+    node = called("tanh", called("matmul", P, Q))
+    positions = called("add", i, called("astype", called("multiply", called("sum", node), 0.0), np.dtype(np.int64)))
+    return [called("take", X, positions, axis=0)], [(P, node)]
+
+
+def test_no_leaf_is_written_before_a_step_that_can_fail():
+    results, updates = failing_after_its_update()
+    assert homes_of([], updates) == {P}
+    assert homes_of(results, updates) == set()
