@@ -43,7 +43,8 @@ def check(script):
             return Outcome("crashed", f"{type(error).__name__}: {error}"[:300])
         found = scope["problem"](wanted, got, limit)
         if found is None:
-            return Outcome("refused" if any("error" in state for state in wanted) else "agrees")
+            errors = [f"{state['error']}: {state['message']}" for state in wanted if "error" in state]
+            return Outcome("refused", errors[0]) if errors else Outcome("agrees")
         call, name, told = found
         if name == "error" and got[call].get("error") == "TraceError":
             return Outcome("refused", got[call]["message"])
