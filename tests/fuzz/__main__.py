@@ -1,13 +1,19 @@
 """The differential fuzzer: `python -m tests.fuzz --minutes 30 --seed 7`."""
 
 import argparse
+import signal
 
 from .keeping import keep, snippet_of
 from .runner import SHARES, Runner
 from .worker import checked, source_of
 
 
+def _interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def main():
+    signal.signal(signal.SIGTERM, _interrupt)  # so that the summary is told
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, help="how long to run")
     parser.add_argument("--count", type=int, help="how many seeds of each kind to run")

@@ -109,8 +109,10 @@ def check(program, form):
         if refusal is not None:
             # Compiled code reads what was there before a write, where eager mode must refuse.
             return Outcome("refused" if isinstance(refusal, GraphError) else "crashed", f"eager only {_told(refusal)}")
-        if name in ("torch", "jax") and len(wanted) == len(got):  # integers of another width are a choice
-            got = [b if b is None or b.dtype.kind not in "iub" else b.astype(a.dtype) for a, b in zip(wanted, got, strict=True)]
+        if name in ("torch", "jax") and len(wanted) == len(got):
+            # The dtype of what was no float is a choice there, as is the position of one of several that are equal.
+            pairs = [(a, b.astype(a.dtype)) for a, b in zip(wanted, got, strict=True) if a.dtype.kind == "f"]
+            wanted, got = map(list, zip(*pairs, strict=True)) if pairs else ([], [])
         return _compared(program, form, inputs, wanted, got)
 
 
@@ -128,6 +130,8 @@ def _compared(program, form, inputs, wanted, got):
     if all(isinstance(p, float) for _, p in problems):
         moved = _movement(program, form, inputs, wanted, not np.all(np.isfinite([p for _, p in problems])))
         problems = [(k, p) for k, p in problems if not p <= moved[k]]
+        if form.wanted.startswith("float(sum(") and np.isnan([p for _, p in problems]).all():
+            problems = []  # both ways of going along a slope meet infinity, and only one of them nothing: 0 times infinity
         if not problems:
             return Outcome("unstable")
     k, problem = problems[0]

@@ -76,7 +76,7 @@ def directional(step, behind=-1):
     moves = [rng.uniform(-1, 1, x.shape) * step if i in places else 0 for i, x in enumerate(inputs)]
     ends = ([rg.tensor(x + s * m if i in places else x) for i, (x, m) in enumerate(zip(inputs, moves, strict=True))] for s in (1, behind))
     ahead, before = (np.asarray(total(program(*end))) for end in ends)
-    return (ahead - before) / ((1 - behind) * step)
+    return np.float64((ahead - before) / ((1 - behind) * step))
 
 
 def complex_step():
@@ -87,14 +87,14 @@ def complex_step():
     for number, z in enumerate(rg.tree.leaves(program(*map(rg.tensor, moved)))):
         if z.dtype.kind == "c":
             found = found + (weighted(z, number) if z.ndim else z)
-    return np.imag(np.asarray(found)) / 1e-40
+    return np.float64(np.imag(np.asarray(found)) / 1e-40)
 
 
 def along(gradients):
     """Gradients times that direction."""
     rng = np.random.default_rng(0)
     directions = [rng.uniform(-1, 1, inputs[i].shape) for i in places]
-    return sum(np.sum(np.asarray(g) * m) for g, m in zip(gradients, directions, strict=True))
+    return np.float64(sum(np.sum(np.asarray(g) * m) for g, m in zip(gradients, directions, strict=True)))
 
 
 rows = tuple(np.stack([other(x, k) for k in range(3)]) for x in inputs)

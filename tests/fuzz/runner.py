@@ -88,12 +88,17 @@ class Runner:
                     done[kind] += size
 
     def run(self, processes=1):
-        """The summary of all rounds, in so many processes at a time."""
+        """The summary of all rounds, in so many processes at a time; of those until then where it is interrupted."""
         threads = [threading.Thread(target=self._serve) for _ in range(processes)]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            self.end = time.monotonic()
+            for thread in threads:
+                thread.join()
         return self.summary
 
     def _serve(self):
@@ -113,7 +118,7 @@ class Runner:
         while first < end and not self._is_over():
             code = CODES[kind][number % 4]
             words = [sys.executable, "-m", f"{__package__}.worker", kind, str(first), str(end - first), code, *([self.form] if self.form else [])]
-            environment = {**os.environ, "OMP_NUM_THREADS": "1", "RETROGRADE_CACHE_DIR": f"{cache}/{code}" if cache else ""}
+            environment = {"RETROGRADE_VERIFY": "1", **os.environ, "OMP_NUM_THREADS": "1", "RETROGRADE_CACHE_DIR": f"{cache}/{code}" if cache else ""}
             with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
                 for line in process.stdout:
                     record = json.loads(line)

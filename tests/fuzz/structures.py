@@ -62,7 +62,7 @@ def repeated(d):
     step = d.choice((f"rg.tanh(c * 0.9 + {b})", f"c + rg.sin(c) * 0.1 * {b}", f"rg.where(c > {b}, c * 0.5, c + {b} * 0.1)", f"c * 0.5 + {b} * {b}",
                      f"rg.maximum(c * 0.9, {b})", f"c - 0.1 * (c - {b})", "c * 0.99 + rg.cos(c) * 0.1"))
     loops = [f"c = {a} + {b} * 0\nfor i in range({n}):\n    c = {step}\nNEW = c",
-             f"NEW = rg.fori_loop(0, {n}, lambda i, c: {step} + rg.astype(rg.asarray(i), c.dtype) * 0.1, {a} + {b} * 0)",
+             f"NEW = rg.fori_loop(0, {n}, lambda i, c: {step} + i * 0.1, {a} + {b} * 0)",
              f"NEW = rg.scan(lambda c, _: ({step}, c), {a} + {b} * 0, length={n})[{d.integer(0, 1)}]",
              f"NEW = rg.cond(rg.sum({a}) > {d.choice(('0', '0.5', '-1'))}, lambda c: {step}, lambda c: c + {b} * 0, {a} + {b} * 0)",
              f"NEW = rg.switch(rg.sum(rg.astype({a} > 0, 'int64')) % 2, (lambda c: {step}, lambda c: c * 2 + {b}), {a} + {b} * 0)"]

@@ -7,9 +7,11 @@ import pytest
 
 import retrograde as rg
 from tests.fuzz import scripts
+from tests.fuzz.analytic import is_analytic
 from tests.fuzz.checks import check, quiet
 from tests.fuzz.drawing import drawn
 from tests.fuzz.program import Program
+from tests.fuzz.runner import Summary
 from tests.fuzz.shrink import shrunk, snippet
 from tests.fuzz.worker import checked
 
@@ -73,6 +75,30 @@ def test_a_planted_difference_is_found_made_smaller_and_written_down(monkeypatch
     assert len(smaller.statements) <= 3
     with pytest.raises(AssertionError):
         exec(snippet(smaller, "jit", outcome), {})
+
+
+@pytest.mark.parametrize("form", ["complex step", "differences", "torch"])
+def test_a_slope_that_is_a_little_off_is_found_by_each_oracle(monkeypatch, form):
+    if form == "torch":
+        pytest.importorskip("torch")
+    monkeypatch.setattr(rg, "tanh", lambda x, tanh=rg.tanh: tanh(x) + 1e-3 * (x - x.detach()))
+    program = planted("v1 = rg.tanh(v0)", "v9 = v1 * v0")
+    assert check(program, form).kind == "different"
+    assert check(planted("v9 = rg.sin(v0)"), form).kind == "agrees"
+
+
+def test_what_is_analytic_is_found_by_trying():
+    assert is_analytic("v0 = rg.sin(x0) * rg.cumsum(x0, axis=0)")
+    for name in ("abs", "relu6", "conj", "real", "floor", "erf"):
+        assert not is_analytic(f"v0 = rg.{name}(x0)")
+
+
+def test_refusals_are_counted_by_cause():
+    summary = Summary()
+    for seed in (3, 4):
+        summary.note("programs", seed, 0.1, [["jit", "refused", f"TraceError: take(float64[{seed}, 2]) has no number {seed}"]], ["take"])
+    assert list(summary.refusals.values()) == [2]
+    assert "refused 2 times, jit, as 3" in str(summary)
 
 
 def _is_traced(x):

@@ -54,7 +54,7 @@ def checks_of(kind, seed, source, form=None):
     if form is not None:
         forms = [form] if fits(source, form) else []
     else:
-        forms = rivals_of(seed) if kind == "rivals" else forms_of(source, seed)
+        forms = [name for name in rivals_of(seed) if fits(source, name)] if kind == "rivals" else forms_of(source, seed)
     return [(name, check(source, name)) for name in forms]
 
 

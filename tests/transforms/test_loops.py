@@ -237,3 +237,26 @@ def test_one_integer_of_any_kind_is_a_bound_and_an_index(number):
         assert run(lambda n: rg.fori_loop(0, n, lambda i, c: c * 2, 1))(number) == 4
         assert run(lambda n: rg.switch(n, [lambda: 5, lambda: 6, lambda: 7]))(number) == 7
         assert run(lambda n: rg.cond(n > 1, lambda: 5, lambda: 6))(number) == 5
+
+
+COUNTED = {
+    "scaled": lambda i, c: c + i * 0.1, "reflected": lambda i, c: 0.5 * i - c, "divided": lambda i, c: c * (i / 2 + 1),
+    "compared": lambda i, c: c + (i > 1) * 0.5, "a power": lambda i, c: c * 0.9**i, "chosen": lambda i, c: rg.where(c > i, c, i + 0.5),
+    "in a function": lambda i, c: rg.maximum(c, i), "in a function of NumPy": lambda i, c: np.multiply(c, i) + c,
+    "an exponent": lambda i, c: c**i + 1, "a position": lambda i, c: c + c[i % 2],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("body", COUNTED.values(), ids=COUNTED)
+def test_the_number_of_an_iteration_behaves_as_an_integer_of_python_in_every_form(body, dtype):
+    x = rg.tensor(np.array([1.0, 2.0]).astype(np.dtype(dtype)))
+
+    def loop(x, count=3):
+        return rg.fori_loop(0, count, body, x)
+
+    wanted = loop(x)
+    found = [rg.jit(loop)(x), rg.jit(rg.vmap(loop))(x[None])[0], rg.jit(lambda x, n: loop(x, n))(x, np.array(3))]
+    for z in found:
+        assert z.dtype == wanted.dtype == x.dtype
+        np.testing.assert_allclose(z.astype("float64").numpy(), wanted.astype("float64").numpy(), rtol=0.02 if dtype == "bfloat16" else 1e-6)

@@ -156,6 +156,9 @@ class Recorder:
                 args = as_arrays(op, args)
                 operands = operands_of(op, args)
                 break
+        if any([getattr(a, "is_weak", False) for a in operands]):
+            args = _met(op, args, operands)
+            operands = operands_of(op, args)
         symbolic = tuple(self.symbolics(op, args))
         if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)
@@ -219,6 +222,26 @@ class Recorder:
         if isinstance(saved, Value):
             return self.kept(saved.algebra, self.symbol(saved))
         return self.kept(algebra, saved) if isinstance(saved, Symbol) else saved
+
+
+#: Numbers of Python whose kinds are those of dtypes: NumPy lets arrays keep theirs when they meet such.
+_NUMBERS = {"b": True, "i": 1, "f": 1.0}
+
+
+def _met(op, args, operands):
+    """`args` in which numbers that take the dtype of what they meet have it."""
+    strong = [a.dtype for a in operands if hasattr(a, "dtype") and not getattr(a, "is_weak", False)]
+    if not strong:
+        return args
+    numbers = [_NUMBERS[a.dtype.kind] for a in operands if getattr(a, "is_weak", False)]
+    dtype = op.algebra.settled_dtype(np.result_type(*strong, *numbers), [np.empty((), d) for d in strong])
+
+    def with_dtype(argument):
+        if argument.__class__ in NESTED:
+            return argument.__class__(map(with_dtype, argument))
+        return argument.astype(dtype) if getattr(argument, "is_weak", False) else argument
+
+    return tuple([with_dtype(a) if i in op.operands or op.is_variadic else a for i, a in enumerate(args)])
 
 
 def _has_values(argument):

@@ -151,6 +151,8 @@ class Value:
     path: tuple = ()
     #: Weak references to the views of this value.
     views: Any = None
+    #: Whether it takes the dtype of what it meets, as Python's numbers do.
+    is_weak = False
 
     def __init__(self, data, record=None):
         self.data = data

@@ -9,6 +9,7 @@ from ..core.value import Value
 from ..errors import ArgumentError
 from .branches import traced_cond
 from .carried import check_carry, integer, truth_value
+from .counter import counted
 from .examples import while_of_examples
 from .lanes import known, lanes_loop, lanes_of, selected
 from .scan import scan, tracing
@@ -47,8 +48,9 @@ def while_loop(condition, body, init):
 def fori_loop(lower, upper, body, init):
     """`carry = body(i, carry)` for each integer `i` from `lower` to `upper` - 1, starting with `init`; returns the last carry.
 
-    The bounds are integers, or tensors and arrays of one integer. It can be differentiated wherever they are numbers; under `jit`
-    they may be values too, and then it is as of `while_loop`.
+    `i` behaves as Python's integer everywhere: `carry + i * 0.1` has the dtype of the carry. The bounds are integers, or tensors
+    and arrays of one integer. It can be differentiated wherever they are numbers; under `jit` they may be values too, and then it
+    is as of `while_loop`.
 
     >>> rg.fori_loop(0, 5, lambda i, total: total + i, 0)
     10
@@ -65,9 +67,10 @@ def fori_loop(lower, upper, body, init):
         return carry
     if not isinstance(lower, Value) and not isinstance(upper, Value):
         places = np.arange(lower, upper)
-        return scan(lambda carry, i: (body(i, carry), None), init, places, len(places))[0]
+        return scan(lambda carry, i: (body(counted(i), carry), None), init, places, len(places))[0]
     start, end = (x.astype("int64") if isinstance(x, Value) else np.array(x) for x in (lower, upper))
-    return while_loop(lambda state: state[0] < end, lambda state: (state[0] + 1, body(state[0], state[1])), (start, init))[1]
+    return while_loop(
+        lambda state: state[0] < end, lambda state: (state[0] + 1, body(counted(state[0]), state[1])), (start, init))[1]
 
 
 def cond(predicate, true_function, false_function, *operands):
