@@ -22,20 +22,20 @@ def updates_last(schedule, updates, risky):
     """
     if not risky:
         return schedule.steps
-    turns = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
-    makers = {root: turn for turn in turns for step in turn for root in step.roots}
-    reads = {turn: [makers[n] for step in turn for n in schedule.read_by(step) if n in makers] for turn in turns}
-    failing = [number for number, turn in enumerate(turns) if not risky.isdisjoint(turn)]
-    needed, stack = set(), [turns[number] for number in failing]
+    groups = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
+    makers = {root: group for group in groups for step in group for root in step.roots}
+    reads = {group: [makers[n] for step in group for n in schedule.read_by(step) if n in makers] for group in groups}
+    failing = [number for number, group in enumerate(groups) if not risky.isdisjoint(group)]
+    needed, stack = set(), [groups[number] for number in failing]
     while stack:
-        turn = stack.pop()
-        if turn not in needed:
-            needed.add(turn)
-            stack.extend(reads[turn])
+        group = stack.pop()
+        if group not in needed:
+            needed.add(group)
+            stack.extend(reads[group])
     updated, delayed = {node for _, node in updates}, {}
-    before, rest = turns[: failing[-1] + 1], turns[failing[-1] + 1 :]
-    for turn in before:
-        is_update = turn not in needed and any([root in updated for step in turn for root in step.roots])
-        if is_update or any([other in delayed for other in reads[turn] if other is not turn]):
-            delayed[turn] = True
-    return [step for turn in (*[t for t in before if t not in delayed], *delayed, *rest) for step in turn]
+    before, rest = groups[: failing[-1] + 1], groups[failing[-1] + 1 :]
+    for group in before:
+        is_update = group not in needed and any([root in updated for step in group for root in step.roots])
+        if is_update or any([other in delayed for other in reads[group] if other is not group]):
+            delayed[group] = True
+    return [step for group in (*[group for group in before if group not in delayed], *delayed, *rest) for step in group]
