@@ -25,6 +25,8 @@ from .charts import OUR_COLOR, SETTINGS, THEIR_COLORS
 
 LEVEL = 0.05
 TRAIN = 20
+#: Searches among candidates: of texts, of demonstrations, and with training items that thin candidates out.
+SEARCHES = ("search", "few shot", "thinned")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class World:
         self.setting, self.rng = setting, np.random.default_rng(seed)
         self.rows = [self._draw(setting.rate)]
         #: Which of the candidates that will be made is the better one.
-        places = max(1, setting.steps * (setting.width if setting.optimizer in ("search", "few shot") else 1))
+        places = max(1, setting.steps * (setting.width if setting.optimizer in SEARCHES else 1))
         self.better = int(self.rng.integers(1, places + 1)) if setting.gain else None
 
     def _draw(self, rate):
@@ -108,9 +110,10 @@ def run(setting, seed):
     writer = text.ScriptedLM(lambda _: f"<NEW>{wrap(world.child(number(prompt.data)))}</NEW>")
     options = {"validate": validate, "level": LEVEL, "steps": setting.steps}
     closure = lambda: prompt.append_grad(text.Variable("do better", role="feedback"))
-    if setting.optimizer in ("search", "few shot"):
+    if setting.optimizer in SEARCHES:
         group = {"params": [prompt], "space": Space(world, wrap)}
-        optimizer = text.DiscreteSearch([group], width=setting.width, seed=seed, **options)
+        thins = {"train": train} if setting.optimizer == "thinned" else {}
+        optimizer = text.DiscreteSearch([group], width=setting.width, seed=seed, **thins, **options)
     elif setting.optimizer == "descent":
         optimizer = text.TextualGradientDescent([prompt], writer, **options)
     else:
@@ -142,18 +145,27 @@ def counted(setting, first, count):
 
 
 def null_settings():
-    """Every optimizer, widths 1 to 32, 1 to 20 steps, binary and soft scores, fresh candidates and such as inherit scores."""
-    for width, steps, kind, ties in product((1, 4, 32), (1, 5, 20), ("binary", "soft"), (0.0, 0.9)):
-        yield Setting("search", width, steps, 40, kind, ties)
-    for optimizer, steps, kind, ties in product(("descent", "pareto"), (1, 5, 20), ("binary", "soft"), (0.0, 0.9)):
-        yield Setting(optimizer, 1, steps, 40, kind, ties)
-    for kind, ties in product(("binary", "soft"), (0.0, 0.9)):
-        yield Setting("few shot", 8, 5, 24, kind, ties)
+    """Every optimizer, widths 1 to 32, 1 to 20 steps, binary and soft scores, fresh candidates and such as inherit scores.
+
+    What takes longest comes last, and of the longest runs, two sorts of the four.
+    """
+    every = list(product(("binary", "soft"), (0.0, 0.9)))
+    crossed = [("binary", 0.9), ("soft", 0.0)]
+    for steps in (1, 5, 20):
+        sorts = every if steps < 20 else crossed
+        for optimizer, (kind, ties) in product(("descent", "pareto"), sorts):
+            yield Setting(optimizer, 1, steps, 40, kind, ties)
+        for width, (kind, ties) in product((1, 2, 8), sorts):
+            yield Setting("search", width, steps, 40, kind, ties)
+    for optimizer, width, items in (("few shot", 8, 24), ("thinned", 32, 40), ("search", 32, 40)):
+        for kind, ties in crossed:
+            yield Setting(optimizer, width, 5, items, kind, ties)
+    yield Setting("search", 32, 20, 40, "soft", 0.9)
 
 
 def power_settings():
     """What is seen of a gain on 100 items, with width 8 and 5 steps."""
-    return [Setting(gain=gain, rate=0.7) for gain in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)]
+    return [Setting(gain=gain, rate=0.7) for gain in (0.2, 0.3, 0.1, 0.15, 0.25)]
 
 
 def main():
@@ -164,7 +176,7 @@ def main():
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the power there, as SVG (needs matplotlib)")
     options = parser.parse_args()
-    settings = [*(null_settings() if options.what != "power" else ()), *(power_settings() if options.what != "null" else ())]
+    settings = [*(power_settings() if options.what != "null" else ()), *(null_settings() if options.what != "power" else ())]
     allowed, rows = LEVEL + 2 * sqrt(LEVEL * (1 - LEVEL) / options.runs), []
     with ProcessPoolExecutor(options.processes) as pool:
         for setting in settings:
@@ -177,7 +189,7 @@ def main():
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     if options.chart:
-        draw([row for row in rows if row["gain"]], options.chart)
+        draw(sorted((row for row in rows if row["gain"]), key=lambda row: row["gain"]), options.chart)
     return int(any(row["accepted"] > allowed for row in rows if not row["gain"]))
 
 

@@ -28,7 +28,6 @@ CHARGED = ("500", "cut", "cut body", "malformed", "empty")
 def local(name):
     """The local model and a task: serves the model to rivals, and scores the prompts that they come back with."""
     rg, models = importlib.import_module("retrograde"), importlib.import_module("retrograde.text.models")
-    classifier_of = importlib.import_module("retrograde.cli.tuning").Classifier
     model = rg.text.Cached(rg.text.LocalModel(), os.environ.get("BENCHMARK_ANSWERS") or tempfile.mkdtemp())
     task = rg.data.text_task(name)
 
@@ -47,9 +46,9 @@ def local(name):
         if "begin" in request:
             served.begin(request["begin"])
             return {"url": served.url, "task": told}
-        classifier = classifier_of(model, task)
-        classifier.load_state_dict(request["prompt"])
-        scores = classifier.scores(task.test)
+        predictor = rg.text.Predictor(model, task.instruction, task.layout, labels=task.labels)
+        predictor.load_state_dict(request["prompt"])
+        scores = tuners.accuracies(predictor, task.test)
         return {"score": sum(scores) / len(scores), "calls": served.calls}
 
     return answer

@@ -12,11 +12,17 @@ import sweeping
 
 INTRODUCTION = """# Ops
 
-Every op in retrograde, by family. `z` is the result, a bar marks a cotangent: $\\bar x$ is the derivative of the final
-result in `x`. Arguments before `/` are operands: they may be tensors, arrays or numbers, and have derivatives unless the
-page says otherwise. This page is written by `python docs/make_ops.py` from the registry.
+Every op in retrograde, by family; after the public ones, those [inside of others](#inside-of-others). `z` is the result, a bar
+marks a cotangent: $\\bar x$ is the derivative of the final result in `x`. Arguments before `/` are operands: they may be tensors,
+arrays or numbers, and have derivatives unless the page says otherwise. This page is written by `python docs/make_ops.py` from the
+registry.
 
 {checked}
+"""
+INSIDE = """# Inside of others
+
+Ops that exist for the rules and the lowering of others, with their derivations. They are no names of the package, and may change:
+`rg.ops.get(name).call` is the function.
 """
 #: How the ops are tested, in numbers.
 CHECKED = """What is tested of each, by `tests/test_sweep.py`, `tests/test_sweep_edges.py` and `tests/transforms/test_jit.py`:
@@ -30,8 +36,7 @@ length 0 and single numbers. Without differences, for reasons that their blocks 
 
 def main():
     """Write the page, or print it."""
-    families = [_family(name) for name in rg.ops.families()]
-    page = "\n".join([INTRODUCTION.replace("{checked}", _checked()), *families])
+    page = "\n".join([INTRODUCTION.replace("{checked}", _checked()), *_families(True), INSIDE, *_families(False)])
     if "--print" in sys.argv:
         sys.stdout.buffer.write(page.encode())
     else:
@@ -43,8 +48,12 @@ def _checked():
     return CHECKED.format(**{**found, "order_skips": ", ".join(f"`{name}`" for name in found["order_skips"])})
 
 
-def _family(name):
-    return "\n".join([f"## {name}\n", *(_op(rg.ops.get(op)) for op in rg.ops.names(name))])
+def _families(is_public):
+    """A section for each family that has such ops; the second of one family has another heading, and so an address of its own."""
+    for family in rg.ops.families():
+        found = [op for op in map(rg.ops.get, rg.ops.names(family)) if op.is_public is is_public]
+        if found:
+            yield "\n".join([f"## {family if is_public else f'inside: {family}'}\n", *map(_op, found)])
 
 
 def _op(op):

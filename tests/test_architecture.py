@@ -129,12 +129,23 @@ def test_most_functions_are_short():
     assert max(lengths) <= 90
 
 
-def test_every_op_is_exported_and_documented_with_its_aliases():
-    for name in rg.ops.names():
-        assert hasattr(rg, name), f"rg.{name} is missing"
-        assert len(rg.ops.get(name).doc.strip()) > 20, f"{name} has no reference page"
+def test_every_op_is_documented_and_its_names_are_exported_if_it_is_public():
+    page = (ROOT.parents[1] / "docs" / "ops.md").read_text(encoding="utf-8")
+    public, inside = page.split("\n# Inside of others\n")
+    names = dir(rg)
+    for name, op in ((name, rg.ops.get(name)) for name in rg.ops.names()):
+        assert len(op.doc.strip()) > 20, f"{name} has no reference page"
+        assert (f"\n### `{name}(" in public, f"\n### `{name}(" in inside) == (op.is_public, not op.is_public)
+        for exported in (name, *op.aliases):
+            assert hasattr(rg, exported) is op.is_public, f"rg.{exported}"
+            assert op.is_public or exported not in names
     for alias, name in rg.ops.aliases().items():
         assert getattr(rg, alias) is getattr(rg, name)
+
+
+def test_an_op_inside_of_others_is_found_in_the_registry_and_the_error_says_so():
+    with pytest.raises(AttributeError, match=r"retrograde has no attribute 'eigh_pair'.*rg\.ops\.get\('eigh_pair'\)"):
+        _ = rg.eigh_pair
 
 
 def test_every_differentiable_op_has_a_rule_or_is_made_of_ops_that_do():

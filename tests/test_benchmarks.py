@@ -15,9 +15,7 @@ from benchmarks import agreement, charts, eager, jit, measure, process, report
 from benchmarks.case import Compilation, Curve, Peak, Timed, Tuning
 from benchmarks.measure import Result, Settings
 from benchmarks.workloads import endpoint, tuners
-from retrograde.cli.tuning import Classifier
-from retrograde.data import text_task
-from retrograde.text import ScriptedLM
+from retrograde.text import Predictor, ScriptedLM
 
 ROOT = Path(__file__).parents[1]
 
@@ -252,9 +250,7 @@ def test_an_endpoint_answers_as_often_as_it_is_allowed_to():
 def test_all_rivals_ask_in_the_form_in_which_retrograde_asks():
     exercise = tuners.Exercise({"instruction": "Sort.", "layout": "T: {text}\nL:", "labels": ["a", "b"]}, "", 9, 0)
     shown = tuners.messages_of("new", **{**exercise.start, "demonstrations": [["old", "a"]]})
-    task = text_task("sentiment")._replace(instruction="Sort.", layout="T: {text}\nL:", labels=["a", "b"])
     model = ScriptedLM(["b"])
-    classifier = Classifier(model, task)
-    classifier.demonstrations = [["old", "a"]]
-    assert classifier(["new"]).data == ["b"]
+    predictor = Predictor(model, "Sort.", "T: {text}\nL:", labels=["a", "b"], demonstrations=[["old", "a"]])
+    assert predictor(["new"]) == ["b"]
     assert [(m.role, m.content) for m in model.requests[0].messages] == [(m["role"], m["content"]) for m in shown]

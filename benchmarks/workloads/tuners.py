@@ -8,11 +8,14 @@ import importlib
 import os
 import random
 import tempfile
+from functools import partial
 from typing import NamedTuple
 
 from .endpoint import SpentError, ask
 
 SHOTS = 8
+# What `retrograde tune` does for the tasks that come along.
+WIDTH, STEPS_OF_OURS = 16, 2
 # The steps of TextGrad's own experiments with prompts.
 STEPS = 12
 # What keeps a library below TextGrad and DSPy from asking the network for prices.
@@ -64,11 +67,19 @@ def plain():
 def retrograde():
     """Wordings and layouts that come with the task, and demonstrations: what `retrograde tune` does."""
     rg = importlib.import_module("retrograde")
-    tuning, options = importlib.import_module("retrograde.cli.tuning"), importlib.import_module("retrograde.cli.options")
 
     def tuned(exercise):
-        wanted = options.TuneOptions(seed=exercise.seed, demonstrations=SHOTS)
-        return _trained(rg, tuning.Classifier, exercise, lambda made, task: tuning.search(made, task, wanted), wanted.steps)
+        task = exercise.task
+        spaces = [("instruction", rg.text.Options([task["instruction"], *task["instructions"]])),
+                  ("layout", rg.text.Options([task["layout"], *task["layouts"]])),
+                  ("demonstrations", rg.text.Demonstrations(task["demonstrations"], SHOTS))]
+
+        def search(predictor):
+            groups = [{"params": [getattr(predictor, name)], "space": space} for name, space in spaces]
+            validation = rg.text.Validation(task["validation"], predictor.certainty)
+            return rg.text.DiscreteSearch(groups, validate=validation, seed=exercise.seed, width=WIDTH, first=8)
+
+        return _trained(rg, exercise, search)
 
     return tuned
 
@@ -76,24 +87,30 @@ def retrograde():
 def demonstrations_alone():
     """Demonstrations under the plain prompt, compared by accuracy: what DSPy's few-shot search has to choose from and sees."""
     rg = importlib.import_module("retrograde")
-    tuning, options = importlib.import_module("retrograde.cli.tuning"), importlib.import_module("retrograde.cli.options")
 
     def tuned(exercise):
-        def search(classifier, task):
-            validation = rg.text.Validation(task.validation, classifier.scores)
-            return rg.text.FewShotSearch([classifier.demonstrations], task.demonstrations, count=SHOTS, validate=validation,
+        def search(predictor):
+            task = exercise.task
+            validation = rg.text.Validation(task["validation"], partial(accuracies, predictor))
+            return rg.text.FewShotSearch([predictor.demonstrations], task["demonstrations"], count=SHOTS, validate=validation,
                                          seed=exercise.seed)
 
-        return _trained(rg, tuning.Classifier, exercise, search, options.TuneOptions().steps)
+        return _trained(rg, exercise, search)
 
     return tuned
 
 
-def _trained(rg, classifier_of, exercise, optimizer_of, steps):
-    task = rg.data.TextTask(**exercise.task)
-    classifier = classifier_of(rg.text.Budgeted(_model(rg.text, exercise.url), calls=exercise.calls), task)
-    rg.text.train(classifier, optimizer_of(classifier, task), None, steps, target=1.0)
-    return classifier.state_dict()
+def accuracies(predictor, items):
+    """For each (text, label) 1 if the label is found, and else 0."""
+    return [float(label == answer) for (_, label), answer in zip(items, predictor.forward(items).data, strict=True)]
+
+
+def _trained(rg, exercise, optimizer_of):
+    task = exercise.task
+    model = rg.text.Budgeted(_model(rg.text, exercise.url), calls=exercise.calls)
+    predictor = rg.text.Predictor(model, task["instruction"], task["layout"], labels=task["labels"])
+    rg.text.train(predictor, optimizer_of(predictor), None, STEPS_OF_OURS, target=1.0)
+    return predictor.state_dict()
 
 
 def _model(text, url):
@@ -101,7 +118,7 @@ def _model(text, url):
     completion = text.models.Completion
 
     class Remote(text.LanguageModel):
-        name, max_concurrency, keeps_prefixes = "endpoint", 1, True
+        name, max_concurrency, keeps_prefixes, tells_logprobs = "endpoint", 1, True, True
 
         def complete(self, request):
             messages = [{"role": message.role, "content": message.content} for message in request.messages]

@@ -4,12 +4,16 @@ RetrogradeError
 ├── ShapeError (ValueError)             shapes do not fit an operation
 ├── DTypeError (TypeError)              a data type or kind of object does not fit
 ├── ArgumentError (ValueError)          an argument has a value that is not allowed
+│   └── LinAlgError                     a matrix has no inverse, factor or eigenvalues; NumPy's LinAlgError too
 ├── OutOfRangeError (IndexError)        an index lies outside its axis
+│   └── AxisError (ValueError)          an array has no such axis; NumPy's AxisError too
 ├── RegistryError (LookupError)         an op is unknown, or registered twice
 ├── GraphError (RuntimeError)           the graph cannot be differentiated in this way
 │   ├── FreedGraphError                 a graph was used again after `backward` freed it
-│   └── InplaceError                    writing in place would make a gradient wrong
+│   ├── InplaceError                    writing in place would make a gradient wrong
+│   └── LostGradientError               a value that is differentiated is turned into plain numbers
 ├── TraceError (TypeError)             a value was read, or leaked, while it was being traced
+├── LeavesGraphWarning (UserWarning)    a tensor that requires gradients is turned into an array
 ├── RetraceWarning (UserWarning)        a compiled function is traced anew at every call
 ├── BroadcastWarning (UserWarning)      shapes that should be equal differ, and are broadcast
 ├── MemoryLimitError (MemoryError)      compiled code would need more memory than there is
@@ -17,6 +21,7 @@ RetrogradeError
 │   └── VerifierError                   a pass of the compiler left something that is not what it must be
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
+├── CompiledCheckError (AssertionError) compiled code disagrees with the eager op
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
 ├── DeviceError (RuntimeError)          a device or its library is not available
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
@@ -29,6 +34,9 @@ RetrogradeError
     ├── ReplayError (LookupError)       a recording holds no answer to the request
     └── UnsupportedError (NotImplementedError)  the model has not got what the request asks for
 """
+
+from numpy.exceptions import AxisError as NumPyAxisError
+from numpy.linalg import LinAlgError as NumPyLinAlgError
 
 
 class RetrogradeError(Exception):
@@ -50,8 +58,16 @@ class ArgumentError(RetrogradeError, ValueError):
     """An argument has a value that is not allowed."""
 
 
+class LinAlgError(ArgumentError, NumPyLinAlgError):
+    """There is no answer for a matrix: it is singular or not positive definite, or an iteration does not end."""
+
+
 class OutOfRangeError(RetrogradeError, IndexError):
     """An index lies outside its axis."""
+
+
+class AxisError(OutOfRangeError, NumPyAxisError):
+    """An array has no such axis."""
 
 
 class RegistryError(RetrogradeError, LookupError):
@@ -70,8 +86,16 @@ class InplaceError(GraphError):
     """Writing in place would make a gradient wrong."""
 
 
+class LostGradientError(GraphError):
+    """A value that is being differentiated is turned into plain numbers, which have no gradient."""
+
+
 class TraceError(RetrogradeError, TypeError):
     """A value was read, or leaked, while it was being traced."""
+
+
+class LeavesGraphWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
+    """A tensor that requires gradients is turned into an array, which has none."""
 
 
 class RetraceWarning(RetrogradeError, UserWarning):  # noqa: N818 - it is a warning
@@ -100,6 +124,10 @@ class MissingRuleError(RetrogradeError, NotImplementedError):
 
 class GradientCheckError(RetrogradeError, AssertionError):
     """A derivative disagrees with finite differences."""
+
+
+class CompiledCheckError(RetrogradeError, AssertionError):
+    """Compiled code disagrees with the eager op."""
 
 
 class AnomalyError(RetrogradeError, FloatingPointError):

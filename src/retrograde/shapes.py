@@ -3,7 +3,7 @@
 import operator
 from math import prod
 
-from .errors import DTypeError, OutOfRangeError, ShapeError
+from .errors import AxisError, DTypeError, ShapeError
 
 
 def axis_tuple(axis, ndim):
@@ -28,7 +28,7 @@ def one_axis(axis, ndim):
     except TypeError:
         raise DTypeError(f"axis must be an integer, got {axis!r}") from None
     if not -ndim <= found < ndim:
-        raise OutOfRangeError(f"axis {found} is out of range for {ndim} dimensions")
+        raise AxisError(f"axis {found} is out of range for {ndim} dimensions")
     return found % ndim
 
 

@@ -11,6 +11,7 @@ from retrograde.compiler.codegen.convolution.shape import backward_of, forward_o
 from retrograde.compiler.codegen.target import host
 from retrograde.compiler.threads import get_num_threads, set_num_threads
 from retrograde.ops._convolving import Geometry
+from retrograde.ops.convolution import conv2d_input, conv2d_weight
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -75,8 +76,8 @@ def arrays(size, dtype, seed=0):
 
 def all_three(x, weight, bias, g, numbers):
     """The convolution and both its gradients."""
-    return (rg.conv2d(x, weight, bias, *numbers), rg.conv2d_input(g, weight, x.shape, *numbers),
-            rg.conv2d_weight(x, g, weight.shape, *numbers))
+    return (rg.conv2d(x, weight, bias, *numbers), conv2d_input(g, weight, x.shape, *numbers),
+            conv2d_weight(x, g, weight.shape, *numbers))
 
 
 def check(found, wanted, dtype):
@@ -165,7 +166,7 @@ def all_three_of_views(x, weight, change):
     weight = weight[:, : x.shape[1], :3, :2] if x.shape[1] <= weight.shape[1] else weight[:, :, :3, :2]
     x = x[:, : weight.shape[1]]
     y = rg.conv2d(x, weight, None, 1, 1)
-    return y, rg.conv2d_input(y, weight, x.shape, 1, 1), rg.conv2d_weight(x, y, weight.shape, 1, 1)
+    return y, conv2d_input(y, weight, x.shape, 1, 1), conv2d_weight(x, y, weight.shape, 1, 1)
 
 
 def test_a_sliced_bias_and_a_constant_weight_are_read_where_they_are():
@@ -252,8 +253,8 @@ def test_a_kernel_larger_than_the_result_is_exchanged_with_it():
     x, weight, bias, g = arrays(((2, 3, 24, 25), (4, 20, 21), 1, 0, 1, 1), np.float32)
     made = {
         "conv2d_weight": rg.jit(lambda: rg.conv2d(rg.tensor(x), weight, bias)),
-        "conv2d_input": rg.jit(lambda: rg.conv2d_input(rg.tensor(g), weight, x.shape)),
-        "conv2d": rg.jit(lambda: rg.conv2d_weight(rg.tensor(x), g, weight.shape)),
+        "conv2d_input": rg.jit(lambda: conv2d_input(rg.tensor(g), weight, x.shape)),
+        "conv2d": rg.jit(lambda: conv2d_weight(rg.tensor(x), g, weight.shape)),
     }
     for name, step in made.items():
         step()
@@ -266,7 +267,7 @@ def test_images_whose_neighbours_lie_apart_are_brought_together_once_for_all_tha
 
     def both(channels_last, weight, g):
         x = rg.permute_dims(channels_last, (0, 3, 1, 2))
-        return rg.conv2d(x, weight, None, 1, 1, 1, 6), rg.conv2d_weight(x, g, weight.shape, 1, 1, 1, 6)
+        return rg.conv2d(x, weight, None, 1, 1, 1, 6), conv2d_weight(x, g, weight.shape, 1, 1, 1, 6)
 
     step = rg.jit(both)
     check(step(channels_last, weight, g), both(*[a.astype(np.float64) for a in (channels_last, weight, g)]), np.float32)

@@ -198,3 +198,13 @@ def test_a_library_call_that_raises_leaves_state_as_it_was():
         step(np.ones(8), np.array([9]))
     assert count.item() == 1 and p[0].item() == 2
     assert step(np.ones(8), np.array([7])).item() == 4
+
+
+def test_a_reshaped_array_that_a_call_needs_is_read_where_it_lies_and_not_where_it_was():
+    # The order is found by a call, which needs the repeated rows in memory; what they were made of is gone by then.
+    def ordered(x):
+        rows = rg.repeat(x, 2, axis=0)
+        return rg.take_along_axis(rows, rg.argsort(rows, axis=1), axis=1)
+
+    x = np.array([[1.4, 2.0, 0.5], [0.3, 0.1, 7.0]])
+    np.testing.assert_array_equal(rg.jit(ordered)(x), np.sort(np.repeat(x, 2, 0), 1))

@@ -5,6 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler.threads import get_num_threads, set_num_threads
+from retrograde.ops.pooling import avg_pool2d_input, max_pool2d_input, max_pool2d_with_taps
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -39,8 +40,8 @@ def compiled(function, *args):
 @pytest.mark.parametrize(("shape", "window", "dtype"), CASES, ids=str)
 def test_the_greatest_elements_and_their_places_are_the_eager_ones(shape, window, dtype):
     x = image(shape, dtype)
-    wanted = rg.max_pool2d_with_taps(x, *window)
-    found = compiled(lambda x: rg.max_pool2d_with_taps(x, *window), x)
+    wanted = max_pool2d_with_taps(x, *window)
+    found = compiled(lambda x: max_pool2d_with_taps(x, *window), x)
     for a, b in zip(found, wanted, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)
@@ -49,10 +50,10 @@ def test_the_greatest_elements_and_their_places_are_the_eager_ones(shape, window
 @pytest.mark.parametrize(("shape", "window", "dtype"), CASES, ids=str)
 def test_cotangents_go_where_the_eager_op_puts_them(shape, window, dtype):
     x = image(shape, dtype)
-    z, taps = rg.max_pool2d_with_taps(x, *window)
+    z, taps = max_pool2d_with_taps(x, *window)
     g = np.random.default_rng(1).integers(-50, 50, z.shape).astype(dtype)  # whole numbers, whose sums are exact
-    found = compiled(lambda g, taps: rg.max_pool2d_input(g, taps, shape, *window), g, taps)
-    np.testing.assert_array_equal(found[0], rg.max_pool2d_input(g, taps, shape, *window))
+    found = compiled(lambda g, taps: max_pool2d_input(g, taps, shape, *window), g, taps)
+    np.testing.assert_array_equal(found[0], max_pool2d_input(g, taps, shape, *window))
 
 
 @pytest.mark.parametrize(("shape", "window", "counted"), [
@@ -64,15 +65,15 @@ def test_means_and_their_gradients_are_the_eager_ones(shape, window, counted):
     x = np.random.default_rng(2).standard_normal(shape)
     z = rg.avg_pool2d(x, *numbers)
     np.testing.assert_allclose(compiled(lambda x: rg.avg_pool2d(x, *numbers), x)[0], z, rtol=1e-13, atol=1e-15)
-    found = compiled(lambda g: rg.avg_pool2d_input(g, shape, *numbers), z)
-    np.testing.assert_allclose(found[0], rg.avg_pool2d_input(z, shape, *numbers), rtol=1e-13, atol=1e-15)
+    found = compiled(lambda g: avg_pool2d_input(g, shape, *numbers), z)
+    np.testing.assert_allclose(found[0], avg_pool2d_input(z, shape, *numbers), rtol=1e-13, atol=1e-15)
 
 
 def test_one_of_the_two_results_alone_is_the_same():
     x = image((2, 3, 17, 34), np.float32)
-    values, taps = rg.max_pool2d_with_taps(x, 3, 2, 1)
+    values, taps = max_pool2d_with_taps(x, 3, 2, 1)
     np.testing.assert_array_equal(compiled(lambda x: rg.max_pool2d(x, 3, 2, 1), x)[0], values)
-    np.testing.assert_array_equal(compiled(lambda x: rg.max_pool2d_with_taps(x, 3, 2, 1)[1], x)[0], taps)
+    np.testing.assert_array_equal(compiled(lambda x: max_pool2d_with_taps(x, 3, 2, 1)[1], x)[0], taps)
 
 
 def test_places_that_are_in_no_window_are_ignored():
@@ -80,8 +81,8 @@ def test_places_that_are_in_no_window_are_ignored():
     g = np.ones((1, 2, 3))
     for window in ((2,), (3, 2, 1)):
         shape = (1, 4, 6)
-        found = compiled(lambda g, taps, w=window, s=shape: rg.max_pool2d_input(g, taps, s, *w), g, taps)
-        np.testing.assert_array_equal(found[0], rg.max_pool2d_input(g, taps, shape, *window))
+        found = compiled(lambda g, taps, w=window, s=shape: max_pool2d_input(g, taps, s, *w), g, taps)
+        np.testing.assert_array_equal(found[0], max_pool2d_input(g, taps, shape, *window))
 
 
 def test_a_view_is_pooled_as_a_copy_of_it():
@@ -97,8 +98,8 @@ def test_pooling_gives_the_same_bits_on_any_number_of_threads():
     try:
         for threads in (1, 2):
             set_num_threads(threads)
-            z, taps = compiled(lambda x: rg.max_pool2d_with_taps(x, 3, 2, 1), x)
-            found.append((z, taps, *compiled(lambda z, t: rg.max_pool2d_input(z, t, x.shape, 3, 2, 1), z, taps)))
+            z, taps = compiled(lambda x: max_pool2d_with_taps(x, 3, 2, 1), x)
+            found.append((z, taps, *compiled(lambda z, t: max_pool2d_input(z, t, x.shape, 3, 2, 1), z, taps)))
     finally:
         set_num_threads(before)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(*found, strict=True))

@@ -2,11 +2,9 @@
 
 import argparse
 
-from . import scripts
-from .drawing import drawn
 from .keeping import keep, snippet_of
-from .runner import Runner
-from .worker import checked
+from .runner import SHARES, Runner
+from .worker import checked, source_of
 
 
 def main():
@@ -16,12 +14,13 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="which million of seeds to begin with")
     parser.add_argument("--first", type=int, help="the first seed itself, instead of --seed")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--kind", choices=("programs", "stateful", "both"), default="both")
+    parser.add_argument("--kind", choices=("programs", "stateful", "rivals", "all"), default="all",
+                        help="programs, scripts with state, programs that PyTorch and JAX run too")
     parser.add_argument("--form", help="run this form alone, instead of jit and drawn ones")
     parser.add_argument("--show", type=int, metavar="SEED", help="print the program of a seed, what came of it, and the snippets of what fails")
     parser.add_argument("--keep", metavar="FOLDER", help="write the snippets of what fails into a folder")
     options = parser.parse_args()
-    kinds = ("programs", "stateful") if options.kind == "both" else (options.kind,)
+    kinds = tuple(SHARES) if options.kind == "all" else (options.kind,)
     if options.show is not None:
         for kind in kinds:
             show(kind, options.show, options.form)
@@ -37,7 +36,7 @@ def main():
 
 def show(kind, seed, form=None):
     """Print a program with what came of it."""
-    print((scripts.drawn(seed) if kind == "stateful" else drawn(seed)).text)
+    print(source_of(kind, seed).text)
     for name, outcome in checked(kind, seed, form):
         print(f"# {name}: {outcome.kind} {outcome.detail}")
         if outcome.is_defect:

@@ -11,6 +11,7 @@ import retrograde as rg
 from retrograde.errors import GraphError, MemoryLimitError, MissingRuleError, RetrogradeError, TraceError
 
 from . import rivals
+from .analytic import is_analytic
 from .forms import FORMS, PRELUDE
 from .program import NAMES, arrays
 
@@ -20,6 +21,8 @@ COARSE = {2: 0.06, 4: 2e-4, 8: 1e-9}
 LIMITS = (TraceError, MissingRuleError, MemoryLimitError, rivals.Missing)
 #: Words of other refusals that are documented: of eager-only order in memory, and of reverse mode through a loop without an end.
 DOCUMENTED = ("only eager ops know", "while_loop")
+#: What a program says whose slopes are not those of its values to the last digits.
+COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
 _PRELUDE = compile(PRELUDE, "prelude", "exec")
 
 
@@ -40,8 +43,8 @@ class Outcome:
 
     @property
     def cause(self):
-        """What tells defects apart while a program is made smaller."""
-        return self.kind, self.detail.split(":")[0] if self.kind == "crashed" else ""
+        """What tells defects apart while a program is made smaller: the error, or whether numbers differ or what holds them."""
+        return self.kind, self.detail.split(":")[0] if self.kind == "crashed" else self.detail.split()[2:3]
 
 
 @contextmanager
@@ -76,7 +79,9 @@ def fits(program, form):
     texts = [text for _, text in program.inputs]
     if "floats" in needs and not any("float" in text for text in texts):
         return False
-    return not ("precise" in needs and any(word in program.text + str(texts) for word in ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")))
+    if "precise" in needs and any(word in program.text + str(texts) for word in COARSE_WORDS):
+        return False
+    return "analytic" not in needs or is_analytic(program.text)
 
 
 def check(program, form):
@@ -97,13 +102,15 @@ def check(program, form):
         except LIMITS as error:
             return Outcome("refused", _told(error))
         except RetrogradeError as error:
-            is_limit = refusal is not None or name == "differences" or isinstance(error, GraphError) and any(words in str(error) for words in DOCUMENTED)
+            is_limit = refusal is not None or name in ("differences", "complex step") or isinstance(error, GraphError) and any(words in str(error) for words in DOCUMENTED)
             return Outcome("refused" if is_limit else "crashed", _told(error))
         except Exception as error:  # noqa: BLE001 - what it is is told
             return Outcome("crashed", _told(error))
         if refusal is not None:
             # Compiled code reads what was there before a write, where eager mode must refuse.
             return Outcome("refused" if isinstance(refusal, GraphError) else "crashed", f"eager only {_told(refusal)}")
+        if name in ("torch", "jax") and len(wanted) == len(got):  # integers of another width are a choice
+            got = [b if b is None or b.dtype.kind not in "iub" else b.astype(a.dtype) for a, b in zip(wanted, got, strict=True)]
         return _compared(program, form, inputs, wanted, got)
 
 
@@ -119,7 +126,7 @@ def _compared(program, form, inputs, wanted, got):
     if not problems:
         return Outcome("agrees")
     if all(isinstance(p, float) for _, p in problems):
-        moved = _movement(program, form, inputs, wanted)
+        moved = _movement(program, form, inputs, wanted, not np.all(np.isfinite([p for _, p in problems])))
         problems = [(k, p) for k, p in problems if not p <= moved[k]]
         if not problems:
             return Outcome("unstable")
@@ -137,6 +144,8 @@ def tolerance(program, wanted=()):
     text = program.text + program.inputs_text
     if "float16" in text:
         return COARSE[2]
+    if "rg.random" in text:  # of single precision, unless they say otherwise
+        return COARSE[4]
     return COARSE[4 if "float32" in text or "complex64" in text or any(x is not None and x.dtype in (np.float32, np.complex64) for x in wanted) else 8]
 
 
@@ -159,13 +168,16 @@ def unlike(wanted, got, limit):
     return None if worst <= limit * scale else worst
 
 
-def _movement(program, form, inputs, wanted):
-    """How far each result moves under changes of the arguments in their last places, and in float64.
+def _movement(program, form, inputs, wanted, is_singular=False):
+    """How far each result moves under changes of the arguments in their last places, and in float64; where it `is_singular`, as a
+    cubic root is at 0, also with next to nothing in the place of zeros.
 
     Equal numbers stay equal: a program that compares what is equal by its making is held to the answer.
     """
     moved = [0.0] * len(wanted)
     variants = [[_nudged(x, size, phase) for x in inputs] for size, phase in ((1, 0), (4, 1), (-2, 2), (16, 3))]
+    if is_singular or any(x.dtype.kind == "c" for x in inputs) or "j)" in program.text:  # zeros of another sign are on the other side of a branch cut
+        variants += [[np.where(x == 0, x + tiny, x).astype(x.dtype) if x.dtype.kind in "fc" else x for x in inputs] for tiny in (1e-30, -1e-30)]
     if any(x.dtype.itemsize < 8 and x.dtype.kind in "fV" for x in inputs):
         variants.append([x.astype("float64") if x.dtype.kind in "fV" else x for x in inputs])
     for variant in variants:
@@ -173,7 +185,7 @@ def _movement(program, form, inputs, wanted):
             found = evaluate(program, form.wanted, variant)
         except RetrogradeError:
             return [np.inf] * len(wanted)
-        if form.wanted.startswith("directional"):
+        if form.wanted.startswith(("directional", "complex_step")):
             steps = ("directional(1e-4)", "directional(1e-5, 0)") if variant is variants[0] else ()
             found += [x for step in steps for x in evaluate(program, step, inputs)]
         for k, a in enumerate(wanted):

@@ -6,10 +6,10 @@ import retrograde as rg
 from retrograde.errors import RetrogradeError
 
 from .checks import quiet
-from .elementary import ELEMENTARY
+from .elementary import ELEMENTARY, cast, clipped, complex_step
 from .program import NAMES, Program, array_literal, reads
-from .structures import STRUCTURES
-from .swept import sampled
+from .structures import RIVAL_STRUCTURES, STRUCTURES
+from .swept import common, sampled
 
 SIZES = (1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 7, 8, 9, 16, 17)
 MOST = 600  # elements of a value
@@ -21,11 +21,14 @@ PRECISIONS = ("float64",) * 11 + ("float32",) * 7 + ("float16", "bfloat16")
 class Drawer:
     """A program that grows: `values` are those of its names so far."""
 
-    def __init__(self, seed, precisions=PRECISIONS, has_complex=True):
+    makers = (*ELEMENTARY, *STRUCTURES, (sampled, 24))
+    precisions, others = PRECISIONS, ("float32", "float64", "int64", "int32", "int64", "bool", "uint8", "int8")
+
+    def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
         self.seed = seed
-        self.precision = self.choice(precisions)
-        self.has_complex = has_complex and self.chance(0.08)
+        self.precision = self.choice(self.precisions)
+        self.has_complex = self.chance(0.08)
         self.inputs, self.statements, self.values = [], [], {}
         self.is_tied = self.chance(0.4)  # numbers of few different values, so that equal ones are compared
 
@@ -113,12 +116,11 @@ class Drawer:
         """The whole program."""
         shape = self.shape()
         for i in range(self.integer(1, 3)):
-            dtype = self.precision if i == 0 or self.chance(0.8) else self.choice(
-                ("float32", "float64", "int64", "int32", "int64", "bool", "uint8", "int8"))
+            dtype = self.precision if i == 0 or self.chance(0.8) else self.choice(self.others)
             dtype = "complex128" if self.has_complex and i else dtype
             self.new_input(self.array(shape if i == 0 or self.chance(0.5) else self.broadcastable(shape), dtype))
         wanted = self.choice((3, 4, 5, 6, 6, 7, 8, 8, 9, 10, 12, 16)) if self.chance(0.97) else self.integer(16, 50)
-        makers, weights = zip(*ELEMENTARY, *STRUCTURES, (sampled, 24), strict=True)
+        makers, weights = zip(*self.makers, strict=True)
         weights = np.array(weights, float) / sum(weights)
         for _ in range(8 * wanted):
             if len(self.statements) >= wanted:
@@ -131,6 +133,17 @@ class Drawer:
         names = [n for n in self.values if n.startswith("v")] or list(self.values)
         unread = [n for i, n in enumerate(names) if not any(reads(text, n) for text in self.statements[i + 1:])]
         return tuple(dict.fromkeys([*unread[-4:], *(self.choice(names) for _ in range(self.choice((0, 0, 1))))]))
+
+
+class RivalsDrawer(Drawer):
+    """Programs of what other libraries have too, mostly: float64, no writes in place, no loops of ours, few ties, whose slopes are a choice."""
+
+    makers = (*(pair for pair in ELEMENTARY if pair[0] is not complex_step and pair[0] is not cast and pair[0] is not clipped), *RIVAL_STRUCTURES, (common, 40))
+    precisions, others = ("float64",), ("float64",)
+
+    def __init__(self, seed):
+        super().__init__([seed, 5])
+        self.seed, self.has_complex, self.is_tied = seed, False, False
 
 
 def _broadcasts(a, b):
@@ -150,3 +163,9 @@ def drawn(seed):
     """The program of a seed."""
     with quiet():
         return Drawer(seed).program()
+
+
+def drawn_for_rivals(seed):
+    """The program of a seed for other libraries."""
+    with quiet():
+        return RivalsDrawer(seed).program()

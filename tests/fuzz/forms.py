@@ -6,7 +6,11 @@ from dataclasses import dataclass
 PRELUDE = '''
 tensors = tuple(map(rg.tensor, inputs))
 places = tuple(i for i, x in enumerate(tensors) if x.dtype.kind == "f")
-rows = tuple(np.stack([x, (x * 0.75).astype(x.dtype), (x * 0.5).astype(x.dtype)]) for x in inputs)
+
+
+def other(x, k):
+    """Another example like `x`: numbers that are smaller, integers in another order, so that positions and labels stay in range."""
+    return (x * (1, 0.75, 0.5)[k]).astype(x.dtype) if x.dtype.kind in "fcV" else np.roll(x, k)
 
 
 def total(values):
@@ -14,9 +18,14 @@ def total(values):
     result = rg.tensor(0.0)
     for number, z in enumerate(rg.tree.leaves(values)):
         for part in (z.real, z.imag) if z.dtype.kind == "c" else (z,) if z.dtype.kind == "f" else ():
-            weights = (1 + np.cos(np.arange(z.size) * 0.7 + number)).reshape(z.shape).astype(part.dtype)
-            result = result + ((rg.tanh(part * 0.5) * weights).sum() if z.ndim else part)
+            result = result + (weighted(part, number) if z.ndim else part)
     return result
+
+
+def weighted(part, number):
+    """The sum of a bounded function of each element, unevenly weighted. A quotient takes less time to compile than a tanh."""
+    weights = (1 + np.cos(np.arange(part.size) * 0.7 + number)).reshape(part.shape).astype(part.dtype)
+    return (part / (part * part + 3.1) * weights).sum()
 
 
 def totalled(function):
@@ -44,7 +53,7 @@ def by_reference(function, *x):
     try:
         return rg.jit(function)(*x)
     finally:
-        del os.environ["RETROGRADE_COMPILER"]
+        os.environ.pop("RETROGRADE_COMPILER", None)
 
 
 def one_by_one(function, *rows):
@@ -70,6 +79,17 @@ def directional(step, behind=-1):
     return (ahead - before) / ((1 - behind) * step)
 
 
+def complex_step():
+    """The derivative of the total in that direction, by a step along the imaginary axis, without a difference of numbers."""
+    rng = np.random.default_rng(0)
+    moved = [x + 1e-40j * rng.uniform(-1, 1, x.shape) if i in places else x for i, x in enumerate(inputs)]
+    found = 0.0
+    for number, z in enumerate(rg.tree.leaves(program(*map(rg.tensor, moved)))):
+        if z.dtype.kind == "c":
+            found = found + (weighted(z, number) if z.ndim else z)
+    return np.imag(np.asarray(found)) / 1e-40
+
+
 def along(gradients):
     """Gradients times that direction."""
     rng = np.random.default_rng(0)
@@ -77,6 +97,7 @@ def along(gradients):
     return sum(np.sum(np.asarray(g) * m) for g, m in zip(gradients, directions, strict=True))
 
 
+rows = tuple(np.stack([other(x, k) for k in range(3)]) for x in inputs)
 loss = totalled(program)
 slopes = rg.grad(loss, places)
 pushed = lambda *x: rg.jvp(floats(loss), x, tuple(rg.ones_like(v) for v in x))
@@ -93,7 +114,8 @@ kept = rg.grad(totalled(lambda *x: rg.checkpoint(program, *x)), places)
 class Form:
     """Source of what is right and of what is tested.
 
-    needs    "floats" for an argument with a gradient, "precise" for float64 and real numbers throughout
+    needs    "floats" for an argument with a gradient, "precise" for float64 and real numbers throughout, "analytic" for ops that
+             are analytic in complex numbers
     weight   how often it is drawn beside `jit`
     limit    how far results in float64 may lie apart, relative to the greatest
     """
@@ -127,6 +149,7 @@ FORMS = {
     "checkpoint": Form(SLOPES, "kept(*tensors)", ("floats",), 1),
     "jit of checkpoint": Form(SLOPES, "rg.jit(kept)(*tensors)", ("floats",), 0.5),
     "differences": Form("directional(1e-5)", "along(slopes(*tensors))", ("floats", "precise"), 1.5, 1e-6),
-    "jax": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_jax(program, inputs)", ("floats", "precise"), 0.15, 1e-7),
-    "torch": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_torch(program, inputs)", ("floats", "precise"), 0.6, 1e-7),
+    "complex step": Form("complex_step()", "along(slopes(*tensors))", ("floats", "precise", "analytic"), 3, 1e-9),
+    "jax": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_jax(program, inputs)", ("floats", "precise"), 0, 1e-7),
+    "torch": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_torch(program, inputs)", ("floats", "precise"), 0, 1e-7),
 }

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from . import scripts
 from .checks import check
-from .drawing import drawn
 from .shrink import shrunk, snippet
+from .worker import source_of
 
 
 def snippet_of(kind, seed, form):
@@ -17,7 +17,7 @@ def snippet_of(kind, seed, form):
             return None
         smaller = scripts.shrunk(script, outcome)
         return scripts.snippet(smaller, scripts.check(smaller))
-    program = drawn(seed)
+    program = source_of(kind, seed)
     outcome = check(program, form)
     if not outcome.is_defect:
         return None

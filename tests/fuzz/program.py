@@ -1,5 +1,6 @@
 """Programs: functions as plain Python source, with the arrays that they are called with."""
 
+import re
 from dataclasses import dataclass, replace
 
 import ml_dtypes  # noqa: F401 - NumPy learns the name bfloat16
@@ -9,6 +10,7 @@ import retrograde as rg
 
 #: What the source of a program may name.
 NAMES = {"np": np, "rg": rg, "inf": np.inf, "nan": np.nan}
+_CALLED = re.compile(r"\.get\('(\w+)'\)\.call|\b(?:rg|nn|optim|F|utils|linalg|lr_scheduler)\.([A-Za-z]\w*)\(|\b[vx]\d+\.(\w+)\(")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Program:
 def reads(text, name):
     """Whether a name occurs in some source."""
     return any(not text[i + len(name):i + len(name) + 1].isalnum() for i in range(len(text)) if text.startswith(name, i))
+
+
+def names_in(text):
+    """What some source calls by name, each once: functions of the library, and methods of values."""
+    return sorted({name for groups in _CALLED.findall(text) for name in groups if name})
 
 
 def literal(value):

@@ -1,7 +1,10 @@
 """Programs run by JAX and PyTorch: their source as it is, with other functions behind its names."""
 
 import importlib
-from types import FunctionType
+import sys
+from functools import cache
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 
@@ -10,11 +13,12 @@ class Missing(Exception):  # noqa: N818 - no fault
     """The other library is not installed, or has not got what a program uses."""
 
 
-#: Names that mean something else there: another default, another order of results.
+#: Names that mean something else in JAX: another default, another order of results.
 OTHERS = frozenset("gelu gelu_erf gelu_tanh norm quantile nanquantile topk cond switch scan split tensordot unique resize take vmap grad jit sqrtm select".split())
-CONSTANTS = ("array", "zeros", "eye", "float32", "float64", "int64", "dtype", "inf", "nan")
-UNARY = """sin cos tanh sigmoid square exp expm1 log1p relu abs negative sqrt sign floor ceil round trunc asin acos atan sinh cosh asinh acosh atanh erf erfc
-log log2 log10 exp2 reciprocal rsqrt maximum minimum hypot atan2 logaddexp where matmul outer einsum stack flip tril triu broadcast_to lgamma digamma""".split()
+CONSTANTS = ("float32", "float64", "int64", "dtype", "inf", "nan")
+MADE = ("array", "zeros", "eye")
+#: Ops of ours whose gradient PyTorch defines otherwise, or leaves out.
+UNLIKE = frozenset("hypot max_pool2d_with_taps floor_divide clip scatter_reduce segment_prod segment_max segment_min eigvals lstsq pinv cond matrix_rank quantile median".split())
 
 
 class JaxNames:
@@ -30,29 +34,46 @@ class JaxNames:
         return found[0]
 
 
+@cache
+def torch_table():
+    """PyTorch's counterparts of our ops by name; empty without PyTorch."""
+    tests = Path(__file__).parent.parent
+    for folder in (tests, tests / "oracle"):
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
+    try:
+        return importlib.import_module("test_ops_like_torch").THEIRS
+    except BaseException as error:
+        if type(error).__name__ not in ("Skipped", "ImportError", "ModuleNotFoundError"):
+            raise
+        return {}
+
+
 class TorchNames:
     """Functions of PyTorch by our names."""
 
     def __init__(self):
-        self.torch = importlib.import_module("torch")
+        torch = importlib.import_module("torch")
+        torch.set_default_dtype(torch.float64)
+
+        def of_numbers(function):
+            return lambda x, y: function(*(torch.as_tensor(v, dtype=torch.float64) if isinstance(v, (bool, int, float, np.generic)) else v for v in (x, y)))
+
+        self.known = {
+            **{name: function for name, function in torch_table().items() if name not in UNLIKE},
+            "rsqrt": torch.rsqrt, "einsum": torch.einsum, "swapaxes": torch.swapaxes, "asarray": torch.as_tensor, "detach": torch.detach,
+            "maximum": of_numbers(torch.maximum), "minimum": of_numbers(torch.minimum), "gelu": torch.nn.functional.gelu,
+            "cummax": torch.cummax, "cummin": torch.cummin, "topk": torch.topk, "unstack": torch.unbind,
+            "eigh": torch.linalg.eigh, "cholesky": torch.linalg.cholesky,
+            "eigvalsh": torch.linalg.eigvalsh, "slogdet": torch.linalg.slogdet, "svdvals": torch.linalg.svdvals,
+        }
+        self.ops = SimpleNamespace(get=lambda name: SimpleNamespace(call=getattr(self, name)))
+        self.linalg = self
 
     def __getattr__(self, name):
-        torch = self.torch
-        if name in UNARY:
-            return getattr(torch, name)
-        known = {
-            "sum": torch.sum, "mean": torch.mean, "softmax": lambda x, axis: torch.softmax(x, axis), "log_softmax": lambda x, axis: torch.log_softmax(x, axis),
-            "max": lambda x, axis=None, keepdims=False: torch.amax(x, () if axis is None else axis, keepdims),
-            "min": lambda x, axis=None, keepdims=False: torch.amin(x, () if axis is None else axis, keepdims),
-            "cumsum": lambda x, axis: torch.cumsum(x, axis), "cumprod": lambda x, axis: torch.cumprod(x, axis),
-            "sort": lambda x, axis=-1, descending=False: torch.sort(x, axis, descending)[0],
-            "expand_dims": torch.unsqueeze, "permute_dims": torch.permute, "moveaxis": torch.moveaxis, "softplus": torch.nn.functional.softplus,
-            "silu": torch.nn.functional.silu, "concatenate": lambda x, axis=0: torch.cat(x, axis), "linalg": torch.linalg,
-            "var": lambda x, axis=None, keepdims=False: torch.var(x, axis, correction=0, keepdim=keepdims),
-        }
-        if name not in known:
+        if name not in self.known:
             raise Missing(name)
-        return known[name]
+        return self.known[name]
 
 
 class _Numpy:
@@ -63,9 +84,9 @@ class _Numpy:
 
     def __getattr__(self, name):
         if name in CONSTANTS:
-            made = getattr(np, name)
-            return (lambda *args, **kwargs: self.constant(made(*args, **kwargs))) if name in ("array", "zeros", "eye") else made
-        return getattr(self.functions, name)
+            return getattr(np, name)
+        made = getattr(np, name) if name in MADE else None
+        return getattr(self.functions, name) if made is None else lambda *args, **kwargs: self.constant(made(*args, **kwargs))
 
 
 def _as_theirs(program, functions, constant):
@@ -79,21 +100,30 @@ def by_jax(program, inputs):
         jax.config.update("jax_enable_x64", True)
         theirs = _as_theirs(program, JaxNames(), lambda x: x)
         found = theirs(*inputs)
-        slopes = jax.grad(lambda x: sum(z.sum() for z in theirs(*x) if z.dtype.kind == "f"))(tuple(inputs))
-        return [np.asarray(x) for x in [*found, *slopes]]
+        floats = [i for i, x in enumerate(inputs) if x.dtype.kind == "f"]
+
+        def total(*given):
+            everything = list(inputs)
+            for i, x in zip(floats, given, strict=True):
+                everything[i] = x
+            return sum(z.sum() for z in theirs(*everything) if z.dtype.kind == "f")
+
+        slopes = jax.grad(total, range(len(floats)))(*[inputs[i] for i in floats])
     except Exception as error:  # noqa: BLE001 - whatever it is, the library has not got it
         raise Missing(str(error)[:100]) from None
+    return [np.asarray(x) for x in [*found, *slopes]]
 
 
 def by_torch(program, inputs):
     """The results, and the gradients of their sum, by PyTorch."""
     try:
         torch = importlib.import_module("torch")
-        theirs = _as_theirs(program, TorchNames(), lambda x: torch.as_tensor(x))
-        leaves = [torch.tensor(x, requires_grad=True) for x in inputs]
+        theirs = _as_theirs(program, TorchNames(), torch.as_tensor)
+        leaves = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in inputs]
         found = theirs(*leaves)
-        total = sum(z.sum() for z in found if z.is_floating_point())
-        slopes = torch.autograd.grad(total, leaves, allow_unused=True, materialize_grads=True)
-        return [x.detach().numpy() for x in [*found, *slopes]]
+        floats = [x for x in leaves if x.requires_grad]
+        parts = [z.sum() for z in found if z.is_floating_point() and z.requires_grad]
+        slopes = torch.autograd.grad(sum(parts), floats, allow_unused=True, materialize_grads=True) if parts else [torch.zeros_like(x) for x in floats]
     except Exception as error:  # noqa: BLE001 - whatever it is, the library has not got it
         raise Missing(str(error)[:100]) from None
+    return [x.detach().numpy() for x in [*found, *slopes]]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -11,7 +12,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 #: Seeds after which a process is replaced: machine code is never unloaded.
-ROUND = 200
+ROUND = 600
+#: How many seeds of each kind are in a round, where several kinds run by turns.
+SHARES = {"programs": 1.0, "stateful": 0.2, "rivals": 0.2}
+#: How the rounds of a kind compile, by turns; `worker.begin` says what each is.
+CODES = {"programs": ("usual", "quick", "quick", "quick"), "stateful": ("quick", "reference", "reference", "reference"), "rivals": ("usual",) * 4}
+KINDS = ("agrees", "refused", "unstable", "different", "crashed", "invalid")
+#: What differs between refusals of one cause: numbers, shapes and what is quoted.
+_PARTICULAR = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?|\([^()]*\)|\[[^\[\]]*\]|'[^']*'")
 
 
 @dataclass
@@ -22,18 +30,37 @@ class Summary:
     seconds: list = field(default_factory=list)
     defects: list = field(default_factory=list)
     seeds: Counter = field(default_factory=Counter)
+    names: Counter = field(default_factory=Counter)
+    refusals: Counter = field(default_factory=Counter)
+    examples: dict = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
+
+    def note(self, kind, seed, seconds, found, names=()):
+        """Take in what came of a seed."""
+        self.seeds[kind] += 1
+        self.seconds.append(seconds)
+        self.names.update(names)
+        for form, what, detail in found:
+            self.outcomes[form, what] += 1
+            if what in ("different", "crashed"):
+                self.defects.append((kind, seed, form, what, detail))
+            if what == "refused":
+                cause = form, _PARTICULAR.sub("#", detail)[:110]
+                self.refusals[cause] += 1
+                self.examples.setdefault(cause, seed)
 
     def __str__(self):
         wall = time.monotonic() - self.began
         count = sum(self.seeds.values())
         lines = [f"{', '.join(f'{n} {kind}' for kind, n in self.seeds.items())} in {wall:.0f} s: {count / max(wall, 1e-9):.1f} a second, "
                  f"{statistics.median(self.seconds or [0]):.3f} s of processor time at the median, {sum(self.seconds):.0f} s in all"]
-        kinds = ("agrees", "refused", "unstable", "different", "crashed", "invalid")
-        lines.append(f"{'':22}" + "".join(f"{kind:>11}" for kind in kinds))
+        lines.append(f"{'':22}" + "".join(f"{kind:>11}" for kind in KINDS))
         forms = sorted({form for form, _ in self.outcomes})
-        lines += [f"{form:22}" + "".join(f"{self.outcomes[form, kind]:>11}" for kind in kinds) for form in forms]
-        lines.append(f"{'in all':22}" + "".join(f"{sum(self.outcomes[form, kind] for form in forms):>11}" for kind in kinds))
+        lines += [f"{form:22}" + "".join(f"{self.outcomes[form, kind]:>11}" for kind in KINDS) for form in forms]
+        lines.append(f"{'in all':22}" + "".join(f"{sum(self.outcomes[form, kind] for form in forms):>11}" for kind in KINDS))
+        fewest = sorted((n, name) for name, n in self.names.items())
+        lines.append(f"{len(fewest)} names were called; fewest times: {', '.join(f'{name} {n}' for n, name in fewest[:12])}")
+        lines += [f"  refused {n} times, {form}, as {self.examples[form, cause]}: {cause}" for (form, cause), n in self.refusals.most_common(20)]
         lines += [f"  {kind} {seed}, {form}: {what}, {detail[:150]}" for kind, seed, form, what, detail in self.defects]
         return "\n".join(lines)
 
@@ -42,19 +69,19 @@ class Runner:
     """Hands rounds of seeds to processes until all are done, or time is up."""
 
     def __init__(self, kinds, first, count=None, minutes=None, form=None, told=print):
-        self.rounds = self._drawn_rounds(kinds, first, count)
+        self.rounds = enumerate(self._drawn_rounds(kinds, first, count))
         self.end = None if minutes is None else time.monotonic() + 60 * minutes
         self.form, self.told = form, told
         self.summary, self.lock = Summary(), threading.Lock()
 
     @staticmethod
     def _drawn_rounds(kinds, first, count):
-        """(kind, first seed, number of seeds) of each round; of several kinds, programs are five times as many."""
-        shares = {kind: 1 if len(kinds) == 1 else {"programs": 5, "stateful": 1}[kind] for kind in kinds}
+        """(kind, first seed, number of seeds) of each round."""
+        shares = {kind: 1 if len(kinds) == 1 else SHARES[kind] for kind in kinds}
         done = dict.fromkeys(kinds, 0)
         while count is None or any(done[kind] < count for kind in kinds):
             for kind, share in shares.items():
-                size = ROUND * share // max(shares.values())
+                size = int(ROUND * share)
                 size = size if count is None else min(size, count - done[kind])
                 if size > 0:
                     yield kind, first + done[kind], size
@@ -72,19 +99,21 @@ class Runner:
     def _serve(self):
         while not self._is_over():
             with self.lock:
-                task = next(self.rounds, None)
+                number, task = next(self.rounds, (0, None))
             if task is None:
                 return
-            self._run_round(*task)
+            self._run_round(number, *task)
 
     def _is_over(self):
         return self.end is not None and time.monotonic() > self.end
 
-    def _run_round(self, kind, first, count):
-        end = first + count
+    def _run_round(self, number, kind, first, count):
+        """Run a round."""
+        end, cache = first + count, os.environ.get("RETROGRADE_CACHE_DIR", "")
         while first < end and not self._is_over():
-            words = [sys.executable, "-m", f"{__package__}.worker", kind, str(first), str(end - first), *([self.form] if self.form else [])]
-            environment = {"RETROGRADE_CACHE_DIR": "", **os.environ, "OMP_NUM_THREADS": "1"}
+            code = CODES[kind][number % 4]
+            words = [sys.executable, "-m", f"{__package__}.worker", kind, str(first), str(end - first), code, *([self.form] if self.form else [])]
+            environment = {**os.environ, "OMP_NUM_THREADS": "1", "RETROGRADE_CACHE_DIR": f"{cache}/{code}" if cache else ""}
             with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
                 for line in process.stdout:
                     record = json.loads(line)
@@ -100,12 +129,9 @@ class Runner:
                 self._note(kind, first, 0.0, [["process", "crashed", f"the process ended with {process.returncode}"]])
                 first += 1
 
-    def _note(self, kind, seed, seconds, found):
+    def _note(self, kind, seed, seconds, found, names=()):
         with self.lock:
-            self.summary.seeds[kind] += 1
-            self.summary.seconds.append(seconds)
+            self.summary.note(kind, seed, seconds, found, names)
             for form, what, detail in found:
-                self.summary.outcomes[form, what] += 1
                 if what in ("different", "crashed"):
-                    self.summary.defects.append((kind, seed, form, what, detail))
                     self.told(f"{kind} {seed}, {form}: {what}, {detail[:200]}")

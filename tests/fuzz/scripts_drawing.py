@@ -46,7 +46,7 @@ ACTIONS = (
     "rg.manual_seed({k})", "state['scale'] = rg.tensor(0.5)", "state['scale'] = state['scale'] * 2", "state['bias'] = rg.tensor([0.1, 0.2])", "state.pop('bias', None)",
     "step.count = 1 if hasattr(step, '__dict__') else 0", "optimizer.param_groups[0]['momentum'] = 0.3 if 'momentum' in optimizer.param_groups[0] else 0",
 )
-CALLS = ("step({x}, {y})", "step({x}, {y})", "step({x}, {y})", "step({x}, {y})", "in_thread(lambda: step({x}, {y}))", "step(x=last[0], y=last[1])")
+CALLS = (*["step({x}, {y}{fail})"] * 4, "in_thread(lambda: step({x}, {y}{fail}))", "step(x=last[0], y=last[1]{fail})")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Script:
     @property
     def text(self):
         """The source of the function `script`."""
-        lines = [*self.head, "", "def step(x, y):", *(f"    {line}" for line in self.step), "", "step = compiled(step)",
+        lines = [*self.head, "", "def step(x, y, fail=False):", *(f"    {line}" for line in self.step), "", "step = compiled(step)",
                  *(line for statement in self.statements for line in statement.split("\n")), "return record.found"]
         return "\n".join(["def script(compiled, nudge=0.0):", *(f"    {line}" if line else "" for line in lines)])
 
@@ -82,7 +82,9 @@ def drawn(seed):
         f"scheduler = {choice(SCHEDULERS)}", "extras, kept, flags, handle = [], [], {'fail': False}, None",
         "state = {'scale': rg.tensor(1.0)}", f"last = ({inputs.format(n=4)}, draw(4, 2))",
     )
-    return Script(head, _step(rng, choice), tuple(_statements(rng, choice, inputs)), seed)
+    step = _step(rng, choice)
+    # A flag that nothing but a branch reads is a constant in a jitted function, as the guide says; as an argument it is not.
+    return Script(head, step, tuple(_statements(rng, choice, inputs, "if fail:" in step)), seed)
 
 
 def _step(rng, choice):
@@ -101,7 +103,7 @@ def _step(rng, choice):
         lines.append("loss.backward(inputs=[p for p in model.parameters() if p.requires_grad])")
     lines += [line for line in (choice(EDITS), choice(EDITS)) if line]
     if rng.random() < 0.15:
-        lines += ["if flags['fail']:", "    raise Stop('half-way')"]
+        lines += ["if fail:", "    raise Stop('half-way')"]
     if rng.random() < 0.7:
         lines.append("optimizer.step()")
     lines.append(choice(("return loss", "return loss", "return loss.detach(), model(x)", "return {'loss': loss, 'norm': sum((p * p).sum() for p in model.parameters())}",
@@ -109,10 +111,10 @@ def _step(rng, choice):
     return tuple(lines)
 
 
-def _statements(rng, choice, inputs):
+def _statements(rng, choice, inputs, may_fail):
     for _ in range(int(rng.integers(3, 8))):
         n = choice((4, 4, 4, 4, 3, 1))
-        call = choice(CALLS).format(x=inputs.format(n=n), y=f"draw({n}, 2)")
+        call = choice(CALLS).format(x=inputs.format(n=n), y=f"draw({n}, 2)", fail=", fail=flags['fail']" if may_fail else "")
         yield f"record(lambda: {call}, model, optimizer, extras, kept)"
         for _ in range(choice((0, 1, 1, 2, 3))):
             yield choice(ACTIONS).format(k=int(rng.integers(0, 8)), flag=choice(("True", "False")))

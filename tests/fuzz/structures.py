@@ -114,3 +114,5 @@ def ordered(d):
 
 #: Each kind of statement, and how often it is drawn.
 STRUCTURES = ((tied, 12), (outer, 6), (written, 9), (written_earlier, 2), (repeated, 4), (repeated_while, 1), (linear, 6), (product, 6), (ordered, 6))
+#: Those that other libraries run as they are.
+RIVAL_STRUCTURES = ((tied, 2), (outer, 4), (linear, 6), (product, 6), (ordered, 6))

@@ -8,16 +8,17 @@ from retrograde.ops._samples import call, uniform
 from tests import sweeping
 
 from .program import literal
+from .rivals import UNLIKE, torch_table
 
 #: The insides of other ops, which hand them operands that fit.
-INSIDE = frozenset({"copy_to_device", "lu_solve", "nextafter"})
+INSIDE = frozenset({"copy_to_device", "lu_factor", "lu_solve", "nextafter"})
 NAMES = tuple(name for name in rg.ops.names() if name not in INSIDE)
 
 
-def sampled(d):
+def sampled(d, names=None):
     """A call of an op that is drawn from the registry."""
-    op = rg.ops.get(d.choice(NAMES))
-    function = f"rg.{op.name}" if "exported" not in op.skips else f"rg.ops.get({op.name!r}).call"
+    op = rg.ops.get(d.choice(names or NAMES))
+    function = f"rg.{op.name}" if getattr(rg, op.name, None) is op.call else f"rg.ops.get({op.name!r}).call"
     samples = op.samples if isinstance(op.samples, tuple) else (op.samples,)
     try:
         if not isinstance(samples[0], call):
@@ -27,6 +28,11 @@ def sampled(d):
         return f"{function}({', '.join(_arguments(d, op, args, kwargs))})"
     except ValueError:
         return None
+
+
+def common(d):
+    """A call of an op that PyTorch has too."""
+    return sampled(d, tuple(name for name in NAMES if name in torch_table() and name not in UNLIKE) or NAMES)
 
 
 def _elementwise(d, op, function, domains):

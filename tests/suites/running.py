@@ -25,6 +25,7 @@ class Suite:
     targets   those of them that pytest is given; all if empty
     modules   what a module is replaced by: {"autograd": "retrograde"}; the longest name that fits counts
     reasons   {pattern of test names: why they fail}; a failure without a reason, or a reason without a failure, is told
+    messages  {pattern of what a failed test says: why it fails}, for those that no name has a reason for
     selected  patterns of test names that are run; all if empty
     options   more arguments of pytest
     environment  variables that are set
@@ -35,6 +36,7 @@ class Suite:
     targets: tuple = ()
     modules: dict = field(default_factory=dict)
     reasons: dict = field(default_factory=dict)
+    messages: dict = field(default_factory=dict)
     selected: tuple = ()
     options: tuple = ()
     environment: dict = field(default_factory=dict)
@@ -156,19 +158,33 @@ def outcomes(report):
     return found
 
 
-def explained(found, reasons):
-    """({reason: names of failed tests}, failures without a reason, patterns without a failure)."""
+def explained(found, reasons, messages=()):
+    """({reason: names of failed tests}, failures without a reason, patterns without a failure).
+
+    `messages` are reasons by what a test says, which count where its name has none in `reasons`.
+    """
+    messages = dict(messages)
     by_reason, unexplained, used = {}, [], set()
     for outcome in found:
         if outcome.state != "failed":
             continue
-        pattern = next((p for p in reasons if fnmatchcase(outcome.name, p)), None)
+        pattern = _first_match(outcome.name, reasons) or _first_match(outcome.message, messages)
         if pattern is None:
             unexplained.append(outcome)
         else:
             used.add(pattern)
-            by_reason.setdefault(reasons[pattern], []).append(outcome.name)
-    return by_reason, unexplained, [p for p in reasons if p not in used]
+            by_reason.setdefault({**messages, **reasons}[pattern], []).append(outcome.name)
+    return by_reason, unexplained, [p for p in [*reasons, *messages] if p not in used]
+
+
+def _first_match(text, patterns):
+    return next((p for p in patterns if fnmatchcase(text, p)), None)
+
+
+def _grouped(names):
+    """Names of tests, with the number of their cases where there are several: "test_sum, 2, test_mean"."""
+    cases = Counter(name.split("::", 1)[-1].partition("[")[0] for name in names)
+    return ", ".join(f"{name}, {count}" if count > 1 else name for name, count in cases.items())
 
 
 def table(suite, found):
@@ -181,10 +197,10 @@ def table(suite, found):
     for file, counts in sorted(by_file.items()):
         lines.append(f"| {file} | {counts['passed']} | {counts['failed']} | {counts['skipped']} |")
     lines += [f"| all | {states['passed']} | {states['failed']} | {states['skipped']} |", ""]
-    by_reason, unexplained, stale = explained(found, suite.reasons)
+    by_reason, unexplained, stale = explained(found, suite.reasons, suite.messages)
     if by_reason:
         lines += ["| failed | reason |", "| --- | --- |"]
-        lines += [f"| {', '.join(name.split('::', 1)[-1] for name in names)} | {why} |" for why, names in by_reason.items()]
+        lines += [f"| {_grouped(names)} | {why} |" for why, names in by_reason.items()]
     lines += [f"without a reason: {o.name}: {o.message.splitlines()[0] if o.message else ''}" for o in unexplained]
     lines += [f"a reason without a failure: {pattern}" for pattern in stale]
     return "\n".join(lines)
@@ -201,5 +217,5 @@ def main(suite, checkout=None, arguments=None):
     given = parser.parse_args(own)
     found = run(suite, given.checkout, *arguments[len(own) + 1:], keep=given.keep)
     print(table(suite, found))
-    _, unexplained, _ = explained(found, suite.reasons)
+    _, unexplained, _ = explained(found, suite.reasons, suite.messages)
     return 1 if unexplained or not found else 0

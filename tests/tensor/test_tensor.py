@@ -1,6 +1,7 @@
 import copy
 import pickle
 import re
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -134,6 +135,82 @@ def test_names_of_other_libraries_are_told_what_to_write_here():
     assert not [name for module, hints in elsewhere.OF_MODULES.items() for name in hints if hasattr(getattr(rg, module), name)]
     written = [word for hints in (elsewhere.OF_TENSORS, elsewhere.OF_PACKAGE, *elsewhere.OF_MODULES.values()) for hint in hints.values() for word in re.findall(r"\b(rg|x)\.(\w+)", hint)]
     assert not [(owner, name) for owner, name in written if not hasattr({"rg": rg, "x": x}[owner], name)]
+
+
+def _unreadable(x):
+    found = []
+    for name in dir(x):
+        try:
+            getattr(x, name)
+        except Exception:  # noqa: BLE001 - any is one too many
+            found.append(name)
+    return found
+
+
+def test_what_a_tensor_lists_can_be_read():
+    assert {"mT", "sum", "grad"} < set(dir(rg.ones(2, 3)))
+    lazy_module = rg.nn.LazyBatchNorm1d()
+    for x in (rg.ones(2, 3), rg.ones(3), rg.nn.Parameter(rg.ones(2)), lazy_module.weight, lazy_module.running_mean):
+        assert _unreadable(x) == []
+    found = []
+    rg.jit(lambda x: (found.extend((_unreadable(x), _unreadable(x[0]))), x * 2)[1])(rg.ones(2, 3))
+    with rg.lazy():
+        found.append(_unreadable(rg.ones(2, 3) * 2))
+    assert found == [[], [], []]
+
+
+def test_an_attribute_of_the_users_own_is_listed():
+    x = rg.nn.Parameter(rg.ones(2))
+    x.owner = "me"
+    assert "owner" in dir(x)
+
+
+def _error(call, *args):
+    try:
+        return call(*args)
+    except DTypeError as error:
+        return error
+
+
+#: Reads `size` by an instruction with an operand of two bytes: it is the name of a number above 255.
+_late_name = eval("lambda x: (" + ", ".join(f"f.n{i}" for i in range(300)) + ", x.size(0))", {"f": mock.MagicMock()})
+
+
+def test_size_called_as_a_method_is_told_what_to_write():
+    x = rg.ones(2, 3)
+    found = []
+    for call in (lambda x: x.size(), lambda x: x.size(0), lambda x: x.size(dim=0), _late_name):
+        with pytest.raises(DTypeError, match=r"number of elements here.*x\.shape.*x\.shape\[0\]"):
+            call(x)
+        with rg.lazy(), pytest.raises(DTypeError, match="number of elements here"):
+            call(rg.ones(2, 3) * 2)
+        rg.jit(lambda x, call=call: (found.append(_error(call, x)), x)[1])(x)
+    assert [type(error) for error in found] == [DTypeError] * 4
+
+
+def test_size_is_an_int_that_does_not_promote():
+    x = rg.ones(2, 3)
+    assert type(x.size) is type(getattr(x, "size")) is int  # noqa: B009 - read by a call as well
+    assert (x.numpy() / x.size).dtype == np.float32
+    assert abs(x.size) + max(x.size, 3) == len(range(x.size)) * 2
+    sizes = []
+    rg.jit(lambda x: (sizes.append(x.size), x / x.size)[1])(x)
+    with rg.lazy():
+        sizes.append((x * 2).size)
+    assert sizes == [6, 6]
+
+
+def test_a_tensor_made_by_its_class_holds_an_array_of_numbers_or_is_an_error():
+    made = rg.Tensor(np.arange(3.0))
+    assert (made + 1).tolist() == [1.0, 2.0, 3.0]
+    assert isinstance(rg.Tensor(np.float32(2)).data, np.ndarray)
+    for call in (lambda: rg.Tensor([1.0]), lambda: rg.Tensor(2, 3), lambda: rg.Tensor(2.0), lambda: rg.Tensor(None), lambda: rg.Tensor(made),
+                 lambda: rg.Tensor(np.ones(2), 3), lambda: rg.Tensor(np.ones(2), np.ones(2))):
+        with pytest.raises(DTypeError, match=r"takes one array, got .*; write rg\.tensor\(data\)"):
+            call()
+    for data in (np.array(["a"]), np.array([None]), np.zeros(2, "M8[s]"), np.zeros(2, [("a", float)])):
+        with pytest.raises(DTypeError, match="takes an array of numbers"):
+            rg.Tensor(data)
 
 
 def test_quotient_and_remainder_come_together_as_in_python():

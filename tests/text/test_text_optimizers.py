@@ -9,7 +9,7 @@ from tiny_models import Ruled, Sentiment, failing, last
 
 import retrograde as rg
 from retrograde import text
-from retrograde.errors import ArgumentError, BudgetError, CheckpointError, DTypeError, GraphError, ParseError
+from retrograde.errors import AnswerError, ArgumentError, BudgetError, CheckpointError, DTypeError, GraphError, ParseError
 from retrograde.text import FewShotSearch, Parameter, ParetoSearch, Patches, TextualGradientDescent, Validation, Variable
 
 ITEMS = [("a great film", "positive"), ("an awful film", "negative"), ("a fine day", "positive"), ("bad food", "negative"),
@@ -404,3 +404,26 @@ def test_candidates_are_thinned_out_on_training_items_and_two_are_compared_on_th
     assert len(asked["train"]) == 16 and len(asked["validation"] - {"v0"}) == 2
     with pytest.raises(ArgumentError, match="must differ"):
         text.DiscreteSearch([{"params": [style], "space": text.Options(["a"])}], validate=Validation([1], list), train=Validation([1], list))
+
+
+def test_a_front_of_which_no_item_has_an_answer_is_a_clear_error():
+    system = prompt("v0")
+    sets = {name: Validation(items, lambda items: [1.0] * len(items)) for name, items in (("train", range(4)), ("validate", range(4, 8)))}
+    search = ParetoSearch([system], writer("v1"), **sets)
+    search.front = [{"values": ["v0"], "scores": [None] * 4}, {"values": ["v1"], "scores": [None] * 4}]
+    with pytest.raises(AnswerError, match=r"no training item has an answer by any of the 2 candidates of the front.*\.front = \[\]"):
+        search.step(lambda: told(system, "improve"))
+    assert system.data == "v0"
+    search.front = []
+    assert search.step(lambda: told(system, "improve")).outcome == "rejected"
+
+
+def test_long_texts_that_were_tried_are_shortened_one_by_one_so_that_their_tags_stay():
+    system, lm = prompt("v0"), Ruled(lambda request: "no")
+    optimizer = TextualGradientDescent([system], lm, momentum=3, retries=0)
+    optimizer.remembered(system).update(rejected=["x" * 20_000, "y" * 20_000], momentum=[["z" * 20_000, "w" * 20_000]] * 3)
+    told(system, "improve")
+    optimizer.step()
+    asked = last(lm.asked[0])
+    assert len(re.findall(r"<TEXT-[0-9a-f]{8}>", asked)) == len(re.findall(r"</TEXT-[0-9a-f]{8}>", asked)) == 7
+    assert len(asked) < 3 * 12_000 and all(letter * 500 in asked for letter in "xyzw")

@@ -174,6 +174,33 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path):
     assert [step.outcome for step in rest.steps] == [step.outcome for step in run.steps] and rest.scores == run.scores
 
 
+def test_usage_counts_what_killed_steps_had_paid_and_once(tmp_path):
+    asked, at_checkpoint = [], []
+    rule = Sentiment().rule
+
+    def cut(request):
+        asked.append(request)
+        if len(asked) in (10, 45, 60):
+            raise KeyboardInterrupt
+        return rule(request)
+
+    def attempt():
+        inner = Sentiment()
+        inner.rule, inner.max_concurrency = cut, 1
+        model = text.Cached(text.Budgeted(inner, text.Budget(ledger=tmp_path / "ledger.jsonl")), tmp_path / "cache")
+        return trained(tmp_path, 3, model, on_step=lambda run: at_checkpoint.append((tmp_path / "run.json").read_text()))
+
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            attempt()
+        if at_checkpoint:
+            # A kill leaves the checkpoint of the last step.
+            (tmp_path / "run.json").write_text(at_checkpoint[-1])
+    _, _, run = attempt()
+    # Calls that were cut off count too, since they may have been made; and the writer, which has no ledger, was asked once a step.
+    assert run.usage.calls == len(asked) + len(run.steps) == 96
+
+
 def test_a_finished_run_is_not_made_again(tmp_path):
     trained(tmp_path, 2)
     model, lm = Sentiment(), writer()

@@ -1,11 +1,13 @@
 """Gradients of compiled steps: the objects that eager code leaves, with what it leaves in them."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.errors import DTypeError, InplaceError
+from retrograde.errors import DTypeError, InplaceError, TraceError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -372,6 +374,90 @@ def test_whether_a_tensor_that_is_not_used_requires_gradients_is_noticed_where_i
         for _ in range(5):
             step(rg.ones(2))
             found.append([unused.requires_grad])
+        return found
+
+    same(scenario)
+
+
+def test_a_hook_on_a_tensor_from_outside_is_refused_unless_it_is_removed():
+    x, v = leaf(1, 2), rg.tensor([3.0, 4.0])
+
+    def left(v):
+        x.register_hook(lambda g: g * 2)
+        (x * v).sum().backward()
+
+    def removed(v):
+        handle = x.register_hook(lambda g: g * 2)
+        (x * v).sum().backward()
+        handle.remove()
+
+    for _ in range(2):
+        with pytest.raises(TraceError, match="hook was registered on a tensor"):
+            rg.jit(left)(v)
+    x.grad = None
+    (x * v).sum().backward()
+    assert x.grad.tolist() == [3, 4]  # no hook is left
+    x.grad, step = None, rg.jit(removed)
+    step(v), step(v)
+    assert x.grad.tolist() == [12, 16]
+
+
+def test_a_hook_on_a_module_from_outside_is_refused_unless_it_is_removed():
+    layer, x = nn.Linear(2, 2), rg.ones((1, 2))
+    expected = layer(x).tolist()
+
+    def left(x):
+        layer.register_forward_hook(lambda module, args, output: output * 2)
+        return layer(x)
+
+    def removed(x):
+        with contextlib.closing(Registered(layer)):
+            return layer(x)
+
+    with pytest.raises(TraceError, match="hook of Linear"):
+        rg.jit(left)(x)
+    assert layer(x).tolist() == expected
+    step = rg.jit(removed)
+    for _ in range(3):
+        np.testing.assert_allclose(step(x).detach(), 2 * np.array(expected))
+
+
+class Registered:
+    """A hook that doubles, until it is closed."""
+
+    def __init__(self, layer):
+        self.close = layer.register_forward_hook(lambda module, args, output: output * 2).remove
+
+
+def test_a_hook_on_a_tensor_of_the_trace_is_called_at_each_call():
+    def inside(v):
+        made = rg.tensor([1.0, 2.0], requires_grad=True)
+        made.register_hook(lambda g: g * 2)
+        (made * v).sum().backward()
+        return made.grad
+
+    step = rg.jit(inside)
+    for number in (3.0, 5.0):
+        assert step(rg.tensor([number, number])).tolist() == [2 * number] * 2
+
+
+def test_what_asks_whether_gradients_are_required_is_traced_anew_when_that_changes_or_another_tensor_comes():
+    def scenario(run):
+        model, found = nn.Linear(2, 2), []
+        model.weight.data, model.bias.data = np.ones((2, 2)), np.ones(2)
+        decay = run(lambda x: sum((p * p).sum() for p in model.parameters() if p.requires_grad) + x)
+
+        def note():
+            found.append(np.asarray(decay(rg.tensor(0.5)).detach()))
+
+        model.weight.requires_grad_(False)
+        note()
+        model.weight.requires_grad_(True)
+        note()
+        model.requires_grad_(False)
+        note()
+        model.weight = nn.Parameter(rg.full((2, 2), 3.0))
+        note()
         return found
 
     same(scenario)

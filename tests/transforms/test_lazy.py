@@ -14,6 +14,7 @@ import sweeping
 from cube import Cube
 from retrograde.compiler import pending, ways
 from retrograde.core import writes
+from retrograde.errors import DTypeError
 from retrograde.tensor.lazy import Lazy
 from sweeping import cases, has_derivative
 from together import in_threads
@@ -449,6 +450,13 @@ def test_hooks_see_gradients_within_lazy():
         (y * y).sum().backward()
     assert seen == [[4.0, 8.0]]
     assert y.grad.tolist() == [4.0, 8.0]
+
+
+def test_a_complex_root_of_a_real_matrix_is_an_error_that_says_so():
+    with rg.lazy():
+        root = rg.sqrtm(rg.tensor([[-4.0, 0.0], [0.0, 9.0]]))
+        with pytest.raises(DTypeError, match="complex numbers for real ones"):
+            root.numpy()
 
 
 # jit, modes, threads.

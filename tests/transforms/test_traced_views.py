@@ -351,3 +351,55 @@ def test_a_row_made_by_any_op_may_be_reshaped_and_written_to():
 
     x = rg.tensor([[3.0, 1.0, 2.0], [5.0, 4.0, 6.0], [7.0, 9.0, 8.0], [1.0, 0.0, 2.0]])
     assert rg.jit(program)(x).tolist() == program(x).tolist() == [9, 9, 8, 1]
+
+
+def _masked(x):
+    y = x.T * 1
+    y[x > 0] = 0.5
+    z = y * 1
+    z.reshape(-1)[::2] = 7.0
+    return z
+
+
+def _added(x):
+    y = x.T * 1
+    y += x
+    z = y * 1
+    z.T.reshape(-1)[::2] = 7.0
+    return z
+
+
+def _filled(x):
+    y = x.T * 1
+    y.fill_(2)
+    z = y * 1
+    z.T.reshape(-1)[::2] = 7.0
+    return z
+
+
+def _overwritten(x):
+    y, z = x.T * 1, x + 1
+    y[...] = z
+    y.T.reshape(-1)[::2] = 7.0
+    return y, z
+
+
+def _transposed(x):
+    y = x.T * 1
+    y.T.reshape(-1)[0] = 7.0
+    return y
+
+
+@pytest.mark.parametrize("function", [_masked, _added, _filled, _overwritten, _transposed])
+def test_what_was_written_in_place_lies_in_the_order_that_it_had(function):
+    # Whether the reshape is a view, or a copy that is written to in vain, is decided by that order.
+    x = np.array([[-1.0, 0.9], [0.2, 0.7]])
+    wanted = [np.asarray(z) for z in rg.tree.leaves(function(rg.tensor(x)))]
+
+    def lazily(x):
+        with rg.lazy():
+            return function(x)
+
+    for run in (lazily, rg.jit(function), lambda x: rg.tree.map(lambda z: z[0], rg.vmap(function)(x[None]))):
+        for found, eager in zip(rg.tree.leaves(run(rg.tensor(x))), wanted, strict=True):
+            np.testing.assert_array_equal(np.asarray(found), eager)

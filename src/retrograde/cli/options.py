@@ -1,6 +1,6 @@
 """Options of the commands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 #: The names of the networks, and how many epochs each is trained unless the user says otherwise.
@@ -30,18 +30,39 @@ class Options:
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """What `tune` is to do: `data` is a file of the user's own rows in place of `task`; `prompt` what it starts from."""
+    """What `tune` is to do: `task` is the name of one that comes along, or a file of the user's own items."""
 
     task: str = "question"
-    data: Path | None = None
     prompt: str | None = None
+    layout: str | None = None
+    inputs: list | None = None
+    answer: str | None = None
+    metric: str | None = None
+    criteria: str | None = None
+    judge: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    key_env: str | None = None
+    headers: dict = field(default_factory=dict)
+    header_env: dict = field(default_factory=dict)
+    query: dict = field(default_factory=dict)
+    labels_by: str = "json_schema"
+    price: tuple | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    writer: str | None = None
+    proposals: int = 6
     steps: int = 2
-    width: int = 16
+    width: int | None = None
     demonstrations: int = 8
-    budget: int = 1000
+    calls: int = 1000
+    tokens: int | None = None
+    cost: float | None = None
+    level: float = 0.05
     seed: int = 0
     threads: int | None = None
     output: Path = Path("runs/tune")
     resume: bool = False
     report: bool = True
     quiet: bool = False
+    json: bool = False

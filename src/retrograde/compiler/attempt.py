@@ -10,7 +10,7 @@ class Attempt:
 
     written  captures that the body writes to; those that are handed in hold leaves of the body meanwhile
     linked   those of them that hold something with a history after it, by identity; those that are handed in begin with one
-    states   for each of those handed in, as values: (what it held before, its leaf, what it holds after one turn)
+    states   for each of those handed in, as values: (what it held before, its leaf, what it holds after one iteration)
     found    what those that are written to hold in the end, by identity
     nodes    the nodes that were made
     """
@@ -24,7 +24,7 @@ class Attempt:
         self._held = {id(c): c.now for c in trace.captured()}
         self._gradients = {key: g.now for key, g in trace.gradients.items()}
         self._records = {id(c): c.value.record for c in trace.captured()}
-        self._leaves = [arrays.kind(Symbol(None, (), c.now.shape, c.now.dtype)) for c in self.written]
+        self._leaves = [arrays.made(Symbol(None, (), c.now.shape, c.now.dtype)) for c in self.written]
         for capture, leaf in zip(self.written, self._leaves, strict=True):
             capture.now = leaf.data
             if id(capture) in self.linked:
@@ -52,10 +52,10 @@ class Attempt:
             capture.now = before
         found = {key: g.now for key, g in trace.gradients.items() if g.now is not g.start or key in self._gradients}
         if kind is None and any(now is not self._gradients.get(key) for key, now in found.items()):
-            raise TraceError("backward() within the body of a loop would write to .grad in each turn; compute gradients there "
+            raise TraceError("backward() within the body of a loop would write to .grad in each iteration; compute gradients there "
                              "with rg.grad, or call backward() on what the loop returns")
 
     def _state(self, capture, leaf):
-        is_linked, kind = id(capture) in self.linked, arrays.kind
-        before = kind(self._held[id(capture)], self._records[id(capture)] if is_linked else None)
-        return before, leaf, kind(capture.now, capture.value.record if is_linked else None)
+        is_linked, made = id(capture) in self.linked, arrays.made
+        before = made(self._held[id(capture)], self._records[id(capture)] if is_linked else None)
+        return before, leaf, made(capture.now, capture.value.record if is_linked else None)

@@ -195,7 +195,7 @@ class Expression:
 
     def reshaped(self, node, place, guard):
         """The memory that is seen in the shape of the node."""
-        source = self.facts.memory(node)
+        source = self._memory(node.args[0])
         return [], lambda _: self._append(self._load(source, node.shape, source.dtype, place, guard))
 
     def part(self, node, place, guard, which):
@@ -225,8 +225,15 @@ class Expression:
         source, facts = node.args[0], self.facts
         while not self._is_stored(source) and (index_map := facts.kind(source).index_map(source, facts)) is not None:
             place, source = self._places.moved(index_map, place), source.args[0]
-        memory = source if self._is_stored(source) else facts.memory(source)
-        return self._load(memory, source.shape, node.dtype, place, guard, which)
+        return self._load(self._memory(source), source.shape, node.dtype, place, guard, which)
+
+    def _memory(self, node):
+        """What is in memory and holds the elements of `node` in the same order: the first one that does. What is under it may be
+        gone by now, since nobody is said to read it.
+        """
+        while not self._is_stored(node) and (below := self.facts.kind(node).unshaped(node)) is not None:
+            node = below
+        return node
 
     def _load(self, buffer, shape, dtype, place, guard, part=None):
         strides, place = row_major(shape) if part is None else doubled(row_major(shape)), self._places[place]
@@ -275,7 +282,7 @@ class Expression:
         is_known = are_within(indices, size)
 
         def make(numbers):
-            load = self._load(self.facts.memory(source), source.shape, source.dtype, inner, guard)
+            load = self._load(self._memory(source), source.shape, source.dtype, inner, guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
             return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size, is_known),)))
 

@@ -1,6 +1,6 @@
 """Failures: the errors that a check in a kernel stands for, by the number that it leaves where checks leave theirs."""
 
-from ..errors import ArgumentError, OutOfRangeError
+from ..errors import LinAlgError, OutOfRangeError
 
 #: What kernels leave; odd numbers, since the lowest bit stops what lasts.
 OUT_OF_RANGE, NOT_DEFINITE, SINGULAR = 1, 3, 5
@@ -8,8 +8,8 @@ _NO_ANSWER = "there is no answer: {}; look for rows that depend on each other"
 _ERRORS = {
     OUT_OF_RANGE: (OutOfRangeError, "an index was negative or too great; nothing was written. Call the function without jit to see "
                    "which op and which index"),
-    NOT_DEFINITE: (ArgumentError, "cholesky: " + _NO_ANSWER.format("matrix is not positive definite")),
-    SINGULAR: (ArgumentError, "solve, inv or solve_triangular: " + _NO_ANSWER.format("singular matrix")),
+    NOT_DEFINITE: (LinAlgError, "cholesky: " + _NO_ANSWER.format("matrix is not positive definite")),
+    SINGULAR: (LinAlgError, "solve, inv or solve_triangular: " + _NO_ANSWER.format("singular matrix")),
 }
 
 

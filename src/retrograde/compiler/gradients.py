@@ -113,7 +113,7 @@ class Gradients:
         self._promises = [(value, Deferred(partial(self._taken, i))) for value, i in self._promised]
 
     def _taken(self, number):
-        return algebra.kind(self._program.held(number))
+        return algebra.made(self._program.held(number))
 
     @property
     def acts(self):

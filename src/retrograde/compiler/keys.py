@@ -48,7 +48,7 @@ class _Key:
             self._parts.append((what, self._specs.setdefault(_spec(node), len(self._specs)), self._plain(node.args)))
 
     def _loop(self, loop):
-        """What a loop is, beside its operands: its body, walked from what each turn begins with."""
+        """What a loop is, beside its operands: its body, walked from what each iteration begins with."""
         begins = [*[carry.leaf for carry in loop.carries], *[node for node, _ in loop.stacks]]
         for node in begins:
             if id(node) not in self._names:

@@ -1,4 +1,4 @@
-"""Loop calls: loops that run turn by turn from Python, since something in their body has no lowering."""
+"""Loop calls: loops that run iteration by iteration from Python, since something in their body has no lowering."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from .ways import new_program
 
 
 class LoopCall:
-    """A step that runs a loop: its body is a program, which is called for each turn."""
+    """A step that runs a loop: its body is a program, which is called for each iteration."""
 
     step, chunks = None, 1
 
@@ -32,14 +32,14 @@ class LoopCall:
         self._program = new_program(opened.leaves, [], opened.outputs, [])
 
     def _turns(self, starts, stacks, fixed, count, arrays):
-        loop, carried, turn = self._loop, [_contiguous(a) for a in starts], 0
+        loop, carried, iteration = self._loop, [_contiguous(a) for a in starts], 0
         length = int(count) if loop.length is None else loop.length
         histories = [(arrays[pick], which) for pick, kind, which in self._wanted if kind == "history"]
         made = [arrays[pick] for pick, kind, _ in self._wanted if kind == "stack"]
         for array, which in histories:
             array[length if loop.reverse else 0] = carried[which]
-        while turn < length:
-            place = length - 1 - turn if loop.reverse else turn
+        while iteration < length:
+            place = length - 1 - iteration if loop.reverse else iteration
             rows = [_contiguous(s[r.first + place]) for s, (_, r) in zip(stacks, loop.stacks, strict=True)]
             found = self._program([*carried, *rows, *fixed])
             carried, others = found[: len(carried)], found[len(carried) :]
@@ -47,7 +47,7 @@ class LoopCall:
                 array[place + (not loop.reverse)] = carried[which]
             for array, row in zip(made, others, strict=False):
                 array[place] = row
-            turn += 1
+            iteration += 1
             if loop.condition is not None and not others[-1]:
                 break
         for pick, kind, which in self._wanted:

@@ -24,7 +24,37 @@ def in_order(symbol):
     return found[symbol]
 
 
+def written_over(symbol, old):
+    """Take note that what a value holds is `symbol` from here on and was `old`, in whose memory eager ops write it."""
+    if isinstance(symbol, Symbol) and symbol is not old and symbol.shape is not None and len(symbol.shape) > 1:
+        first, _ = getattr(old, "over", ((old,), True))  # of many only the first, so that those between may go
+        others, _ = getattr(symbol, "over", ((), True))
+        symbol.over = (*others, *first), not others and (_is_spread(symbol) or any([node is old for node in symbol.inputs]))
+
+
+def _is_spread(symbol):
+    """Whether a write made a node of a number, or of a row."""
+    return symbol.op is not None and symbol.op.name == "broadcast_to"
+
+
 def _made(node, found):
+    over, is_own = getattr(node, "over", ((), True))
+    if not over:
+        return _alone(node, found)
+    known = [found[other] if other in found else _try_order(other) for other in over]
+    known += [] if is_own else [_alone(node, found)]  # it may be another value's too, which lies elsewhere
+    return None if any([x is None or x.strides != known[0].strides for x in known]) else known[0]
+
+
+def _try_order(symbol):
+    try:
+        return in_order(symbol)
+    except InplaceError:
+        return None
+
+
+def _alone(node, found):
+    """As an op makes it, in memory of its own or as a view."""
     if node.shape is None:
         return None
     known = [found[a] for a in node.inputs]

@@ -13,7 +13,7 @@ from ..core.garbage import uncollected
 from ..core.symbol import Symbol, ordered, replaced
 from ..errors import RetrogradeError
 from ..ops._arrays import arrays as algebra
-from .library_call import computed
+from .library_call import check_kind, computed
 from .ways import new_program, way
 
 #: Held by whoever computes pending nodes, or changes what they read: programs have memory of their own, one call at a time.
@@ -166,7 +166,9 @@ def _located(nodes):
     values = {}
     for node in nodes:
         try:
-            values[node] = node.array if node.op is None else computed(node, replaced(node.args, values.__getitem__))
+            values[node] = found = node.array if node.op is None else computed(node, replaced(node.args, values.__getitem__))
+            if node.op is not None and node.shape is not None:
+                check_kind(node, found)
         except RetrogradeError as error:
             found = type(error)(f"{error} (the op was called from {told_place(*node.place)})")
             found.names_op = True

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_arrays, check_parameters, operands_of, recorded
+from ..core.dispatch import as_arrays, check_parameters, operands_of, recorded, unboxed
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
@@ -54,18 +54,18 @@ class Recorder:
 
     def value(self, algebra, node, record=None):
         """The value that stands for a node."""
-        return algebra.kind(node, record)
+        return algebra.made(node, record)
 
     def blank(self, shape, dtype):
-        """A value for what is another array in each turn of a loop."""
-        value = arrays.kind(Symbol(None, (), tuple(shape), dtype))
+        """A value for what is another array in each iteration of a loop."""
+        value = arrays.made(Symbol(None, (), tuple(shape), dtype))
         if is_float(dtype):
             value.requires_grad = True
         return value
 
     def kept(self, algebra, node):
         """A node as the rules will read it."""
-        return algebra.kind(node)
+        return algebra.made(node)
 
     def made(self, value):
         """Take note of a value with data that was created while recording."""
@@ -87,7 +87,7 @@ class Recorder:
         """Take note that what is recorded depends on what `read()` gives, which changes by edits of `owner` only."""
 
     def noted_leaf(self, value):
-        """Take note that `requires_grad` of `value` is about to be set; the record that it had at first, if it was a leaf."""
+        """Take note that `requires_grad` of `value` is about to be set or read; the record that it had at first, of a leaf."""
 
     def __init__(self):
         #: (value, what it held, its record) of values of this recorder that were written to, for each write.
@@ -111,6 +111,9 @@ class Recorder:
     def rewound_to(self, past):
         """A context manager within which values hold what they did when `snapshot` gave `past`, where that is known here."""
         return nullcontext()
+
+    def note_hook(self, value, handle):
+        """Nothing: a hook of a lazy value is called as that of any other. A trace looks what it left outside."""
 
     def defers_writes(self, value):
         """Whether a write to `value` is put down as well, rather than done at once."""
@@ -144,6 +147,8 @@ class Recorder:
     def apply(self, op, args):
         """The result of `op` on `args`, some of which may be values without data."""
         operands = operands_of(op, args)
+        if any([a.__class__ is np.ndarray and a.dtype is arrays.boxed for a in operands]):
+            return unboxed(op, args)
         if not op.has_effect and not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         for a in args:

@@ -1,7 +1,7 @@
 """Repetition: the op of a loop in a graph. Its body is a graph of its own, which is compiled once, however often it runs.
 
-The body is recorded by the trace that records everything else. What in it depends on nothing that changes from turn to turn
-is therefore outside of the loop: it is computed once, and the loop captures it.
+The body is recorded by the trace that records everything else. What in it is the same in each iteration is therefore
+outside of the loop: it is computed once, and the loop captures it.
 """
 
 from typing import NamedTuple
@@ -18,14 +18,14 @@ _MOVES = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "fli
 
 
 class Rows(NamedTuple):
-    """What a node of the body is in each turn: the rows of a stack, from row `first` on."""
+    """What a node of the body is in each iteration: the rows of a stack, from row `first` on."""
 
     stack: object
     first: int
 
 
 class Carry(NamedTuple):
-    """What a loop carries from turn to turn: its leaf in the body, where it starts, and the node of its next value."""
+    """What a loop carries from iteration to iteration: its leaf in the body, where it starts, and the node of its next value."""
 
     leaf: Symbol
     start: object
@@ -55,13 +55,13 @@ class Opened(NamedTuple):
 class Loop:
     """The op of one loop.
 
-    length     how many turns there are, None where that is known only when it runs: then `count`, a number of int64, says how
+    length     how many iterations there are, None where that is known only when it runs: then `count`, a number of int64, says how
                many at most, and `condition`, a node of the body, whether there is another one
     carries    what is carried, as `Carry`
-    stacks     (leaf or other node of the body, `Rows`): what each turn is handed
-    made       nodes of the body that others may want to know, each turn's beside the others
-    reverse    whether the first turn has the last rows
-    inside     nodes that belong to the body even if they are the same in each turn, since it may not run at all
+    stacks     (leaf or other node of the body, `Rows`): what each iteration is handed
+    made       nodes of the body that others may want to know, each iteration's beside the others
+    reverse    whether the first iteration has the last rows
+    inside     nodes that belong to the body even if they are the same in each iteration, since it may not run at all
     """
 
     name, family, expansion, broadcasts, has_effect = "loop", "loop", None, False, False
@@ -79,12 +79,12 @@ class Loop:
         self.results, self._picks = [], {}
 
     def final(self, number):
-        """What carry `number` is after the last turn."""
+        """What carry `number` is after the last iteration."""
         leaf = self.carries[number].leaf
         return self._result(("final", number), leaf.shape, leaf.dtype)
 
     def stacked(self, node):
-        """The `Rows` of a node that changes from turn to turn."""
+        """The `Rows` of a node that changes from iteration to iteration."""
         for known, rows in self.stacks:
             if known is node:
                 return rows
@@ -154,7 +154,7 @@ def _is_move(node):
 
 
 def _explored(roots, cuts, inside):
-    """The nodes that change from turn to turn, or are `inside` anyway, and those that they need and that do not."""
+    """The nodes that change from iteration to iteration, or are `inside` anyway, and those that they need and that do not."""
     inside = set(inside)
     changing, captured, done = set(cuts), {}, set(cuts)
     stack = list(roots)

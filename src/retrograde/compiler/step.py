@@ -28,7 +28,7 @@ class Step:
 
     def __init__(self, trace, arguments, results, rebuild, places, are_plain, replay=None):
         self._replay = replay
-        self._kinds = [_unwrapped if is_plain else algebra.kind for is_plain in are_plain]
+        self._kinds = [_unwrapped if is_plain else algebra.made for is_plain in are_plain]
         self._numbers, self._watched, self._edits = trace.numbers, trace.watched, list(trace.edits.values())
         self._leaves = trace.turned_leaves()
         self._first = [(value, record is not None) for value, record in trace.leaves.values()]
@@ -46,7 +46,8 @@ class Step:
         # Always in one order, so that no two steps wait for each other.
         self._drawn = sorted([c.value for c in trace.changed() if isinstance(c.value, State)], key=id)
         self._results, self._rebuild = results, rebuild
-        self._always, self._after_edits = places.watches([c.value for c in self._captures if c.owner is None])
+        asked = [value for value, _ in trace.leaves.values()]
+        self._always, self._after_edits = places.watches([*[c.value for c in self._captures if c.owner is None], *asked])
         self._are_same = all_same(self._always)
         used = [c for c in self._captures if c.owner is None]
         self._tensors = [*[c.value for c in used], *[twin for c in used for twin in c.twins]]

@@ -1,7 +1,6 @@
 """Trace: what records ops without running them while a function is compiled."""
 
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,9 @@ from ..ops._arrays import arrays
 from ..ops.random import State
 from .attempt import Attempt
 from .constants import as_constant, is_kept_as
-from .effects import LAST, TOKEN, Effectful
+from .effects import LAST, Effectful, World
 from .frozen import INSTEAD, Frozen
+from .orders import written_over
 from .readings import contents, reading
 from .recorder import PICK, Recorder
 
@@ -57,7 +57,7 @@ class Trace(Recorder):
         self._made, self._own, self.edits = {}, {}, {}
         #: Floats that were read, of those made of tensors from outside.
         self._read = []
-        #: (value, its record at first) of tensors from outside whose `requires_grad` is set, by identity.
+        #: (value, its record at first) of tensors from outside whose `requires_grad` is set or read, by identity.
         self.leaves = {}
         #: For nodes, and by their identity values, whether they stand for arrays; an argument that is an array is put here.
         self.plain = {}
@@ -66,11 +66,11 @@ class Trace(Recorder):
         #: (array, what the graph keeps of it) by identity.
         self._constants = {}
         self.frozen = Frozen()
-        #: What stands for the world outside: it holds the token of the latest effect.
-        self._world: Any = None
-        self._refuses_effects = False
+        self.world = World()
         #: (value, its array) of tensors from outside, by identity.
         self._arrays = {}
+        #: (value, handle) of the hooks that were registered on tensors from outside.
+        self._hooked = []
         #: (value, what it was detached from in the trace) of such values with memory, by identity.
         self._detached = {}
 
@@ -88,28 +88,10 @@ class Trace(Recorder):
 
     def _with_effect(self, op, args, shape, dtype):
         """The node of a call with an effect, which comes after all such calls that are recorded already."""
-        if self._refuses_effects:
-            raise TraceError(f"the derivative of the body of a loop calls {op.name}, which has an effect; such a derivative is not "
-                             "compiled: unroll the loop in Python, or call the function outside of jit")
-        if self._world is None:
-            self._world = arrays.kind(TOKEN.copy())
-        call = self._noted(Symbol(Effectful(op), (self.symbol(self._world), *args), None, None))
-        self.write(self._world, self._noted(Symbol(PICK, (call, LAST), TOKEN.shape, TOKEN.dtype)))
+        token = self.symbol(self.world.touched_by(op))
+        call = self._noted(Symbol(Effectful(op), (token, *args), None, None))
+        self.write(self.world.value, self._noted(Symbol(PICK, (call, LAST), token.shape, token.dtype)))
         return call if op.is_multiple else self._noted(Symbol(PICK, (call, 0), shape, dtype))
-
-    @contextmanager
-    def refusing_effects(self):
-        """Within it, a call with an effect is an error: what is recorded may be put into a loop that carries no token."""
-        before, self._refuses_effects = self._refuses_effects, True
-        try:
-            yield
-        finally:
-            self._refuses_effects = before
-
-    @property
-    def has_effects(self):
-        """Whether a call with an effect is recorded."""
-        return self._world is not None
 
     def _constant(self, array):
         """What the graph keeps of an array, the same for each time that it is met."""
@@ -175,9 +157,11 @@ class Trace(Recorder):
             self.plain[symbol] = False
         if isinstance(value.data, Symbol):
             self.writes.append((value, value.data, value.record))
+            written_over(symbol, value.data)
             value.data = symbol
         else:
             self.symbol(value)
+            written_over(symbol, self.captures[id(value)].now)
             self.captures[id(value)].now = symbol
 
     def snapshot(self):
@@ -268,7 +252,7 @@ class Trace(Recorder):
         """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""
         if self._made.pop(id(value), None) is None:
             return
-        symbol, constant = self.symbol(value), arrays.kind(value.data)
+        symbol, constant = self.symbol(value), arrays.made(value.data)
         capture = self.captures[id(constant)] = self.captures.pop(id(value))
         capture.value = constant
         self._kept.append(constant)
@@ -297,7 +281,7 @@ class Trace(Recorder):
 
     def number(self, read):
         """A number that `read()` gives anew at each call of what is compiled: a value of float64."""
-        value = arrays.kind(np.array(float(read()), np.float64))
+        value = arrays.made(np.array(float(read()), np.float64))
         self.numbers.append((value, read))
         self.symbol(value)
         return value
@@ -334,18 +318,29 @@ class Trace(Recorder):
         return read()
 
     def check_outside(self):
-        """Raise a TraceError if a tensor from outside was given another array, or if a float was read that is made of what the
-        function writes to: it is another at each call.
+        """Raise a TraceError if a tensor from outside was given another array or a hook, or if a float was read that is made of
+        what the function writes to: it is another at each call.
         """
         for _, array in self.rebound():
             raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would "
                              f"be done while it is traced and at no call; {INSTEAD}")
+        for value, handle in self._hooked:
+            if handle.is_registered:
+                raise TraceError(f"a hook was registered on a tensor of shape {value.shape} from outside in a jitted function, "
+                                 "which would be done while it is traced and at no call; register it before the function is "
+                                 "called, or remove it before the function returns")
         written = {c.start for c in self.changed()}
         for symbol in self._read:
             if not written.isdisjoint(ordered([symbol])):
                 raise TraceError("a number was read, by item(), float() or numpy(), that is computed from tensors which the jitted "
                                  "function writes to, so that it is another one at each call; return it from the function, or "
                                  "keep the computation in retrograde's ops")
+
+    def note_hook(self, value, handle):
+        """Note a hook that was registered on `value`, if that is from outside; a failed trace takes it back."""
+        if not isinstance(value.data, Symbol) and id(value) not in self._own:
+            self._hooked.append((value, handle))
+            self.on_failure(handle.remove)
 
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""

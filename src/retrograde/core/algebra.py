@@ -14,6 +14,7 @@ class Algebra(ABC):
     conjugates  whether cotangents of the walk may differ from what users see: see `conjugated`
     kind    the subclass of Value that ops of this algebra return
     native  the type of data that needs no `wrap`
+    boxed   the dtype of data that holds values, one by one; None if there is none
     narrow  a dtype that results must be brought back to, since the library beneath widens it; None if there is none
     """
 
@@ -22,6 +23,7 @@ class Algebra(ABC):
     kind: Any = None
     native: Any = None
     narrow: Any = None
+    boxed: Any = None
 
     @abstractmethod
     def wrap(self, data):
@@ -30,6 +32,15 @@ class Algebra(ABC):
     def stacked(self, values):
         """One value made of a sequence with values in it, which stands where an op takes one operand."""
         return values
+
+    def check_operand(self, kind):  # noqa: B027 - only some kinds have such
+        """Raise a DTypeError if operands of a plain `kind` must be `redirected`, and not handed to a kernel."""
+
+    def redirected(self, op, args):
+        """What `op` gives for args among which are containers of other libraries, or arrays of values; NotImplemented if there
+        are none.
+        """
+        return NotImplemented
 
     def settled(self, data, operands):
         """`data`, made from `operands`, in the `narrow` dtype if it belongs in it."""
@@ -92,9 +103,13 @@ class Algebra(ABC):
         """What `function.backward` answers to the cotangents of its outputs, given as they are `shown`."""
         return function.backward(ctx, *cotangents)
 
+    def made(self, data, record=None):
+        """A value as ops and walks make it: what it holds is known, and needs none of the checks of a constructor."""
+        return self.kind(data, record)
+
     def maker(self, value):
-        """The constructor of values like `value`, called with data and a record or None."""
-        return self.kind
+        """What makes values like `value`, called with data and a record or None."""
+        return self.made
 
     @abstractmethod
     def fits(self, operand, result, broadcasts):

@@ -6,7 +6,7 @@ them left out: what they save is most of the cost of a small op.
 
 import operator
 
-from .dispatch import apply, binder, check_parameters, fitted, misspelt, plain, remember_view
+from .dispatch import apply, binder, check_parameters, fitted, misspelt, plain, remember_view, unboxed
 from .explain import NESTED, explained
 from .mode import current
 from .value import Record, Value, tick
@@ -25,7 +25,7 @@ def dispatcher(op):
 def unary(op):
     """Dispatch of an op of one operand and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    has_shapes, narrow = algebra.has_shapes, algebra.narrow
+    has_shapes, narrow, made = algebra.has_shapes, algebra.narrow, algebra.made
     large, fewest, run = op.large, op.fewest, op.large or kernel
 
     def call(x, /):
@@ -38,6 +38,8 @@ def unary(op):
             array = x.data
             data = kernel(array) if large is None or array.size < fewest else large(array)
         except Exception as error:
+            if (found := algebra.redirected(op, (x,))) is not NotImplemented:
+                return found
             raise explained(op, error, (x,)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
@@ -45,11 +47,11 @@ def unary(op):
             data = algebra.settled(data, (array,))
         parent, packs = x.record, op.packs
         if parent is None:
-            return kind(data)
+            return made(data)
         if packs is None:
-            return apply(op, (x,)) if op.is_differentiable else kind(data)
+            return apply(op, (x,)) if op.is_differentiable else made(data)
         pack = packs[0]
-        # As kind(data, Record().filled(op, ...)), without the cost of the calls.
+        # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
         record.op = op
         record.parents = (parent,)
@@ -67,10 +69,11 @@ def unary(op):
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    has_shapes, narrow = algebra.has_shapes, algebra.narrow
+    has_shapes, narrow, made = algebra.has_shapes, algebra.narrow, algebra.made
     large, fewest, run = op.large, op.fewest, op.large or kernel
     # Whether a plain operand leaves shape and dtype of the other as they are; None where that must be seen.
-    leaves = {float: True, int: True, native: None if has_shapes else False}.get
+    leaves = _Kinds(algebra, {float: True, int: True, native: None if has_shapes else False}).__getitem__
+    boxed = algebra.boxed
 
     def call(x, y, /):
         kind = algebra.kind
@@ -84,11 +87,11 @@ def binary(op):
                 elif y.__class__ in NESTED:
                     return apply(op, (x, y))
                 else:
-                    b, is_alike = y, leaves(y.__class__, False)
+                    b, is_alike = y, leaves(y.__class__)
             elif x.__class__ in NESTED or y.__class__ in NESTED:
                 return apply(op, (x, y))
             elif isinstance(y, Value):
-                a, is_alike = x, leaves(x.__class__, False)
+                a, is_alike = x, leaves(x.__class__)
                 b = array = y.data
                 q = y.record
             else:
@@ -97,6 +100,8 @@ def binary(op):
                 return apply(op, (x, y)) if mode.tracer is None else mode.tracer.apply(op, (x, y))
             data = kernel(a, b) if large is None or array.size < fewest else large(a, b)
         except Exception as error:
+            if (found := algebra.redirected(op, (x, y))) is not NotImplemented:
+                return found
             raise explained(op, error, (x, y)) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
@@ -105,9 +110,12 @@ def binary(op):
             if dtype is narrow:
                 data = algebra.settled(data, (a, b))
             if is_alike is None:
-                is_alike = a.dtype is b.dtype and a.shape == b.shape
+                if a.dtype is b.dtype:
+                    is_alike = a.shape == b.shape
+                elif data.dtype is boxed:
+                    return unboxed(op, (x, y))
         if p is None and q is None:
-            return kind(data)
+            return made(data)
         picks = op.picks
         if picks is CROSSED:
             saved = (_EMPTY if p is None else (b,), _EMPTY if q is None else (a,))
@@ -128,8 +136,8 @@ def binary(op):
                 _EMPTY if second is None or q is None else second(both, data),
             )
         else:
-            return apply(op, (x, y)) if op.is_differentiable else kind(data)
-        # As kind(data, Record().filled(op, ...)), without the cost of the calls.
+            return apply(op, (x, y)) if op.is_differentiable else made(data)
+        # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
         record.op = op
         record.parents = (p, q)
@@ -143,6 +151,19 @@ def binary(op):
         return value
 
     return call
+
+
+class _Kinds(dict):
+    """What a binary op knows of the kinds of plain operands. One that no kernel may be handed is an error, caught there."""
+
+    def __init__(self, algebra, known):
+        super().__init__(known)
+        self._algebra = algebra
+
+    def __missing__(self, kind):
+        self._algebra.check_operand(kind)
+        self[kind] = False
+        return False
 
 
 # What the rules of the two commonest ops read: those of sums nothing, those of products the other operand.
@@ -170,6 +191,8 @@ def single(op):
             try:
                 return kernel(*args)  # as in every rule of a walk that is not recorded
             except Exception as error:
+                if (found := algebra.redirected(op, args)) is not NotImplemented:
+                    return found
                 raise explained(op, error, args) from None
         if packs is None or mode is not None or not isinstance(x, Value):
             return apply(op, args)

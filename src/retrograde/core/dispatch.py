@@ -66,18 +66,26 @@ def apply(op, args):
     mode = current()
     if mode is not None and mode.tracer is not None:
         return mode.tracer.apply(op, args)
-    arrays, is_plain = [], True
+    arrays, is_plain, native = [], True, op.algebra.native
     for a in args:
         if isinstance(a, Value):
             is_plain = False
             arrays.append(a.data)
+        elif a.__class__ is native or a.__class__ in _NUMBERS:
+            arrays.append(a)
+        elif a.__class__ in NESTED:
+            arrays.append(plain(a))
+        elif (found := op.algebra.redirected(op, args)) is not NotImplemented:
+            return found
         else:
-            arrays.append(plain(a) if a.__class__ in NESTED else a)
+            arrays.append(a)
     if mode is not None and mode.repeats is not None and mode.records:
         writes.check_unwritten(op, arrays[0] if op.is_variadic else arrays, mode.repeats)
     try:
         data = (op.large or op.kernel)(*arrays)
     except Exception as error:
+        if (found := op.algebra.redirected(op, args)) is not NotImplemented:
+            return found
         raise explained(op, error, args) from None
     operands, taken = operands_of(op, args), operands_of(op, arrays)
     if is_plain and not (op.is_variadic and any([isinstance(a, Value) for a in operands])):
@@ -95,15 +103,28 @@ def apply(op, args):
         return several(op, arrays, parents if records else None, data)
     algebra = op.algebra
     data = data if data.__class__ is algebra.native else algebra.wrap(data)
+    if algebra.boxed is not None and data.dtype is algebra.boxed:
+        return unboxed(op, args)
     if algebra.narrow is not None and "dtype" not in op.arguments:
         data = algebra.settled(data, taken)
     record = None
     if records and algebra.is_differentiable(data):
         record = recorded(op, arrays, parents, data, mode)
-    value = algebra.kind(data, record)
+    value = algebra.made(data, record)
     if op.makes_views and (mode is None or mode.tracks_views) and algebra.is_view(data, taken[0]):
         remember_view(value, operands[0], op, args)
     return value
+
+
+def unboxed(op, args):
+    """What `op` gives for args among which are arrays of objects; raises unless these are values."""
+    if (found := op.algebra.redirected(op, args)) is not NotImplemented:
+        return found
+    raise explained(op, DTypeError("an array of numbers is needed, got one of objects"), args)
+
+
+#: Kinds of arguments that hold no values.
+_NUMBERS = frozenset([int, float, bool, str, slice, type(None), type(...)])
 
 
 def stacked(op, args):
@@ -151,6 +172,8 @@ def composed(op, args):
     try:
         return op.kernel(*args)
     except Exception as error:
+        if (found := op.algebra.redirected(op, args)) is not NotImplemented:
+            return found
         raise explained(op, error, args) from None
 
 
@@ -228,10 +251,10 @@ def several(op, arrays, parents, results):
     algebra = op.algebra
     results = tuple([r if r.__class__ is algebra.native else algebra.wrap(r) for r in results])
     if parents is None:
-        return tuple([algebra.kind(r) for r in results])
+        return tuple([algebra.made(r) for r in results])
     record = recorded(op, arrays, parents, results, current())
     return tuple([
-        algebra.kind(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None)
+        algebra.made(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None)
         for i, r in enumerate(results)
     ])
 

@@ -3,13 +3,13 @@
 from functools import wraps
 from typing import Any
 
-from ..errors import ArgumentError, DTypeError, OutOfRangeError, RetrogradeError, ShapeError
+from ..errors import ArgumentError, AxisError, DTypeError, NumPyAxisError, OutOfRangeError, RetrogradeError, ShapeError
 from ..shapes import mismatch
 from .value import Value
 
 NESTED = frozenset([tuple, list])
-_CONVERSIONS = ((IndexError, OutOfRangeError), (TypeError, DTypeError), (ValueError, ShapeError),
-                ((OverflowError, ZeroDivisionError), ArgumentError))
+_CONVERSIONS = ((NumPyAxisError, AxisError), (IndexError, OutOfRangeError), (TypeError, DTypeError),
+                (ValueError, ShapeError), ((OverflowError, ZeroDivisionError), ArgumentError))
 
 
 def explained(op, error, args):

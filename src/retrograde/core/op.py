@@ -62,13 +62,14 @@ class Op:
     emit              the op on one element, for the code generator: called with a kernel builder and the operands
     samples           where tests may evaluate it
     skips             checks of the sweep that do not apply, each with its reason
+    is_public         whether it is a name of the package; what exists for rules and lowering alone is found by the registry only
     told              how errors call it, where users know it by another name; "" for the inside of others, which they do not name
     """
 
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
                  optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None,
-                 keeps_sizes=False, is_real=False, has_effect=False):
+                 keeps_sizes=False, is_real=False, is_public=True, has_effect=False):
         self.name = name or kernel.__name__
         self.told = self.name if told is None else told
         self.kernel: Any = kernel
@@ -78,7 +79,7 @@ class Op:
         self.expansion = kernel if is_composite else expansion
         self.broadcasts, self.makes_views = broadcasts, makes_views
         self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
-        self.is_differentiable, self.is_real = is_differentiable, is_real
+        self.is_differentiable, self.is_real, self.is_public = is_differentiable, is_real, is_public
         self.is_foreign = not kernel.__module__.startswith(_PACKAGE)
         self.keeps_sizes = keeps_sizes and not self.is_foreign
         self.has_effect = has_effect
@@ -257,7 +258,7 @@ def _linked(data, record):
         return tuple([_linked(*pair) for pair in zip(data, record, strict=True)])
     if record is None:
         return data
-    return data.linked(record) if isinstance(data, Value) else record.algebra.kind(data, record)
+    return data.linked(record) if isinstance(data, Value) else record.algebra.made(data, record)
 
 
 def define(kernel: Callable[Arguments, Any], **facts) -> OpFunction[Arguments]:

@@ -20,10 +20,11 @@ STRAY = ("this value was traced by jit in a call that is over, and never had a n
 
 class Symbol:
     """A node of a traced or lazy graph. `args` are the op's arguments, with symbols where values stood; `inputs` are those
-    symbols, in order, also those inside tuples and lists.
+    symbols, in order, also those inside tuples and lists. `over` is set where a value was written in place: the nodes in whose
+    memory eager ops would have it, and whether it is nobody else's.
     """
 
-    __slots__ = ("__weakref__", "args", "dtype", "inputs", "op", "shape")
+    __slots__ = ("__weakref__", "args", "dtype", "inputs", "op", "over", "shape")
 
     def __init__(self, op, args, shape, dtype):
         self.op, self.args, self.shape, self.dtype = op, args, shape, dtype

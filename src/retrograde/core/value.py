@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphError
 from .edits import edited
-from .mode import current
+from .mode import current, is_tracing
 from .symbol import Symbol
 
 # The clock of the graph: records and writes are stamped in the order in which they happen.
@@ -183,6 +183,9 @@ class Value:
     @property
     def requires_grad(self):
         """Whether gradients are computed for this value. Settable on values that no op has made."""
+        mode = current()
+        if mode is not None and mode.tracer is not None:
+            mode.tracer.noted_leaf(self)
         return self.record is not None
 
     @requires_grad.setter
@@ -243,7 +246,10 @@ class Value:
         """
         if self.record is None:
             raise GraphError("a hook needs a value with requires_grad=True, and this one has requires_grad=False")
-        return add_hook(self.record, hook)
+        handle = add_hook(self.record, hook)
+        if is_tracing():
+            current().tracer.note_hook(self, handle)
+        return handle
 
     def retain_grad(self):
         """Keep `.grad` on this value although it is not a leaf."""
@@ -280,6 +286,11 @@ class HookHandle:
 
     def __init__(self, hooks, hook):
         self._hooks, self._hook = hooks, hook
+
+    @property
+    def is_registered(self):
+        """Whether the hook is still called."""
+        return self._hook in self._hooks
 
     def remove(self):
         """Remove the hook; removing it twice does nothing."""

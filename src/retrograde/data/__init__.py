@@ -3,6 +3,6 @@
 from ..tensor.elsewhere import absent_from
 from .batches import Batches, batches
 from .digits import Digits, digits
-from .tasks import TASKS, TextTask, read_task, text_task
+from .tasks import TASKS, TextTask, text_task
 
 __getattr__ = absent_from(__name__)

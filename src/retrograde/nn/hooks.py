@@ -33,6 +33,12 @@ class Hooks:
         """All of them, for those who must know of changes."""
         return [list(hooks) for hooks in self._hooks.values()]
 
+    def restore(self, listed):
+        """Have the hooks again that `listed` gave, or none."""
+        for place, hooks in enumerate(self._hooks.values()):
+            hooks[:] = listed[place] if listed else ()
+        edited()
+
     def run(self, module, args, kwargs):
         """The output of `module.forward`, with the hooks around it."""
         left = [hook for hook in self._hooks["after"] if hook.always_call]

@@ -10,6 +10,7 @@ from ..core.symbol import Symbol
 from ..core.value import Leaf, Value
 from ..errors import ArgumentError, DTypeError, ShapeError, TraceError
 from ..tensor.creation import asarray, empty
+from ..tensor.elsewhere import OF_TENSORS
 from ..tensor.tensor import Tensor
 
 
@@ -142,6 +143,13 @@ class Uninitialized(Tensor):
 
     def __repr__(self):
         return f"<{type(self).__name__}>"
+
+    def __dir__(self):
+        """Its methods, and what needs no shape."""
+        return [name for name in object.__dir__(self) if name not in _NEED_NUMBERS]
+
+
+_NEED_NUMBERS = {*OF_TENSORS, "data", "is_traced", *[name for name, found in vars(Tensor).items() if isinstance(found, property)]}
 
 
 class UninitializedParameter(Uninitialized, Parameter):

@@ -21,7 +21,10 @@ class ArrayAlgebra(Algebra):
     has_shapes = conjugates = True
     native = np.ndarray
     narrow = bfloat16
+    boxed = np.dtype(object)
 
+    #: What stands for an op where a kernel cannot be handed the arguments, which is above ops.
+    redirect: Any = None
     #: The op that puts arrays side by side along a new axis, and the one that sums over axes.
     stack: Any = None
     sum: Any = None
@@ -33,6 +36,13 @@ class ArrayAlgebra(Algebra):
         if part.__class__ in (list, tuple):
             return self.stack([self._stacked(p, dtype) for p in part])
         return part if hasattr(part, "dtype") else np.asarray(part, dtype)
+
+    def check_operand(self, kind):
+        if hasattr(kind, "to_numpy") or hasattr(kind, "tocoo") or hasattr(kind, "data_vars"):
+            raise DTypeError(f"a kernel takes no {kind.__name__}")
+
+    def redirected(self, op, args):
+        return self.redirect(op, args)
 
     def wrap(self, data):
         if isinstance(data, np.generic):
@@ -132,8 +142,13 @@ class ArrayAlgebra(Algebra):
                                  "tensor: x[...] = y")
         return data
 
+    def made(self, data, record=None):
+        value = object.__new__(self.kind)
+        value.data, value.record = data, record
+        return value
+
     def shown(self, cotangent):
-        made, tracer = self.kind(cotangent), _tracer()
+        made, tracer = self.made(cotangent), _tracer()
         if tracer is not None:
             tracer.made(made)
         return made
@@ -155,9 +170,9 @@ class ArrayAlgebra(Algebra):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
-            value.grad = self.kind(_taken(cotangent, value.data.dtype, is_ours))
+            value.grad = self.made(_taken(cotangent, value.data.dtype, is_ours))
         elif before.record is not None or before.is_traced:
-            value.grad = before + self.kind(cotangent)
+            value.grad = before + self.made(cotangent)
         else:
             data = self.settled_data(before)
             writes.before(self, data)

@@ -132,6 +132,7 @@ def forward(x, weight, bias, geometry):
     dtype, x, weight = _working(x, weight)
     rows = weight.reshape(geometry.groups, -1, geometry.depth)
     height, width = geometry.result
+    dtype = dtype if bias is None else np.result_type(dtype, bias)
     result = np.empty((geometry.batch, geometry.outputs, height, width), dtype)
     columns = _Columns(geometry, x.dtype)
     for block in geometry.blocks(x.itemsize):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..dtypes import is_float
-from ..errors import ArgumentError, ShapeError
+from ..errors import LinAlgError, ShapeError
 
 #: So many equations are solved at once, as a small matrix of their own; all else is products of matrices.
 _BLOCK = 64
@@ -12,20 +12,25 @@ _BLOCK = 64
 def computed(function, *operands):
     """`function` of `operands`, in a dtype that LAPACK has and brought back to theirs; one result or a tuple of them.
 
-    Where there is no answer, such as for a singular matrix, an ArgumentError is raised; where floating point errors are
+    Where there is no answer, such as for a singular matrix, a LinAlgError is raised; where floating point errors are
     ignored (`np.errstate(invalid="ignore")`), as in a backward pass, the results are NaN.
     """
     operands = [np.asarray(x) if not hasattr(x, "dtype") else x for x in operands]
     dtype = np.result_type(*operands)
     is_narrow = is_float(dtype) and dtype.itemsize < 4
-    wide = [x.astype(np.float32) if is_narrow else x.astype(float) if x.dtype.kind == "b" else x for x in operands]
+    wide = [_as_lapack(x) for x in operands]
     try:
         found = function(*wide)
     except np.linalg.LinAlgError as error:
         if np.geterr()["invalid"] != "ignore":
-            raise ArgumentError(f"there is no answer: {str(error).lower()}; look for rows that depend on each other") from None
+            raise LinAlgError(f"there is no answer: {str(error).lower()}; look for rows that depend on each other") from None
         found = _without_answer(function, wide)
     return _brought_back(found, dtype) if is_narrow else found
+
+
+def _as_lapack(x):
+    """`x` in a dtype that LAPACK has: of what it has not, it would make float64."""
+    return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x.astype(float) if x.dtype.kind == "b" else x
 
 
 def _without_answer(function, operands):

@@ -113,7 +113,7 @@ def _is_complex(x):
     return getattr(getattr(x, "dtype", None), "kind", "") == "c"
 
 
-@elementwise(faster=by_element, skips={"exported": "the derivative of silu"})
+@elementwise(is_public=False, faster=by_element)
 def silu_slope(x, /):
     r"""The derivative of `silu`.
 
@@ -233,7 +233,7 @@ def gelu(x, /, approximate="none"):
     return _GELUS[approximate](x)
 
 
-@elementwise(is_real=True, faster=by_element, emit=lambda k, x: k.gelu(x))
+@elementwise(is_public=False, is_real=True, faster=by_element, emit=lambda k, x: k.gelu(x))
 def gelu_erf(x, /):
     r"""`gelu` by its definition.
 
@@ -260,7 +260,7 @@ _FLAT = 40.0
 _GELU_ERF = {name: _times_chance(function) for name, function in ERFC.items()}
 
 
-@elementwise(is_real=True, faster=by_element, emit=lambda k, x: k.gelu_slope(x), skips={"exported": "the derivative of gelu"})
+@elementwise(is_public=False, is_real=True, faster=by_element, emit=lambda k, x: k.gelu_slope(x))
 def gelu_erf_slope(x, /):
     r"""The derivative of `gelu_erf`.
 
@@ -291,7 +291,7 @@ def _gelu_erf_bend(x):
     return (2 - x * x) * exp(x * x * -0.5) * (1 / _ROOT_TWO_PI)
 
 
-@elementwise(faster=by_element)
+@elementwise(is_public=False, faster=by_element)
 def gelu_tanh(x, /):
     r"""`gelu` in the approximation of Hendrycks and Gimpel, "Gaussian error linear units" (2016).
 
@@ -306,7 +306,7 @@ def _inner(x):
     return x * (_RATE + _RATE * 0.044715 * (x * x))
 
 
-@elementwise(faster=by_element, skips={"exported": "the derivative of gelu_tanh"})
+@elementwise(is_public=False, faster=by_element)
 def gelu_tanh_slope(x, /):
     r"""The derivative of `gelu_tanh`.
 

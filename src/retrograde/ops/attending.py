@@ -19,7 +19,6 @@ from .exponential import exp, log
 from .movements import transpose, unbroadcast
 from .reductions import max, sum
 
-_INSIDE = {"exported": "the inside of attention"}
 _MASK = np.array([[True, False, False, True], [True, True, True, True], [False, False, True, False]])
 
 
@@ -89,7 +88,8 @@ def _with_sums_shapes(query, key, value, attn_mask, *_):
     return [shape, (*shape[:-1], 1)]
 
 
-@composite(is_composite=False, is_multiple=True, is_differentiable=False, skips=_INSIDE, result_shape=_with_sums_shapes, samples=(
+@composite(is_public=False, is_composite=False, is_multiple=True, is_differentiable=False, result_shape=_with_sums_shapes,
+           result_dtype=lambda query, *_: query.dtype, samples=(
     call((3, 2), (4, 2), (4, 3), None, False, 1.0), call((2, 3, 2), (2, 4, 2), (2, 4, 2), None, True, 0.5),
     call((2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4), False, 0.5), call((2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK, False, 1.0)))
 def attention_with_sums(query, key, value, attn_mask, /, is_causal, scale):
@@ -120,7 +120,8 @@ def are_shared(batch, key, value):
     return len(batch) > 0 and all([x.ndim < 3 or x.shape[-3] == 1 for x in (key, value)])
 
 
-@composite(is_composite=False, is_multiple=True, is_differentiable=False, skips=_INSIDE, result_shape=_backward_shapes, samples=(
+@composite(is_public=False, is_composite=False, is_multiple=True, is_differentiable=False, result_shape=_backward_shapes,
+           result_dtype=lambda _, query, *__: query.dtype, samples=(
     call((3, 3), (3, 2), (4, 2), (4, 3), None, _sums(3), (3, 1), False, 1.0),
     call((2, 3, 2), (2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK, _sums(2, 3), (2, 3, 1), False, 1.0),
     call((2, 2, 3, 3), (2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4), _sums(2, 2, 3), (2, 2, 3, 1), True, 0.5)))

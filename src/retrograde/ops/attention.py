@@ -97,7 +97,7 @@ def _attention_in_ops(query, key, value, attn_mask, is_causal, scale, dropped, f
     return _weighted(query, key, value, attn_mask, is_causal, scale, dropped, factor)
 
 
-@composite(faster=by_shape, is_composite=False, expansion=_attention_in_ops, optional=("attn_mask",),
+@composite(is_public=False, faster=by_shape, is_composite=False, expansion=_attention_in_ops, optional=("attn_mask",),
            result_shape=result_shape, samples=(
     call((3, 2), (4, 2), (4, 3)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), is_causal=True, scale=0.5),
     call((2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK),
@@ -144,7 +144,8 @@ def _gradients(cotangent, query, key, value, output, attn_mask, is_causal, scale
     weights = chances(query, key, attn_mask, is_causal, scale)
     slopes = weights * (matmul(cotangent, transpose(value)) - sum(cotangent * output, -1, keepdims=True))
     found = matmul(slopes, key) * scale, matmul(transpose(slopes), query * scale), matmul(transpose(weights), cotangent)
-    return tuple([astype(unbroadcast(x, y.shape), query.dtype) for x, y in zip(found, (query, key, value), strict=True)])
+    dtype = np.result_type(*[x.dtype for x in (cotangent, query, key, value, output, attn_mask) if x is not None])
+    return tuple([astype(unbroadcast(x, y.shape), dtype) for x, y in zip(found, (query, key, value), strict=True)])
 
 
 def _zeros(x):
@@ -156,8 +157,8 @@ def _shapes_of_operands(_, query, key, value, __, attn_mask, *___):
     return [query.shape, key.shape, value.shape]
 
 
-@composite(is_composite=False, is_multiple=True, expansion=_gradients_in_ops, optional=("attn_mask",),
-           skips={"exported": "the inside of attention"}, result_shape=_shapes_of_operands, samples=(
+@composite(is_public=False, is_composite=False, is_multiple=True, expansion=_gradients_in_ops, optional=("attn_mask",),
+           result_shape=_shapes_of_operands, samples=(
     call((3, 3), (3, 2), (4, 2), (4, 3), (3, 3)), call((2, 3, 2), (2, 3, 2), (2, 4, 2), (2, 4, 2), (2, 3, 2), is_causal=True),
     call((2, 2, 3, 3), (2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (2, 2, 3, 3), (3, 4), scale=0.5),
     call((2, 3, 2), (2, 3, 2), (2, 4, 2), (2, 4, 2), (2, 3, 2), _MASK)))

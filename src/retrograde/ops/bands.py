@@ -20,7 +20,7 @@ _APART = 8
 _MOST = 32
 
 
-@composite(told="", skips={"exported": "the inside of interpolate"}, samples=(
+@composite(is_public=False, told="", samples=(
     call((2, 3), columns=np.array([[0, 1, 2], [1, 2, 2]]), weights=np.array([[0.5, 0.2, 1.0], [0.5, 0.8, 0.0]]), axis=1),
     call((3, 2), columns=np.array([[2, 2]]), weights=np.array([[1.0, 1.0]]), axis=0),
     call((2, 40, 2), columns=np.array([[3, 39], [7, 0]]), weights=np.array([[0.5, 1.0], [1.5, 0.5]]), axis=1)))

@@ -6,13 +6,14 @@ from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
 from .gathering import take
+from .movements import border_widths
 from .movements import pad as pad_constant
 
 #: NumPy's and PyTorch's names of the modes.
 _MODES = {"reflect": "reflect", "symmetric": "symmetric", "edge": "edge", "replicate": "edge", "wrap": "wrap", "circular": "wrap"}
 
 
-@composite(samples=(call((3, 4), pad_width=((1, 2), (0, 3))), call((3,), pad_width=2, mode="symmetric"),
+@composite(is_public=False, samples=(call((3, 4), pad_width=((1, 2), (0, 3))), call((3,), pad_width=2, mode="symmetric"),
                     call((2, 3), pad_width=((2, 1), (1, 0)), mode="edge"), call((2, 3), pad_width=(2, 4), mode="wrap"),
                     call((2, 3), pad_width=1, mode="constant", value=2.0)))
 def pad_border(x, /, pad_width, mode="reflect", value=0):
@@ -21,15 +22,14 @@ def pad_border(x, /, pad_width, mode="reflect", value=0):
     `mode` is "reflect" (mirrored without the edge), "symmetric" (with it), "edge" or "replicate", "wrap" or "circular", or
     "constant" for `value`. Each element receives the sum of the cotangents of its copies.
 
-    >>> rg.pad_border(rg.tensor([1.0, 2.0, 3.0]), 2)
+    >>> pad_border(rg.tensor([1.0, 2.0, 3.0]), 2)
     tensor([3., 2., 1., 2., 3., 2., 1.])
     """
     if mode == "constant":
         return pad_constant(x, pad_width, value)
     if mode not in _MODES:
         raise ArgumentError(f"mode must be constant or one of {', '.join(_MODES)}, got {mode!r}")
-    widths = np.broadcast_to(np.asarray(pad_width, dtype=int), (x.ndim, 2))
-    for axis, (before, after) in enumerate(widths.tolist()):
+    for axis, (before, after) in enumerate(border_widths(pad_width, x.ndim)):
         if before or after:
             x = take(x, _places(x.shape[axis], before, after, _MODES[mode]), axis)
     return x
@@ -50,8 +50,6 @@ def pad(x, /, pad_width, mode="constant", value=0):
 
 def _places(size, before, after, mode):
     """For each element of a line with its border, where in the line it comes from."""
-    if min(before, after) < 0:
-        raise ArgumentError(f"pad_width must be at least 0, got {before} and {after}")
     if size == 0:
         raise ShapeError("a border cannot be made of an axis without elements")
     return np.pad(np.arange(size), (before, after), mode=mode)

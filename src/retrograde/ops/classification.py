@@ -223,7 +223,7 @@ def _factors(input, target, weight, ignore_index, reduction, label_smoothing) ->
     return hard + even * (count if weight is None else weight.sum()), hard, even
 
 
-@loss(faster=by_shape, is_composite=False, expansion=_slopes_in_ops, skips={"exported": "the inside of cross_entropy"}, samples=(
+@loss(is_public=False, faster=by_shape, is_composite=False, expansion=_slopes_in_ops, samples=(
     call((4, 3), _CLASSES, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0),
     call((2, 3, 2), _PIXELS, weight=_WEIGHTS, ignore_index=-100, reduction="sum", label_smoothing=0.1)))
 def cross_entropy_slopes(input, target, /, weight, ignore_index, reduction, label_smoothing):

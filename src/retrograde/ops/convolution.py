@@ -87,7 +87,7 @@ conv2d.defvjp(
 )
 
 
-@contraction(faster=by_shape, result_shape=_input_shape, samples=(
+@contraction(is_public=False, faster=by_shape, result_shape=_input_shape, samples=(
                       call((2, 3, 3, 3), (3, 2, 3, 2), shape=(2, 2, 5, 4)),
                       call((1, 2, 3, 3), (2, 1, 3, 3), shape=(1, 2, 6, 6), stride=2, padding=1, groups=2),
                       call((2, 3, 2, 3), (3, 2, 1, 1), shape=(2, 2, 2, 3)),
@@ -109,7 +109,7 @@ conv2d_input.defvjp(
 )
 
 
-@contraction(faster=by_shape, result_shape=_weight_shape, samples=(
+@contraction(is_public=False, faster=by_shape, result_shape=_weight_shape, samples=(
                       call((2, 2, 5, 4), (2, 3, 3, 3), shape=(3, 2, 3, 2)),
                       call((1, 2, 6, 6), (1, 2, 3, 3), shape=(2, 1, 3, 3), stride=2, padding=1, groups=2),
                       call((2, 2, 3, 3), (2, 3, 2, 2), shape=(3, 2, 1, 1), stride=2),

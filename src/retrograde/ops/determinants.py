@@ -81,7 +81,7 @@ def adjugate(x, /):
 adjugate.defvjp(lambda g, x: adjugate_gradient(x, g))
 
 
-@matrix(result_shape=_linalg.slope_shape, skips={"exported": "the inside of the derivative of adjugate"}, samples=(
+@matrix(is_public=False, result_shape=_linalg.slope_shape, samples=(
     call(_SQUARE, (3, 3)), call(_BATCH, (2, 2, 2)), call(of((1, 1)), (1, 1))))
 def adjugate_gradient(x, g, /):
     r"""The gradient of matrices by that of their adjugates, $\det(X)\,(a A - A P A)^\top$ with $A = X^{-1}$, $P = G^\top$ and
@@ -137,7 +137,7 @@ def _slogdet_in_ops(x):
     return prod(sign(numbers), -1) * turned, sum(log(abs(numbers)), -1)
 
 
-@matrix(is_multiple=True, expansion=_slogdet_in_ops, samples=(call(_SQUARE), call(_BATCH)))
+@matrix(is_public=False, is_multiple=True, expansion=_slogdet_in_ops, samples=(call(_SQUARE), call(_BATCH)))
 def slogdet_pair(x, /):
     r"""The two results of `slogdet`.
 

@@ -70,7 +70,7 @@ def _drop_in_ops(x, mask, scale):
     return x * scale * mask
 
 
-@elementwise(keeps_sizes=True, broadcasts=False, expansion=_drop_in_ops, samples=(
+@elementwise(is_public=False, keeps_sizes=True, broadcasts=False, expansion=_drop_in_ops, samples=(
     call((2, 3), mask=np.array([[True, False, True], [False, True, True]]), scale=2.0),
     call((2, 3), mask=np.array([[True], [False]]), scale=1.25)))
 def drop(x, /, mask, scale):

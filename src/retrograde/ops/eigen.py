@@ -46,7 +46,7 @@ def _complex_pair(x):
     return values.astype(dtype), vectors.astype(dtype)
 
 
-@matrix(is_multiple=True, skips=_IS_COMPLEX, samples=(call(_SQUARE), call(_BATCH)))
+@matrix(is_public=False, is_multiple=True, skips=_IS_COMPLEX, samples=(call(_SQUARE), call(_BATCH)))
 def eig_pair(x, /):
     r"""The two results of `eig`.
 

@@ -10,7 +10,6 @@ from ._families import matrix
 from ._samples import call, of, well_conditioned
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
-_INSIDE = {"exported": "the inside of solve, inv, det and slogdet"}
 
 
 def _factors_shape(x):
@@ -18,7 +17,7 @@ def _factors_shape(x):
     return (*x.shape[:-2], x.shape[-1] + 2, x.shape[-1])
 
 
-@matrix(is_differentiable=False, result_shape=_factors_shape, skips=_INSIDE, samples=(call(_SQUARE), call(_BATCH)))
+@matrix(is_public=False, is_differentiable=False, result_shape=_factors_shape, samples=(call(_SQUARE), call(_BATCH)))
 def lu_factor(x, /):
     r"""$X = P L U$ with partial pivoting, as n + 2 rows for matrices of n.
 
@@ -63,7 +62,7 @@ def _solution_shape(factors, y, *_):
     return np.broadcast_shapes(of_factors[:-2], of_y[:-2]) + of_y[-2:]
 
 
-@matrix(is_differentiable=False, result_shape=_solution_shape, skips=_INSIDE, samples=(
+@matrix(is_public=False, is_differentiable=False, result_shape=_solution_shape, samples=(
     call(of((5, 3), _Factors()), (3, 2)), call(of((2, 4, 2), _Factors()), (2, 1), transposed=True)))
 def lu_solve(factors, y, /, transposed=False):
     r"""The $Z$ with $X Z = Y$, or $X^\top Z = Y$, by the factors of $X$ that `lu_factor` finds; `y` holds matrices."""

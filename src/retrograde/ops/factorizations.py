@@ -54,8 +54,7 @@ def _cholesky_rule(g, z, upper):
 cholesky.defvjp(_cholesky_rule)
 
 
-@matrix(faster=dear_by_shape, result_shape=_linalg.slope_shape,
-        skips={"exported": "the inside of the derivative of cholesky"}, samples=(
+@matrix(is_public=False, faster=dear_by_shape, result_shape=_linalg.slope_shape, samples=(
     call(_FACTOR, (3, 3)), call(_FACTORS, (2, 2, 2))))
 def cholesky_gradient(factor, g, /):
     r"""The gradient of a symmetric (Hermitian) matrix by that of its lower Cholesky factor $L$: see `cholesky`.
@@ -118,7 +117,8 @@ def qr(x, /, mode="reduced"):
     return QR(*qr_pair(x, mode))
 
 
-@matrix(is_multiple=True, samples=(call(of((3, 3), well_conditioned())), call(of((4, 2))), call(of((2, 4))), call(of((2, 3, 2)))))
+@matrix(is_public=False, is_multiple=True, samples=(
+    call(of((3, 3), well_conditioned())), call(of((4, 2))), call(of((2, 4))), call(of((2, 3, 2)))))
 def qr_pair(x, /, mode="reduced"):
     r"""The two results of `qr`.
 
@@ -175,7 +175,7 @@ def eigh(x, /):
     return Eigh(*eigh_pair(x))
 
 
-@matrix(is_multiple=True, samples=(call(_DEFINITE), call(_DEFINITES)), skips=_PHASE)
+@matrix(is_public=False, is_multiple=True, samples=(call(_DEFINITE), call(_DEFINITES)), skips=_PHASE)
 def eigh_pair(x, /, upper=False):
     r"""The two results of `eigh`; LAPACK works on the upper triangle if `upper`, which may give vectors another sign.
 
@@ -261,7 +261,7 @@ def svd(x, /, full_matrices=True):
     return SVD(*svd_triple(x, full_matrices))
 
 
-@matrix(is_multiple=True, skips=_PHASE, samples=(
+@matrix(is_public=False, is_multiple=True, skips=_PHASE, samples=(
     call(of((3, 3), well_conditioned()), full_matrices=False), call(of((2, 4)), full_matrices=False),
     call(of((2, 4, 2)), full_matrices=False)))
 def svd_triple(x, /, full_matrices=True):

@@ -114,4 +114,4 @@ def _data(x):
 
 def _like(x, data):
     """`data` as a tensor if `x` is one."""
-    return data if plain(x) is x else arrays.kind(data)
+    return data if plain(x) is x else arrays.made(data)

@@ -104,7 +104,7 @@ def _inverted_by_axis(x, axes, norm):
     return _axis_by_axis(inverse_transform_axes, x, axes, norm)
 
 
-@transform(skips=_COMPLEX, samples=_CALLS, result_shape=_same_shape, result_dtype=_spectrum_dtype,
+@transform(is_public=False, skips=_COMPLEX, samples=_CALLS, result_shape=_same_shape, result_dtype=_spectrum_dtype,
            expansion=_transformed_by_axis)
 def transform_axes(x, /, axes=None, norm="backward"):
     r"""The Fourier transform of `x` over `axes`, of the size that they have: the inside of `fft`, `fft2` and `fftn`.
@@ -114,7 +114,7 @@ def transform_axes(x, /, axes=None, norm="backward"):
     return _over_axes(np.fft.fft, x, axes, norm, "backward")
 
 
-@transform(skips=_COMPLEX, samples=_CALLS, result_shape=_same_shape, result_dtype=_spectrum_dtype,
+@transform(is_public=False, skips=_COMPLEX, samples=_CALLS, result_shape=_same_shape, result_dtype=_spectrum_dtype,
            expansion=_inverted_by_axis)
 def inverse_transform_axes(x, /, axes=None, norm="backward"):
     r"""The inverse of `transform_axes`.
@@ -133,7 +133,7 @@ def _of_kind(g, x):
     return g if x.dtype.kind == "c" else real(g)
 
 
-@transform(keeps_sizes=False, skips=_COMPLEX, result_shape=_half_shape, result_dtype=_spectrum_dtype, samples=(
+@transform(is_public=False, keeps_sizes=False, skips=_COMPLEX, result_shape=_half_shape, result_dtype=_spectrum_dtype, samples=(
     call((5,)), call((2, 4), axis=0, norm="ortho"), call((2, 6), axis=1, norm="forward")))
 def real_transform(x, /, axis=-1, norm="backward"):
     r"""The first half of the Fourier transform of real `x` along `axis`; the other half mirrors it.
@@ -156,7 +156,7 @@ def _real_rule(g, x_shape, axis, norm):
 real_transform.defvjp(_real_rule)
 
 
-@transform(keeps_sizes=False, skips=_COMPLEX, result_shape=_whole_shape,
+@transform(is_public=False, keeps_sizes=False, skips=_COMPLEX, result_shape=_whole_shape,
            result_dtype=lambda x, *_: parts_dtype(_spectrum_dtype(x)), samples=(
     call(of((3,), complex_uniform()), size=5), call(of((3, 2), complex_uniform()), size=4, axis=0, norm="ortho"),
     call(of((2, 4), complex_uniform()), size=6, axis=1, norm="forward")))
@@ -207,7 +207,7 @@ def _fitted(x, s, axes):
         axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
     axes = axis_tuple(axes, x.ndim)
     for size, axis in zip(s if s is not None else [x.shape[a] for a in axes], axes, strict=True):
-        x = resized(x, x.shape[axis] if size == -1 else size, axis)
+        x = resized(x, x.shape[axis] if size in (None, -1) else size, axis)
     return x, axes
 
 
@@ -234,7 +234,7 @@ def irfftn(x, /, s=None, axes=None, norm="backward"):
         axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
     *others, last = axis_tuple(axes, x.ndim)
     s = [*[-1] * len(others), 2 * (x.shape[last] - 1)] if s is None else list(s)
-    size = x.shape[last] if s[-1] == -1 else s[-1]
+    size = x.shape[last] if s[-1] in (None, -1) else s[-1]
     x, _ = _fitted(x, [*s[:-1], size // 2 + 1], (*others, last))
     if others:
         x = inverse_transform_axes(x, tuple(others), norm)

@@ -84,8 +84,8 @@ def _grid(shape, indices, axis):
     ])
 
 
-@elementwise(is_differentiable=False, samples=(call(np.array([0, 2]), size=3),), emit=lambda k, i, size: k.in_range(i, size),
-             result_dtype=lambda indices, _: indices.dtype, skips={"exported": "the inside of pick"}, told="")
+@elementwise(is_public=False, is_differentiable=False, told="", samples=(call(np.array([0, 2]), size=3),),
+             emit=lambda k, i, size: k.in_range(i, size), result_dtype=lambda indices, _: indices.dtype)
 def checked_positions(indices, /, size):
     """The `indices` themselves; one that is negative or not below `size` raises an OutOfRangeError."""
     if indices.size and (indices.min() < 0 or indices.max() >= size):
@@ -114,7 +114,7 @@ def _one_hot(shape, indices, axis):
     return equal(places, expand_dims(checked_positions(indices, shape[axis]), axis))
 
 
-@indexing(makes_views=False, expansion=_pick_in_ops, told="", samples=(
+@indexing(is_public=False, makes_views=False, expansion=_pick_in_ops, told="", samples=(
     call((2, 3), indices=np.array([2, 0]), axis=1), call((2, 3, 2), indices=np.array([[2, 0], [1, 1]]), axis=1),
     call((4,), indices=np.array(3), axis=0)))
 def pick(x, /, indices, axis=-1):
@@ -130,7 +130,7 @@ def pick(x, /, indices, axis=-1):
 pick.defvjp(lambda g, x_shape, indices, axis: unpick(g, x_shape, indices, axis))
 
 
-@indexing(makes_views=False, expansion=_unpick_in_ops, told="", samples=(
+@indexing(is_public=False, makes_views=False, expansion=_unpick_in_ops, told="", samples=(
     call((2,), shape=(2, 3), indices=np.array([2, 0]), axis=1), call((), shape=(4,), indices=np.array(3), axis=0)))
 def unpick(x, /, shape, indices, axis=-1):
     r"""Zeros of `shape` with one element of `x` in each line along `axis`, at the position in `indices`.

@@ -28,8 +28,9 @@ def gammainc(a, x, /):
     return _computed(0, a, x)
 
 
-@elementwise(is_real=True, samples=(call(of((2, 3), _ORDER), of((3,), _PLACE)), call(of((), _ORDER), of((2,), _PLACE), n=2),
-                      call(of((0, 3), _ORDER), of((3,), _PLACE))))
+@elementwise(is_public=False, is_real=True, samples=(
+    call(of((2, 3), _ORDER), of((3,), _PLACE)), call(of((), _ORDER), of((2,), _PLACE), n=2),
+    call(of((0, 3), _ORDER), of((3,), _PLACE))))
 def gammainc_slope(a, x, /, n=1):
     r"""Derivative `n` in `a` of $P(a, x)$, `gammainc`.
 
@@ -62,7 +63,7 @@ gammainc_slope.defvjp(lambda g, a, x, n: g * gammainc_slope(a, x, n + 1), lambda
 _STATE = np.array([5, 7], np.int64)
 
 
-@sampling(is_real=True,
+@sampling(is_public=False, is_real=True,
     samples=(call(_STATE, of((2, 3), _ORDER)), call(_STATE, of((), _ORDER)), call(_STATE, of((0, 3), _ORDER))),
     skips={"gradients": "a rejected proposal is a jump to differences; test_incomplete.py checks the derivative"})
 def random_gamma(state, a, /):

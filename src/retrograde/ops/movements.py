@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import axis_tuple, one_axis
 from ._arrays import arrays
 from ._families import movement
@@ -97,7 +97,7 @@ def pad(x, /, pad_width, value=0):
 
     $\bar x$ is $\bar z$ without the border; `shrink` is the derivative, and the other way round.
     """
-    widths = _widths(pad_width, np.ndim(x))
+    widths = border_widths(pad_width, np.ndim(x))
     return np.pad(x, widths, constant_values=value) if widths else np.copy(x)
 
 
@@ -105,19 +105,23 @@ pad.defvjp(lambda g, x_shape, pad_width: shrink(g, _inside(pad_width, x_shape)))
 
 
 def _padded_shape(x, pad_width):
-    widths = _widths(pad_width, x.ndim)
-    is_border = all([min(pair) >= 0 for pair in widths])
-    return tuple([before + n + after for n, (before, after) in zip(x.shape, widths, strict=True)]) if is_border else NotImplemented
+    widths = border_widths(pad_width, x.ndim)
+    return tuple([before + n + after for n, (before, after) in zip(x.shape, widths, strict=True)])
 
 
-def _widths(pad_width, ndim):
-    given = np.asarray(pad_width, dtype=int)
+def border_widths(pad_width, ndim):
+    """`pad_width` as (before, after) for each of `ndim` axes: whole numbers of at least 0."""
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu" and given.size:
+        raise DTypeError(f"pad_width must be whole numbers, got {pad_width!r}")
+    if given.size and given.min() < 0:
+        raise ArgumentError(f"pad_width must be at least 0, got {pad_width!r}")
     widths = given.reshape(0, 2) if ndim == 0 and given.size == 0 else np.broadcast_to(given, (ndim, 2))
     return tuple((int(before), int(after)) for before, after in widths)
 
 
 def _inside(pad_width, shape):
-    widths = _widths(pad_width, len(shape))
+    widths = border_widths(pad_width, len(shape))
     return tuple((before, before + n) for (before, _), n in zip(widths, shape, strict=True))
 
 

@@ -5,13 +5,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..errors import ArgumentError
+from ..dtypes import float64, is_float
+from ..errors import ArgumentError, LinAlgError
 from ..shapes import axis_tuple
 from . import _linalg
 from ._families import composite, reduction, search
 from ._samples import call, distinct, of, uniform, well_conditioned
 from .arithmetic import abs
-from .conversions import narrowed, widened
+from .comparisons import where
+from .conversions import astype, narrowed, widened
 from .factorizations import svdvals
 from .inverses import inv
 from .movements import expand_dims, moveaxis
@@ -34,8 +36,7 @@ def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     $\bar x_i = \bar z\, \frac{\overline{x_i}}{|x_i|}\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
     """
     # As in the rule: the sizes of complex numbers must come out the same to the last bit.
-    size = np.hypot(x.real, x.imag) if np.iscomplexobj(x) else np.abs(widened(x))
-    size = size.astype(np.float64) if size.dtype.kind in "iub" else size
+    size = np.hypot(x.real, x.imag) if np.iscomplexobj(x) else np.abs(x.astype(np.float64) if x.dtype.kind in "iub" else widened(x))
     return narrowed(length_of_sizes(size, ord, axis, keepdims), x)
 
 
@@ -45,7 +46,8 @@ def vector_norm_gradient(g, x, z, axis, ord):
 
 
 def _sizes(x):
-    return hypot(x.real, x.imag) if x.dtype.kind == "c" else abs(x)
+    """The sizes of the elements, floats: the least integer has none among the integers."""
+    return hypot(x.real, x.imag) if x.dtype.kind == "c" else abs(x if is_float(x.dtype) else astype(x, float64))
 
 
 vector_norm.defvjp(vector_norm_gradient)
@@ -67,7 +69,7 @@ def matrix_norm(x, /, keepdims=False, ord="fro", axis=(-2, -1)):
     if len(axes) != 2:
         raise ArgumentError(f"a matrix norm needs two axes, got {axis}")
     x = moveaxis(x, axes, (-2, -1))
-    if ord == "fro":
+    if ord == "fro" or 0 in x.shape[-2:] and ord in (1, 2, np.inf):
         found = vector_norm(x, (-2, -1))
     elif ord == "nuc":
         found = sum(svdvals(x), -1)
@@ -107,9 +109,13 @@ def matrix_rank(x, /, rtol=None):
 def cond(x, /, p=None):
     r"""The condition number of matrices, $\lVert X \rVert\, \lVert X^{-1} \rVert$ in the norm `p`: see `matrix_norm`.
 
-    By default the greatest singular value over the least. The derivative is that of the norms.
+    By default the greatest singular value over the least, infinite for a singular matrix. The derivative is that of the norms.
     """
+    _linalg.check_matrix(x)
+    if 0 in x.shape[-2:]:
+        raise LinAlgError(f"a matrix of no elements has no condition number, got shape {x.shape}")
     if p in (None, 2, -2):
         values = svdvals(x)
-        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+        above, below = (values[..., -1], values[..., 0]) if p == -2 else (values[..., 0], values[..., -1])
+        return where(below == 0, np.inf, above / where(below == 0, 1, below))
     return matrix_norm(x, False, p) * matrix_norm(inv(x), False, p)

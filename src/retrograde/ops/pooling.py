@@ -26,7 +26,7 @@ def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=
     return max_pool2d_with_taps(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
-@reduction(keeps_sizes=False, faster=by_shape, is_multiple=True, told="max_pool2d", samples=(
+@reduction(is_public=False, keeps_sizes=False, faster=by_shape, is_multiple=True, told="max_pool2d", samples=(
     call(_IMAGES, 2), call(_IMAGES, kernel_size=(3, 2), stride=2, padding=1), call(_IMAGES, 2, 1, 0, 2),
     call(_IMAGES, 2, 2, 1, 1, True), call(of((2, 4, 4), distinct()), 2)))
 def max_pool2d_with_taps(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
@@ -47,7 +47,7 @@ max_pool2d_with_taps.defvjp_all(_max_rule)
 _TAPS = np.array([[[0, 3], [1, 2]]], np.uint8)
 
 
-@reduction(keeps_sizes=False, faster=by_shape, samples=(call((1, 2, 2), _TAPS, shape=(1, 4, 5), kernel_size=2),
+@reduction(is_public=False, keeps_sizes=False, faster=by_shape, samples=(call((1, 2, 2), _TAPS, shape=(1, 4, 5), kernel_size=2),
                     call((1, 2, 2), _TAPS, shape=(1, 3, 3), kernel_size=2, stride=1)))
 def max_pool2d_input(x, /, taps, shape, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     r"""Zeros of `shape` with each element of `x` added to the element `taps` of its window: what `max_pool2d` hands back.
@@ -57,7 +57,7 @@ def max_pool2d_input(x, /, taps, shape, kernel_size, stride=None, padding=0, dil
     return placed(x, taps, Windows.of(shape, kernel_size, stride, padding, dilation, ceil_mode))
 
 
-@reduction(keeps_sizes=False, faster=by_shape, samples=(
+@reduction(is_public=False, keeps_sizes=False, faster=by_shape, samples=(
     call((1, 4, 5), _TAPS, kernel_size=2), call((1, 3, 3), _TAPS, kernel_size=2, stride=1)))
 def max_pool2d_output(x, /, taps, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     r"""The element `taps` of each window of `x`. Linear in $x$: $\bar x$ is `max_pool2d_input` of $\bar z$."""
@@ -90,7 +90,7 @@ def avg_pool2d(x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count
     return narrowed(np.divide(total, windows.counts(count_include_pad, divisor_override), out=total, casting="same_kind"), x)
 
 
-@reduction(keeps_sizes=False, faster=by_shape, samples=(
+@reduction(is_public=False, keeps_sizes=False, faster=by_shape, samples=(
     call((1, 2, 2), shape=(1, 5, 4), kernel_size=2),
     call((1, 2, 3), shape=(1, 4, 4), kernel_size=(3, 2), stride=2,
                                                                        padding=1)))

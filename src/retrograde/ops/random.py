@@ -31,7 +31,7 @@ def _draw(dtype, **facts):
     return creation(result_shape=lambda _, shape, *__: sizes(shape), result_dtype=known, **facts)
 
 
-@_draw("uint32", samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(5,), skip=1)))
+@_draw("uint32", samples=(call(_STATE, shape=(2, 3)), call(_STATE, shape=(5,), skip=1)), is_public=False)
 def random_bits(state, /, shape, skip=0):
     """32 random bits in each element, uint32; by Philox4x32-10, from `state`: (key, block), two integers of 64 bits.
 
@@ -40,8 +40,8 @@ def random_bits(state, /, shape, skip=0):
     return _drawn(BITS, state, shape, skip)
 
 
-@_draw("bool", skips={"exported": "the inside of dropout"}, samples=(
-    call(_STATE, shape=(2, 3), p=0.25), call(_STATE, shape=(3,), p=0.5, skip=2)))
+@_draw("bool", samples=(
+    call(_STATE, shape=(2, 3), p=0.25), call(_STATE, shape=(3,), p=0.5, skip=2)), is_public=False)
 def random_mask(state, /, shape, p, skip=0):
     """Truth values, each False with probability `p`: whether 32 random bits are at least that part of 2^32."""
     return _drawn(MASK, state, shape, skip, mask_threshold(p))
@@ -55,13 +55,13 @@ def mask_threshold(p):
 _FLOATS = (call(_STATE, shape=(2, 3)), call(_STATE, shape=(3,), dtype=float64), call(_STATE, shape=(3,), skip=2))
 
 
-@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS, is_public=False)
 def random_uniform(state, /, shape, dtype=float32, skip=0):
     """Numbers spread evenly over [0, 1): the upper bits of one word each, as many as `dtype` holds; of two for float64."""
     return _drawn(UNIFORM[checked(dtype)], state, shape, skip)
 
 
-@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS)
+@_draw(lambda _state, _shape, dtype, _skip: checked(dtype), samples=_FLOATS, is_public=False)
 def random_normal(state, /, shape, dtype=float32, skip=0):
     r"""Normally distributed numbers of mean 0 and variance 1, two at a time by Box and Muller (1958).
 
@@ -70,7 +70,7 @@ def random_normal(state, /, shape, dtype=float32, skip=0):
     return _drawn(NORMAL[checked(dtype)], state, shape, skip)
 
 
-@_draw("int64", samples=(call(_STATE, shape=(2, 3), low=-2, high=5), call(_STATE, shape=(3,), low=0, high=2**40)))
+@_draw("int64", samples=(call(_STATE, shape=(2, 3), low=-2, high=5), call(_STATE, shape=(3,), low=0, high=2**40)), is_public=False)
 def random_integers(state, /, shape, low, high, skip=0):
     """Integers from `low` to `high` - 1, int64: the upper part of 64 random bits times the number of choices.
 
@@ -80,7 +80,8 @@ def random_integers(state, /, shape, low, high, skip=0):
     return _drawn(INTEGERS if choices <= MOST_CHOICES else WIDE_INTEGERS, state, shape, skip, int(low), choices)
 
 
-@creation(result_shape=lambda _, size: (size,), result_dtype=lambda *_: np.dtype(np.int64), samples=(call(_STATE, size=5),))
+@creation(is_public=False, result_shape=lambda _, size: (size,), result_dtype=lambda *_: np.dtype(np.int64),
+          samples=(call(_STATE, size=5),))
 def random_permutation(state, /, size):
     """The numbers below `size` in random order, int64: the order in which `size` draws of 64 bits sort."""
     words = random_bits(state, (2 * size,)).astype(np.uint64)
@@ -147,7 +148,7 @@ class Generator:
         """The state as an array that `set_state` takes; a value in code that is traced."""
         tracer = _tracing()
         if tracer is not None:
-            return arrays.kind(tracer.symbol(self.state))
+            return arrays.made(tracer.symbol(self.state))
         with self.state.lock:
             return self.state.data.astype(np.uint64)
 
@@ -159,7 +160,7 @@ class Generator:
         tracer = _tracing()
         if tracer is not None:
             # A node also where the words are known, so that compiled code writes them at each call.
-            tracer.write(self.state, arrays.kind(tracer.symbol(self.state)) * 0 + words)
+            tracer.write(self.state, arrays.made(tracer.symbol(self.state)) * 0 + words)
             return
         with self.state.lock:
             self.state.data[...] = words
@@ -178,7 +179,7 @@ class Generator:
             start = self.state.data.copy()
             self.state.data[1] += blocks
         mode = current()
-        return start if mode is None or mode.tracer is None else arrays.kind(start)
+        return start if mode is None or mode.tracer is None else arrays.made(start)
 
 
 def _restored(kind, state):
@@ -194,7 +195,7 @@ def _tracing():
 
 
 def _advanced_in_trace(tracer, state, blocks):
-    start = arrays.kind(tracer.symbol(state))
+    start = arrays.made(tracer.symbol(state))
     tracer.write(state, start + np.array([0, blocks], np.int64))
     return start
 

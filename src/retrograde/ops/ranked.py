@@ -26,8 +26,8 @@ def _places_shape(x, ranks):
     return (*shape[:-1], ranks.shape[-1])
 
 
-@search(faster=dear_by_shape, result_shape=_places_shape, result_dtype=lambda *_: np.dtype(np.int64),
-        skips={"exported": "the inside of quantile"}, samples=(call(_TABLE, _RANKS), call(of((3,), distinct()), np.array([2]))))
+@search(is_public=False, faster=dear_by_shape, result_shape=_places_shape, result_dtype=lambda *_: np.dtype(np.int64),
+        samples=(call(_TABLE, _RANKS), call(of((3,), distinct()), np.array([2]))))
 def rank_places(x, /, ranks):
     """Where in each row of `x` the elements stand that have the `ranks`, as `argsort` gives them; in a row with NaN, where the
     first is.
@@ -64,7 +64,7 @@ def _places_of(x, ordered, ranks):
     return places
 
 
-@composite(is_multiple=True, skips={"exported": "the inside of quantile"}, samples=(
+@composite(is_public=False, is_multiple=True, samples=(
     call(_TABLE, of((2,), uniform(0.2, 0.8)), _RANKS), call(of((3,), distinct()), of((1,), uniform(0.2, 0.8)), np.array([1]))))
 def between_ranks(x, weight, /, ranks):
     r"""Numbers between two neighbours of each row in sorted order, and the positions of those that have the `ranks`, and of those

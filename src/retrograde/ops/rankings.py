@@ -15,7 +15,7 @@ from .comparisons import clip, isnan, maximum, where
 from .conversions import astype
 from .gathering import take_along_axis
 from .movements import moveaxis, reshape
-from .ranked import between_ranks
+from .ranked import between_ranks, rank_places
 from .reductions import sum
 from .rounding import ceil, floor, round
 from .sorting import argsort
@@ -38,7 +38,7 @@ def topk(x, /, k, axis=-1, largest=True):
     return take_along_axis(x, places, axis), places
 
 
-@search(keeps_sizes=False, faster=by_shape,
+@search(is_public=False, keeps_sizes=False, faster=by_shape,
         samples=(call(_TABLE, 2), call(_TABLE, k=3, axis=0, largest=False), call(_TABLE, k=0, axis=1)))
 def top_places(x, /, k, axis=-1, largest=True):
     """The positions along `axis` of the `k` greatest (or least) elements, in order; of equal ones the first come first."""
@@ -57,7 +57,7 @@ def quantile(x, /, q, axis=None, keepdims=False, method="linear"):
 
     The place is $q (n - 1)$ among the sorted elements; `method` says what to make of a place between two: "linear",
     "lower", "higher", "nearest" or "midpoint". The other methods of Hyndman and Fan (1996), by NumPy's names, have other
-    places. Several `q` give a first axis of results.
+    places. Several `q` give a first axis of results. Of integers the result is float64, but for methods that choose an element.
 
     The gradient goes to the two neighbours by their weights, $z = (1 - w)\,x_{(i)} + w\,x_{(i + 1)}$, and to a `q` that needs
     one by the place: $\bar q = \bar z\,(x_{(i + 1)} - x_{(i)})\,\partial w / \partial q$.
@@ -67,7 +67,10 @@ def quantile(x, /, q, axis=None, keepdims=False, method="linear"):
     if rows.shape[-1] == 0:
         raise ShapeError(f"quantile needs at least one element, got shape {x.shape} over axis {axis}")
     below, weight = METHODS[method](reshape(parts, -1), rows.shape[-1])
-    found = between_ranks(rows, weight, astype(below, int64))[0]
+    if method in ELEMENTS and rows.dtype.kind in "iub":
+        found = take_along_axis(rows, rank_places(rows, astype(below, int64)), -1)
+    else:
+        found = between_ranks(rows, weight, astype(below, int64))[0]
     shape = kept(x.shape, axis) if keepdims else shape
     return reshape(moveaxis(found, -1, 0), (*parts.shape, *shape))
 
@@ -83,6 +86,8 @@ def nanquantile(x, /, q, axis=None, keepdims=False, method="linear"):
     >>> rg.nanquantile(rg.tensor([3.0, float("nan"), 1.0]), 0.5)
     tensor(2.)
     """
+    if x.dtype.kind in "iub":
+        return quantile(x, q, axis, keepdims, method)
     parts = _checked_parts(q, method)
     rows, shape = _rows(x, axis)
     is_nan = isnan(rows)
@@ -145,6 +150,9 @@ METHODS = {
     "interpolated_inverted_cdf": _between(0, 1), "hazen": _between(0.5, 0.5), "weibull": _between(0, 0),
     "median_unbiased": _between(1 / 3, 1 / 3), "normal_unbiased": _between(3 / 8, 3 / 8),
 }
+
+#: The methods whose result is an element of `x`, and so an integer where they are.
+ELEMENTS = frozenset(["lower", "higher", "nearest", "inverted_cdf", "closest_observation"])
 
 
 def _rows(x, axis):

@@ -159,7 +159,7 @@ def length(x, p, axis, keepdims):
     """`norm` in ops, also for the powers `p` that other norms have."""
     if is_narrow(x):
         return narrowed(length(widened(x), p, axis, keepdims), x)
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind not in "fc" or 0 in x.shape:
         return NotImplemented
     if p == 0:
         return astype(sum(x != 0, axis, keepdims), parts_dtype(x.dtype))
@@ -192,8 +192,10 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
 
 def length_of_sizes(size, p, axis, keepdims):
     """The norm of the power `p` of an array of magnitudes."""
+    if p == np.inf:  # of no elements it is 0, as other norms are
+        return np.max(size, axis=axis, keepdims=keepdims, initial=0)
     if np.isinf(p):
-        return (np.max if p > 0 else np.min)(size, axis=axis, keepdims=keepdims)
+        return np.min(size, axis=axis, keepdims=keepdims)
     if p == 0:
         return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(size.dtype)
     if p == 2:

@@ -14,7 +14,7 @@ _SAMPLES = (call((4, 3), index=1), call((4, 3), index=(slice(None, None, -2), No
             call((4, 3), index=np.array([True, False, True, True])), call((4, 3), index=([0, 0, 3], [1, 1, 2])))
 
 
-@indexing(samples=_SAMPLES, skips={"exported": "written as x[index]"})
+@indexing(is_public=False, samples=_SAMPLES)
 def getitem(x, /, index):
     r"""The elements `x[index]`; a view where NumPy gives a view. An index out of range raises an OutOfRangeError.
 
@@ -86,7 +86,7 @@ def _box(index, shape):
     return found
 
 
-@indexing(expansion=_set_in_ops, told="setitem", skips={"exported": "written as x[index] = y"},
+@indexing(expansion=_set_in_ops, told="setitem",
           samples=(call((4, 3), (3,), index=1), call((4, 3), (2, 1), index=([0, 3],)), call((4, 3), (), index=slice(1, 3))))
 def set_at(x, y, /, index):
     r"""A copy of `x` in which `y`, broadcast, stands at `index`; written twice, the last one counts.
@@ -101,7 +101,7 @@ def set_at(x, y, /, index):
 set_at.defvjp(lambda g, index: set_at(g, np.zeros((), g.dtype), index), lambda g, y_shape, index: _written(g, y_shape, index))
 
 
-@indexing(samples=(call((2, 3), (2,), positions=np.array([4, 1])),))
+@indexing(is_public=False, samples=(call((2, 3), (2,), positions=np.array([4, 1])),))
 def put(x, y, /, positions):
     r"""A copy of `x` in which the elements of `y` stand at `positions`, counted in row-major order; none occurs twice.
 

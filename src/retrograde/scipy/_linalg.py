@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ..errors import ArgumentError, DTypeError
 from ..numpy._differentiable import either, refusing
-from ..ops import factorizations, inverses, sylvester
-from ..ops.complexes import conj
+from ..ops import inverses, sylvester
+from ..ops.complexes import adjoint, conj
 from ..ops.eigen import matrix_exp
 from ..ops.joins import concatenate
 from ..ops.matrices import tril, triu
@@ -28,11 +29,13 @@ def _solve_banded(l_and_u, ab, b, **_):
     return sylvester.solve_banded(ab, b, *map(int, l_and_u))
 
 
-def _cholesky(a, lower=False, **_):
-    return factorizations.cholesky(a, not lower)
+def _cholesky(a, lower=False, **rest):
+    _refuse_others("cholesky", rest)
+    return LINALG["cholesky"](a, upper=not lower)
 
 
-def _cho_factor(a, lower=False, **_):
+def _cho_factor(a, lower=False, **rest):
+    _refuse_others("cho_factor", rest)
     return _cholesky(a, lower), lower
 
 
@@ -42,9 +45,36 @@ def _cho_solve(c_and_lower, b, **_):
     return _triangular(second, _triangular(first, b, False), True)
 
 
-def _solve(a, b, lower=False, **rest):
-    refuse("scipy.linalg.solve", **{name: value for name, value in rest.items() if name not in _OPTIONS | {"assume_a"}})
-    return inverses.solve(a, b)
+#: What is read of a matrix by its kind, whatever the other elements are: SciPy's `assume_a`.
+_READ = {
+    "gen": lambda a, lower: a, "general": lambda a, lower: a, None: lambda a, lower: a,
+    "sym": lambda a, lower: _mirrored(a, lower, matrix_transpose), "her": lambda a, lower: _mirrored(a, lower, adjoint),
+    "pos": lambda a, lower: _mirrored(a, lower, adjoint), "diagonal": lambda a, lower: tril(triu(a)),
+    "lower triangular": lambda a, lower: tril(a), "upper triangular": lambda a, lower: triu(a),
+}
+_READ.update({"symmetric": _READ["sym"], "hermitian": _READ["her"], "positive definite": _READ["pos"]})
+
+
+def _mirrored(a, lower, turned):
+    return tril(a) + turned(tril(a, -1)) if lower else triu(a) + turned(triu(a, 1))
+
+
+def _solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None, transposed=False):
+    if assume_a not in _READ:
+        raise ArgumentError(f"scipy.linalg.solve on tensors does not take assume_a={assume_a!r}; it takes "
+                            f"{', '.join(str(kind) for kind in _READ)}")
+    a = _READ[assume_a](stacked(a), lower)
+    return inverses.solve(matrix_transpose(a) if transposed else a, stacked(b))
+
+
+def _eigh(a, b=None, *, lower=True, eigvals_only=False, **rest):
+    refuse("scipy.linalg.eigh", b=b)
+    _refuse_others("eigh", {name: value for name, value in rest.items() if value is not None and (name, value) != ("type", 1)})
+    return LINALG["eigvalsh" if eigvals_only else "eigh"](stacked(a), "L" if lower else "U")
+
+
+def _eigvalsh(a, b=None, *, lower=True, **rest):
+    return _eigh(a, b, lower=lower, eigvals_only=True, **rest)
 
 
 def _block_diag(*arrs):
@@ -57,17 +87,32 @@ def _block_diag(*arrs):
     return concatenate(rows, 0)
 
 
-def _without_options(function):
-    return lambda *args, **kwargs: function(*args, **{name: value for name, value in kwargs.items() if name not in _OPTIONS})
+def _refuse_others(name, given):
+    """Raise a DTypeError for options that would change the result."""
+    refuse(f"scipy.linalg.{name}", **{option: value for option, value in given.items() if option not in _OPTIONS})
+
+
+def _without_options(name, *known):
+    """NumPy's function of that name, which takes the options `known`, and those that are of no consequence."""
+    function = LINALG[name]
+
+    def called(a, *args, **kwargs):
+        _refuse_others(name, {option: value for option, value in kwargs.items() if option not in known})
+        if len(args) > len(known):
+            raise DTypeError(f"scipy.linalg.{name} on tensors does not take {len(args) + 1} arguments by position")
+        return function(stacked(a), *args, **{option: kwargs[option] for option in known if option in kwargs})
+
+    return called
 
 
 _OURS = {
     "sqrtm": lambda A, *_, **__: sylvester.sqrtm(A), "solve_sylvester": sylvester.solve_sylvester,
     "solve_triangular": _solve_triangular, "solve_banded": _solve_banded, "cholesky": _cholesky, "cho_factor": _cho_factor,
     "cho_solve": _cho_solve, "solve": _solve, "block_diag": _block_diag, "expm": matrix_exp,
-    "svd": _without_options(LINALG["svd"]),
-    **{name: _without_options(LINALG[name]) for name in ("inv", "det", "norm", "pinv", "svdvals", "eigvals", "eigvalsh", "eig")},
-    "eigh": lambda a, *, lower=True, **_: LINALG["eigh"](a, "L" if lower else "U"),
+    "svd": _without_options("svd", "full_matrices", "compute_uv"), "norm": _without_options("norm", "ord", "axis", "keepdims"),
+    "pinv": _without_options("pinv", "rtol"),
+    **{name: _without_options(name) for name in ("inv", "det", "svdvals", "eigvals", "eig")},
+    "eigh": _eigh, "eigvalsh": _eigvalsh,
 }
 
 

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 
 from ..backend import move
-from ..core.mode import current, is_lazy, is_tracing
+from ..core.mode import current, is_lazy, is_recording, is_tracing
 from ..dtypes import as_dtype, complex64, complex128, default_float, native, promoted
 from ..errors import DTypeError, ShapeError
+from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
 from ..shapes import sizes as sizes_of
+from .leaving import check_copied, is_differentiated
 from .tensor import Tensor
 
 #: The types of Python's floats and complex numbers as elements.
@@ -26,6 +28,7 @@ def tensor(data, dtype=None, device=None, requires_grad=False):
             [3., 4.]], requires_grad=True)
     """
     if isinstance(data, Tensor) and is_tracing() and not is_lazy():
+        check_copied(data)
         return _recorded(data.detach().clone(), dtype, device, requires_grad)
     return _placed(_copied(data, dtype), device or "cpu", requires_grad)
 
@@ -38,6 +41,8 @@ def asarray(data, dtype=None, device=None, copy=None):
         return found if device is None else found.to(device)
     if isinstance(data, np.ndarray) and not copy and dtype in (None, data.dtype):
         return Tensor(move(data, device or "cpu"))
+    if isinstance(data, (list, tuple)) and _has_history(data):
+        return asarray(arrays.stacked(data), dtype, device)
     return tensor(data, dtype, device)
 
 
@@ -50,6 +55,7 @@ def _recorded(value, dtype, device, requires_grad):
 
 def _copied(data: Any, dtype):
     if isinstance(data, Tensor):
+        check_copied(data)
         data = data.data
     elif isinstance(data, (list, tuple, range)):
         data = _nested(data)
@@ -85,8 +91,20 @@ def _uneven(data):
 
 def _nested(data):
     """Nested lists with tensors in them as nested lists of arrays."""
-    return [_nested(d) if isinstance(d, (list, tuple)) else d.detach().numpy() if isinstance(d, Tensor) else d
+    return [_nested(d) if isinstance(d, (list, tuple)) else _numbers(d) if isinstance(d, Tensor) else d
             for d in data]
+
+
+def _numbers(x):
+    check_copied(x)
+    return x.detach().numpy()
+
+
+def _has_history(data):
+    """Whether among nested lists is a value that is recorded, so that a gradient may flow to it."""
+    return is_recording() and any([
+        _has_history(d) if isinstance(d, (list, tuple)) else isinstance(d, Tensor) and d.record is not None for d in data
+    ])
 
 
 def _has_arrays(data):
@@ -123,6 +141,8 @@ def empty(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
 
 def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
     """`fill_value` everywhere in a tensor of `shape`."""
+    if isinstance(fill_value, Tensor) and is_differentiated(fill_value):
+        return asarray(broadcast_to(fill_value, sizes_of(shape)).clone(), dtype, device)
     value = tensor(fill_value, dtype)
     if value.is_traced and not is_lazy():
         return _recorded(broadcast_to(value, sizes_of(shape)).clone(), None, device, requires_grad)
@@ -136,6 +156,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype=None, device=None,
     tensor([0, 1, 2, 3])
     """
     start, stop = (0, start) if stop is None else (start, stop)
+    _check_bounds(start, stop, step)
     if dtype is None and any(isinstance(v, float) for v in (start, stop, step)):
         dtype = default_float
     return _placed(np.arange(start, stop, step, dtype=None if dtype is None else as_dtype(dtype)), device, requires_grad)
@@ -143,6 +164,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype=None, device=None,
 
 def linspace(start, stop, num=50, dtype=None, device=None, endpoint=True, requires_grad=False):
     """`num` numbers evenly spread from `start` to `stop`."""
+    _check_bounds(start, stop)
     return _placed(np.linspace(start, stop, num, endpoint, dtype=as_dtype(dtype or default_float)), device, requires_grad)
 
 
@@ -175,6 +197,13 @@ def full_like(x, /, fill_value, dtype=None, device=None, requires_grad=False):
         return full(x.shape, fill_value, dtype or x.dtype, device, requires_grad)
     data = x.data if isinstance(x, Tensor) else x
     return _placed(np.full_like(data, fill_value, dtype and as_dtype(dtype), subok=True), device, requires_grad)
+
+
+def _check_bounds(*bounds):
+    """Raise a LostGradientError if one of the numbers that decide a range is differentiated."""
+    for bound in bounds:
+        if isinstance(bound, Tensor):
+            check_copied(bound)
 
 
 def _shape(shape):

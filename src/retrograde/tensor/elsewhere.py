@@ -1,5 +1,10 @@
 """What goes by other names in other libraries: what to write here instead, for the errors of unknown attributes."""
 
+import sys
+from opcode import opmap
+
+from ..errors import DTypeError
+
 _TYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32", "short": "int16",
           "bool": "bool_"}
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "mm": "@", "bmm": "@", "mv": "@", "add_": "+=",
@@ -102,3 +107,26 @@ class Absent:
 
     def __get__(self, owner, kind=None):
         raise AttributeError(f"a tensor has no attribute {self._name!r}; write {self._instead}", name=self._name, obj=owner)
+
+
+#: How Python reads an attribute that it calls at once, as in `x.size(0)`: by an instruction of its own, from 3.12 on by the
+#: ordinary one with an odd operand.
+_LOAD_METHOD, _LOAD_ATTR = opmap.get("LOAD_METHOD"), opmap.get("LOAD_ATTR")
+
+
+def number_of_elements(read):
+    """The property `size`, an int, which says what to write where it is called as PyTorch's method is.
+
+    An int of a class of its own could say that when it is called, but NumPy takes such a one for an array of int64: a float32
+    array divided by it would be float64. So the instruction that reads the property is looked at instead.
+    """
+
+    def size(x):
+        frame = sys._getframe(1)
+        code, i = frame.f_code.co_code, frame.f_lasti
+        if code[i] == _LOAD_METHOD or (_LOAD_METHOD is None and code[i] == _LOAD_ATTR and code[i + 1] & 1):
+            raise DTypeError("x.size is the number of elements here, not a method; write x.shape for x.size(), and x.shape[0] for "
+                             "x.size(0)")
+        return read(x)
+
+    return property(size, doc="Number of elements.")

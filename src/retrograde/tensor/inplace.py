@@ -85,7 +85,7 @@ def _is_whole(index):
 
 def _whole(x, value):
     """`value` as all that `x` holds."""
-    value = value if isinstance(value, Value) else type(x).algebra.kind(np.asarray(value))
+    value = value if isinstance(value, Value) else type(x).algebra.made(np.asarray(value))
     value = fitting(value, x.ndim)
     return broadcast_to(value if value.dtype == x.dtype else value.astype(x.dtype), x.shape)
 

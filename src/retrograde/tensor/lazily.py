@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 
-from ..compiler.orders import in_order
+from ..compiler.orders import in_order, written_over
 from ..compiler.pending import Pending, leaf_of
 from ..compiler.recorder import SIZED, Recorder
 from ..compiler.views import moves
@@ -95,6 +95,7 @@ class Lazily(Recorder):
     def write(self, value, data):
         """Let a lazy tensor be `data` from here on."""
         node = self.symbol(data) if isinstance(data, Value) else leaf_of(data)
+        written_over(node, value.holder.symbol)
         value.holder.symbol = node
         if node.op is not None:
             node.holder = weakref.ref(value.holder)
@@ -143,12 +144,14 @@ def _with_leaves(argument):
 
 
 def _part_copies(base):
-    """Let go of what `base` does not share with eager ops: to reshape what lies in another order is to copy it."""
+    """Let go of what `base` does not share with eager ops: to reshape what lies in another order is to copy it. What it does share
+    stays a view, so that `base` must lie in their order.
+    """
     if base.__class__ is not Lazy or base.holder.array is not None:
         return
     views = [view for reference in base.views or () if (view := reference()) is not None and view.__class__ is Lazy]
     reshaped = [view for view in views if any([op.name == "reshape" for op, _ in view.path])]
-    start = in_order(base.holder.symbol) if reshaped else None
+    start = base.holder.like = in_order(base.holder.symbol) if reshaped else None
     for view in reshaped:
         found = start
         for op, rest in view.path:

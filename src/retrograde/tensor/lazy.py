@@ -3,11 +3,14 @@
 import weakref
 from typing import Any
 
+import numpy as np
+
 from ..compiler.pending import LOCK, compute
 from ..core.mode import changed, current, is_lazy
 from ..core.symbol import Symbol
 from ..core.value import Projection, Unsettled, Value
 from ..ops._arrays import arrays
+from .elsewhere import number_of_elements
 from .tensor import Tensor
 
 
@@ -18,18 +21,22 @@ class Holder:
     recorder   what made it
     group      weak references to the holders that are computed together with this one, in order
     has_views  whether other tensors show a part of the same memory
+    like       an array in whose order in memory it must be, since a reshape shows it in that of eager ops; None for any
     """
 
-    __slots__ = ("__weakref__", "array", "group", "has_views", "recorder", "symbol")
+    __slots__ = ("__weakref__", "array", "group", "has_views", "like", "recorder", "symbol")
 
     def __init__(self, symbol, recorder):
         self.symbol, self.recorder = symbol, recorder
-        self.array, self.group, self.has_views = None, (), False
+        self.array, self.group, self.has_views, self.like = None, (), False, None
 
     def taken(self):
         """The array, which belongs to those who share this holder."""
         if self.array is None:
-            self.array = self.symbol.take()
+            self.array = array = self.symbol.take()
+            if self.like is not None and array.strides != self.like.strides:
+                self.array = np.empty_like(self.like)
+                self.array[...] = array
         return self.array
 
 
@@ -68,7 +75,7 @@ class Lazy(Tensor):
     shape = property(lambda self: self.holder.symbol.shape, doc=Tensor.shape.__doc__)
     dtype = property(lambda self: self.holder.symbol.dtype, doc=Tensor.dtype.__doc__)
     ndim = property(lambda self: len(self.shape), doc=Tensor.ndim.__doc__)
-    size = property(lambda self: self.holder.symbol.size, doc=Tensor.size.__doc__)
+    size = number_of_elements(lambda self: self.holder.symbol.size)
     itemsize = property(lambda self: self.dtype.itemsize, doc=Tensor.itemsize.__doc__)
     nbytes = property(lambda self: self.size * self.itemsize, doc=Tensor.nbytes.__doc__)
     device = property(lambda _: "cpu", doc=Tensor.device.__doc__)

@@ -14,7 +14,7 @@ from ..ops._arrays import arrays
 
 # Where NumPy's or SciPy's name differs from ours.
 _UFUNCS = {
-    "invert": "bitwise_invert", "fabs": "abs", "float_power": "power", "expit": "sigmoid", "log_expit": "log_sigmoid",
+    "invert": "bitwise_invert", "expit": "sigmoid", "log_expit": "log_sigmoid",
     "radians": "deg2rad",
 }
 _REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
@@ -89,6 +89,17 @@ def _check_fits_into_array(result):
 def array_function(self, function, types, args, kwargs):
     """`np.sum(t, 0)`, `np.concatenate([t, u])`, `np.where(m, t, u)` and so on."""
     return _counterparts().counterpart(function)(*args, **kwargs)
+
+
+def redirected(op, args):
+    """What `op` gives for containers of other libraries, or arrays of values, among `args`; NotImplemented if there are none."""
+    return _foreign().redirected(op, args)
+
+
+@cache
+def _foreign():
+    """What knows other libraries' containers; loaded when one is met, or when an op has failed."""
+    return import_module(".foreign", __package__)
 
 
 @cache

@@ -7,7 +7,7 @@ import numpy as np
 from ..backend import device_of
 from ..core.gradient import backward
 from ..core.mode import current
-from ..core.value import Value
+from ..core.value import Record, Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError, TraceError
 from ..ops import (
     activation,
@@ -43,8 +43,10 @@ from ..ops import (
 )
 from ..ops._arrays import arrays
 from . import inplace
-from .elsewhere import OF_TENSORS, Absent
-from .protocols import array_function, array_ufunc
+from .elsewhere import OF_TENSORS, Absent, number_of_elements
+from .held import held
+from .leaving import as_objects, check_copied, check_number, is_differentiated, told
+from .protocols import array_function, array_ufunc, redirected
 from .show import as_html, as_text
 
 
@@ -61,6 +63,14 @@ class Tensor(Value):
     algebra = arrays
     __hash__ = object.__hash__
 
+    def __init__(self, data, record=None):
+        super().__init__(data if isinstance(record, Record) else held(data, record), record)
+
+    def __dir__(self):
+        """What can be read: not the names that raise errors with hints."""
+        names = [name for name in super().__dir__() if name not in OF_TENSORS]
+        return names if self.ndim > 1 else [name for name in names if name != "mT"]
+
     def __repr__(self):
         return as_text(self)
 
@@ -72,7 +82,7 @@ class Tensor(Value):
     shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
     dtype = property(lambda self: self.data.dtype, doc="Type of the elements, such as rg.float32.")
     ndim = property(lambda self: self.data.ndim, doc="Number of axes.")
-    size = property(lambda self: self.data.size, doc="Number of elements.")
+    size = number_of_elements(lambda self: self.data.size)
     itemsize = property(lambda self: self.data.dtype.itemsize, doc="Bytes of one element.")
     nbytes = property(lambda self: self.data.nbytes, doc="Bytes of all elements.")
     device = property(lambda self: device_of(self.data), doc='Where the elements are: "cpu" or "cuda:0".')
@@ -98,6 +108,7 @@ class Tensor(Value):
     # Numbers out of it.
     def item(self, *index):
         """The only element, or the one at `index`, as a Python number."""
+        check_number(self)
         return self._read().item(*index) if index else self._number()
 
     def _read(self):
@@ -112,13 +123,19 @@ class Tensor(Value):
     def _number(self):
         try:
             return self._read().item()
+        except TraceError as error:
+            raise told(error) from None
         except ValueError:
             raise ShapeError(f"only a tensor of one element is a number, got shape {self.shape}; sum it, or choose one, as in "
                              "x[0]") from None
 
     def tolist(self):
         """The elements as nested lists of Python numbers."""
-        return self._read().tolist()
+        check_number(self)
+        try:
+            return self._read().tolist()
+        except TraceError as error:
+            raise told(error) from None
 
     def numpy(self):
         """The elements as a NumPy array that shares memory. Raises a GraphError if gradients are recorded, but not for what a
@@ -129,12 +146,15 @@ class Tensor(Value):
         return np.asarray(self._read())
 
     def __float__(self):
+        check_number(self)
         return float(self._number())
 
     def __int__(self):
+        check_number(self)
         return int(self._number())
 
     def __complex__(self):
+        check_number(self)
         return complex(self._number())
 
     def __bool__(self):
@@ -182,16 +202,33 @@ class Tensor(Value):
     __array_ufunc__ = array_ufunc
     __array_function__ = array_function
 
+    #: Operators of tables of pandas' leave the operation to us.
+    __pandas_priority__ = 10_000
+
     def __array__(self, dtype=None, copy=None):
-        data = self._read()
-        return np.asarray(data) if dtype is None and not copy else np.array(data, dtype, copy=copy)
+        found = as_objects(self, dtype)
+        if found is not None:
+            return found
+        try:
+            data = self._read()
+            return np.asarray(data) if dtype is None and not copy else np.array(data, dtype, copy=copy)
+        except TraceError as error:
+            raise told(error) from None
 
     # Copies and pickles keep data and requires_grad; the graph stays behind.
     def clone(self):
         """A copy in fresh memory that stays in the graph."""
         return conversions.contiguous(self)
 
+    def __copy__(self):
+        if not self.is_leaf or is_differentiated(self):
+            return self.clone()
+        make, parts, *_ = self.__reduce__()
+        return make(*parts)
+
     def __deepcopy__(self, memo):
+        if is_differentiated(self):
+            return memo.setdefault(id(self), self.clone())
         if not self.is_leaf:
             raise GraphError("only leaves can be deep-copied; use x.detach() or x.clone()")
         made = type(self)(self.data.copy())
@@ -203,6 +240,7 @@ class Tensor(Value):
     def __reduce__(self):
         if not self.is_leaf:
             raise GraphError("only leaves can be pickled; use x.detach()")
+        check_copied(self)
         return _unpickled, (type(self), self.data, self.requires_grad)
 
     def to(self, *targets, device=None, dtype=None):
@@ -286,6 +324,10 @@ class Tensor(Value):
     gather, scatter, masked_fill = scattering.gather, scattering.scatter, grids.masked_fill
     lgamma, digamma, erfinv, angle = gamma.lgamma, gamma.digamma, normal.erfinv, complexes.angle
     nonzero, unbind = finding.nonzero, grids.unstack
+    # NumPy's functions call these on the elements of an array of objects.
+    arcsin, arccos, arctan, arctan2 = trigonometric.asin, trigonometric.acos, trigonometric.atan, special.atan2
+    arcsinh, arccosh, arctanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh
+    conjugate, rint, fabs = complexes.conj, rounding.round, arithmetic.abs
     argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any
 
     def __round__(self, ndigits=None):
@@ -331,7 +373,7 @@ class Tensor(Value):
         return self.fill_(source)
 
 
-arrays.kind = Tensor
+arrays.kind, arrays.redirect = Tensor, redirected
 for _name, _instead in OF_TENSORS.items():
     setattr(Tensor, _name, Absent(_name, _instead))
 

@@ -35,7 +35,7 @@ def _difference(actual, expected, rtol, atol, check_dtype):
         return f"expected shape {b.shape}, got {a.shape}"
     if check_dtype and is_typed and a.dtype != b.dtype:
         return f"expected dtype {b.dtype}, got {a.dtype}"
-    default_rtol, default_atol = _tolerance([x.dtype for x in (actual, expected) if hasattr(x, "dtype")])
+    default_rtol, default_atol = tolerance([x.dtype for x in (actual, expected) if hasattr(x, "dtype")])
     rtol, atol = default_rtol if rtol is None else rtol, default_atol if atol is None else atol
     wide = np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64
     if is_float(a.dtype) or is_float(b.dtype):
@@ -55,7 +55,7 @@ def _array(x):
     return np.asarray(x.data if isinstance(x, Value) else x)
 
 
-def _tolerance(dtypes):
+def tolerance(dtypes):
     """The relative and absolute tolerance for numbers of these dtypes; Python numbers have none."""
     bits = [_fraction_bits(d) for d in dtypes if is_float(d)]
     if not bits:

@@ -2,15 +2,21 @@
 
 from ..errors import (
     AnswerError,
+    ArgumentError,
     BudgetError,
     CheckpointError,
+    DTypeError,
+    GraphError,
+    InplaceError,
+    MissingExtraError,
     ModelError,
+    OutOfRangeError,
     ParseError,
     ReplayError,
+    ShapeError,
     TransientModelError,
     UnsupportedError,
 )
-from . import terminal
 from .basics import Add, Split, Sum, add, split, sum
 from .bridge import embed, logprobs, to_tensor
 from .chat import Chat, chat
@@ -36,6 +42,7 @@ from .models import (
     HTTPModel,
     LanguageModel,
     Ledger,
+    Listener,
     LocalModel,
     Message,
     Price,
@@ -49,6 +56,7 @@ from .models import (
     acomplete_all,
     complete_all,
     default_model,
+    listening,
     tracing,
 )
 from .module import Module
@@ -57,10 +65,17 @@ from .pareto import ParetoSearch
 from .parsing import parse
 from .preview import backward_cost
 from .prompts import PROMPTS
-from .report import page
+from .report import terminal
+from .report.page import page
+from .report.spans import spans
+from .report.tracking import log_to_mlflow
 from .search import DiscreteSearch, FewShotSearch
 from .shaping import branch, format, join, select, slice
 from .spaces import Demonstrations, Options
 from .training import Run, train
+from .tuning.predictor import Predictor
+from .tuning.proposals import Proposals, propose_instructions
+from .tuning.tune import tune
+from .tuning.tuned import Tuned
 from .variable import Parameter, Variable
 from .wording import feedback_style, using_prompts

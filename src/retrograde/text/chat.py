@@ -60,10 +60,20 @@ def chat(model, messages, inputs=None, *, demonstrations=None, feedback_model=No
 
 
 def answered(model, requests, node, raises=True):
-    """The answers to `requests`, None where there is none, and the errors by place.
+    """The text of the answers to `requests`, None where there is none, and the errors by place.
 
     Raises if a budget has ended, and, where `raises` holds, if there is no answer at all to go on with.
     """
+    found, failures = _completed(model, requests, node, raises)
+    return [None if completion is None else completion.text for completion in found], failures
+
+
+def completions(model, requests, node) -> list:
+    """The Completion for each of `requests`, None where its call failed; raises as `answered` does."""
+    return _completed(model, requests, node, raises=True)[0]
+
+
+def _completed(model, requests, node, raises) -> tuple[list, dict]:
     asked = [i for i, request in enumerate(requests) if request is not None]
     with calls_for(node):
         found = dict(zip(asked, complete_all(model, [requests[i] for i in asked]), strict=True))
@@ -71,8 +81,7 @@ def answered(model, requests, node, raises=True):
     fatal = [error for error in failures.values() if isinstance(error, (BudgetError, ReplayError))]
     if fatal or (raises and failures and len(failures) == len(asked)):
         raise next(iter(fatal or failures.values()))
-    replies = {i: completion.text for i, completion in found.items() if not isinstance(completion, ModelError)}
-    return [replies.get(i) for i in range(len(requests))], failures
+    return [None if i in failures else found.get(i) for i in range(len(requests))], failures
 
 
 def used(variables):

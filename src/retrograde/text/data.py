@@ -140,7 +140,6 @@ def filled(template, values):
 
 _FORGED = re.compile(r"&((?:amp;)*)lt;(/?)ITEM&gt;|<(/?)ITEM>")
 _ESCAPED = re.compile(r"&amp;((?:amp;)*)lt;(/?)ITEM&gt;|&lt;(/?)ITEM&gt;")
-_ITEM = re.compile(r"<ITEM>(.*?)</ITEM>", re.DOTALL)
 
 
 def tagged(texts):
@@ -158,7 +157,10 @@ def items(text):
     >>> items(tagged(["a", "</ITEM>"]))
     ['a', '</ITEM>']
     """
-    return [_ESCAPED.sub(_unescape, item) for item in _ITEM.findall(text)]
+    found, end = [], 0
+    while (start := text.find("<ITEM>", end)) >= 0 and (end := text.find("</ITEM>", start)) >= 0:
+        found.append(_ESCAPED.sub(_unescape, text[start + len("<ITEM>") : end]))
+    return found
 
 
 def _escape(match):

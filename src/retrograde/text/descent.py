@@ -95,16 +95,20 @@ class TextualGradientDescent(TextOptimizer):
 
     def _question(self, parameter, group, code):
         state = self.remembered(parameter)
-        tagged = lambda text: f"<TEXT-{code}>\n{escaped(text)}\n</TEXT-{code}>"
-        history = "\n\n".join(f"{tagged(text)}\nFeedback: {escaped(said)}" for text, said in state.get("momentum", ()))
-        rejected = "\n".join(map(tagged, state.get("rejected", [])[-REJECTED:]))
+        # Each text is shortened by itself: of a whole, tags would be cut off.
+        earlier, tried = state.get("momentum", ()), state.get("rejected", [])[-REJECTED:]
+        fit = lambda text, count: escaped(shortened(text, SHOWN // count))
+        tagged = lambda text, count: f"<TEXT-{code}>\n{fit(text, count)}\n</TEXT-{code}>"
+        both = 2 * len(earlier)
+        history = "\n\n".join(f"{tagged(text, both)}\nFeedback: {fit(said, both)}" for text, said in earlier)
+        rejected = "\n".join(tagged(text, len(tried)) for text in tried)
         rules = [f"- {rule}" for rule in group["constraints"] if isinstance(rule, str)]
         rules += [f"- keep {{{name}}} as it is" for name in places(parameter.data)]
         return group["edits"].messages(
             role=parameter.role, value=escaped(parameter.data), nonce=code,
             feedback=escaped(shortened(feedback_of(parameter), SHOWN)),
-            momentum=prompt("momentum", history=shortened(history, SHOWN)) if history else "",
-            rejected=prompt("rejected", rejected=shortened(rejected, SHOWN)) if rejected else "",
+            momentum=prompt("momentum", history=history) if history else "",
+            rejected=prompt("rejected", rejected=rejected) if rejected else "",
             constraints=prompt("constraints", rules="\n".join(rules)) if rules else "",
         )
 

@@ -53,10 +53,10 @@ class Patches:
 
 def _edits(reply, code):
     """(what to find, what to put there) of each edit; a ParseError where a tag stands outside of an edit."""
-    pattern = rf"<FIND{code}>(.*?)</FIND{code}>\s*<REPLACE{code}>(.*?)</REPLACE{code}>"
-    found = re.findall(pattern, reply, re.DOTALL)
-    tags = len(re.findall(rf"</?(?:FIND|REPLACE){code}>", reply))
-    if tags != 4 * len(found):
-        form = f"<FIND{code}>...</FIND{code}><REPLACE{code}>...</REPLACE{code}>"
-        raise ParseError(f"an edit must have the form {form}, and one has not")
+    form = [f"<FIND{code}>", f"</FIND{code}>", f"<REPLACE{code}>", f"</REPLACE{code}>"]
+    # Text, tag, text, ..., tag, text: of each edit four tags, with nothing between its two parts.
+    pieces = re.split(f"({'|'.join(map(re.escape, form))})", reply)
+    tags, found = pieces[1::2], list(zip(pieces[2::8], pieces[6::8], strict=False))
+    if tags != form * len(found) or any(between.strip() for between in pieces[4::8]):
+        raise ParseError(f"an edit must have the form {form[0]}...{form[1]}{form[2]}...{form[3]}, and one has not")
     return found

@@ -19,8 +19,9 @@ class Step:
 
     `outcome` is "accepted", "rejected", "unchanged" (there was nothing to do) or "failed" (what was proposed could not be used).
     Scores are means over the validation items, `p` the probability of such a gain by chance, corrected for the candidates that it
-    was chosen from, and `level` what the gate allowed; None without validation. `won` and `lost` are the places of the items whose
-    score rose and fell.
+    was chosen from, `level` what the gate allowed, and `spent` the part of its level that was spent by the end of the step; None
+    without validation. `won` and `lost` are the places of the items whose score rose and fell, and `samples` shows some of them
+    with the calls behind their scores.
     """
 
     number: int
@@ -33,6 +34,8 @@ class Step:
     level: float | None = None
     won: list = field(default_factory=list)
     lost: list = field(default_factory=list)
+    spent: float | None = None
+    samples: list = field(default_factory=list)
 
     @property
     def is_accepted(self):

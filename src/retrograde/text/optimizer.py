@@ -7,6 +7,7 @@ from ..errors import CheckpointError, DTypeError, GraphError
 from ..optim.optimizer import Optimizer
 from .algebra import texts
 from .evidence.gate import Gate
+from .evidence.samples import SHOWN, answers, sample
 from .evidence.validation import Validation, scored
 from .journal import Edit, Step
 
@@ -28,6 +29,7 @@ class TextOptimizer(Optimizer):
         self._is_planned = steps is not None
         self.journal: list[Step] = []
         self._scores = None
+        self._answers: list = []  # those behind the scores, as far as they are known
         self._faults: list[str] = []
         super().__init__(params, defaults)
 
@@ -88,24 +90,41 @@ class TextOptimizer(Optimizer):
         try:
             written(changes)
             after = None if self.validate is None else scored(self.validate)
+            calls = self._seen_calls()
         except BaseException:
             written(old)
             raise
         if after is None:
             return self.noted("accepted", reason or "no validation was asked for", edits)
         written(old)
-        return self.decided(changes, edits, after, self.gate.decide(before, after, units=self.units()), reason)
+        return self.decided(changes, edits, after, self.gate.decide(before, after, units=self.units()), reason, calls)
 
-    def decided(self, changes, edits, after, decision, reason=""):
-        """The Step that a Decision leads to: the new data are written, with `after` as their scores, or remembered as rejected."""
+    def decided(self, changes, edits, after, decision, reason="", calls=None):
+        """The Step that a Decision leads to: the new data are written, with `after` as their scores, or remembered as rejected.
+
+        `calls` are those behind the new scores, by item.
+        """
+        samples = self._samples(decision, after, calls or {})
         if decision.is_accepted:
             written(changes)
-            self._scores = after
+            self._scores, self._answers = after, answers(calls or {}, len(after))
         else:
             for parameter, data in changes:
                 self.remembered(parameter).setdefault("rejected", []).append(data)
         outcome = "accepted" if decision.is_accepted else "rejected"
-        return self.noted(outcome, "; ".join(filter(None, [reason, str(decision)])), edits, decision)
+        return self.noted(outcome, "; ".join(filter(None, [reason, str(decision)])), edits, decision, samples)
+
+    def _samples(self, decision, after, calls):
+        """Some items that were won and lost, with the calls behind their scores."""
+        items = self.validate.items if isinstance(self.validate, Validation) else None
+        before: Any = self.current_scores()
+        answered = self._answers or [None] * len(after)
+        return [sample(f"item {i}" if items is None else items[i], before[i], after[i], answered[i], calls.get(i))
+                for i in (*decision.lost[:SHOWN], *decision.won[:SHOWN])]
+
+    def _seen_calls(self):
+        """The calls behind the scores of the last validation, by item."""
+        return dict(self.validate.calls) if isinstance(self.validate, Validation) else {}
 
     def current_scores(self):
         """The scores of the current parameters, computed once, but for items that had no answer; None without validation."""
@@ -113,6 +132,7 @@ class TextOptimizer(Optimizer):
             return None
         if self._scores is None:
             self._scores = scored(self.validate)
+            self._answers = answers(self._seen_calls(), len(self._scores))
         missing = [i for i, score in enumerate(self._scores) if score is None]
         if missing and isinstance(self.validate, Validation):
             for i, score in zip(missing, self.validate.attempted(missing), strict=True):
@@ -131,11 +151,11 @@ class TextOptimizer(Optimizer):
         """The state of one parameter, a dictionary of JSON data."""
         return self.state.setdefault(parameter, {})
 
-    def noted(self, outcome, reason="", edits=(), decision=None):
+    def noted(self, outcome, reason="", edits=(), decision=None, samples=()):
         """A new step in the journal."""
         found = {} if decision is None else {name: getattr(decision, name) for name in ("before", "after", "p", "level")}
         if decision is not None:
-            found.update(won=list(decision.won), lost=list(decision.lost))
+            found.update(won=list(decision.won), lost=list(decision.lost), spent=self.gate.spent(), samples=list(samples))
         step = Step(len(self.journal) + 1, outcome, reason, list(edits), **found)
         self.journal.append(step)
         return step
@@ -149,6 +169,7 @@ class TextOptimizer(Optimizer):
             "param_groups": [{"params": [numbers[p] for p in group["params"]]} for group in self.param_groups],
             "journal": [step.to_dict() for step in self.journal],
             "scores": self._scores,
+            "answers": self._answers,
             "gate": self.gate.state_dict(),
         }
 
@@ -164,7 +185,7 @@ class TextOptimizer(Optimizer):
         self.gate = gate
         self.state = {parameters[int(i)]: dict(state) for i, state in state_dict["state"].items()}
         self.journal = [Step.of(step) for step in state_dict["journal"]]
-        self._scores = state_dict["scores"]
+        self._scores, self._answers = state_dict["scores"], state_dict.get("answers", [])
 
 
 def edit_of(parameter, after):

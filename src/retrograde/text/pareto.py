@@ -2,7 +2,7 @@
 
 import random
 
-from ..errors import ArgumentError
+from ..errors import AnswerError, ArgumentError
 from .descent import TextualGradientDescent
 from .evidence.validation import Validation, check_apart, mean
 from .optimizer import written
@@ -31,7 +31,7 @@ class ParetoSearch(TextualGradientDescent):
                                 "train=text.Validation(training items, score) and validate=text.Validation(other items, score)")
         check_apart(train=train.items, validation=validate.items)
         self.train, self.keep, self.front = train, keep, []
-        self._draw = random.Random(seed)  # noqa: S311 - not for secrets
+        self.seed, self._draw = seed, random.Random(seed)  # noqa: S311 - not for secrets
         super().__init__(params, lm, validate=validate, **arguments)
 
     def step(self, closure=None):
@@ -76,6 +76,9 @@ class ParetoSearch(TextualGradientDescent):
         """A candidate of the front, as often as it is the best."""
         tops = _tops(self.front)
         wins = [sum(score == top for score, top in zip(c["scores"], tops, strict=True)) for c in self.front]
+        if not any(wins):
+            raise AnswerError(f"no training item has an answer by any of the {len(self.front)} candidates of the front, so that "
+                              "none is the best on one; set .front = [] to begin it anew when the model answers again")
         return self._draw.choices(self.front, wins)[0]
 
     def _values(self):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from math import isfinite
 
 from ..errors import ParseError
 from .algebra import TextFunction, texts
@@ -9,10 +10,12 @@ from .basics import check_variables
 from .data import as_text, checked, spread, tagged
 from .wording import combined, handed
 
-_DECODER = json.JSONDecoder()
 #: How many braces of a text are tried as the beginning of an object, so that a hostile text costs little.
 _MOST = 1000
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+#: How many digits of an integer are read; Python's own limit is lower than that only where it was set so.
+_DIGITS = 4000
+#: What begins as an object does: a name follows, with quotes or with a colon.
+_BEGINNING = re.compile(r"\{\s*(?:[\"'\u201c\u201d\u2018\u2019]|[\w-]+\s*:)")
 
 
 class Parse(TextFunction):
@@ -46,10 +49,11 @@ class Parse(TextFunction):
 def parse(x, model=None):
     """The fields of the JSON object in a text: a dictionary of variables by name.
 
-    The object may stand in a fenced block, or among other words; where there are several that differ, it is a ParseError. `model`
-    is a pydantic model (or any class with `model_validate`), which checks and converts it; its fields are the names. Fields that
-    are no text or number, or lists of them, come as JSON text. A text that does not parse is a ParseError; in a batch its samples
-    are missing, and the `.failures` of each field say why.
+    The object may stand in a fenced block, or among other words; where there are several that differ, one that is not well formed,
+    a key that stands there twice, or a number that is not finite, it is a ParseError. `model` is a pydantic model (or
+    any class with `model_validate`), which checks and converts it; its fields are the names. Fields that are no text or number, or
+    lists of them, come as JSON text. A text that does not parse is a ParseError; in a batch its samples are missing, and the
+    `.failures` of each field say why.
 
     >>> answer = rg.text.Variable('Sure: {"label": "good", "score": 0.9}', role="answer")
     >>> {name: field.data for name, field in rg.text.parse(answer).items()}
@@ -75,46 +79,76 @@ def loaded(text, model=None):
 
 
 def _object(text):
-    """The one object in `text`; equal ones count once, and one in a fenced block before any outside of it."""
-    fenced = [found for block in _FENCE.findall(text) for found in objects(block)]
-    found = _distinct(fenced) or _distinct(objects(text))
+    """The one object in `text`; equal ones count once."""
+    found = objects(text)
+    found = [value for i, value in enumerate(found) if value not in found[:i]]
     if len(found) == 1:
         return found[0]
     if found:
         raise ParseError(f"the answer must hold one JSON object, and holds {len(found)}, which differ: {_shown(text)}")
-    start = text.find("{")
-    if start < 0:
-        raise ParseError(f"the answer must hold a JSON object in braces, got {_shown(text)}")
-    try:
-        _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError) as error:
-        where = getattr(error, "pos", start)
-        what = "nested too deep" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
-        raise ParseError(f"the JSON in the answer is not well formed: {what} at character {where}, near "
-                         f"{text[max(where - 20, 0) : where + 20]!r}") from None
-    raise ParseError(f"the answer must hold a JSON object, got {_shown(text)}")
+    raise ParseError(f"the answer must hold a JSON object in braces, got {_shown(text)}")
 
 
 def objects(text):
     """The JSON objects in `text`, from left to right, those within others left out; braces of other kinds are passed over.
 
+    What begins as an object does and is none is a ParseError: an object that is quoted in it would be taken for the whole.
+
     >>> objects('{so} to say: {"a": {"b": 1}} or {"c": 2}')
     [{'a': {'b': 1}}, {'c': 2}]
     """
     found, start, tried = [], text.find("{"), 0
-    while start >= 0 and tried < _MOST:
+    while start >= 0:
         tried += 1
+        if tried > _MOST:
+            raise ParseError(f"the answer must hold one JSON object, and has more than {_MOST} opening braces: {_shown(text)}")
         try:
             value, end = _DECODER.raw_decode(text, start)
             found.append(value)
-        except (ValueError, RecursionError):  # no JSON, a number with too many digits for Python, or nested too deep
+        except ParseError as error:
+            raise _malformed(str(error), text, start) from None
+        except RecursionError:
+            raise _malformed("it is nested too deep", text, start) from None
+        except ValueError as error:
+            if _BEGINNING.match(text, start):
+                raise _malformed(getattr(error, "msg", str(error)), text, getattr(error, "pos", start)) from None
             end = start + 1
         start = text.find("{", end)
     return found
 
 
-def _distinct(found):
-    return [value for i, value in enumerate(found) if value not in found[:i]]
+def _malformed(what, text, where):
+    return ParseError(f"the JSON in the answer is not well formed: {what} at character {where}, near "
+                      f"{text[max(where - 20, 0) : where + 20]!r}")
+
+
+def _unique(pairs):
+    """The members of an object, none of which stands there twice: readers differ in which of the two they believe."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+        raise ParseError(f"the key {twice!r:.60} stands there twice")
+    return members
+
+
+def _integer(digits):
+    if len(digits) > _DIGITS:
+        raise ParseError(f"a number has {len(digits)} digits")
+    return int(digits)
+
+
+def _finite(digits):
+    number = float(digits)
+    if not isfinite(number):
+        raise ParseError(f"the number {digits:.40} is too large")
+    return number
+
+
+def _constant(name):
+    raise ParseError(f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_constant)
 
 
 def _complaint(error):

@@ -14,13 +14,17 @@ from .spaces import Demonstrations
 
 
 class Race(NamedTuple):
-    """What candidates were scored on: places of items in order, scores before, and after (items, candidates), see `Gate.decide`."""
+    """What candidates were scored on: places of items in order, scores before, and after (items, candidates), see `Gate.decide`.
+
+    `calls` are those behind the winner's scores, by place.
+    """
 
     places: list
     before: np.ndarray
     after: np.ndarray
     rungs: list
     winner: int
+    calls: dict
 
 
 class DiscreteSearch(TextOptimizer):
@@ -29,7 +33,7 @@ class DiscreteSearch(TextOptimizer):
     params     dictionaries with "params" and "space" (`text.Options`, `text.Demonstrations`, or an object with `drawn(draw)`
                and `changed(value, draw)`)
     width      how many candidates a step compares; half are new draws, half are one move away from the current values
-    first      how many items all candidates are scored on, by default an eighth and at least 8; after that the better half goes on
+    first      how many items all candidates are scored on, by default a sixth and at least 8; after that the better half goes on
                with twice as many (successive halving: Karnin, Koren and Somekh 2013)
     validate   a Validation; only the last candidate is scored on all of its items
     train      a Validation of other items, which candidates are halved on before, until `finalists` are left. These items cost the
@@ -54,12 +58,13 @@ class DiscreteSearch(TextOptimizer):
                                     f"got {type(found).__name__}")
         if train is not None:
             check_apart(train=train.items, validation=validate.items)
-        first = max(8, len(validate) // 8) if first is None else first
+        # A better candidate by 0.2 is left behind in 9 runs of 100 with an eighth, in 4 with a sixth, for a fifth more calls.
+        first = max(8, len(validate) // 6) if first is None else first
         if min(width, first, finalists) < 1:
             raise ArgumentError(f"width, first and finalists must be at least 1, got {width}, {first} and {finalists}")
         self.train: Any = train
         self.width, self.first, self.finalists = width, first, finalists
-        self._draw = random.Random(seed)  # noqa: S311 - not for secrets
+        self.seed, self._draw = seed, random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
         super().__init__(params, {"space": None}, validate, level, steps)
 
@@ -96,7 +101,7 @@ class DiscreteSearch(TextOptimizer):
         scores = {place: None if np.isnan(score) else float(score)
                   for place, score in zip(race.places, race.after[:, race.winner], strict=True)}
         step = self.decided(changes, edits, [scores[i] for i in range(len(scores))], decision._replace(won=won, lost=lost),
-                            f"best of {count} candidates")
+                            f"best of {count} candidates", race.calls)
         if not step.is_accepted:
             self._seen.append(best)
         return step
@@ -150,21 +155,23 @@ class DiscreteSearch(TextOptimizer):
         before = numbers([scores[i] for i in places])
         after = np.full((len(places), len(candidates)), np.nan)
         alive, rungs, done, size = list(range(len(candidates))), [], 0, min(self.first, len(places))
+        calls = [{} for _ in candidates]
         try:
             while done < len(places):
                 size = len(places) if len(alive) == 1 else size
                 for i in alive:
                     written(list(zip(self.parameters(), candidates[i], strict=True)))
                     after[done:size, i] = numbers(self.validate(places[done:size]))
+                    calls[i].update(self.validate.calls)
                 if len(alive) > 1:
                     totals = np.nan_to_num(after[:size] - before[:size, None]).sum(0)
-                    alive.sort(key=lambda i: -totals[i])  # stable: of equals the earlier one, which is nearer
+                    alive.sort(key=lambda i: (-totals[i], i))  # of equals the earlier one, as the gate has it
                     alive = alive[: max(1, len(alive) // 2)]
                     rungs.append((size, len(alive)))
                 done, size = size, min(2 * size, len(places))
         finally:
             written(list(zip(self.parameters(), current, strict=True)))
-        return Race(places, before, after, rungs, alive[0])
+        return Race(places, before, after, rungs, alive[0], calls[alive[0]])
 
     def state_dict(self):
         version, numbers, normal = self._draw.getstate()

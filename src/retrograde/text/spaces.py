@@ -6,15 +6,26 @@ from ..errors import ArgumentError, ShapeError
 class Options:
     """One of a list of values: wordings, layouts, separators.
 
+    `more`, a function without arguments, gives further values; it is called when a value is first asked for.
+
     >>> import random
     >>> Options(["Be brief.", "Be kind."]).changed("Be brief.", random.Random(0))
     'Be kind.'
     """
 
-    def __init__(self, values):
-        self.values = list(values)
-        if not self.values:
+    def __init__(self, values, more=None):
+        self._values, self._more = list(values), more
+        if not self._values:
             raise ArgumentError("a choice needs at least one option, got none")
+
+    @property
+    def values(self):
+        """The values, each once."""
+        if self._more is not None:
+            # An error leaves it to be called again.
+            further = self._more()
+            self._values, self._more = [*self._values, *(value for value in further if value not in self._values)], None
+        return self._values
 
     def drawn(self, draw):
         """Any value."""

@@ -57,9 +57,9 @@ def block(reply, name, code):
         opened, closed = reply.count(f"<{tag}>"), reply.count(f"</{tag}>")
         if opened == closed == 0:
             continue
-        found = re.findall(rf"<{tag}>(.*?)</{tag}>", reply, re.DOTALL)
-        if (opened, closed, len(found)) != (1, 1, 1):
+        start, end = reply.find(f"<{tag}>") + len(f"<{tag}>"), reply.find(f"</{tag}>")
+        if opened != 1 or closed != 1 or end < start:
             raise ParseError(f"it must have one block from <{tag}> to </{tag}>, and has {opened} times <{tag}> and {closed} times "
                              f"</{tag}>")
-        return found[0]
+        return reply[start:end]
     raise ParseError(f"it has no text between <{name}-{code}> and </{name}-{code}>")

@@ -1,5 +1,5 @@
-"""Ahead: forward derivatives of loops whose turns nobody counts. Nobody can walk back through one of these, but `jvp` asks only for
-the derivative of such a walk in its cotangents. That is a loop which goes the same way and carries tangents along.
+"""Ahead: forward derivatives of loops whose iterations nobody counts. Nobody can walk back through one of these, but `jvp` asks
+only for the derivative of such a walk in its cotangents. That is a loop which goes the same way and carries tangents along.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from .turned import check_steps, has_record, walked_back
 
 
 class _Unknown:
-    """The op of a cotangent that only a walk back through a loop without a known number of turns would give."""
+    """The op of a cotangent that only a walk back through a loop without a known number of iterations would give."""
 
     name, family, broadcasts, algebra = "scan", "loop", False, arrays
 
@@ -38,7 +38,7 @@ class Ahead:
     body      how its body is called, as a `Body`
     flowing   which of the things carried have a derivative; `origins` are those of their starts, and `outside` the records, that it
               flows to
-    again     runs a loop with as many turns: (call, starts) to what is carried in the end
+    again     runs a loop with as many iterations: (call, starts) to what is carried in the end
     past      what tensors from outside held when the loop began
     numbers   which of the things carried have a cotangent, by parent
     """
@@ -59,7 +59,7 @@ class Ahead:
         self._numbers = [i for i, c in enumerate(g) if has_record(c)]
         record = Record().filled(self, (*[g[i].record for i in self._numbers], *parents), ())
         nodes = [None if x is None else Symbol(_UNKNOWN, (), x.shape, x.dtype) for x in likes]
-        return [None if n is None else arrays.kind(n, Projection(record, i, len(nodes))) for i, n in enumerate(nodes)]
+        return [None if n is None else arrays.made(n, Projection(record, i, len(nodes))) for i, n in enumerate(nodes)]
 
     def revived(self, record):
         """Nothing, since nothing is saved."""
@@ -75,22 +75,22 @@ class Ahead:
         of_outside = [given[r] for r in self._outside]
         count = len(self._starts)
 
-        def turn(carried, _):
+        def iteration(carried, _):
             return self._turn(carried[:count], carried[count:], of_outside)
 
         with tracer.rewound_to(self._past), unnoted():
-            ends = self._again(turn, [*self._starts, *tangents])[count:]
+            ends = self._again(iteration, [*self._starts, *tangents])[count:]
         found = dict(zip(self._flowing, ends, strict=True))
         of_cotangents = [found.get(i) if needed else None for i, needed in zip(self._numbers, needs, strict=False)]
         return (*of_cotangents, *[None] * (len(needs) - len(of_cotangents)))
 
     def _turn(self, carried, tangents, of_outside):
-        """What is carried after a turn, with its tangents, and whether there is another turn."""
+        """What is carried after an iteration, with its tangents, and whether there is another iteration."""
         with walkable():
             before = [_fresh(x) for x in carried]
             after, made = self._call(before, [])
         ends = [after[i] for i in self._flowing]
-        targets = [*[before[i] for i in self._flowing], *[r.algebra.kind(None, r) for r in self._outside]]
+        targets = [*[before[i] for i in self._flowing], *[r.algebra.made(None, r) for r in self._outside]]
         moves = [*tangents, *of_outside]
         return [*map(_carried_on, after), *_pushed(ends, targets, moves)], made
 
@@ -124,7 +124,7 @@ def _fresh(x):
 
 
 def _carried_on(x):
-    """`x` with a history only where one is kept: the tangents of a turn need that of the turn itself."""
+    """`x` with a history only where one is kept: the tangents of an iteration need that of the iteration itself."""
     return x if not isinstance(x, Value) or is_recording() else x.unlinked()
 
 

@@ -1,6 +1,6 @@
 """Branches in a trace: two functions, of which the compiled code runs one.
 
-A branch is a loop of one turn or none. The derivative is another choice: each function is traced again and walked back.
+A branch is a loop of one iteration or none. The derivative is another choice: each function is traced again and walked back.
 """
 
 from functools import partial
@@ -67,7 +67,7 @@ def _chosen(tracer, predicate, functions, agree):
     if is_recording() and any(is_linked) and parents:
         call = _Choice(predicate.unlinked(), functions, tuple(parents), places, draws)
         record = Record().filled(call, tuple(parents), ())
-        values = [arrays.kind(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
+        values = [arrays.made(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
     found: list = [None] * len(pairs)
     for i, value in zip(places, values, strict=True):
         found[i] = value
@@ -98,7 +98,7 @@ def _run(tracer, predicate, chosen):
     split = len(found) - len(written)
     for capture, final in zip(written, found[split:], strict=True):
         capture.now = final
-    return [arrays.kind(node) for node in found[:split]]
+    return [arrays.made(node) for node in found[:split]]
 
 
 def _run_for_examples(batch, predicate, functions, draws, places, likes):
@@ -150,7 +150,7 @@ class _Choice:
             outputs = function()
         pairs = [(outputs[i], c) for i, c in zip(self._places, g, strict=True)
                  if c is not None and isinstance(outputs[i], Value) and outputs[i].record is not None]
-        targets = [p.algebra.kind(None, p) for p, needed in zip(self._parents, needs, strict=True) if needed]
+        targets = [p.algebra.made(None, p) for p, needed in zip(self._parents, needs, strict=True) if needed]
         if not pairs:
             return [None] * len(targets)
         return gradient([o for o, _ in pairs], targets, [c for _, c in pairs], create_graph=is_again, stops_at_targets=True)

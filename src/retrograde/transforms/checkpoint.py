@@ -48,7 +48,7 @@ def _run(function, args, kwargs):
     for number, i in enumerate(places):
         data, algebra = outputs[i].data, outputs[i].algebra
         call.algebra = algebra
-        outputs[i] = algebra.kind(data, Projection(record, number, len(places)))
+        outputs[i] = algebra.made(data, Projection(record, number, len(places)))
     return build(outputs)
 
 
@@ -93,7 +93,7 @@ class _Segment:
             ], g))
             outputs = tree.leaves(self._function(*args, **kwargs))
         pairs = [(outputs[i], c) for i, c in zip(self._places, g, strict=True) if c is not None]
-        targets = [parent.algebra.kind(None, parent) for parent, needed in zip(self._parents, needs, strict=True) if needed]
+        targets = [parent.algebra.made(None, parent) for parent, needed in zip(self._parents, needs, strict=True) if needed]
         found = iter(gradient([o for o, _ in pairs], targets, [c for _, c in pairs], create_graph=is_differentiable_again,
                               stops_at_targets=True))
         return tuple([next(found) if needed else None for needed in needs])

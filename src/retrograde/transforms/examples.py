@@ -23,7 +23,7 @@ def scan_of_examples(batch, f, init, leaves, build, count, reverse, is_checkpoin
             loop.settle()
         with batch.around():
             rows = [moveaxis(x, 0, 1) if differs else x for x, differs in loop.rows_around]
-            found = batch.outer.scan(batch.outer, loop.turn, loop.starts_around(), rows, list, count, reverse, is_checkpoint)
+            found = batch.outer.scan(batch.outer, loop.iteration, loop.starts_around(), rows, list, count, reverse, is_checkpoint)
             found = loop.standing(*found)
         return linked(Turned(loop, count, reverse, is_checkpoint), *found)
 
@@ -41,9 +41,9 @@ def while_of_examples(batch, condition, body, init, while_loop):
     else:
         is_one = True
 
-    def turn(state):
+    def iteration(state):
         carried, lanes = state
-        after, (again, *_) = loop.turn(carried, [])
+        after, (again, *_) = loop.iteration(carried, [])
         if is_one:
             return after, again
         after = [where(reshape(lanes, (-1, *(1,) * (c.ndim - 1))), a, c) for a, c in zip(after, carried, strict=True)]
@@ -51,26 +51,26 @@ def while_of_examples(batch, condition, body, init, while_loop):
 
     with batch.around():
         start = loop.starts_around(), batch.spread(goes_on, not is_one)
-        finals, _ = while_loop(lambda state: state[1].any(), turn, start)
+        finals, _ = while_loop(lambda state: state[1].any(), iteration, start)
         found = loop.standing(finals, [])
     return build(linked(Turned(loop, None, False, False), *found)[0])
 
 
 class Examples:
-    """One loop for all examples of a batch, given by the function `call(carried, rows)` of one turn of one example, which gives
-    what is carried on and what is stacked, as lists.
+    """One loop for all examples of a batch, given by the function `call(carried, rows)` of one iteration of one example, which
+    gives what is carried on and what is stacked, as lists.
 
     differs  which of the things carried are not the same for all examples
-    written  tensors from outside that the turns write to
-    parents  the records from outside, of the derivatives inside the vmap, on which what a turn gives depends
+    written  tensors from outside that the iterations write to
+    parents  the records from outside, of the derivatives inside the vmap, on which what an iteration gives depends
     made     for each thing that is stacked, whether it differs between examples
-    before   what was carried before each turn, and `states`, what `written` held then; if a derivative may ask for it
+    before   what was carried before each iteration, and `states`, what `written` held then; if a derivative may ask for it
     held     what tensors from outside held after the loop
     """
 
     def __init__(self, batch, call, starts, rows):
         self.batch, self.call, self.starts = batch, call, starts
-        self.rows = [arrays.kind(batch.symbol(x), x.record) if isinstance(x, Value) else x for x in rows]
+        self.rows = [arrays.made(batch.symbol(x), x.record) if isinstance(x, Value) else x for x in rows]
         batch.settle()
         self.differs = [self._around(x)[1] for x in starts]
         self.rows_around = [self._around(x) for x in self.rows]
@@ -109,8 +109,8 @@ class Examples:
             return self.batch.spread(x, differs)
         return np.broadcast_to(x, (self.batch.count, *np.shape(x))) if differs else x
 
-    def turn(self, carried, rows):
-        """One turn for all examples, called around the vmap. Beside what is stacked it gives what was carried before and what
+    def iteration(self, carried, rows):
+        """One iteration for all examples, called around the vmap. Beside what is stacked it gives what was carried before and what
         was held by the tensors that it writes to, if a derivative inside the vmap may ask for it.
         """
         batch, start = self.batch, tick()

@@ -11,6 +11,7 @@ import numpy as np
 from .. import tree
 from ..core.gradient import walked
 from ..core.graph import span_of
+from ..core.leaving import differentiating
 from ..core.mode import current, is_recording, recording, walkable
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
@@ -18,6 +19,7 @@ from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
 from ..ops.joins import stack
 from ..ops.movements import reshape
+from ..tensor.boxes import gathered
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
 from .plain import check_function, is_tensor, plain, tensor, wrapping
@@ -61,8 +63,10 @@ def value_and_grad(function, argnums=0, has_aux=False, *, argnum=None):
 
 
 def _value_and_gradient(function, inputs, has_aux):
-    result = function(*inputs.args)
+    result = differentiating(inputs.records, function, inputs.args)
     output, aux = parted(result, has_aux)
+    if not isinstance(output, Value):
+        output = gathered(output)
     _check_number(output)
     gradients = inputs.gradients([output], [None])
     value = inputs.handed_out(output)
@@ -80,6 +84,8 @@ def parted(result, has_aux):
 
 def _check_number(output):
     """Raise unless `output` is one number. A constant has a derivative, 0; None or a tuple has none."""
+    if isinstance(output, (bool, np.bool_)) or getattr(getattr(output, "dtype", None), "kind", "") == "b":
+        raise DTypeError("grad needs a function that returns a real number, got a truth value, which has no derivative")
     if not isinstance(output, (Value, Number, np.ndarray, np.generic)):
         advice = "; pass has_aux=True if the first is the number" if isinstance(output, (tuple, list)) else ""
         raise GraphError(f"grad needs a function that returns one number, got {type(output).__name__}{advice}")
@@ -102,9 +108,10 @@ def vjp(function, *primals, has_aux=False) -> Any:
     """
     check_function(function)
     inputs = _Inputs(primals, tuple(range(len(primals))))
-    result = recording(function, *inputs.args)
+    result = recording(differentiating, inputs.records, function, inputs.args)
     output, aux = parted(result, has_aux)
     outputs, build = tree.flatten(output)
+    outputs = list(map(gathered, outputs))
     span = inputs.span(outputs)
 
     def pullback(cotangent):
@@ -134,10 +141,10 @@ def jacobian(function, argnums=0, *, argnum=None):
     def jacobian_of(*args, **kwargs):
         inputs = _Inputs(args, argnums)
         with walkable():
-            leaves, build = tree.flatten(function(*inputs.args, **kwargs))
+            leaves, build = tree.flatten(differentiating(inputs.records, partial(function, **kwargs), inputs.args))
             if not leaves:
                 raise GraphError("jacobian needs a function that returns an array, or a tree of arrays, got one that returns none")
-            return build([_jacobian_of(inputs, asarray(x)) for x in leaves])
+            return build([_jacobian_of(inputs, asarray(gathered(x))) for x in leaves])
 
     return jacobian_of
 
@@ -177,9 +184,12 @@ class _Inputs:
         self._is_single = not isinstance(argnums, (tuple, list))
         self._are_tensors = self._is_outer = False
         self.args, self._nodes, self._builders = list(args), [], []
+        #: (the record of a node, the number of its argument)
+        self.records = []
         for number in (argnums,) if self._is_single else argnums:
             leaves, build = tree.flatten(args[_checked(number, len(args))])
             nodes = [self._node(x) for x in leaves]
+            self.records += [(node.record, number) for node in nodes]
             self.args[number] = build(nodes)
             self._builders.append((build, len(nodes)))
             self._nodes += nodes

@@ -23,13 +23,15 @@ from ..core.value import Value, tick
 from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..ops.random import unnoted
+from ..tensor.boxes import gathered
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .forwarding import Forwarding
 from .owners import Places
+from .plain import array_of_table, numbers_kept
 from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
-from .statics import Static, Statics
+from .statics import Static, Statics, exact
 from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
@@ -47,7 +49,7 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     Results are arrays where they would be without `jit`, and tensors otherwise.
 
     Programs belong to what `jit` returns: call it once, and keep that. A function that is given to `jit` in a loop is compiled
-    in each turn, which a RetraceWarning says.
+    in each iteration, which a RetraceWarning says.
 
     Of a model, or another object with a `__call__`, the result has the object's attributes, methods and items as well:
     `model = rg.jit(model)` can be trained, put in `eval()` mode, saved and loaded as before.
@@ -277,6 +279,7 @@ def _matched(args, specs, targets):
 
 def _input(leaf):
     """A leaf as compiled code takes it: floats of NumPy, which such code returns and may be handed again, are arrays."""
+    leaf = array_of_table(leaf)
     if isinstance(leaf, np.inexact):
         return np.asarray(leaf)
     if isinstance(leaf, Tensor):
@@ -300,14 +303,7 @@ def _needs_gradient(leaf, records):
 def _spec(leaf, records):
     if _is_array(leaf):
         return leaf.shape, leaf.dtype, isinstance(leaf, Tensor), _needs_gradient(leaf, records)
-    return _exact(leaf.value if isinstance(leaf, Static) else leaf)
-
-
-def _exact(value):
-    """What is equal for values of equal type only: 1, 1.0 and True differ, as do zeros of different sign."""
-    if isinstance(value, tuple):
-        return type(value), *map(_exact, value)
-    return type(value), repr(value) if isinstance(value, (float, complex)) else value
+    return exact(leaf.value if isinstance(leaf, Static) else leaf)
 
 
 @uncollected()
@@ -328,7 +324,7 @@ def _traced(function, leaves, build, records):
         for value in before.tensors():
             trace.freeze(value)
         with changed(tracer=trace, keeps_arrays=True), unnoted():
-            returned = function(*args, **kwargs)
+            returned = tree.map(gathered, numbers_kept(function, args, kwargs))
             results, rebuild = tree.flatten(returned)
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
             arguments = [inputs[i] for i in numbers]
@@ -342,6 +338,7 @@ def _traced(function, leaves, build, records):
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
+        before.check_hooks()
         trace.check_outside()
         step = Step(trace, symbols, outputs, whole, Places(function, before), are_plain, replay)
     except BaseException as error:
@@ -369,7 +366,7 @@ def _must_run_eagerly(trace, arguments, results, replay, written):
     """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
     loop whose iterations nobody counts, something on the way is written to, or there are effects, which would happen a second time.
     """
-    if any([trace.has_gradient(a) for a in arguments]) or (replay is not None and trace.has_effects):
+    if any([trace.has_gradient(a) for a in arguments]) or (replay is not None and trace.world.is_touched):
         return True
     if replay is None:
         return any([a.record is not None for a in arguments]) and any(map(is_live, results))

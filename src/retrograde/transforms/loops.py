@@ -19,10 +19,10 @@ def while_loop(condition, body, init):
     """`carry = body(carry)` as long as `condition(carry)` holds, starting with `init`; returns the last carry.
 
     The carry, a tree of arrays or numbers, keeps its structure, shapes and dtypes. Under `vmap` it runs as long as one example
-    goes on, and those that have ended keep what they have; a turn in which nothing differs yet between examples is run once for
-    all. Under `jit` the body is traced once. There
-    the loop can be differentiated by `jvp` and `jacfwd`, but not by `backward` or `grad`, since nobody knows how many steps to
-    keep: use `scan` or `fori_loop` with a number of steps that is known.
+    goes on, and those that have ended keep what they have; an iteration in which nothing differs yet between examples is run
+    once for all. Under `jit` the body is traced once. There the loop can be differentiated by `jvp` and `jacfwd`, but not by
+    `backward` or `grad`, since nobody knows how many steps to keep: use `scan` or `fori_loop` with a number of steps that is
+    known.
 
     >>> rg.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
     192

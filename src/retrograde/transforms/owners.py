@@ -22,6 +22,8 @@ class Places:
     def __init__(self, function, before=None):
         self._search = Search(function)
         self._before = before
+        modules = [node.value for node in self._search.nodes.values() if node.is_edited] if before is None else []
+        self._hooks = [(module, _hooks(module)) for module in modules]
 
     def tensors(self):
         """The tensors that are found there."""
@@ -103,6 +105,17 @@ class Places:
         """The places in which there was nothing, and is something now."""
         return [(mapping, key) for _, mapping, key, _ in self._search.vacancies
                 if (found := mapping.get(key)) is not None and may_fill(found)]
+
+    def check_hooks(self):
+        """Raise a TraceError if a module has another hook than it had; it has those again then."""
+        changed = [(module, hooks) for module, hooks in self._hooks if _hooks(module) != hooks]
+        for module, hooks in changed:
+            getattr(module, "_hooks").restore(hooks)  # noqa: B009
+        if changed:
+            name = type(changed[0][0]).__name__
+            raise TraceError(f"a hook of {name}, a module from outside, was registered or removed in a jitted function, which "
+                             "would be done while it is traced and at no call; register it before the function is called, or "
+                             "remove it before the function returns")
 
     def check_rebound(self, captures):
         """Raise a TraceError if one of the `captures` of a trace has given its place to a value of the trace, which has no

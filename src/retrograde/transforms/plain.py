@@ -2,6 +2,7 @@
 
 from functools import wraps
 
+from ..core.leaving import unwrapped
 from ..core.mode import current
 from ..core.value import Value
 from ..errors import DTypeError
@@ -33,6 +34,19 @@ def plain(value):
 def tensor(value):
     """A value without its history, which stands for a tensor in a trace."""
     return _noted(value.unlinked(), False)
+
+
+def array_of_table(x):
+    """The array of a table of pandas', which has labels beside its numbers; any other argument as it is."""
+    return x.to_numpy() if hasattr(x, "to_numpy") and not hasattr(x, "dims") else x
+
+
+def numbers_kept(function, args, kwargs):
+    """`function(*args, **kwargs)`, while it is traced; raises what NumPy has hidden of an error of ours."""
+    try:
+        return function(*args, **kwargs)
+    except (SystemError, TypeError, ValueError) as error:
+        raise unwrapped(error) from None
 
 
 def pushed(change, primals, tangents, hand_out):

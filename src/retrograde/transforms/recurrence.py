@@ -1,7 +1,7 @@
 """Recurrence: a loop in a trace. Its body is recorded once; its derivative is another loop, which runs the other way.
 
-The body of the derivative is the derivative of the body: the same walk through the same records, with the cotangents of a turn
-as leaves. What it reads of the body forward is either computed again from what was carried, or kept from turn to turn.
+The body of the derivative is the derivative of the body: the same walk through the same records, with the cotangents of an
+iteration as leaves. What it reads of the body forward is either computed again from what was carried, or kept for each iteration.
 """
 
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
 from ..tensor.tensor import Tensor
 from .ahead import Ahead
+from .loop_sums import sum_over_turns
 from .turned import Back, Turned, check_steps, walked_back
-from .turns import sum_over_turns
 
 
 @dataclass
@@ -38,18 +38,18 @@ class Carried:
 class Recurrence:
     """A loop in a trace, and the op of its record.
 
-    length, count  the number of turns, or a node that holds the greatest number of turns
+    length, count  the number of iterations, or a node that holds the greatest number of iterations
     windows        the times during which records of the body were made: all others are outside of it
     carries        what is carried
     handed         (leaf, value whose row it stands for)
-    made           what the body gives for each turn: values of the body; of a loop without a length, whether it goes on
+    made           what the body gives for each iteration: values of the body; of a loop without a length, whether it goes on
     bindings       (node of the body, the rows that stand for it)
-    loops          of a derivative: the loops whose turns its body may read
+    loops          of a derivative: the loops whose iterations its body may read
     body           how its body is called, as a `Body`; None of a derivative
     again, past    of a loop without a length: what runs another one as often, from (call, starts) to what is carried in the end;
                    and what tensors from outside held when this one began
-    finals         what is carried after the last turn
-    stacked        what `made` was in all turns
+    finals         what is carried after the last iteration
+    stacked        what `made` was in all iterations
 
     Once it is finished with a record: the `outside` records that its body depends on, and by their numbers the carries through
     which a derivative flows (`flowing`), those of them that start with what has a history (`starts`), and those handed in
@@ -98,7 +98,7 @@ class Recurrence:
     def finish(self, loop):
         """Find the values that the loop gives."""
         self.loop = loop
-        self.finals = [arrays.kind(loop.final(i)) for i in range(len(self.carries))]
+        self.finals = [arrays.made(loop.final(i)) for i in range(len(self.carries))]
         self.stacked = [] if self.length is None else [self._rows_of(y) for y in self.made]
 
     def _rows_of(self, y):
@@ -109,7 +109,7 @@ class Recurrence:
 
     def view(self, rows):
         """A stack's rows as a value."""
-        whole = arrays.kind(rows.stack) if isinstance(rows.stack, Symbol) else rows.stack
+        whole = arrays.made(rows.stack) if isinstance(rows.stack, Symbol) else rows.stack
         if whole.shape[0] == self.length:
             return whole
         with no_grad():
@@ -139,11 +139,11 @@ class Recurrence:
         record, self.width = Record().filled(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
         for i, c in enumerate(self.carries):
             if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
-                self.finals[i] = arrays.kind(self.finals[i].data, Projection(record, i, self.width))
+                self.finals[i] = arrays.made(self.finals[i].data, Projection(record, i, self.width))
         for j, y in enumerate(made):
             if isinstance(y, Value) and y.record in flows and y.record is not None and self._is_inside(y.record):
                 data = self.tracer.symbol(self.stacked[j])
-                self.stacked[j] = arrays.kind(data, Projection(record, len(outs) + j, self.width))
+                self.stacked[j] = arrays.made(data, Projection(record, len(outs) + j, self.width))
 
     def _flowing(self, inside, needed):
         """The records through which a derivative flows that something outside may want."""
@@ -176,8 +176,8 @@ class Recurrence:
         wanted = needs[len(self.starts) + len(self.rows) :]
         outside = [r for r, is_wanted in zip(self.outside, wanted, strict=True) if is_wanted]
         targets = [self.carries[i].leaf for i in self.flowing] + [self.handed[i][0] for i in self.rows]
-        targets += [r.algebra.kind(None, r) for r in outside]
-        with self.tracer.refusing_effects():
+        targets += [r.algebra.made(None, r) for r in outside]
+        with self.tracer.world.refusing():
             found = walked_back(outputs, targets, seeds, is_again)
         split, end = len(self.flowing), len(self.flowing) + len(self.rows)
         for carry, c in zip(back.carries, found[:split], strict=True):
@@ -189,10 +189,10 @@ class Recurrence:
         return (*of_starts, *back.stacked[: len(self.rows)], *[sums.get(r) for r in self.outside])
 
     def _ahead(self, g, needs, record):
-        """As `function`, where nobody knows how many turns to walk back through, but the walk may be differentiated in turn."""
+        """As `function`, where nobody knows how many iterations to walk back through; the walk may be differentiated in turn."""
         outside = [r for r, is_wanted in zip(self.outside, needs[len(self.starts) :], strict=True) if is_wanted]
         outs = [c.out for c in self.carries if isinstance(c.out, Value) and c.out.record is not None]
-        likes = walked_back(outs, [r.algebra.kind(None, r) for r in outside], [_seed(x, True) for x in outs], True)
+        likes = walked_back(outs, [r.algebra.made(None, r) for r in outside], [_seed(x, True) for x in outs], True)
         starts = [self.carries[i].leaf if needed else None for i, needed in zip(self.starts, needs, strict=False)]
         of_outside = dict(zip(outside, likes, strict=True))
         ahead = Ahead(self.body, self.flowing, self.starts, self.outside, self.again, self.past)
@@ -208,7 +208,7 @@ class Recurrence:
             before = [self.view(self.loop.stacked(c.leaf.data)) for c in self.carries]
         if record is not None:
             links = {i: Projection(record, carries + made + i, self.width) for i in self.flowing}
-            before = [arrays.kind(x.data, links.get(i)) for i, x in enumerate(before)]
+            before = [arrays.made(x.data, links.get(i)) for i, x in enumerate(before)]
         count, split = len(self.body.starts), len(self.starts) + len(self.rows)
         if any([number >= count for number in self.flowing]):
             raise GraphError("within vmap, a pullback cannot walk through a loop outside that writes to a tensor from outside what "
@@ -240,7 +240,7 @@ class Recurrence:
         return outputs, seeds
 
     def _with_sums(self, back, found, start, is_again, saved):
-        """Finish the loop `back`; the sums over all turns of the cotangents `found`."""
+        """Finish the loop `back`; the sums over all iterations of the cotangents `found`."""
         if is_again:
             return self._accumulated(back, found, start, *saved)
         nodes = [None if c is None else self.node(c) for c in found]
@@ -262,7 +262,7 @@ class Recurrence:
                 place = len(self.carries) + len(self.made) + i
                 link = Projection(record, place, self.width) if i in self.flowing else None
                 history = self.view(self.loop.stacked(c.leaf.data))
-                back.handed.append((c.leaf, arrays.kind(self.tracer.symbol(history), link)))
+                back.handed.append((c.leaf, arrays.made(self.tracer.symbol(history), link)))
         back.handed += self.handed
         back.windows = [*self.windows, (start, tick())]
         back.finish(self._closed(back, []))

@@ -42,7 +42,7 @@ def is_live(result):
 
 
 def has_endless_loop(results):
-    """Whether a loop without a known number of turns stands between `results` and what they depend on."""
+    """Whether a loop without a known number of iterations stands between `results` and what they depend on."""
     records = [r.record for r in results if isinstance(r, Value) and r.record is not None]
     return any([isinstance(r.op, Recurrence) and r.op.length is None for r in ancestors(records)])
 
@@ -129,7 +129,7 @@ class Replay:
         """The derivative from the cotangents of some of the outputs, in some of the parents."""
         trace = self._trace
         outputs = [o for o, given in zip(self._outputs, is_given, strict=True) if given]
-        targets = [p.algebra.kind(None, p) for p, needed in zip(self._parents, needs, strict=True) if needed]
+        targets = [p.algebra.made(None, p) for p, needed in zip(self._parents, needs, strict=True) if needed]
         seeds = [Tensor(Symbol(None, (), o.shape, o.dtype)).requires_grad_(is_again) for o in outputs]
         with changed(tracer=trace, keeps_arrays=True, finds_anomalies=False):
             found = gradient(outputs, targets, seeds, create_graph=is_again, stops_at_targets=True)

@@ -74,3 +74,10 @@ def _integer(number):
 
 def _told(function):
     return getattr(function, "__name__", "the function")
+
+
+def exact(value):
+    """What is equal for values of equal type only: 1, 1.0 and True differ, as do zeros of different sign."""
+    if isinstance(value, tuple):
+        return type(value), *map(exact, value)
+    return type(value), repr(value) if isinstance(value, (float, complex)) else value

@@ -1,4 +1,4 @@
-"""Loops in a trace: bodies are called once, on values that stand for what is another array in each turn."""
+"""Loops in a trace: bodies are called once, on values that stand for what is another array in each iteration."""
 
 from typing import Any
 
@@ -72,8 +72,8 @@ def traced_while(tracer, condition, body, init):
 
 
 def flat_while(tracer, condition, body, init):
-    """What a `while_loop` starts with as a list, what makes a carry of such a list, the function of a turn, which gives the list
-    that is carried on and whether there is another turn, and whether there is a first one.
+    """What a `while_loop` starts with as a list, what makes a carry of such a list, the function of an iteration, which gives the
+    list that is carried on and whether there is another iteration, and whether there is a first one.
     """
     starts, build = tree.flatten(init)
     starts = settled_starts(tracer, lambda carry, _: (body(carry), None), starts, build, [], list)
@@ -109,7 +109,7 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
         capture.now = final.data if moves else capture.now
         if id(capture) in attempt.linked:
             capture.value.record = final.record
-    rows = [arrays.kind(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
+    rows = [arrays.made(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
     made.body = Body(call, starts, rows, [c.value for c in written], tracer.held_now())
     return made
 

@@ -1,5 +1,6 @@
 """Turned: the derivative of a loop of examples inside the vmap. It is another such loop, which goes the other way: its body calls
-the body again, from what was carried before that turn, and walks back through it. So it has derivatives of any order in turn.
+the body again, from what was carried before that iteration, and walks back through it. So it has derivatives of any order in
+turn.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from ..ops.arithmetic import positive
 from ..ops.random import unnoted
 from ..tensor.creation import asarray
 from .carried import dtype_of, shape_of, writable
-from .turns import sum_over_turns
+from .loop_sums import sum_over_turns
 
 
 def has_record(x):
@@ -47,14 +48,14 @@ def check_steps(length):
 
 
 def walked_back(outputs, targets, seeds, is_again):
-    """The gradients of a turn's `targets`, as values; None where there is none."""
+    """The gradients of an iteration's `targets`, as values; None where there is none."""
     found = gradient(outputs, targets, seeds, create_graph=is_again, stops_at_targets=True)
     return [c if c is None or isinstance(c, Value) else asarray(np.asarray(c)) for c in found]
 
 
 class Turned:
     """The op of a loop of examples. Its parents are those of what it starts with, of its rows, and what its body uses from outside;
-    its results are what it carries in the end, what it stacks, and what it carried before each turn.
+    its results are what it carries in the end, what it stacks, and what it carried before each iteration.
     """
 
     rules, name, algebra = None, "scan", arrays
@@ -73,7 +74,7 @@ class Turned:
 
     def result(self, record, number, value):
         """Result `number`, with its history."""
-        return arrays.kind(value.data, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
+        return arrays.made(value.data, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
 
     def revived(self, record):
         """The record itself, so that what was carried can be differentiated again."""
@@ -92,7 +93,7 @@ class Turned:
                 *[next(sums) if needed else None for needed in needs[split:]])
 
     def _before(self, record=None):
-        """What was carried before each turn; with its history if the `record` is given."""
+        """What was carried before each iteration; with its history if the `record` is given."""
         first, before = len(self.loop.starts) + len(self.loop.made), self.loop.before
         if record is None:
             return before
@@ -116,7 +117,7 @@ class Back:
     """The loop that goes back through a `Turned`: it carries the cotangents of what that carried, and the sums of those of what the
     body uses from outside.
 
-    before  what was carried before each turn
+    before  what was carried before each iteration
     g       the cotangents of the results
     rows    the numbers of the rows whose cotangents are wanted, and `parents`, the records for which they are
     """
@@ -131,7 +132,7 @@ class Back:
         self._is_again = is_recording()
         written = set(map(id, op.loop.written))
         #: (tensor from outside, what the body read of it) of those that were written to since.
-        self._stale = [(c.value, arrays.kind(now)) for c, now in op.loop.held if c.now is not now and id(c.value) not in written]
+        self._stale = [(c.value, arrays.made(now)) for c, now in op.loop.held if c.now is not now and id(c.value) not in written]
 
     def run(self, tracer):
         """(what is carried in the end, followed by the sums, and the cotangents of rows); None for sums of nothing."""
@@ -139,22 +140,22 @@ class Back:
         added, plans = [i for i, x in known.items() if x is not None], {}
         starts = [_zeros(x) if self._of_ends[i] is None else self._of_ends[i] for i, x in zip(self._flowing, like, strict=True)]
 
-        def turn(carried, handed):
+        def iteration(carried, handed):
             mark = tracer.mark()
             of_carried, of_parents, of_rows = self._pulled(tracer, carried[: len(like)], self._build(handed))
             changing = tracer.since(mark)
             plans.update({i: sum_over_turns(tracer.symbol(of_parents[i]), changing) for i, x in known.items() if x is None})
             totals = [t + of_parents[i] for t, i in zip(carried[len(like) :], added, strict=True)]
-            return [*of_carried, *totals], [*of_rows, *map(arrays.kind, _needed(plans))]
+            return [*of_carried, *totals], [*of_rows, *map(arrays.made, _needed(plans))]
 
-        ends, rows = tracer.scan(tracer, turn, [*starts, *[known[i] for i in added]], self._handed, list, self._op.length,
+        ends, rows = tracer.scan(tracer, iteration, [*starts, *[known[i] for i in added]], self._handed, list, self._op.length,
                                  not self._op.reverse, self._op.is_checkpoint)
         stacks = _Stacks(self._op.length, dict(zip(_needed(plans), rows[len(self._rows) :], strict=True)))
         sums = {i: plan.build(stacks) for i, plan in plans.items()} | dict(zip(added, ends[len(like) :], strict=True))
         return [*ends[: len(like)], *map(sums.get, range(len(self._parents)))], rows[: len(self._rows)]
 
     def _totals(self, tracer):
-        """For each of the parents that gets a cotangent, by its number: what its sum starts with if it is added up turn by turn,
+        """For each of the parents that gets a cotangent, by its number: what its sum starts with if it is added up in the loop,
         None where it is computed after the loop.
         """
         if not self._parents:
@@ -168,7 +169,7 @@ class Back:
         return {i: None if is_planned(c) else _zeros(c) for i, c in enumerate(found) if c is not None}
 
     def _pulled(self, tracer, carried, handed):
-        """The cotangents after one turn, from those before it: of what is carried, of parents, of rows."""
+        """The cotangents after one iteration, from those before it: of what is carried, of parents, of rows."""
         before, rows, of_made, of_before, states = handed
         values = [*self._loop.written, *[value for value, _ in self._stale]]
         with enable_grad(), unnoted(), tracer.rewound(values, [*states, *[state for _, state in self._stale]]):
@@ -177,7 +178,7 @@ class Back:
         pairs = [*zip([after[i] for i in self._flowing], carried, strict=True), *zip(made, of_made, strict=True)]
         pairs = [(x, c) for x, c in pairs if c is not None and has_record(x)]
         flowing, wanted = [before[i] for i in self._flowing], [rows[i] for i in self._rows]
-        targets = [*flowing, *wanted, *[p.algebra.kind(None, p) for p in self._parents]]
+        targets = [*flowing, *wanted, *[p.algebra.made(None, p) for p in self._parents]]
         found = [None] * len(targets)
         if pairs:
             found = walked_back([x for x, _ in pairs], targets, [c for _, c in pairs], self._is_again)
@@ -194,7 +195,7 @@ class Back:
 
 
 class _Stacks:
-    """What a sum over all turns is made of: nodes of a turn, and what they were in all."""
+    """What a sum over all iterations is made of: nodes of an iteration, and what they were in all."""
 
     # `Sum.build` asks for the stacks of a loop, and for views of them.
     loop = property(lambda self: self)
@@ -208,7 +209,7 @@ class _Stacks:
 
     def view(self, rows):
         """Rows as a value."""
-        return arrays.kind(rows.stack)
+        return arrays.made(rows.stack)
 
 
 def _needed(plans):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..compiler.orders import written_over
 from ..compiler.recorder import PICK, Recorder
 from ..core import writes
 from ..core.mode import changed, current, is_recording
@@ -14,14 +15,16 @@ from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError, TraceError
+from ..ops.conversions import astype
 from ..ops.movements import broadcast_to, moveaxis
+from ..tensor.boxes import gathered
 from ..tensor.creation import asarray
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
 from .called import called
 from .examples import scan_of_examples
-from .plain import is_tensor, plain, tensor, wrapping
+from .plain import is_tensor, numbers_kept, plain, tensor, wrapping
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -54,7 +57,7 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
         given = [arg if axis is None else tree.map(lambda x, axis=axis: batch.leaf(_in_front(x, axis)), arg) for arg, axis in pairs]
         are_tensors = any(map(is_tensor, tree.leaves(args)))
         with changed(tracer=batch):
-            result = function(*given, **kwargs)
+            result = tree.map(gathered, numbers_kept(function, given, kwargs))
         return _handed_out(batch, result, out_axes, are_tensors)
 
     return of_all
@@ -231,6 +234,9 @@ class Batch(Recorder):
     def note_read(self, value):
         return None if self.outer is None else self.outer.note_read(value)
 
+    def noted_leaf(self, value):
+        return None if self.outer is None or self._is_ours(value) else self.outer.noted_leaf(value)
+
     def watch_edits(self, owner, read, what):
         if self.outer is not None:
             self.outer.watch_edits(owner, read, what)
@@ -265,6 +271,8 @@ class Batch(Recorder):
         node = Example(op, args, shape, dtype)
         with self.around():
             found, differs = self._run(op, args, shape)
+            if dtype is not None and found.dtype != dtype:
+                found = astype(found, dtype)  # of bfloat16 and a parameter, the parts of an op give another type than the op
             # Ops on arrays give arrays, also where it is only a parameter that differs between examples.
             self._found[node] = tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found), differs
         return node
@@ -319,8 +327,10 @@ class Batch(Recorder):
         if is_ours or id(value) in self._made:
             if self.outer is not None:
                 self.outer.check_within(self.held(value)[0] if is_ours else value)
+            old = self.symbol(value)
             self.set_aside(value)
             self.writes.append((value, value.data, value.record))
+            written_over(symbol, old)
             value.data = symbol
             return
         new, has_examples = self._found[symbol]

@@ -43,13 +43,14 @@ def through(function, takes_numbers=False):
         named = {name: _in(x) for name, x in kwargs.items()}
         if _is_same(given, args) and not any(named[name] is not kwargs[name] for name in kwargs):
             return function(*args, **kwargs)
+        reached[0] += 1
         try:
             found = function(*given, **named)
         except RetrogradeError as error:
             if not _REFUSAL.search(str(error)):
                 raise
+            reached[0] -= 1
             return function(*args, **kwargs)
-        reached[0] += 1
         return _out(found)
 
     for name in ("nin", "nout", "identity", "reduce", "accumulate", "outer", "at", "reduceat", "types", "ntypes"):

@@ -397,3 +397,10 @@ def test_an_unknown_number_of_tokens_counts_as_the_most_that_it_can_be():
         answer = ask(server, options={"max_tokens": 7})
     assert answer.text == "x" and answer.completion_tokens == 7 and answer.prompt_tokens >= 1
     assert json.loads(json.dumps(server.bodies[0])) and os.environ.get("OPENAI_API_KEY") is None
+
+
+def test_options_that_json_cannot_hold_are_an_error_before_anything_is_sent():
+    with serving() as server, HTTPModel("small", base_url=server.url, extra={"penalty": float("nan")}) as model:
+        with pytest.raises(ArgumentError, match="JSON cannot hold the options of a call"):
+            model("q")
+        assert not server.attempts

@@ -3,12 +3,9 @@
 import json
 import multiprocessing
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +17,7 @@ from retrograde.text.models import (
     Cached,
     Completion,
     HTTPModel,
+    LanguageModel,
     Ledger,
     Retry,
     ScriptedLM,
@@ -27,9 +25,9 @@ from retrograde.text.models import (
     complete_all,
     tracing,
 )
+from tests.text.kills import killed
 
 pytest.importorskip("httpx", reason="the extra `text` brings httpx")
-ROOT = Path(__file__).parents[3]
 
 
 def lines(path):
@@ -123,34 +121,78 @@ def test_two_processes_that_ask_the_same_pay_once(tmp_path):
         assert dict(server.answers) == dict.fromkeys(prompts, 1)
 
 
-RUN = """if True:
-    import sys
-    from retrograde.text.models import Budget, Budgeted, Cached, HTTPModel, complete_all
-    url, folder = sys.argv[1:]
-    with HTTPModel("small", base_url=url, max_concurrency=4) as model:
-        complete_all(Cached(Budgeted(model, Budget(calls=40, ledger=folder + "/ledger.jsonl")), folder + "/cache"), [f"q {i}" for i in range(60)])
+KILLED = """if True:
+    import os, signal, sys
+    from retrograde.text.models import Budget, Budgeted, Cached, HTTPModel, Ledger
+    url, folder, step, when = sys.argv[1:]
+    plain = getattr(Ledger, step)
+
+    def kill(self, name, amount):
+        if when == "after":
+            plain(self, name, amount)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(Ledger, step, kill)
+    with HTTPModel("small", base_url=url) as model:
+        Cached(Budgeted(model, Budget(calls=2, ledger=folder + "/ledger.jsonl")), folder + "/cache")("q")
 """
 
 
-def test_after_kills_the_server_was_asked_no_more_than_the_budget(tmp_path):
-    rng = random.Random(0)
+@pytest.mark.parametrize(("step", "when", "asked"), [("take", "before", 2), ("take", "after", 2), ("settle", "before", 1), ("settle", "after", 1)])
+def test_an_answer_is_kept_before_its_call_is_settled_so_that_nothing_settled_is_asked_twice(tmp_path, step, when, asked):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with serving(delay=0.03) as server:
-        for _ in range(4):
-            process = subprocess.Popen([sys.executable, "-c", RUN, server.url, str(tmp_path)], env=environment, cwd=ROOT)
-            while process.poll() is None and not server.attempts:
-                time.sleep(0.01)
-            time.sleep(rng.uniform(0.0, 0.15))
-            process.kill()
-            process.wait()
-        subprocess.run([sys.executable, "-c", RUN, server.url, str(tmp_path)], env=environment, cwd=ROOT, check=True)
-        asked = sum(server.attempts.values())
-        again = [prompt for prompt, count in server.attempts.items() if count > 1]
-    settled = sum("settle" in line for line in lines(tmp_path / "ledger.jsonl"))
-    opened = sum("reserve" in line for line in lines(tmp_path / "ledger.jsonl")) - settled
-    assert settled <= asked <= settled + opened == Budget(ledger=tmp_path / "ledger.jsonl").spent.calls <= 40
-    # What was on its way when a process was killed, four calls at most, is asked for again.
-    assert len(again) <= 4 * 4
+    with serving() as server:
+        command = [sys.executable, "-c", KILLED, server.url, str(tmp_path), step, when]
+        assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
+        budget = Budget(calls=2, ledger=tmp_path / "ledger.jsonl")
+        assert budget.spent.calls == 1 and (step == "take" and when == "before") == (budget.spent.tokens != 15)
+        with HTTPModel("small", base_url=server.url) as model:
+            assert Cached(Budgeted(model, budget), tmp_path / "cache")("q") == "answer to q"
+        assert server.attempts["q"] == asked == budget.spent.calls
+
+
+def test_an_answer_that_could_not_be_kept_is_counted_and_not_settled(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.jsonl"
+    model = Cached(Budgeted(ScriptedLM([Completion("a", 3, 2)]), Budget(calls=5, ledger=path)), tmp_path / "cache")
+    monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space left"):
+        model("q")
+    assert [line.keys() - {"id", "scope", "by", "at"} for line in lines(path)] == [{"reserve"}, {"take"}]
+    assert model.model.budget.spent == Usage(1, 5) == Budget(calls=5, ledger=path).spent
+
+
+def test_a_model_of_several_calls_under_a_cache_does_not_wait_for_itself(tmp_path):
+    class Both(LanguageModel):
+        name = "both"
+
+        def complete(self, request):
+            return Completion(" ".join(answer.text for answer in complete_all(inner, ["1", "2", "3"])))
+
+    # Each call may take 1,057 tokens and takes 5, so that there is room for one at a time.
+    inner = Budgeted(ScriptedLM(lambda request: Completion("a", 3, 2)), Budget(tokens=1080, ledger=tmp_path / "ledger.jsonl"))
+    assert Cached(Both(), tmp_path / "cache")("q") == "a a a"
+    assert sum("settle" in line for line in lines(tmp_path / "ledger.jsonl")) == 3
+
+
+def test_after_ten_kills_no_limit_was_passed_and_nothing_settled_was_asked_twice():
+    found = killed(10)
+    assert found["kills"] >= 10 and 0 < found["settled"] <= found["billed"] <= found["settled"] + found["open"]
+
+
+@pytest.mark.parametrize("line", [
+    '{"id": "x", "scope": "", "settle": [-50, -50, 0]}', '{"id": "x", "scope": "", "settle": [1, 1, -1e9]}',
+    '{"id": "x", "scope": "", "take": [NaN, 0, 0]}', '{"id": "x", "scope": "", "settle": [true, 0.5, 0]}',
+    '{"id": "x", "scope": "", "settle": ["1", 1, 0]}', '{"id": ["x"], "scope": "", "take": [0, 0, 0]}', "[" * 5000, "1" * 5000,
+    '"settle"', "null", '{"scope": ""}', "\\ud800", '{"id": "x", "scope": "", "settle": [1, 1, NaN]}',
+])
+def test_a_damaged_or_hostile_line_lowers_nothing(tmp_path, line):
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path)
+    with ledger.held():
+        ledger._write({"id": "x", "scope": "", "reserve": [1, 100, 0.5], "by": ["another machine", 1, 1], "at": 0.0})
+    with path.open("a") as file:
+        file.write(line + "\n")
+    assert Budget(ledger=path).spent == Usage(1, 100, 0.5)
 
 
 def test_the_trace_counts_every_attempt_that_was_charged_for():

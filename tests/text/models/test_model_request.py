@@ -24,8 +24,9 @@ def test_options_of_any_usual_form_make_the_same_hashable_request():
 
 @pytest.mark.parametrize(("options", "words"), [
     ({"max_tokens": 0}, "max_tokens must be at least 1, got 0"),
-    ({"temperature": -1}, "temperature must be 0 or more, got -1"),
-    ({"temperature": float("nan")}, "temperature must be 0 or more, got nan"),
+    ({"temperature": -1}, "temperature must be 0 or more, and finite, got -1"),
+    ({"temperature": float("nan")}, "temperature must be 0 or more, and finite, got nan"),
+    ({"temperature": float("inf")}, "temperature must be 0 or more, and finite, got inf"),
     ({"labels": ["a", "a"]}, "labels must differ"),
     ({"labels": ["a", ""]}, "from the empty string"),
     ({"labels": ["a"], "grammar": "root ::= \"a\""}, "one of grammar, json_schema and labels"),

@@ -24,7 +24,7 @@ def counted(b, start, stop, step=1):
 
 
 def following(b, index, step):
-    """The number of the next turn of a loop, `index` plus `step`.
+    """The number of the next iteration of a loop, `index` plus `step`.
 
     LLVM is kept from seeing that it is a plain sum: then its loop strength reduction finds nothing to rewrite, which would take a
     quarter of the time of generating machine code and gain nothing, since addresses are written here as the processor has them.

@@ -24,7 +24,7 @@ class Loop:
 
 @contextmanager
 def loop(builder, start, stop, step: int | ir.Value = 1, carry=()):
-    """Emit `for index in range(start, stop, step)`; assign `state.values` to carry values to the next turn."""
+    """Emit `for index in range(start, stop, step)`; assign `state.values` to carry values to the next iteration."""
     start, stop, step = number(start), number(stop), number(step)
     before = builder.block
     body, after = builder.append_basic_block("loop"), builder.append_basic_block("after")

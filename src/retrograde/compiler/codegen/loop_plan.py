@@ -29,7 +29,7 @@ _WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
 #: Bytes of a line of memory, which has at most so many numbers.
 LINE = 64
 _LARGEST_LINE = LINE // min(ITEM_BYTES.values())
-#: Several vectors at once are worth a rest of fewer if they take so many turns: with repetitions inside, and without.
+#: Several vectors at once are worth a rest of fewer if they take so many iterations: with repetitions inside, and without.
 _FEW_TURNS, _MANY_TURNS = 1, 4
 #: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
 _WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
@@ -363,7 +363,7 @@ def _chunks(box, vector, work, lanes):
     return step, -(-length // step)
 
 
-def _lanes(entries, lengths, vector, work, target, turns):
+def _lanes(entries, lengths, vector, work, target, iterations):
     """How many elements one value of a body of these entries holds: those of several vectors if these take `turns` at least."""
     if vector is None:
         return 1
@@ -372,7 +372,7 @@ def _lanes(entries, lengths, vector, work, target, turns):
     lanes, length = target.vector_bytes // max(sizes, default=8), lengths[vector]
     size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in entries])
     for most, width in _WIDTHS:
-        if size < most and length >= turns * width * lanes and (width < _WIDTH or work >= _WIDE_WORK):
+        if size < most and length >= iterations * width * lanes and (width < _WIDTH or work >= _WIDE_WORK):
             return lanes * width
     while lanes > 1 and lanes >= 2 * length:
         lanes //= 2

@@ -1,4 +1,4 @@
-"""Loops in native code: before each turn the pointers of the body are set to the rows of that turn, then its steps run.
+"""Loops in native code: before each iteration the pointers of the body are set to the rows of that iteration, then its steps run.
 
 A loop is described by words in memory: those of `HEAD`, at the end the addresses of lists. Buffers are named by their place
 among the slots of the loop, which hold places in the table of pointers of the program around it.
@@ -11,15 +11,15 @@ from . import ir
 _POINTER, _INDEX, _BYTE = ir.PointerType(), ir.IntType(64), ir.IntType(8)
 _RUNNER = ir.FunctionType(ir.IntType(1), [_POINTER, _POINTER, _INDEX])
 
-#: The words of a description. `count` is the number of turns, or -1: then slot `counter` is a buffer that holds it;
+#: The words of a description. `count` is the number of iterations, or -1: then slot `counter` is a buffer that holds it;
 #: `condition` is the place in the body's table of a byte that ends the loop where it is 0, -1 for none. Each list has a length
 #: and an address.
 HEAD = ("count", "counter", "condition", "runner", "steps", "step_count", "table",
         "move_count", "moves", "start_count", "starts", "copy_count", "copies", "end_count", "ends")
-#: Moves: a place in the body's table, a slot, the offset of row 0, bytes from row to row, and then: the row in turn t is
+#: Moves: a place in the body's table, a slot, the offset of row 0, bytes from row to row, and then: the row in iteration t is
 #: (t + phase) & mask.
 MOVE = 6
-#: Starts and ends: slot and offset of the target, slot and offset of the source, more offset if the number of turns was odd,
+#: Starts and ends: slot and offset of the target, slot and offset of the source, more offset if the number of iterations was odd,
 #: and bytes.
 COPY = 6
 
@@ -45,15 +45,15 @@ class _Repeat:
             self.set(head["table"], _INDEX(place), self.word(self.table, place))
         count = self.count()
         self.between(head["start_count"], head["starts"], _INDEX(0))
-        before, look, turn, end = b.block, *[b.append_basic_block(n) for n in ("look", "turn", "end")]
+        before, look, iteration, end = b.block, *[b.append_basic_block(n) for n in ("look", "iteration", "end")]
         b.branch(look)
         b.position_at_end(look)
         t, was_shared, goes_on = b.phi(_INDEX), b.phi(ir.IntType(1)), b.phi(ir.IntType(1))
         for phi, value in ((t, _INDEX(0)), (was_shared, ir.IntType(1)(0)), (goes_on, ir.IntType(1)(1))):
             phi.add_incoming(value, before)
-        b.cbranch(b.and_(goes_on, b.icmp_signed("<", t, count)), turn, end)
-        b.position_at_end(turn)
-        is_shared, again = self.turn(t)
+        b.cbranch(b.and_(goes_on, b.icmp_signed("<", t, count)), iteration, end)
+        b.position_at_end(iteration)
+        is_shared, again = self.iteration(t)
         for phi, value in ((t, b.add(t, _INDEX(1))), (was_shared, b.or_(was_shared, is_shared)), (goes_on, again)):
             phi.add_incoming(value, b.block)
         b.branch(look)
@@ -62,7 +62,7 @@ class _Repeat:
         b.ret(was_shared)
 
     def count(self):
-        """How many turns there are at most."""
+        """How many iterations there are at most."""
         b = self.b
         is_known = b.icmp_signed(">=", self.head["count"], _INDEX(0))
         known = b.block
@@ -77,8 +77,8 @@ class _Repeat:
         count.add_incoming(asked, ask)
         return count
 
-    def turn(self, t):
-        """One turn: whether it has shared regions, and whether there may be another."""
+    def iteration(self, t):
+        """One iteration: whether it has shared regions, and whether there may be another."""
         b, head = self.b, self.head
         with self.each(head["move_count"], head["moves"], MOVE) as (place, slot, offset, step, mask, phase):
             row = b.and_(b.add(t, phase), mask)
@@ -89,7 +89,7 @@ class _Repeat:
         return is_shared, self.condition()
 
     def condition(self):
-        """Whether the body says that there is another turn."""
+        """Whether the body says that there is another iteration."""
         b, place = self.b, self.head["condition"]
         before, ask, go = b.block, b.append_basic_block("ask"), b.append_basic_block("go")
         b.cbranch(b.icmp_signed(">=", place, _INDEX(0)), ask, go)

@@ -1,8 +1,8 @@
-"""Strands in native code: one chunk of the rows of a nest goes through all turns of a loop, with a table of pointers of its own."""
+"""Strands in native code: a chunk of the rows of a nest goes through all iterations of a loop, with pointers of its own."""
 
-#: The words that a strand finds: how many turns there are, the words of one table, where the tables of all chunks begin, how many
-#: places a table has, where what is known of each of them begins, and the slots of the nest. Of a place it is told how many bytes
-#: its pointer moves from row to row, and which row it is in turn t: (t + phase) & mask.
+#: The words that a strand finds: how many iterations there are, the words of one table, where the tables of all chunks begin, how
+#: many places a table has, where what is known of each of them begins, and the slots of the nest. Of a place it is told how many
+#: bytes its pointer moves from row to row, and which row it is in iteration t: (t + phase) & mask.
 PLACE = 3
 
 STRANDS = f"""
@@ -13,7 +13,7 @@ entry:
   %places.place = getelementptr i64, ptr %slots, i64 3
   %moves.place = getelementptr i64, ptr %slots, i64 4
   %nest.place = getelementptr i64, ptr %slots, i64 5
-  %turns = load i64, ptr %slots, align 8
+  %iterations = load i64, ptr %slots, align 8
   %size = load i64, ptr %size.place, align 8
   %tables = load ptr, ptr %tables.place, align 8
   %places = load i64, ptr %places.place, align 8
@@ -21,12 +21,12 @@ entry:
   %nest = load ptr, ptr %nest.place, align 8
   %before = mul i64 %chunk, %size
   %own = getelementptr i64, ptr %tables, i64 %before
-  br label %turn
-turn:
-  %t = phi i64 [ 0, %entry ], [ %t.next, %turn.end ]
+  br label %iteration
+iteration:
+  %t = phi i64 [ 0, %entry ], [ %t.next, %iteration.end ]
   br label %move
 move:
-  %i = phi i64 [ 0, %turn ], [ %i.next, %move ]
+  %i = phi i64 [ 0, %iteration ], [ %i.next, %move ]
   %at = mul i64 %i, {PLACE}
   %step.place = getelementptr i64, ptr %moves, i64 %at
   %mask.place = getelementptr i64, ptr %step.place, i64 1
@@ -44,12 +44,12 @@ move:
   store i64 %here, ptr %own.place, align 8
   %i.next = add i64 %i, 1
   %more = icmp ult i64 %i.next, %places
-  br i1 %more, label %move, label %turn.end
-turn.end:
+  br i1 %more, label %move, label %iteration.end
+iteration.end:
   call void @retrograde_nest(ptr %own, ptr %nest, i64 %chunk)
   %t.next = add i64 %t, 1
-  %again = icmp slt i64 %t.next, %turns
-  br i1 %again, label %turn, label %out
+  %again = icmp slt i64 %t.next, %iterations
+  br i1 %again, label %iteration, label %out
 out:
   ret void
 }}

@@ -149,8 +149,7 @@ class Schedule:
             if self.is_loaded(node, step.stage):
                 found.append(node)
             elif node.op is not None:
-                shown = self.facts.kind(node).shown(node, self.facts)
-                stack.extend(node.inputs if shown is None else [shown, *node.inputs[1:]])
+                stack.extend(node.inputs)
         return found
 
     def _expensive_and_shared(self):

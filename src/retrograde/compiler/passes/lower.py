@@ -16,6 +16,7 @@ from ...ops._arrays import arrays
 from ...ops.movements import broadcast_to
 from ..complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
 from ..constants import constant_key
+from ..own_kernel import is_own, traced_kernel
 from ..parts import Parts, known_parts
 from ..simplify import folded, simplified
 from ..trace import PICK, Trace
@@ -66,6 +67,8 @@ class _Lowering:
         args = replaced(node.args, self._done.__getitem__)
         if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
             return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
+        if is_own(node.op) and symbols_in(args) and (traced := traced_kernel(node, args, self._trace)) is not NotImplemented:
+            return tuple([self.lowered(part) for part in traced]) if node.op.is_multiple else self.lowered(traced)
         if node.op is PICK and args[0].__class__ is tuple:
             return args[0][args[1]]
         if node.shape is not None and node.op is not PICK and not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
@@ -132,7 +135,7 @@ class _Lowering:
             return known_parts(argument)
         if argument.op is COMPLEX:
             return Parts(*[_value_of(part) for part in argument.args])
-        return Parts(*[arrays.kind(self._part(argument, op)) for op in (REAL, IMAG)])
+        return Parts(*[arrays.made(self._part(argument, op)) for op in (REAL, IMAG)])
 
     def _part(self, node, op):
         """The node of a part of complex numbers in memory, with which lowering is over."""
@@ -159,9 +162,9 @@ class _Lowering:
         """The graph of a composite's body on `args`; of one with several results, a tuple of graphs. NotImplemented where the body
         says that these arguments have none.
         """
-        kind = node.op.algebra.kind
+        made = node.op.algebra.made
         with changed(tracer=self._trace, records=False):
-            result = node.op.expansion(*replaced(args, kind))
+            result = node.op.expansion(*replaced(args, made))
             if node.op.is_multiple and result is not NotImplemented:
                 return tuple([part.data if isinstance(part, Value) else part for part in result])
             if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
@@ -171,12 +174,12 @@ class _Lowering:
 
 def _value_of_real(node):
     """A node of real numbers as a value; complex ones are taken apart first."""
-    return node if node.dtype.kind == "c" else arrays.kind(node)
+    return node if node.dtype.kind == "c" else arrays.made(node)
 
 
 def _value_of(part):
     """A part as ops read it: a value, or a constant."""
-    return arrays.kind(part) if isinstance(part, Symbol) else known_parts(part).real
+    return arrays.made(part) if isinstance(part, Symbol) else known_parts(part).real
 
 
 def _fitted(part, shape, dtype):

@@ -38,4 +38,4 @@ def updates_last(schedule, updates, risky):
         is_update = group not in needed and any([root in updated for step in group for root in step.roots])
         if is_update or any([other in delayed for other in reads[group] if other is not group]):
             delayed[group] = True
-    return [step for group in (*[group for group in before if group not in delayed], *delayed, *rest) for step in group]
+    return [step for group in (*[g for g in before if g not in delayed], *delayed, *rest) for step in group]

@@ -50,8 +50,8 @@ def is_in_strands(steps, accesses, body):
     return keep_to_rows(accesses, steps, nest.rows, [carry.leaf for carry in body.loop.carries])
 
 
-def _are_worth_it(problems, turns):
+def _are_worth_it(problems, iterations):
     """Whether products are of rows by matrices that a chunk of rows had better meet alone."""
     are_plain = all([not problem.batch and problem.c == (problem.n, 1) for problem in problems])
-    is_much = turns * sum([problem.flops for problem in problems]) >= _LEAST_FLOPS
+    is_much = iterations * sum([problem.flops for problem in problems]) >= _LEAST_FLOPS
     return are_plain and is_much and sum([problem.matrix_bytes for problem in problems]) <= _MATRIX_BYTES

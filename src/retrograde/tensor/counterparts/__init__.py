@@ -9,11 +9,11 @@ from . import calculus, folding, joining, passing, ranking, shaping, submodules,
 from .operands import holds_value, stacked
 
 #: Functions whose first argument is a sequence of arrays.
-OF_SEQUENCES = joining.FUNCTIONS
+OF_SEQUENCES = {**joining.FUNCTIONS, "multi_dot": submodules.LINALG["multi_dot"]}
 #: Functions whose arguments are arrays; a list with tensors in it becomes one.
 OF_ARRAYS = {**shaping.FUNCTIONS, **folding.FUNCTIONS, **ranking.FUNCTIONS, **calculus.FUNCTIONS}
 UFUNCS = ufuncs.FUNCTIONS
-_FUNCTIONS = {**OF_ARRAYS, **OF_SEQUENCES}
+_FUNCTIONS = {**OF_ARRAYS, **joining.FUNCTIONS}
 _MODULES = {"numpy.linalg": submodules.LINALG, "numpy.fft": submodules.FFT}
 
 

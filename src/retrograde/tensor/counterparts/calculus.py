@@ -1,7 +1,6 @@
 """Calculus: products, differences, integrals, interpolation and grids of NumPy."""
 
 import math
-import operator
 import string
 
 import numpy as np
@@ -19,12 +18,15 @@ from ...ops.matrices import trace
 from ...ops.movements import flip, moveaxis, ravel, reshape
 from ...ops.reductions import sum
 from ...ops.repetition import tile
+from ...ops.rounding import floor
+from ...shapes import axis_tuple
 from .operands import cast, data_of, refuse, stacked
 
 
 def dot(a, b, out=None):
     """The product over the last axis of `a` and the last but one of `b`; times a number if one is a number."""
     refuse("dot", out=out)
+    a, b = stacked(a), stacked(b)
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return a * b
     if b.ndim <= 2 and a.ndim <= 2 or b.ndim == 1:
@@ -34,6 +36,7 @@ def dot(a, b, out=None):
 
 def inner(a, b, /):
     """Sums of products over the last axes of `a` and `b`."""
+    a, b = stacked(a), stacked(b)
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return a * b
     return tensors.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
@@ -41,7 +44,7 @@ def inner(a, b, /):
 
 def vdot(a, b, /):
     """The sum of the products of all elements of `a`, conjugated, and `b`."""
-    return contractions.matmul(conj(ravel(a)), ravel(b))
+    return contractions.matmul(conj(ravel(stacked(a))), ravel(stacked(b)))
 
 
 def einsum(*operands, out=None, optimize=False, **rest):
@@ -72,7 +75,7 @@ def tensordot(a, b, axes=2):
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The cross product of vectors of 3 elements."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    found = tensors.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1))
+    found = tensors.cross(moveaxis(stacked(a), axisa, -1), moveaxis(stacked(b), axisb, -1))
     return moveaxis(found, -1, axisc)
 
 
@@ -95,7 +98,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     """Slopes of `f` along each axis: central differences inside, one-sided ones at the ends, over equal steps."""
     refuse("gradient", edge_order=None if edge_order == 1 else edge_order)
     f = _floats(f)
-    axes = range(f.ndim) if axis is None else [operator.index(a) % f.ndim for a in np.atleast_1d(axis)]
+    axes = axis_tuple(axis, f.ndim)
     if len(varargs) not in (0, 1, len(axes)):
         raise DTypeError(f"gradient takes no steps, one, or one for each of {len(axes)} axes, got {len(varargs)}")
     steps = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
@@ -136,8 +139,11 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 def interp(x, xp, fp, left=None, right=None, period=None):
     """`fp`, given at the ascending points `xp`, on straight lines between them at `x`."""
-    refuse("interp", period=period)
     x, xp, fp = (stacked(part) for part in (x, xp, fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
+        raise ShapeError(f"np.interp needs as many values as points, one or more, got shapes {fp.shape} and {xp.shape}")
+    if period is not None:
+        x, xp, fp, left, right = *_in_one_period(x, xp, fp, abs(period)), None, None
     at, points = data_of(x), data_of(xp)
     i = np.clip(np.searchsorted(points, at, "right") - 1, 0, len(points) - 2)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -154,22 +160,47 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 def convolve(a, v, mode="full"):
     """The convolution of two vectors: "full", "same" or "valid"."""
+    a, v = _vectors("convolve", a, v)
     a, v = (v, a) if v.size > a.size else (a, v)
     return correlate(a, flip(v), mode)
 
 
 def correlate(a, v, mode="valid"):
     """The products of `a` with `v` moved along it: "full", "same" or "valid"."""
+    a, v = _vectors("correlate", a, v)
     if v.size > a.size:
-        return flip(correlate(v, conj(a), mode))
-    before = {"valid": 0, "same": v.size // 2, "full": v.size - 1}[mode]
-    after = {"valid": 0, "same": (v.size - 1) // 2, "full": v.size - 1}[mode]
+        return conj(flip(correlate(v, a, mode)))
+    borders = {"valid": (0, 0), "same": (v.size // 2, (v.size - 1) // 2), "full": (v.size - 1, v.size - 1)}
+    if mode not in borders:
+        raise ArgumentError(f"mode must be one of {', '.join(borders)}, got {mode!r}")
+    before, after = borders[mode]
     a = concatenate([np.zeros(before, a.dtype), a, np.zeros(after, a.dtype)])
     return reshape(conv1d(reshape(a, (1, 1, -1)), reshape(conj(v), (1, 1, -1))), (-1,))
 
 
+def _in_one_period(x, xp, fp, period):
+    """Places and points within 0 and `period`, in order, with those that come next on both sides."""
+    if period == 0:
+        raise ArgumentError("the period of np.interp must not be 0")
+    x, xp = x % period, xp % period
+    order = np.argsort(data_of(xp), kind="stable")
+    xp, fp = xp[order], fp[order]
+    return x, concatenate([xp[-1:] - period, xp, xp[:1] + period]), concatenate([fp[-1:], fp, fp[:1]])
+
+
+def _vectors(name, a, v):
+    """Both operands with one axis; numbers are vectors of one element."""
+    a, v = stacked(a), stacked(v)
+    if a.ndim > 1 or v.ndim > 1 or not a.size or not v.size:
+        raise ShapeError(f"np.{name} needs vectors of one element or more, got shapes {a.shape} and {v.shape}")
+    return reshape(a, (-1,)), reshape(v, (-1,))
+
+
 def vander(x, N=None, increasing=False):
     """The powers of the elements of `x` as columns, falling unless `increasing`."""
+    x = stacked(x)
+    if x.ndim != 1:
+        raise ShapeError(f"np.vander needs a vector, got shape {x.shape}")
     powers = np.arange(x.size if N is None else N)
     return power(reshape(x, (-1, 1)), powers if increasing else powers[::-1])
 
@@ -177,23 +208,33 @@ def vander(x, N=None, increasing=False):
 def polyval(p, x):
     """The polynomial with coefficients `p`, the highest first, at `x`."""
     found = 0.0
+    x = stacked(x)
     for coefficient in stacked(p):
         found = found * x + coefficient
-    return found
+    return found if isinstance(found, Value) else np.zeros_like(x)
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, **_):
     """`num` numbers at equal steps from `start` to `stop`, tensors that the numbers depend on."""
-    start, stop = stacked(start) * 1.0, stacked(stop) * 1.0
+    ends = [x if isinstance(x, (bool, int, float, complex)) else stacked(x).dtype for x in (start, stop)]
+    start, stop = (cast(stacked(x), np.result_type(*ends, 1.0)) for x in (start, stop))
+    if num < 0:
+        raise ArgumentError(f"the number of points must be at least 0, got {num}")
     parts = max(num - 1 if endpoint else num, 1)
     ndim = max(start.ndim, stop.ndim)
-    weights = reshape(np.arange(num) / parts, (-1,) + (1,) * ndim)
-    found = cast(moveaxis(start * (1 - weights) + stop * weights, 0, axis), dtype)
+    weights = reshape((np.arange(num) / parts).astype(np.result_type(start.dtype, stop.dtype)), (-1,) + (1,) * ndim)
+    found = moveaxis(start * (1 - weights) + stop * weights, 0, axis)
+    # Whole numbers are those below, not those nearer to zero.
+    found = cast(floor(found) if dtype is not None and np.dtype(dtype).kind in "iu" else found, dtype)
     return (found, (stop - start) / parts) if retstep else found
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     """Powers of `base`, with exponents at equal steps."""
+    base = stacked(base)
+    if base.ndim:
+        start, stop = (stacked(x) + base * 0 for x in (start, stop))
+        return moveaxis(cast(power(base, linspace(start, stop, num, endpoint)), dtype), 0, axis)
     return cast(power(base, linspace(start, stop, num, endpoint, axis=axis)), dtype)
 
 
@@ -207,6 +248,8 @@ def arange(start, stop=None, step=1, dtype=None, **_):
 def resize(a, new_shape):
     """The elements of `a`, repeated as often as it takes, in another shape."""
     size = math.prod(np.atleast_1d(new_shape).tolist())
+    if not a.size:
+        return np.zeros(new_shape, a.dtype)
     return reshape(tile(ravel(a), -(-size // a.size))[:size], new_shape)
 
 
@@ -234,12 +277,22 @@ def _outer(a, b, out=None):
 
 def piecewise(x, condlist, funclist, *args, **kw):
     """For each element of `x` the function of the last condition that holds; one more function is for all others."""
-    functions, others = list(funclist[: len(condlist)]), list(funclist[len(condlist) :])
-    valued = lambda f: f(x, *args, **kw) if callable(f) else f
-    found = valued(others[0]) if others else x * 0
-    for condition, function in zip(condlist, functions, strict=True):
-        found = where(data_of(condition), valued(function), found)
+    conditions = _conditions(x, condlist)
+    functions, others = list(funclist[: len(conditions)]), list(funclist[len(conditions) :])
+    if len(functions) != len(conditions) or len(others) > 1:
+        raise ArgumentError(f"piecewise needs a function for each of {len(conditions)} conditions, and at most one more for all "
+                            f"others, got {len(funclist)}")
+    valued = lambda f: cast(stacked(f(x, *args, **kw) if callable(f) else f), x.dtype)
+    found = where(np.zeros(x.shape, bool), x, valued(others[0]) if others else 0)
+    for condition, function in zip(conditions, functions, strict=True):
+        found = where(condition, valued(function), found)
     return found
+
+
+def _conditions(x, given):
+    """The conditions of `piecewise`, which takes a single one as it is, or as a list of truth values."""
+    is_single = np.ndim(given) == 0 or x.ndim != 0 and len(given) and all([np.ndim(part) == 0 for part in given])
+    return [data_of(stacked(part)) for part in ([given] if is_single else given)]
 
 
 FUNCTIONS = {

@@ -3,16 +3,17 @@
 import numpy as np
 
 from ...dtypes import is_float
-from ...errors import DTypeError, ShapeError
+from ...errors import ArgumentError, DTypeError, ShapeError
 from ...ops import products, reductions, searches, spreads
 from ...ops.arithmetic import sqrt
 from ...ops.comparisons import clip, isnan, maximum, minimum, where
-from ...ops.complexes import conj
+from ...ops.complexes import complex, conj, imag, real
 from ...ops.contractions import matmul
-from ...ops.movements import reshape
+from ...ops.conversions import contiguous
+from ...ops.movements import permute_dims, reshape
 from ...ops.running import cumulative_prod, cumulative_sum
-from ...shapes import count
-from .operands import cast, data_of, refuse, stacked
+from ...shapes import axis_tuple, count
+from .operands import cast, data_of, is_kept, refuse, stacked
 
 
 def _typed(name, op, joined):
@@ -22,28 +23,30 @@ def _typed(name, op, joined):
         if out is not None:
             refuse(name, out=out)
         mask = None if where is None or where is True or where is np._NoValue else data_of(where)
-        found = op(a, axis, keepdims is True, dtype, mask)
+        found = op(a, axis, is_kept(keepdims), dtype, mask)
         return found if initial is None or initial is np._NoValue else joined(found, initial)
 
     return reduction
 
 
-def _extreme(name, op, joined, lowest):
+def _extreme(name, op, joined):
     """A reduction with the arguments of np.max."""
 
     def reduction(a, axis=None, out=None, keepdims=np._NoValue, initial=None, where=None):
         if out is not None:
             refuse(name, out=out)
         if where is not None and where is not np._NoValue and where is not True:
-            a = _kept(a, where, lowest(a.dtype) if initial is None else initial)
-        found = op(a, axis, keepdims is True)
+            if initial is None or initial is np._NoValue:
+                raise ArgumentError(f"np.{name} under a mask needs initial=, the result where the mask leaves no element")
+            a = _kept(a, where, initial)
+        found = op(a, axis, is_kept(keepdims))
         return found if initial is None or initial is np._NoValue else joined(found, initial)
 
     return reduction
 
 
 def _kept(a, mask, other):
-    return where(data_of(mask), a, other)
+    return where(stacked(mask), a, other)
 
 
 def _spread(name, op):
@@ -51,9 +54,11 @@ def _spread(name, op):
 
     def reduction(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, *, where=None, mean=None, correction=None):
         refuse(name, out=out, mean=mean)
+        if ddof and correction is not None and correction is not np._NoValue:
+            raise ArgumentError("ddof and correction are two names of one number; give one of them")
         mask = None if where is None or where is True or where is np._NoValue else data_of(where)
         given = ddof if correction is None or correction is np._NoValue else correction
-        return op(cast(a, dtype), axis, keepdims is True, given, mask)
+        return op(cast(a, dtype), axis, is_kept(keepdims), given, mask)
 
     return reduction
 
@@ -63,7 +68,7 @@ def _choice(name, op):
 
     def search(a, axis=None, out=None, keepdims=np._NoValue, *, where=None):
         refuse(name, out=out, where=where)
-        return op(a, axis, keepdims is True)
+        return op(a, axis, is_kept(keepdims))
 
     return search
 
@@ -93,12 +98,12 @@ def _cumulative(name, op):
 def ptp(a, axis=None, out=None, keepdims=np._NoValue):
     """The distance from the least to the greatest element over `axis`."""
     refuse("ptp", out=out)
-    return reductions.max(a, axis, keepdims is True) - reductions.min(a, axis, keepdims is True)
+    return reductions.max(a, axis, is_kept(keepdims)) - reductions.min(a, axis, is_kept(keepdims))
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=np._NoValue):
     """The mean of `a` over `axis`, with weights."""
-    kept = keepdims is True
+    kept = is_kept(keepdims)
     if weights is None:
         found = reductions.mean(a, axis, kept)
         total = np.asarray(count(a.shape, axis), float)
@@ -107,10 +112,12 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=np._NoValue)
         if weights.shape != a.shape:
             if axis is None:
                 raise DTypeError(f"average needs an axis for weights of another shape, got {weights.shape} and {a.shape}")
-            if np.ndim(axis) or weights.shape != (a.shape[axis],):
-                raise ShapeError(f"weights must have the shape of the array, {a.shape}, or that of one axis which is given, "
+            axes = axis_tuple(axis, a.ndim)
+            if weights.shape != tuple([a.shape[d] for d in axes]):
+                raise ShapeError(f"weights must have the shape of the array, {a.shape}, or that of the axes which are given, "
                                  f"got {weights.shape} for axis={axis}")
-            weights = reshape(weights, [-1 if axis is not None and d == axis % a.ndim else 1 for d in range(a.ndim)])
+            in_order = permute_dims(weights, tuple(np.argsort(axes).tolist()))
+            weights = reshape(in_order, [size if d in axes else 1 for d, size in enumerate(a.shape)])
         weights = weights * np.ones(a.shape, weights.dtype)
         total = reductions.sum(weights, axis, kept)
         found = reductions.sum(a * weights, axis, kept) / total
@@ -119,6 +126,10 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=np._NoValue)
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """`x` with a number in place of NaN and infinities; where they were no gradient flows."""
+    if x.dtype.kind == "c":
+        return complex(*[nan_to_num(part, copy, nan, posinf, neginf) for part in (real(x), imag(x))])
+    if x.dtype.kind != "f":
+        return contiguous(x) if copy else x
     data, limits = data_of(x), np.finfo(x.dtype)
     found = where(np.isnan(data), nan, x)
     found = where(np.isposinf(data), limits.max if posinf is None else posinf, found)
@@ -128,6 +139,36 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 def _without_nan(function, other):
     """A reduction that takes `other` for NaN. Integers have none, and stay what they are."""
     return lambda a, *args, **kwargs: function(where(isnan(a), other, a) if is_float(a.dtype) else a, *args, **kwargs)
+
+
+def _extreme_without_nan(function, other):
+    """An extreme of what is not NaN; NaN where all are."""
+
+    def reduction(a, axis=None, out=None, keepdims=np._NoValue, initial=np._NoValue, where=np._NoValue):
+        if not is_float(a.dtype):
+            return function(a, axis, out, keepdims, initial, where)
+        is_nan = isnan(a)
+        found = function(_kept(a, ~is_nan, other), axis, out, keepdims, initial, where)
+        if initial is not np._NoValue and initial is not None:
+            return found
+        return _kept(found, ~searches.all(is_nan, axis, is_kept(keepdims)), np.nan)
+
+    return reduction
+
+
+def _spread_without_nan(function):
+    """A variance of what is not NaN; NaN where no degree of freedom is left."""
+
+    def reduction(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, *, where=None, mean=None, correction=None):
+        mask = ~np.isnan(data_of(a))
+        if where is not None and where is not True and where is not np._NoValue:
+            mask = mask & data_of(where)
+        found = function(a, axis, dtype, out, ddof, keepdims, where=mask, mean=mean, correction=correction)
+        taken = ddof if correction is None or correction is np._NoValue else correction
+        counts = mask.sum(None if axis is None else axis_tuple(axis, a.ndim), keepdims=is_kept(keepdims))
+        return _kept(found, counts > taken, np.nan)
+
+    return reduction
 
 
 def _masked(function):
@@ -167,19 +208,13 @@ def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **rest):
     return clip(a, *(None if x is np._NoValue else x for x in (low, high)))
 
 
-def _lowest(dtype):
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def _highest(dtype):
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
 _sum = _typed("sum", reductions.sum, lambda x, y: x + y)
 _prod = _typed("prod", products.prod, lambda x, y: x * y)
 _mean = _typed("mean", reductions.mean, None)
-_max = _extreme("max", reductions.max, maximum, _lowest)
-_min = _extreme("min", reductions.min, minimum, _highest)
+_max = _extreme("max", reductions.max, maximum)
+_min = _extreme("min", reductions.min, minimum)
 _var, _std = _spread("var", spreads.var), _spread("std", spreads.std)
 _cumsum, _cumprod = _running("cumsum", products.cumsum), _running("cumprod", products.cumprod)
 
@@ -191,6 +226,8 @@ FUNCTIONS = {
     "cumulative_sum": _cumulative("cumulative_sum", cumulative_sum),
     "cumulative_prod": _cumulative("cumulative_prod", cumulative_prod),
     "nansum": _without_nan(_sum, 0), "nanprod": _without_nan(_prod, 1), "nancumsum": _without_nan(_cumsum, 0),
-    "nancumprod": _without_nan(_cumprod, 1), "nanmax": _without_nan(_max, -np.inf), "nanmin": _without_nan(_min, np.inf),
-    "nanmean": _masked(_mean), "nanvar": _masked(_var), "nanstd": _masked(_std), "cov": cov, "corrcoef": corrcoef,
+    "nancumprod": _without_nan(_cumprod, 1), "nanmax": _extreme_without_nan(_max, -np.inf),
+    "nanmin": _extreme_without_nan(_min, np.inf),
+    "nanmean": _masked(_mean), "nanvar": _spread_without_nan(_var), "nanstd": _spread_without_nan(_std),
+    "cov": cov, "corrcoef": corrcoef,
 }

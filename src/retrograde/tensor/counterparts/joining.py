@@ -1,6 +1,6 @@
 """Joining: functions of NumPy that put a sequence of arrays together, or make an array of nested lists."""
 
-
+from ...errors import ArgumentError, DTypeError
 from ...ops.comparisons import where
 from ...ops.conversions import contiguous
 from ...ops.joins import concatenate, stack
@@ -67,6 +67,10 @@ def block(arrays):
 
 def select(condlist, choicelist, default=0):
     """For each element the choice of the first condition that holds, `default` where none does."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ArgumentError(f"select needs as many choices as conditions, one or more, got {len(choicelist)} and {len(condlist)}")
+    if any([stacked(condition).dtype.kind != "b" for condition in condlist]):
+        raise DTypeError("the conditions of select must be truth values, as of a comparison")
     found = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         found = where(data_of(condition), choice, found)

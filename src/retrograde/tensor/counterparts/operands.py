@@ -7,6 +7,7 @@ import numpy as np
 from ...core.value import Value
 from ...errors import DTypeError, MissingRuleError
 from ...ops.joins import stack
+from ..boxes import gathered
 from ..tensor import Tensor
 
 _SEQUENCES = (list, tuple)
@@ -32,7 +33,7 @@ def holds_value(arguments):
 def stacked(x) -> Any:
     """`x`, with nested lists that hold values as one tensor, and other lists and numbers as arrays."""
     if isinstance(x, Value) or hasattr(x, "dtype"):
-        return x
+        return gathered(x)
     if isinstance(x, _SEQUENCES) and holds_value(x):
         return stack([stacked(part) for part in x])
     return np.asarray(x)
@@ -52,6 +53,11 @@ def refuse(function, **given):
     found = [name for name, value in given.items() if value is not None and value is not np._NoValue]
     if found:
         raise DTypeError(f"np.{function} on tensors does not take {', '.join(found)}; leave it out")
+
+
+def is_kept(keepdims):
+    """Whether `keepdims` asks for axes of one element, as True and 1 do; NumPy has an object for what is not given."""
+    return keepdims is not np._NoValue and bool(keepdims)
 
 
 def cast(x, dtype):

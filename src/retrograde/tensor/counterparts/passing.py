@@ -2,6 +2,8 @@
 
 from functools import wraps
 
+from ...core.value import Value
+from ..leaving import check_left
 from .operands import data_of
 
 NAMES = frozenset("""
@@ -14,10 +16,22 @@ shares_memory tril_indices_from triu_indices_from union1d unique unpackbits unra
 
 
 def on_data(function):
-    """`function`, called with arrays in place of tensors; its results are plain."""
+    """`function`, called with arrays in place of tensors; its results are plain. Floats among them have lost a gradient."""
 
     @wraps(function)
     def passed(*args, **kwargs):
-        return function(*data_of(args), **data_of(kwargs))
+        found = function(*data_of(args), **data_of(kwargs))
+        if any(map(_is_float, found if isinstance(found, tuple) else (found,))):
+            for x in (*args, *kwargs.values()):
+                if isinstance(x, Value):
+                    check_left(x)
+        return found
 
     return passed
+
+
+def _is_float(found):
+    """Whether `found` are numbers with a derivative, or a list of such."""
+    if isinstance(found, list):
+        return any(map(_is_float, found))
+    return getattr(getattr(found, "dtype", None), "kind", "") in "fc" and hasattr(found, "dtype")

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ...dtypes import is_float
 from ...ops import gathering, rankings, rounding, sorting
 from ...ops.movements import ravel
-from .operands import data_of, refuse
+from .operands import data_of, is_kept, refuse, stacked
 
 
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
@@ -31,7 +32,7 @@ def _quantile(name, op):
 
     def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None, **_):
         refuse(name, out=out, weights=weights)
-        return op(a, data_of(q), axis, keepdims is True, method)
+        return op(stacked(a), data_of(q), axis, is_kept(keepdims), method)
 
     return quantile
 
@@ -49,7 +50,11 @@ def _median(quantile):
 def round(a, decimals=0, out=None):
     """The elements of `a` rounded to so many decimals."""
     refuse("round", out=out)
-    return rounding.round(a) if decimals == 0 else rounding.round(a * 10.0**decimals) / 10.0**decimals
+    if decimals == 0 or decimals > 0 and a.dtype.kind in "iub":
+        return rounding.round(a)
+    unit = 10.0 ** abs(decimals)
+    found = rounding.round(a * unit) / unit if decimals > 0 else rounding.round(a / unit) * unit
+    return found if is_float(a.dtype) else found.astype(a.dtype)
 
 
 quantile, nanquantile = _quantile("quantile", rankings.quantile), _quantile("nanquantile", rankings.nanquantile)

@@ -106,6 +106,8 @@ def rollaxis(a, axis, start=0):
 def rot90(m, k=1, axes=(0, 1)):
     """`m` turned by `k` quarters in the plane of two axes."""
     first, second = (one_axis(axis, m.ndim) for axis in axes)
+    if first == second:
+        raise ShapeError(f"the axes of a plane must be different, got {axes}")
     k %= 4
     if k == 2:
         return flip(m, (first, second))
@@ -114,9 +116,9 @@ def rot90(m, k=1, axes=(0, 1)):
 
 
 def _reshape(a, shape=None, order="C", *, copy=None):
-    if order == "F":
+    if order == "F":  # "A" is the order of rows too: a tensor is never known to be stored by columns
         return _transpose(reshape(_transpose(a), tuple(np.atleast_1d(np.asarray(shape)))[::-1]))
-    refuse("reshape", order=None if order == "C" else order)
+    refuse("reshape", order=None if order in ("C", "A") else order)
     return reshape(a, shape, copy)
 
 
@@ -126,6 +128,11 @@ def _ravel(a, order="C"):
 
 def _pad(array, pad_width, mode="constant", constant_values=0, **rest):
     refuse("pad", **rest)
+    if callable(mode) or mode in ("linear_ramp", "maximum", "mean", "median", "minimum", "empty"):
+        raise DTypeError(f"np.pad on tensors does not take mode={mode!r}; put the border on with np.concatenate")
+    if isinstance(pad_width, dict):
+        by_axis = {one_axis(axis, array.ndim): width for axis, width in pad_width.items()}
+        pad_width = [np.broadcast_to(by_axis.get(axis, 0), 2).tolist() for axis in range(array.ndim)]
     return pad_border(array, data_of(pad_width), mode, constant_values)
 
 
@@ -165,9 +172,9 @@ def trim_zeros(filt, trim="fb", axis=None):
     if trim not in ("f", "b", "fb", "bf"):
         raise ArgumentError(f"trim must be of the letters f and b, got {trim!r}")
     data = data_of(filt)
-    axes = range(data.ndim) if axis is None else [operator.index(a) % data.ndim for a in np.atleast_1d(axis)]
+    axes = axis_tuple(axis, data.ndim)
     parts = [slice(None)] * data.ndim
-    for a, places in enumerate(np.nonzero(data)):
+    for a, places in enumerate(np.nonzero(data) if data.ndim else ()):
         if a in axes:
             first, last = (places.min(), places.max() + 1) if len(places) else (data.shape[a] if trim == "f" else 0,) * 2
             parts[a] = slice(first if "f" in trim or not len(places) else 0, last if "b" in trim or not len(places) else None)
@@ -191,6 +198,14 @@ def _angle(z, deg=False):
 def _put(a, ind, v, mode="raise"):
     """Refused: it would write into an array behind the graph's back."""
     raise DTypeError("np.put does not take tensors; write a[...] = v, or use np.where")
+
+
+def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    full = meshgrid(*[ravel(stacked(x)) for x in xi], indexing=indexing)
+    if not sparse:
+        return full
+    along = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else range(len(xi))
+    return [x[tuple([slice(None) if a == axis else slice(1) for a in range(x.ndim)])] for x, axis in zip(full, along, strict=True)]
 
 
 def _zeros_like(a, dtype=None, order="K", subok=True, shape=None, **_):
@@ -225,7 +240,7 @@ FUNCTIONS = {
     "matrix_transpose": matrix_transpose, "broadcast_to": lambda array, shape, subok=False: broadcast_to(array, shape),
     "broadcast_arrays": lambda *args, subok=False: broadcast_arrays(*map(stacked, args)),
     "unstack": lambda x, /, *, axis=0: unstack(x, axis),
-    "meshgrid": lambda *xi, copy=True, sparse=False, indexing="xy": meshgrid(*map(stacked, xi), indexing=indexing),
+    "meshgrid": _meshgrid,
     "roll": lambda a, shift, axis=None: roll(a, shift, axis),
     "repeat": lambda a, repeats, axis=None: repeat(a, data_of(repeats), axis),
     "tile": lambda A, reps: tile(A, data_of(reps)), "compress": compress, "extract": extract, "delete": delete,

@@ -2,6 +2,7 @@
 
 from functools import reduce
 
+import ml_dtypes
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
@@ -16,6 +17,8 @@ from ...ops import (
     matrices,
     movements,
     norms,
+    reductions,
+    searches,
     tensors,
 )
 from . import calculus
@@ -43,23 +46,50 @@ def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
 
 
 def _qr(a, mode="reduced"):
-    return factorizations.qr(a, mode)
+    if mode == "raw":
+        raise ArgumentError("np.linalg.qr on tensors does not take mode='raw'; it takes 'reduced', 'complete' and 'r'")
+    return factorizations.qr(a)[1] if mode == "r" else factorizations.qr(a, mode)
 
 
 def _cholesky(a, /, *, upper=False):
-    return factorizations.cholesky(a, upper)
+    return factorizations.cholesky(_hermitian(a, "U" if upper else "L"), upper)
 
 
 def _pinv(a, rcond=None, hermitian=False, *, rtol=None):
+    if rcond is not None and rtol is not None and rtol is not np._NoValue:
+        raise ArgumentError("rcond and rtol are two names of one number; give one of them")
     return inverses.pinv(a, rcond if rtol is None or rtol is np._NoValue else rtol)
 
 
 def _lstsq(a, b, rcond=None):
-    """The solution alone has a derivative; the rest are plain numbers."""
-    found = inverses.lstsq(a, b, rcond)
-    rest = [norms.matrix_rank(a), factorizations.svdvals(a)]
-    residuals = ((contractions.matmul(a, found) - b) ** 2).sum(0)
-    return (found, residuals, *rest)
+    """The solution, the sums of squared distances, the rank and the singular values.
+
+    As NumPy has it there are no distances where the rank is less than the number of columns, or no row is left over. While it is
+    traced the rank is taken to be full.
+    """
+    a, b = stacked(a), stacked(b)
+    if rcond is not None:
+        rcond = max(rcond, float(ml_dtypes.finfo(np.result_type(a.dtype, np.float32)).eps)) if rcond < 0 else rcond
+    found, rank = inverses.lstsq(a, b, rcond), norms.matrix_rank(a, rcond)
+    rows, columns = a.shape
+    is_full = rows > columns and (getattr(rank, "is_traced", False) or int(rank) == columns)
+    distances = contractions.matmul(a, found) - b
+    distances = complexes.real(distances * complexes.conj(distances))
+    residuals = distances.sum(0, keepdims=b.ndim == 1) if is_full else distances[:0, 0] if b.ndim > 1 else distances[:0]
+    return found, residuals, rank, factorizations.svdvals(a)
+
+
+def _matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
+    """The number of singular values above `tol`, or above `rtol` times the greatest."""
+    A = stacked(A)
+    if A.ndim < 2:
+        return searches.any(A != 0).astype(int)
+    if tol is None:
+        return norms.matrix_rank(A, rtol)
+    if rtol is not None:
+        raise ArgumentError("tol is a bound on singular values, rtol one by the greatest of them; give one of them")
+    tol = stacked(tol)
+    return reductions.sum(factorizations.svdvals(A) > movements.reshape(tol, (*tol.shape, 1)), -1)
 
 
 def _norm(x, ord=None, axis=None, keepdims=False):
@@ -68,11 +98,15 @@ def _norm(x, ord=None, axis=None, keepdims=False):
 
 def _multi_dot(arrays, *, out=None):
     refuse("linalg.multi_dot", out=out)
+    if len(arrays) < 2:
+        raise ArgumentError(f"multi_dot multiplies two arrays or more, got {len(arrays)}")
     return reduce(contractions.matmul, [stacked(x) for x in arrays])
 
 
 def _tensorinv(a, ind=2):
     old = a.shape
+    if ind <= 0:
+        raise ArgumentError(f"ind, the number of axes that are the rows, must be at least 1, got {ind}")
     rows = int(np.prod(old[ind:], dtype=int))
     return movements.reshape(inverses.inv(movements.reshape(a, (rows, -1))), (*old[ind:], *old[:ind]))
 
@@ -105,11 +139,12 @@ def _outer(x1, x2, /):
 LINALG = {
     "eig": eigen.eig, "eigh": _eigh, "eigvals": eigen.eigvals, "eigvalsh": _eigvalsh, "svd": _svd,
     "svdvals": factorizations.svdvals,
-    "qr": _qr, "cholesky": _cholesky, "inv": inverses.inv, "pinv": _pinv, "solve": inverses.solve, "lstsq": _lstsq,
+    "qr": _qr, "cholesky": _cholesky, "inv": inverses.inv, "pinv": _pinv,
+    "solve": lambda a, b: inverses.solve(stacked(a), stacked(b)), "lstsq": _lstsq,
     "det": determinants.det, "slogdet": determinants.slogdet, "norm": _norm, "matrix_power": inverses.matrix_power,
     "vector_norm": lambda x, /, *, axis=None, keepdims=False, ord=2: norms.vector_norm(x, axis, keepdims, ord),
     "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": norms.matrix_norm(x, keepdims, ord),
-    "matrix_rank": lambda A, tol=None, hermitian=False, *, rtol=None: norms.matrix_rank(A, rtol), "cond": norms.cond,
+    "matrix_rank": _matrix_rank, "cond": norms.cond,
     "multi_dot": _multi_dot, "tensorinv": _tensorinv, "tensorsolve": _tensorsolve, "trace": matrices.linalg_trace,
     "diagonal": lambda x, /, *, offset=0: matrices.linalg_diagonal(x, offset), "matmul": contractions.matmul,
     "outer": _outer, "tensordot": lambda x, y, /, *, axes=2: calculus.tensordot(x, y, axes),

@@ -4,18 +4,21 @@ import math
 
 import numpy as np
 
-from ...ops.arithmetic import floor_divide, remainder, sign
+from ...dtypes import is_float
+from ...errors import DTypeError
+from ...ops.arithmetic import abs, floor_divide, power, remainder, sign
 from ...ops.bessel_orders import bessel_i, bessel_ie, bessel_j, bessel_y
-from ...ops.comparisons import isnan, maximum, minimum, where
+from ...ops.bits import copysign, signbit
+from ...ops.comparisons import isinf, isnan, maximum, minimum, where
 from ...ops.complexes import conj
 from ...ops.contractions import matmul
-from ...ops.exponential import exp, log, log1p, logaddexp
+from ...ops.exponential import exp, expm1, log, log1p, logaddexp
 from ...ops.gammas import regularized_beta
 from ...ops.movements import expand_dims
 from ...ops.rounding import trunc
-from ...ops.special import xlogy
 from ...ops.trigonometric import cos, sin, tan
-from .operands import constant, data_of
+from .operands import cast, constant, data_of, stacked
+from .passing import on_data
 
 
 def fmax(x, y):
@@ -29,8 +32,39 @@ def fmin(x, y):
 
 
 def fmod(x, y):
-    """What is left of `x` after division by `y`, with the sign of `x`."""
-    return x - y * trunc(x / y)
+    """What is left of `x` after division by `y`, with the sign of `x`: exact, as `x - y * trunc(x / y)` is not."""
+    x, y = stacked(x), stacked(y)
+    if np.result_type(x.dtype, y.dtype).kind == "f":
+        return where(signbit(x), -remainder(-x, abs(y)), remainder(x, abs(y)))
+    rest = remainder(x, y)
+    return where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
+
+
+def float_power(x, y):
+    """`x` to the power `y` in double precision, whatever the operands are."""
+    x, y = stacked(x), stacked(y)
+    dtype = np.result_type(x.dtype, y.dtype, np.float64)
+    return power(cast(x, dtype), cast(y, dtype))
+
+
+def fabs(x):
+    """The size of `x`, a float."""
+    if x.dtype.kind == "c":
+        raise DTypeError(f"np.fabs takes real numbers, got {x.dtype}; use np.abs")
+    return abs(_float(x))
+
+
+def _float(x):
+    """`x`, integers in the type of floats that NumPy's functions make of them."""
+    return x if is_float(x.dtype) else x.astype(np.sqrt(np.empty(0, x.dtype)).dtype)
+
+
+def ldexp(x, n):
+    """`x` times 2 to the power `n`, a whole number."""
+    n = stacked(n)
+    if n.dtype.kind not in "biu":
+        raise DTypeError(f"np.ldexp takes whole numbers as exponents, got {n.dtype}; use x * 2.0**n")
+    return x * 2.0 ** data_of(n)
 
 
 def logaddexp2(x, y):
@@ -40,20 +74,55 @@ def logaddexp2(x, y):
 
 def heaviside(x, y):
     """0 below 0, `y` at 0, 1 above."""
+    x = stacked(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"np.heaviside takes real numbers, got {x.dtype}")
     return where(data_of(x) == 0, y, sign(x) * 0.5 + 0.5)
 
 
 def modf(x):
     """The fraction and the whole part."""
     whole = trunc(x)
-    return x - whole, whole
+    return copysign(where(isinf(x), 0, x - where(isinf(x), 0, whole)), x), whole
+
+
+#: As in SciPy: exponents below are taken for 0. There the first terms of the series have the derivatives in the exponent.
+_ALMOST_ZERO = 1e-19
 
 
 def boxcox(x, exponent):
     """Box and Cox's transform: a power that begins at the logarithm."""
-    is_zero = data_of(exponent) == 0
+    x, exponent = stacked(x), stacked(exponent)
+    is_zero = abs(exponent) < _ALMOST_ZERO
+    safe, level = where(is_zero, 1, exponent), log(x)
+    u = exponent * where(is_zero & ~isinf(level), level, 0)
+    near = level * (1 + u * (1 / 2 + u * (1 / 6 + u / 24)))
+    return where(is_zero, near, where(x < 0, np.nan, expm1(safe * level) / safe))
+
+
+def inv_boxcox(y, exponent):
+    """What `boxcox` made `y` of."""
+    y, exponent = stacked(y), stacked(exponent)
+    is_zero = abs(exponent) < _ALMOST_ZERO
     safe = where(is_zero, 1, exponent)
-    return where(is_zero, log(x), (x**safe - 1) / safe)
+    u = exponent * where(is_zero & ~isinf(y), y, 0)
+    near = exp(y * (1 - u * (1 / 2 - u * (1 / 3 - u / 4))))
+    return where(is_zero, near, exp(log1p(safe * y) / safe))
+
+
+def rel_entr(x, y):
+    """x log(x / y): 0 where `x` is 0, and infinite outside of the numbers for which it is defined."""
+    x, y = stacked(x), stacked(y)
+    is_inside = (x > 0) & (y > 0)
+    inside = x * log(where(is_inside, x, 1) / where(is_inside, y, 1))
+    return where(isnan(x) | isnan(y), np.nan, where(is_inside, inside, where((x == 0) & (y >= 0), x * 0, np.inf)))
+
+
+def kl_div(x, y):
+    """x log(x / y) - x + y: `y` where `x` is 0, and infinite outside of the numbers for which it is defined."""
+    x, y = stacked(x), stacked(y)
+    found = rel_entr(x, y)
+    return where(found == np.inf, found, found - x + y)
 
 
 def pseudo_huber(delta, r):
@@ -62,9 +131,9 @@ def pseudo_huber(delta, r):
 
 
 def huber(delta, r):
-    """A loss, square up to `delta` and linear beyond."""
-    size = abs(r)
-    return where(data_of(size) <= data_of(delta), 0.5 * r * r, delta * (size - 0.5 * delta))
+    """A loss, square up to `delta` and linear beyond; infinite for a `delta` below 0."""
+    size, delta = abs(stacked(r)), stacked(delta)
+    return where(delta < 0, np.inf, where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta)))
 
 
 def _of_order(op, name):
@@ -77,9 +146,11 @@ def _betainc(a, b, x):
 
 
 def gammasgn(x):
-    """The sign of the gamma function, a plain array."""
-    x = data_of(x)
-    return np.where((x > 0) | (np.floor(x) % 2 == 0), 1.0, -1.0)
+    """The sign of the gamma function, a plain array; NaN at its poles below 0, that of zero at zero."""
+    x = np.asarray(data_of(x))
+    found = np.where((x > 0) | (np.floor(x) % 2 == 0), 1.0, -1.0)
+    found = np.where(((x < 0) & (np.floor(x) == x)) | np.isnan(x), np.nan, found)
+    return np.where(x == 0, np.copysign(1.0, x), found)
 
 
 FUNCTIONS = {
@@ -89,13 +160,14 @@ FUNCTIONS = {
     "iv"),
     "ive": _of_order(bessel_ie, "ive"), "betainc": _betainc, "gammasgn": gammasgn,
     "fmax": fmax, "fmin": fmin, "fmod": fmod, "logaddexp2": logaddexp2, "heaviside": heaviside, "modf": modf,
-    "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)), "ldexp": lambda x, n: x * 2.0 ** data_of(n),
+    "divmod": lambda x, y: (floor_divide(x, y), remainder(x, y)), "ldexp": ldexp, "fabs": fabs, "float_power": float_power,
+    **{ufunc.__name__: on_data(ufunc) for ufunc in (np.gcd, np.lcm, np.bitwise_count)},
     "rad2deg": lambda x: x * (180 / math.pi), "degrees": lambda x: x * (180 / math.pi),
     "vecmat": lambda x, y: matmul(conj(expand_dims(x, -2)), y)[..., 0, :],
     "matvec": lambda x, y: matmul(x, expand_dims(y, -1))[..., 0],
-    "rel_entr": lambda x, y: xlogy(x, x / y), "kl_div": lambda x, y: xlogy(x, x / y) - x + y,
+    "rel_entr": rel_entr, "kl_div": kl_div,
     "exp10": lambda x: exp(x * math.log(10)),
-    "boxcox": boxcox, "inv_boxcox": lambda y, exponent: exp(log1p(exponent * y) / exponent), "pseudo_huber": pseudo_huber,
+    "boxcox": boxcox, "inv_boxcox": inv_boxcox, "pseudo_huber": pseudo_huber,
     "huber": huber, "sindg": lambda x: sin(x * (math.pi / 180)), "cosdg": lambda x: cos(x * (math.pi / 180)),
     "tandg": lambda x: tan(x * (math.pi / 180)),
 }

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import AnswerError, ArgumentError, BudgetError, DTypeError, ModelError, ReplayError, ShapeError, UnsupportedError
+from ..models.trace import tracing_apart
+from .samples import by_item
 
 
 class Validation:
@@ -28,6 +30,9 @@ class Validation:
         self.items, self._score, self.missing = list(items), score, missing
         #: The error of the last call in which no item had an answer; None if there was none.
         self.failure: ModelError | None = None
+        #: The calls that the last scoring made for each item, by place, as far as they can be told apart.
+        self.calls: dict[int, list] = {}
+        self._why = ""  # the last error of a call, as a sentence
         if not self.items:
             raise ArgumentError("a validation needs at least one item, got none")
         if not 0 <= missing < 1:
@@ -41,6 +46,7 @@ class Validation:
     def __call__(self, places=None):
         """The scores of all items, or of those at `places`; None for those that have no answer after two calls."""
         places = list(range(len(self.items)) if places is None else places)
+        self.calls = {}
         scores = dict(zip(places, self.attempted(places), strict=True))
         again = [place for place in places if scores[place] is None]
         if again:
@@ -49,21 +55,26 @@ class Validation:
         # Of a few items one may be missing, whatever its share.
         if len(lost) > max(1, self.missing * len(places)) or len(lost) == len(places) > 0:
             raise AnswerError(f"{len(lost)} of {len(places)} validation items have no answer after two calls, and at most a share "
-                              f"of {self.missing:g} may be missing; nothing was decided. Go on when the model answers again, or "
-                              "allow more with Validation(..., missing=)") from self.failure
+                              f"of {self.missing:g} may be missing; nothing was decided. {self._why}Go on when the model answers "
+                              "again, or allow more with Validation(..., missing=)") from self.failure
         return [scores[place] for place in places]
 
     def attempted(self, places):
         """The scores of the items at `places` from one call; None for those that have no answer."""
         chosen = [self.items[i] for i in places]
         try:
-            found = self._score(chosen)
+            with tracing_apart() as trace:
+                try:
+                    found = self._score(chosen)
+                finally:
+                    self._why = next((f"The last error was: {call.error}. " for call in trace.calls[::-1] if call.error), self._why)
+                self.calls.update(by_item(trace.calls, places))
         except (BudgetError, ReplayError, UnsupportedError):
             raise  # no later call would do better
         except ModelError as error:
             self.failure = error
             return [None] * len(chosen)
-        scores = [_checked(score) for score in getattr(found, "scores", found)]
+        scores = checked(found)
         if len(scores) != len(chosen):
             raise ShapeError(f"the validation must give one score for each item, got {len(scores)} for {len(chosen)} items")
         return scores
@@ -71,8 +82,15 @@ class Validation:
 
 def scored(validate):
     """The score of each item, by a Validation or another function of no arguments; None for those without an answer."""
-    found = validate()
-    return [_checked(score) for score in getattr(found, "scores", found)]
+    return checked(validate())
+
+
+def checked(found):
+    """The scores in what a scoring function gave, as a list of floats, with None for samples without an answer."""
+    scores = list(getattr(found, "scores", found))
+    if all(type(score) is float for score in scores) and np.isfinite(scores).all():
+        return scores
+    return [_checked(score) for score in scores]
 
 
 def _checked(score):

@@ -7,10 +7,11 @@ from .cached import Cached
 from .default import default_model
 from .http_model import HTTPModel
 from .ledger import Ledger
+from .listeners import Listener, listening
 from .local import LocalModel
 from .replay import Recorded, Replayed
 from .request import Completion, Message, Price, Request
 from .retry import Retry
 from .scripted import ScriptedLM
 from .trace import Call, Trace, calls_for, tracing
-from .usage import Usage
+from .usage import Totals, Usage

@@ -35,6 +35,10 @@ class LanguageModel:
     keeps_prefixes: bool = False
     #: What tokens cost; None if it is not known.
     price: Price | None = None
+    #: Whether the model was tuned to follow instructions. One that only continues text is not asked to write prompts.
+    follows_instructions: bool = True
+    #: Whether a completion for a request with labels has the log-probability of each.
+    tells_logprobs: bool = False
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -139,10 +143,15 @@ class Wrapper(LanguageModel):
         self.model = model
         self.name, self.max_tokens, self.price = model.name, model.max_tokens, model.price
         self.max_concurrency, self.keeps_prefixes = model.max_concurrency, model.keeps_prefixes
+        self.tells_logprobs = model.tells_logprobs
 
     @property
     def identity(self):
         return self.model.identity
+
+    @property
+    def follows_instructions(self):
+        return self.model.follows_instructions
 
     def steps(self, request: Request):
         """What is done for a request."""

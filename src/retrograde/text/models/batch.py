@@ -22,8 +22,10 @@ def complete_all(model: LanguageModel, requests: Iterable, *, limit: int | None 
     ['ba', 'dc']
     """
     requests = [Request.of(request) for request in requests]
-    parts, futures = [Trace() for _ in requests], {}
-    with ThreadPoolExecutor(_limit(model, limit)) as executor:
+    parts, futures, limit = [Trace() for _ in requests], {}, _limit(model, limit)
+    if len(requests) == 1:
+        return [_alone(model, requests[0])]
+    with ThreadPoolExecutor(limit) as executor:
         try:
             for i in _order(model, requests):
                 futures[i] = executor.submit(copy_context().run, _ask, model, requests[i], parts[i])
@@ -83,6 +85,14 @@ def _ask(model, request, part):
         return model.complete(request)
 
 
+def _alone(model, request):
+    """The outcome of a single call, for which no thread is started."""
+    try:
+        return model.complete(request)
+    except Exception as error:  # noqa: BLE001 - it becomes the outcome
+        return _as_model_error(error)
+
+
 def _join(parts):
     trace = current()
     if trace is not None:
@@ -94,10 +104,14 @@ def _outcome(future):
     error = future.exception()
     if error is None:
         return future.result()
-    if isinstance(error, ModelError):
-        return error
     if not isinstance(error, Exception):
         raise error
+    return _as_model_error(error)
+
+
+def _as_model_error(error):
+    if isinstance(error, ModelError):
+        return error
     wrapped = ModelError(f"{type(error).__name__}: {error}")
     wrapped.__cause__ = error
     return wrapped

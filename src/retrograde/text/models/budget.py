@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import asdict
 
@@ -15,6 +15,8 @@ from .usage import Usage
 
 #: What a model inside calls before it asks its provider again after an attempt that may have been charged for.
 _EXTRA_CHARGES: ContextVar[tuple] = ContextVar("extra_charges", default=())
+#: What is done once the answer that a call is made for is kept; None where nobody keeps it.
+_WHEN_KEPT: ContextVar[list | None] = ContextVar("when_kept", default=None)
 #: How often a call looks whether another process has given back what it waits for, in seconds.
 _POLL = 0.1
 
@@ -49,7 +51,7 @@ class Budget:
     def spent(self):
         """What was spent; by all processes, where there is a ledger, with what those that were killed had set aside."""
         with self._lock, self._books():
-            return self._spent if self._ledger is None else self._ledger.settled + self._ledger.lost()
+            return self._spent if self._ledger is None else self._ledger.spent()
 
     def reserve(self, amount: Usage) -> Future:
         """A Future that is done when `amount` is set aside, and fails with a BudgetError when that is refused.
@@ -62,8 +64,12 @@ class Budget:
             self._admit()
         return future
 
-    def settle(self, reserved: Usage, spent: Usage, name=None):
-        """End a call for which `reserved` was set aside, under a `name`: `spent` is what it took."""
+    def settle(self, reserved: Usage, spent: Usage, name=None, when=None):
+        """End a call for which `reserved` was set aside, under a `name`: `spent` is what it took.
+
+        `when` is a list of what is to be done once the answer is kept, see `settled_when_kept`: the ledger then says at once what
+        the call took, and that it is settled when the answer is kept.
+        """
         with self._lock:
             self._held, self._running = self._held - reserved, self._running - 1
             if not self._running:
@@ -71,9 +77,17 @@ class Budget:
             with self._books():
                 if self._ledger is None:
                     self._spent += spent
-                else:
+                elif when is None:
                     self._ledger.settle(name, spent)
+                else:
+                    self._ledger.take(name, spent)
+                    when.append(lambda: self._close(name, spent))
             self._admit()
+
+    def _close(self, name, spent):
+        """Settle what the ledger knows to have been taken."""
+        with self._lock, self._books():
+            self._ledger.settle(name, spent)
 
     def state_dict(self):
         """What was spent, as JSON data."""
@@ -114,7 +128,7 @@ class Budget:
         with self._books():
             spent, held = self._spent, self._held
             if self._ledger is not None:
-                spent, held = self._ledger.settled + self._ledger.lost(), self._ledger.running()
+                spent, held = self._ledger.spent(), self._ledger.running()
             while self._waiting:
                 amount, future = self._waiting[0]
                 if future.cancelled():
@@ -179,18 +193,32 @@ class Budgeted(Wrapper):
         prompt, answer = self.token_bound(request)
         reservation = _Reservation(self.budget, Usage(1, prompt + answer, self.cost_of(prompt, answer)))
         yield from reservation.take()
-        spent = reservation.amount
+        spent, when = reservation.amount, None
         token = _EXTRA_CHARGES.set((*_EXTRA_CHARGES.get(), reservation.take_again))
         try:
             completion = yield request
-            spent = Usage() if completion.is_cached else Usage(1, completion.tokens, completion.cost)
+            spent, when = Usage() if completion.is_cached else Usage(1, completion.tokens, completion.cost), _WHEN_KEPT.get()
         except ModelError as error:
             spent = reservation.amount if error.is_billed else Usage()
             raise
         finally:
-            reservation.settle(spent)
+            reservation.settle(spent, when)
             _EXTRA_CHARGES.reset(token)
         return completion
+
+
+@contextmanager
+def settled_when_kept():
+    """A list of what is to be done once the answer to the calls in the block is kept: budgets settle them then.
+
+    A process that is killed before has an answer that is not kept, which is asked for again, and a call that is not settled.
+    """
+    when: list = []
+    token = _WHEN_KEPT.set(when)
+    try:
+        yield when
+    finally:
+        _WHEN_KEPT.reset(token)
 
 
 def charge_again(tokens, cost):
@@ -225,8 +253,8 @@ class _Reservation:
         self.settle(self.amount)
         yield from self.take()
 
-    def settle(self, spent):
+    def settle(self, spent, when=None):
         """Give back what was set aside and not spent."""
         if self.is_held:
             self.is_held = False
-            self.budget.settle(self.amount, spent, self.name)
+            self.budget.settle(self.amount, spent, self.name, when)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...atomic import replacing
+from ...atomic import replacing, writing
 from ...errors import AnswerError
 from .base import Wrapper
+from .budget import settled_when_kept
 from .codec import canonical, completion_from_dict, completion_to_dict, digest, key_of, request_to_dict
 from .locks import key_locks
 
@@ -83,9 +84,13 @@ class Cached(Wrapper):
                 completion = self._read(key, request)  # it may have ended between the two looks
             is_kept = completion is not None
             if not is_kept:
-                completion = yield request
+                with settled_when_kept() as when:
+                    completion = yield request
                 if completion.is_whole:
-                    self._write(key, request, completion)
+                    # What is settled on the disk must be kept there, so that it is never asked for again.
+                    self._write(key, request, completion, writing if when else replacing)
+                for settle in when:
+                    settle()
         finally:
             if is_mine:
                 locks.give_back(key)
@@ -117,12 +122,12 @@ class Cached(Wrapper):
             return None
         return completion if is_whole and completion.is_whole else None
 
-    def _write(self, key, request, completion):
+    def _write(self, key, request, completion, opening=replacing):
         entry = {"model": self.identity, "request": request_to_dict(request), "completion": completion_to_dict(completion),
                  "digest": _digest(request, completion)}
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as part:
+        with opening(path) as part:
             part.write_text(json.dumps(entry, ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
 
     def _set_up(self):

@@ -7,6 +7,8 @@ from ...errors import AnswerError, ArgumentError
 
 #: How a server is told to choose: an answer bound by a JSON schema, the probabilities of the first token, or a field of vLLM's.
 KINDS = ("json_schema", "logprobs", "guided_choice")
+#: How far a log-probability may lie above 0, by rounding.
+_ABOVE = 1e-3
 #: How many of the likeliest tokens servers tell.
 _TOP = 20
 
@@ -51,6 +53,8 @@ def _likeliest(choice, labels):
         found = [(str(token["token"]).strip(), float(token["logprob"])) for token in tokens]
     except (TypeError, LookupError, ValueError):
         raise AnswerError("the server tells no probabilities of tokens; use another labels_by") from None
+    if not all(logprob <= _ABOVE for _, logprob in found):
+        raise AnswerError(f"a log-probability must be a number of at most 0, got {[logprob for _, logprob in found]!r:.200}")
     total_of = lambda label: math.fsum(math.exp(logprob) for token, logprob in found if token and _is_of(token, label, labels))
     totals = [total_of(label) for label in labels]
     if not any(totals):

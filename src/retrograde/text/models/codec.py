@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import asdict, fields
+from math import inf
 
 from ...errors import AnswerError
 from .request import Completion, Request
@@ -29,9 +30,14 @@ def completion_from_dict(data):
     if not isinstance(data, dict) or data.keys() != kinds.keys():
         raise AnswerError(f"a completion must have the fields {', '.join(kinds)}")
     for name, kind in kinds.items():
-        if not isinstance(data[name], kind):
+        if not isinstance(data[name], kind) or (isinstance(data[name], bool) and kind is not bool):
             raise AnswerError(f"{name} of a completion has the wrong type, {type(data[name]).__name__}")
-    return Completion(**data | {"logprobs": tuple(map(float, data["logprobs"]))})
+        if kind in (int, (int, float)) and not 0 <= data[name] < inf:
+            raise AnswerError(f"{name} of a completion must be 0 or more, got {data[name]}")
+    logprobs = tuple(map(float, data["logprobs"]))
+    if not all(logprob < inf for logprob in logprobs):
+        raise AnswerError("a log-probability of a completion is no number")
+    return Completion(**data | {"logprobs": logprobs})
 
 
 def canonical(data):

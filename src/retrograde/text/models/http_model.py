@@ -60,7 +60,7 @@ class HTTPModel(LanguageModel):
         self.name, self.price, self.timeout, self.retry = f"{name} at {place.netloc}", price, timeout, retry or Retry()
         self.max_concurrency, self.max_tokens = max_concurrency, max_tokens
         check_kind(labels_by)
-        self.max_tokens_name, self.labels_by = max_tokens_name, labels_by
+        self.max_tokens_name, self.labels_by, self.tells_logprobs = max_tokens_name, labels_by, labels_by == "logprobs"
         self.extra, self.query = dict(extra or {}), dict(query or {})
         self._connect(api_key, headers)
 

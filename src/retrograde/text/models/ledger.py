@@ -8,6 +8,7 @@ import time
 import uuid
 from contextlib import contextmanager
 from dataclasses import astuple
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ _DISTANT = 3600.0
 class Ledger:
     """An append-only file of JSON lines: one when an amount is set aside, before anything is sent, and one when it is settled.
 
-    What was set aside by a process that has ended, and never settled, counts as spent: the call may have been made. Several
-    processes may share a file. `scope` names one budget of several in it.
+    What was set aside by a process that has ended, and never settled, counts as spent: the call may have been made. A call whose
+    answer is to be kept is settled once it is; a line before says what it took. Several processes may share a file. `scope`
+    names one budget of several in it.
     """
 
     def __init__(self, path, scope=""):
         self.path, self.scope = Path(path), scope
         self.settled = Usage()
+        self.taken: dict[str, Usage] = {}  # what calls took that are not settled, because their answers are not kept yet
         self.open: dict[str, tuple] = {}  # of each amount that is not settled, the amount, whose it is, and since when
         self._file: Any = None
         self._end, self._is_torn, self._synced, self._lock = 0, False, 0.0, threading.RLock()
@@ -56,13 +59,18 @@ class Ledger:
         self._write({"id": name, "scope": self.scope, "reserve": astuple(amount), "by": list(_MYSELF.name()), "at": time.time()})
         return name
 
+    def take(self, name, amount):
+        """Say what was taken of what was set aside under `name`, within `held`; `settle` follows when the answer is kept."""
+        self._write({"id": name, "scope": self.scope, "take": astuple(amount)})
+
     def settle(self, name, amount):
-        """Say what was taken of what was set aside under `name`, within `held`."""
+        """Say what was taken of what was set aside under `name`, within `held`, and that nothing more is to come."""
         self._write({"id": name, "scope": self.scope, "settle": astuple(amount)})
 
-    def lost(self):
-        """What was set aside by processes that have ended."""
-        return sum((amount for amount, owner, since in self.open.values() if not _lives(owner, since)), Usage())
+    def spent(self):
+        """What calls took, and what was set aside by processes that have ended."""
+        lost = (amount for amount, owner, since in self.open.values() if not _lives(owner, since))
+        return sum((*self.taken.values(), *lost), self.settled)
 
     def running(self):
         """What is set aside for calls that may still be running."""
@@ -86,20 +94,35 @@ class Ledger:
         content = file.read()
         if content:
             self._is_torn = not content.endswith(b"\n")
-        for line in content.split(b"\n"):
+        for line in filter(None, content.split(b"\n")):
             try:
                 self._take(json.loads(line))
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
                 continue  # a line that a killed process began: nothing was sent for it
         self._end = file.tell()
 
     def _take(self, line):
         if line["scope"] != self.scope:
             return
+        name = line["id"]
         if "reserve" in line:
-            self.open[line["id"]] = Usage(*line["reserve"]), tuple(line["by"]), line["at"]
-        elif self.open.pop(line["id"], None) is not None:
-            self.settled += Usage(*line["settle"])
+            machine, pid, started = line["by"]
+            self.open[name] = _amount(line["reserve"]), (str(machine), int(pid), int(started)), float(line["at"])
+        elif "take" in line:
+            self.taken[name] = _amount(line["take"])
+            self.open.pop(name, None)
+        else:
+            amount = _amount(line["settle"])
+            if self.open.pop(name, None) is not None or self.taken.pop(name, None) is not None:
+                self.settled += amount
+
+
+def _amount(values):
+    """The Usage in a line; a ValueError for anything that could lower what was spent."""
+    calls, tokens, cost = values
+    if not (isinstance(calls, int) and isinstance(tokens, int) and min(calls, tokens, cost) >= 0 and isfinite(cost)):
+        raise ValueError(f"no amount of calls, tokens and money: {values!r:.60}")
+    return Usage(calls, tokens, cost)
 
 
 class _Process:

@@ -36,7 +36,7 @@ class LocalModel(LanguageModel):
 
     max_tokens = 128
     max_concurrency = 1
-    keeps_prefixes = True
+    keeps_prefixes = tells_logprobs = True
     price = Price(0.0, 0.0)
 
     def __init__(self, path=None, *, context=4096, threads=None, is_chat=None):
@@ -57,6 +57,10 @@ class LocalModel(LanguageModel):
     @functools.cached_property
     def identity(self):
         return f"local 2 {self.weights.name} {_fingerprint(self.weights)} chat={self._has_template} {self.max_tokens}"
+
+    @property
+    def follows_instructions(self):
+        return self._has_template
 
     def complete(self, request):
         start, engine = time.perf_counter(), self._engine

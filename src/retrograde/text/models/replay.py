@@ -10,6 +10,9 @@ from .base import LanguageModel, Wrapper
 from .codec import completion_from_dict, completion_to_dict, request_to_dict
 from .request import Price
 
+#: How much of a prompt is compared to find the nearest one, and how much is shown, in characters.
+_COMPARED, _SHOWN = 2000, 500
+
 
 class Recorded(Wrapper):
     """`model` with every answer added to the file `path`, one line of JSON an answer, to be given again by `Replayed`."""
@@ -51,7 +54,7 @@ class Replayed(LanguageModel):
                 entry = json.loads(line)
                 completion, key = completion_from_dict(entry["completion"]), _key(entry["request"])
                 prompt = entry["request"]["messages"][-1]["content"]
-            except (ValueError, LookupError, TypeError, AnswerError) as error:
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError, AnswerError) as error:
                 raise ArgumentError(f"line {number} of {self.path} is not a recorded answer: {error}") from None
             self._answers.setdefault(key, []).append(completion)
             self._prompts[key] = prompt
@@ -66,11 +69,13 @@ class Replayed(LanguageModel):
 
     def _miss(self, request):
         prompt = request.messages[-1].content
-        near = difflib.get_close_matches(prompt, self._prompts.values(), n=1, cutoff=0.0)
-        hint = f"the nearest that it has is {near[0]!r}" if near else "it is empty"
+        # The time that it takes to compare grows with the product of the lengths.
+        prompts = {prompt[:_COMPARED]: prompt for prompt in self._prompts.values()}
+        near = [prompts[found] for found in difflib.get_close_matches(prompt[:_COMPARED], prompts, n=1, cutoff=0.0)]
+        hint = f"the nearest that it has is {near[0]!r:.{_SHOWN}}" if near else "it is empty"
         if near and near[0] == prompt:
             hint = "it has this message with other options or other messages before it"
-        return f"{self.path} has no answer to {prompt!r}; {hint}. Record it again with Recorded(model, path)"
+        return f"{self.path} has no answer to {prompt!r:.{_SHOWN}}; {hint}. Record it again with Recorded(model, path)"
 
 
 def _key(request):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from ...errors import ArgumentError, DTypeError
 
@@ -55,8 +56,8 @@ class Request:
             raise ArgumentError("a request needs at least one message, got none")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise ArgumentError(f"max_tokens must be at least 1, got {self.max_tokens}")
-        if self.temperature is not None and not self.temperature >= 0:
-            raise ArgumentError(f"temperature must be 0 or more, got {self.temperature}")
+        if self.temperature is not None and not 0 <= self.temperature < inf:
+            raise ArgumentError(f"temperature must be 0 or more, and finite, got {self.temperature}")
         if len(set(self.labels)) < len(self.labels) or not all(self.labels):
             raise ArgumentError(f"labels must differ from each other and from the empty string, got {list(self.labels)}")
         if sum(map(bool, (self.grammar, self.json_schema, self.labels))) > 1:

@@ -20,7 +20,7 @@ class ScriptedLM(LanguageModel):
     'Lima'
     """
 
-    price = Price(0.0, 0.0)
+    price, tells_logprobs = Price(0.0, 0.0), True
 
     def __init__(self, answers, *, name="scripted", seconds=0.0):
         if not isinstance(answers, (list, tuple, Mapping, Callable)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .codec import completion_to_dict, request_to_dict
+from .listeners import begun, ended, is_watched, restore, silence
 from .request import Completion, Request
 from .usage import Usage
 
@@ -119,6 +120,18 @@ def tracing(trace: Trace | None = None) -> Iterator[Trace]:
 
 
 @contextlib.contextmanager
+def tracing_apart() -> Iterator[Trace]:
+    """A Trace of the calls in the block alone, which the trace around it gets too when the block ends."""
+    outer = current()
+    with tracing() as trace:
+        try:
+            yield trace
+        finally:
+            if outer is not None:
+                outer.calls.extend(trace.calls)
+
+
+@contextlib.contextmanager
 def calls_for(node: str):
     """Note in the trace that the calls in the block are made for the node called `node`."""
     token = _NODE.set(node)
@@ -142,7 +155,7 @@ def recorded(complete):
     @functools.wraps(complete)
     def reporting(self, request):
         request, trace = Request.of(request), _TRACE.get()
-        if trace is None:
+        if trace is None and not is_watched():
             return complete(self, request)
         with _Report(trace, self, request) as report:
             report.completion = complete(self, request)
@@ -157,7 +170,7 @@ def recorded_async(acomplete):
     @functools.wraps(acomplete)
     async def reporting(self, request):
         request, trace = Request.of(request), _TRACE.get()
-        if trace is None:
+        if trace is None and not is_watched():
             return await acomplete(self, request)
         with _Report(trace, self, request) as report:
             report.completion = await acomplete(self, request)
@@ -208,34 +221,37 @@ class _StreamReport:
 
     def alone(self, function, *args):
         """What the model does for the next piece, which does not report again."""
-        start, token = time.perf_counter(), _TRACE.set(None)
+        start, token, silenced = time.perf_counter(), _TRACE.set(None), silence()
         try:
             return function(*args)
         finally:
             _TRACE.reset(token)
+            restore(silenced)
             self.seconds += time.perf_counter() - start
 
     async def alone_async(self, coroutine):
         """`alone` for a coroutine."""
-        start, token = time.perf_counter(), _TRACE.set(None)
+        start, token, silenced = time.perf_counter(), _TRACE.set(None), silence()
         try:
             return await coroutine
         finally:
             _TRACE.reset(token)
+            restore(silenced)
             self.seconds += time.perf_counter() - start
 
     def __enter__(self):
+        self.spans = begun("call", self.model.name)
         return self
 
     def __exit__(self, kind, error, _):
-        if self.trace is None:
+        if self.trace is None and not self.spans:
             return
         failed = isinstance(error, Exception)
         prompt, bound = self.model.token_bound(self.request)
         cost, text = self.model.cost_of(prompt, bound), "".join(self.pieces)
         answer = None if failed else Completion(text, prompt, bound, self.seconds, cost)
         reason = f"{kind.__name__}: {error}" if failed else None
-        self.trace.calls.append(Call(self.model.name, self.request, answer, reason, self.seconds, _NODE.get()))
+        _note(self.trace, self.spans, Call(self.model.name, self.request, answer, reason, self.seconds, _NODE.get()))
 
 
 class _Report:
@@ -247,14 +263,23 @@ class _Report:
         self.trace, self.model, self.request = trace, model, request
 
     def __enter__(self):
+        self.spans = begun("call", self.model.name)
         self.start, self.token, self.attempts = time.perf_counter(), _TRACE.set(None), []
-        self.noting = _ATTEMPTS.set(self.attempts)
+        self.noting, self.silenced = _ATTEMPTS.set(self.attempts), silence()
         return self
 
     def __exit__(self, kind, error, _):
         _TRACE.reset(self.token)
         _ATTEMPTS.reset(self.noting)
+        restore(self.silenced)
         seconds = time.perf_counter() - self.start
         reason = None if error is None else f"{type(error).__name__}: {error}"
-        self.trace.calls.append(Call(self.model.name, self.request, self.completion, reason, seconds, _NODE.get(),
-                                     tuple(self.attempts)))
+        call = Call(self.model.name, self.request, self.completion, reason, seconds, _NODE.get(), tuple(self.attempts))
+        _note(self.trace, self.spans, call)
+
+
+def _note(trace, spans, call):
+    """Note a call that has ended, in the trace if there is one, and with those who listen."""
+    if trace is not None:
+        trace.calls.append(call)
+    ended(spans, call)

@@ -12,10 +12,11 @@ from weakref import WeakKeyDictionary
 
 from ...extras import optional
 from .lanes import AsyncLanes, Lanes
-from .wire import Reply, StreamReader, fault_of
+from .wire import Reply, StreamReader, encoded, fault_of
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive", "User-Agent": "retrograde"}
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive", "User-Agent": "retrograde",
+            "Content-Type": "application/json"}
 
 
 class Transport:
@@ -182,8 +183,8 @@ class Transport:
         """The whole request, which alone knows the key."""
         extensions = self._extensions if lane is None else {**self._extensions, "trace": partial(self._note, lane)}
         keys = {name: secret.reveal() for name, secret in self.secrets.items()}
-        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **self.headers, **headers, **keys}, json=body,
-                                  extensions=extensions)
+        return self.httpx.Request("POST", self._place, headers={**_HEADERS, **self.headers, **headers, **keys},
+                                  content=encoded(body), extensions=extensions)
 
     def _reply(self, response, body):
         return Reply(response.status_code, dict(response.headers), self._without_keys(body))

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from ...errors import AnswerError, ModelError, TransientModelError
+from ...errors import AnswerError, ArgumentError, ModelError, TransientModelError
 from . import choices
 from .request import Completion
 from .retry import retry_after
@@ -50,6 +50,18 @@ def payload(request, model, *, max_tokens, max_tokens_name="max_tokens", is_stre
     if is_streamed:
         body["stream"] = True
     return body | (extra or {})
+
+
+def encoded(body):
+    """The bytes of a body; an ArgumentError where JSON cannot hold it."""
+    try:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"JSON cannot hold the options of a call: {error}; numbers must be finite") from None
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # a surrogate by itself, which JSON has a way to write
+        return json.dumps(body, separators=(",", ":")).encode()
 
 
 def completion_of(reply, model, bound, labels=(), labels_by="json_schema"):

@@ -15,7 +15,7 @@ from .entry import Entry, at, clear, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
 
-#: Vectors of pixels for each turn of a tile's loop.
+#: Vectors of pixels for each iteration of a tile's loop.
 _UNROLLED = 2
 
 
@@ -192,12 +192,12 @@ def _tile(module, name, plan, height, width):
     b, layout = ir.IRBuilder(function.append_basic_block("entry")), plan.layout
     outputs, sums, count, vectors, *columns = function.args
     totals = [emit.zeros(plan.layout.vector)] * (height * width)
-    end, turn = b.mul(vectors, I64(layout.lanes)), _UNROLLED * layout.lanes
-    whole = b.mul(b.udiv(vectors, I64(_UNROLLED)), I64(turn))
+    end, iteration = b.mul(vectors, I64(layout.lanes)), _UNROLLED * layout.lanes
+    whole = b.mul(b.udiv(vectors, I64(_UNROLLED)), I64(iteration))
     with emit.loop(b, 0, count, 1, totals) as band:
         left = at(b, outputs, plan.layout.item, (band.index, plan.pixels))
         right = [at(b, column, plan.layout.item, (band.index, plan.input_room)) for column in columns]
-        for first, stop, step in ((I64(0), whole, turn), (whole, end, layout.lanes)):
+        for first, stop, step in ((I64(0), whole, iteration), (whole, end, layout.lanes)):
             with emit.loop(b, first, stop, step, band.values) as vector:
                 for ahead in range(0, step, layout.lanes):
                     vector.values = _added(b, plan, height, vector, ahead, left, right)
@@ -208,7 +208,7 @@ def _tile(module, name, plan, height, width):
 
 
 def _added(b, plan, height, vector, ahead, left, right):
-    """The totals of a tile with the products of a vector of pixels, so many `ahead` of a turn's first one."""
+    """The totals of a tile with the products of a vector of pixels, so many `ahead` of an iteration's first one."""
     layout, totals = plan.layout, list(vector.values)
     pixels = [emit.load(b, at(b, column, layout.item, vector.index, ahead), layout.vector) for column in right]
     for i in range(height):

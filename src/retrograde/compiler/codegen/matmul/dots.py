@@ -104,13 +104,14 @@ def _product(tile):
     """One vector of partial sums for each pair of a row and a column."""
     builder, lanes = tile.builder, tile.spec.lanes
     pairs = tile.height * tile.width
-    turns = max(1, _CHAINS // pairs)
-    whole = builder.sub(tile.k, builder.srem(tile.k, I64(turns * lanes)))
-    start = [emit.zeros(tile.spec.vector)] * (pairs * turns)
-    with emit.loop(builder, 0, whole, turns * lanes, start) as main:
-        for turn in range(turns):
-            k = builder.add(main.index, I64(turn * lanes))
-            main.values[turn * pairs : (turn + 1) * pairs] = _step(tile, k, main.values[turn * pairs : (turn + 1) * pairs], None)
+    unrolled = max(1, _CHAINS // pairs)
+    whole = builder.sub(tile.k, builder.srem(tile.k, I64(unrolled * lanes)))
+    start = [emit.zeros(tile.spec.vector)] * (pairs * unrolled)
+    with emit.loop(builder, 0, whole, unrolled * lanes, start) as main:
+        for copy in range(unrolled):
+            k = builder.add(main.index, I64(copy * lanes))
+            sums = slice(copy * pairs, (copy + 1) * pairs)
+            main.values[sums] = _step(tile, k, main.values[sums], None)
     sums = [_pairwise(builder, main.results[pair::pairs]) for pair in range(pairs)]
     with emit.loop(builder, whole, tile.k, lanes, sums) as rest:
         mask = emit.lane_mask(builder, builder.sub(tile.k, rest.index), lanes)

@@ -36,7 +36,7 @@ class Writer:
             return [address(self.builder, self.a, i, self.spec.item) for i in range(self.spec.height)]
         step = self.numbers["a_row"]
         rows = [address(self.builder, self.a, self.builder.mul(I64(i), step), BYTE) for i in range(self.spec.height)]
-        # Frozen, or LLVM would compute each row from the one before in every turn.
+        # Frozen, or LLVM would compute each row from the one before in every iteration.
         return [self.builder.freeze(row) for row in rows]
 
     def _left_move(self):

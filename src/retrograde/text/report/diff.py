@@ -1,16 +1,16 @@
-"""Differences between two values of a parameter, word by word, or row by row for lists."""
+"""Differences between two values of a parameter, word by word, line by line where they are long, or row by row for lists."""
 
 import re
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from .data import as_text
+from ..data import as_text
 
 _PIECE = re.compile(r"\s+|\w+|[^\w\s]")
-
-
 #: Texts that have less than this in common are shown one after the other.
 _ALIKE = 0.5
+#: The time of a comparison grows with the product of the lengths. Above this lines are compared, and above it again, nothing.
+_MOST = 4_000_000
 
 
 class Piece(NamedTuple):
@@ -27,8 +27,10 @@ def pieces(before, after):
     [('same', 'Be'), ('new', ' very'), ('same', ' brief.')]
     """
     old, new = _parts(before), _parts(after)
+    if len(old) * len(new) > _MOST:
+        old, new = ("".join(parts).splitlines(keepends=True) for parts in (old, new))
     matcher, found = SequenceMatcher(None, old, new, autojunk=False), []
-    is_rewritten = not isinstance(before, list) and matcher.ratio() < _ALIKE
+    is_rewritten = len(old) * len(new) > _MOST or (not isinstance(before, list) and matcher.ratio() < _ALIKE)
     for action, a, b, c, d in [("replace", 0, len(old), 0, len(new))] if is_rewritten else matcher.get_opcodes():
         if action == "equal":
             found.append(Piece("same", "".join(old[a:b])))

@@ -1,4 +1,4 @@
-"""Sums over the turns of a loop, taken out of it: many small matrix products become one of stacked matrices."""
+"""Sums over the iterations of a loop, taken out of it: many small matrix products become one of stacked matrices."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ _LINEAR = frozenset(["reshape", "transpose", "matrix_transpose", "permute_dims",
 
 @dataclass
 class Sum:
-    """How a sum over all turns is computed after the loop: the nodes that are needed of each turn, and what is made of them.
+    """How a sum over all iterations is computed after the loop: the nodes that are needed of each, and what is made of them.
 
     `build(loop)` is called with the finished recurrence.
     """
@@ -27,12 +27,12 @@ class Sum:
 
 
 def sum_over_turns(node, changing):
-    """The `Sum` of a node over all turns, or None where it is better added up turn by turn.
+    """The `Sum` of a node over all iterations, or None where it is better added up iteration by iteration.
 
-    changing  the nodes that are not the same in each turn
+    changing  the nodes that are not the same in each iteration
     """
     if not isinstance(node, Symbol) or node not in changing:
-        value: Any = arrays.kind(node) if isinstance(node, Symbol) else node
+        value: Any = arrays.made(node) if isinstance(node, Symbol) else node
         return Sum(lambda loop: value * loop.length)
     name = node.op.name if node.op is not None else ""
     if name in _LINEAR:
@@ -83,14 +83,14 @@ def _transposed(x):
 
 
 def _below(loop, node):
-    """The matrices of all turns below each other."""
+    """The matrices of all iterations below each other."""
     stack, first = loop.loop.stacked(node)
     rows, columns = node.shape
-    flat = reshape(arrays.kind(stack) if isinstance(stack, Symbol) else stack, (-1, columns))
+    flat = reshape(arrays.made(stack) if isinstance(stack, Symbol) else stack, (-1, columns))
     return flat if stack.shape[0] == loop.length else flat[first * rows : (first + loop.length) * rows]
 
 
 def _beside(loop, node):
-    """The matrices of all turns beside each other."""
+    """The matrices of all iterations beside each other."""
     whole = loop.view(loop.loop.stacked(node))
     return reshape(moveaxis(whole, 0, 1), (node.shape[0], -1))

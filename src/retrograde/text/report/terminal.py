@@ -2,10 +2,10 @@
 
 from contextlib import contextmanager
 
-from ..extras import optional
-from .data import as_text
+from ...extras import optional
+from ..data import as_text
 from .diff import pieces
-from .report import facts
+from .page import facts, roles
 
 _STYLES = {"same": "", "gone": "red strike", "new": "green"}
 #: Where there are no colours, as in a file.
@@ -20,6 +20,8 @@ def show(run, console=None, feedback=1):
     for value, name in facts(run):
         table.add_row(name, value, style=None)
     console.print(table)
+    if run.roles:
+        console.print(_roles(run))
     for step in run.steps:
         console.print(_line(step))
         for edit in step.edits:
@@ -45,6 +47,17 @@ def progress(steps, console=None):
                        cost=f"{run.usage.cost:.4f}" if run.usage.cost else "")
 
         yield told
+
+
+def _roles(run):
+    """The calls by what they were made for."""
+    table = optional("rich.table", "text").Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    head, *rows = roles(run.roles)
+    for i, name in enumerate(head):
+        table.add_column(name, justify="right" if i else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _line(step):

@@ -1,0 +1,157 @@
+"""The arguments of the commands, and what their values may be."""
+
+import argparse
+from pathlib import Path
+
+from ..data import TASKS
+from ..text.models.choices import KINDS
+from ..text.tuning.metrics import METRICS
+from .options import MODELS, Options, TuneOptions
+
+
+def add_demo(parser):
+    """The arguments of `retrograde demo`."""
+    usual = Options()
+    training = parser.add_argument_group("training")
+    training.add_argument("--model", choices=MODELS, default=usual.model,
+                          help="a perceptron or a convolutional network (default: %(default)s)")
+    training.add_argument("--hidden", type=_whole(1, 65536), default=usual.hidden, metavar="N",
+                          help="units of the first hidden layer (default: %(default)s)")
+    training.add_argument("--epochs", type=_whole(1, 100_000), metavar="N",
+                          help="passes over the training images (default: 25 for mlp, 10 for cnn)")
+    training.add_argument("--batch-size", type=_whole(1, 65536), default=usual.batch_size, metavar="N",
+                          help="images per step (default: %(default)s)")
+    training.add_argument("--lr", type=_positive, default=usual.lr, metavar="RATE",
+                          help="learning rate of AdamW at the start; it falls along a cosine (default: %(default)s)")
+    training.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+                          help="what all random numbers come from; the same seed gives the same network (default: %(default)s)")
+    training.add_argument("--eager", action="store_true", help="run ops one by one instead of compiling the training step")
+    _add_results(parser, usual, "weights.safetensors and report.html", "the accuracy")
+
+
+def add_tune(parser):
+    """The arguments of `retrograde tune`."""
+    usual = TuneOptions()
+    _add_what(parser.add_argument_group("what is tuned"), usual)
+    _add_models(parser.add_argument_group("models"), usual)
+    how = parser.add_argument_group("search")
+    how.add_argument("--steps", type=_whole(1, 10_000), default=usual.steps, metavar="N",
+                     help="steps of the optimizer; it stops sooner if nothing is left to gain (default: %(default)s)")
+    how.add_argument("--width", type=_whole(1, 1000), metavar="N",
+                     help="candidates that a step compares (default: 16 for a task that comes along, 8 for your own)")
+    how.add_argument("--demonstrations", type=_whole(0, 64), default=usual.demonstrations, metavar="N",
+                     help="the most demonstrations in the prompt (default: %(default)s)")
+    how.add_argument("--level", type=_share, default=usual.level, metavar="P",
+                     help="the probability that a run in which nothing is better changes anything (default: %(default)s)")
+    how.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+                     help="what the search draws from; the same seed finds the same prompt (default: %(default)s)")
+    how.add_argument("--resume", action="store_true", help="go on with the run in the folder, with the same settings")
+    limits = parser.add_argument_group("limits, tests included, which are never passed")
+    limits.add_argument("--calls", type=_whole(1, 10**9), default=usual.calls, metavar="N",
+                        help="calls of models (default: %(default)s)")
+    limits.add_argument("--tokens", type=_whole(1, 10**15), metavar="N", help="tokens read and written (default: no limit)")
+    limits.add_argument("--cost", type=_positive, metavar="MONEY", help="money, by --price (default: no limit)")
+    _add_results(parser, usual, "prompt.json, checkpoint.json and report.html", "the held-out accuracy before and after")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object, and nothing else")
+
+
+def _add_what(what, usual):
+    what.add_argument("--task", default=usual.task, metavar="TASK",
+                      help=f"{', '.join(TASKS)}, which come along, or a file: .jsonl, .csv or .tsv (default: %(default)s)")
+    what.add_argument("--prompt", metavar="TEXT",
+                      help="the instruction to start from, or a whole message with {places} for the inputs (default: a plain one)")
+    what.add_argument("--layout", metavar="TEXT",
+                      help="the message that holds the inputs, with {places} (default: made from the columns)")
+    what.add_argument("--inputs", type=lambda text: text.split(","), metavar="A,B",
+                      help='the columns of the inputs (default: "input", or all but the answer)')
+    what.add_argument("--answer", metavar="COLUMN",
+                      help='the column of the answer (default: "label", "output", "answer" or "target")')
+    what.add_argument("--metric", choices=METRICS, help='how answers are scored (default: "labels" where the answer is a "label", '
+                      'else "exact", or "judge" with --judge)')
+    what.add_argument("--criteria", metavar="TEXT", help="what a judge looks for")
+
+
+def _add_models(models, usual):
+    models.add_argument("--model", metavar="NAME", help="a model's name at --base-url, or a .gguf file (default: the local model)")
+    models.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server (default: OpenAI's own)")
+    models.add_argument("--key-env", metavar="VARIABLE",
+                        help="the variable of the environment that holds the key (default: RETROGRADE_API_KEY, or OpenAI's own)")
+    models.add_argument("--header", dest="headers", action=_Pairs, default={}, metavar="NAME=VALUE",
+                        help="a header; may be repeated")
+    models.add_argument("--header-env", action=_Pairs, default={}, metavar="NAME=VARIABLE",
+                        help="a header whose value is in the environment, such as api-key=AZURE_KEY; may be repeated")
+    models.add_argument("--query", action=_Pairs, default={}, metavar="NAME=VALUE",
+                        help="what follows the address; may be repeated")
+    models.add_argument("--labels-by", choices=KINDS, default=usual.labels_by,
+                        help="how the server is asked for one of several labels (default: %(default)s)")
+    models.add_argument("--price", type=_price, metavar="READ,WRITTEN", help="what a million tokens cost")
+    models.add_argument("--temperature", type=_share, metavar="T", help="of the calls (default: the model's own)")
+    models.add_argument("--max-tokens", type=_whole(1, 10**6), metavar="N", help="the longest answer (default: the model's own)")
+    models.add_argument("--judge", metavar="NAME", help="a model that judges answers, at the same server or a .gguf file")
+    models.add_argument("--writer", metavar="NAME", help='a model that proposes instructions; "none" for nobody (default: '
+                        "the model, if it was tuned to follow instructions)")
+    models.add_argument("--proposals", type=_whole(0, 1000), default=usual.proposals, metavar="N",
+                        help="how many instructions it proposes for a task of your own (default: %(default)s)")
+    models.add_argument("--threads", type=_whole(1, 1024), metavar="N",
+                        help="threads of a local model; they change the speed alone (default: one for each idle processor)")
+
+
+class _Pairs(argparse.Action):
+    """Gathers NAME=VALUE pairs in a dictionary."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        name, is_pair, value = str(values).partition("=")
+        if not is_pair or not name:
+            parser.error(f"argument {option_string}: must be NAME=VALUE, got {values!r}")
+        setattr(namespace, self.dest, {**getattr(namespace, self.dest), name: value})
+
+
+def _add_results(parser, usual, files, number):
+    results = parser.add_argument_group("results")
+    results.add_argument("--output", type=Path, default=usual.output, metavar="DIR",
+                         help=f"folder for {files} (default: %(default)s)")
+    results.add_argument("--no-report", dest="report", action="store_false", help="write no HTML report")
+    results.add_argument("--quiet", action="store_true", help=f"print nothing but {number}")
+
+
+def _whole(least, most):
+    def whole(text):
+        try:
+            number = int(text)
+        except ValueError:
+            number = None
+        if number is None or not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {least} to {most}, got {text!r}")
+        return number
+
+    return whole
+
+
+def _share(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 2:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 2, got {text!r}")
+    return number
+
+
+def _price(text):
+    try:
+        read, written = map(float, text.split(","))
+    except ValueError:
+        read = written = -1.0
+    if not 0 <= min(read, written) < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be two numbers such as 0.5,1.5, got {text!r}")
+    return read, written
+
+
+def _positive(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+    return number
