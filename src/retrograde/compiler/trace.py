@@ -1,7 +1,6 @@
 """Trace: what records ops without running them while a function is compiled."""
 
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from ..ops.random import State
 from .attempt import Attempt
 from .captures import Capture, Gradient, gradient_of
 from .constants import as_constant, is_kept_as
-from .effects import LAST, TOKEN, Effectful
+from .effects import LAST, Effectful, World
 from .frozen import INSTEAD, Frozen
 from .orders import written_over
 from .readings import contents, reading
@@ -49,9 +48,7 @@ class Trace(Recorder):
         #: (array, what the graph keeps of it) by identity.
         self._constants = {}
         self.frozen = Frozen()
-        #: What stands for the world outside: it holds the token of the latest effect.
-        self._world: Any = None
-        self._refuses_effects = False
+        self.world = World()
         #: (value, its array) of tensors from outside, by identity.
         self._arrays = {}
         #: (value, handle) of the hooks that were registered on tensors from outside.
@@ -73,28 +70,10 @@ class Trace(Recorder):
 
     def _with_effect(self, op, args, shape, dtype):
         """The node of a call with an effect, which comes after all such calls that are recorded already."""
-        if self._refuses_effects:
-            raise TraceError(f"the derivative of the body of a loop calls {op.name}, which has an effect; such a derivative is not "
-                             "compiled: unroll the loop in Python, or call the function outside of jit")
-        if self._world is None:
-            self._world = arrays.kind(TOKEN.copy())
-        call = self._noted(Symbol(Effectful(op), (self.symbol(self._world), *args), None, None))
-        self.write(self._world, self._noted(Symbol(PICK, (call, LAST), TOKEN.shape, TOKEN.dtype)))
+        token = self.symbol(self.world.touched_by(op))
+        call = self._noted(Symbol(Effectful(op), (token, *args), None, None))
+        self.write(self.world.value, self._noted(Symbol(PICK, (call, LAST), token.shape, token.dtype)))
         return call if op.is_multiple else self._noted(Symbol(PICK, (call, 0), shape, dtype))
-
-    @contextmanager
-    def refusing_effects(self):
-        """Within it, a call with an effect is an error: what is recorded may be put into a loop that carries no token."""
-        before, self._refuses_effects = self._refuses_effects, True
-        try:
-            yield
-        finally:
-            self._refuses_effects = before
-
-    @property
-    def has_effects(self):
-        """Whether a call with an effect is recorded."""
-        return self._world is not None
 
     def _constant(self, array):
         """What the graph keeps of an array, the same for each time that it is met."""
