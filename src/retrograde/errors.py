@@ -35,8 +35,11 @@ RetrogradeError
     └── UnsupportedError (NotImplementedError)  the model has not got what the request asks for
 """
 
-from numpy.exceptions import AxisError as NumPyAxisError
-from numpy.linalg import LinAlgError as NumPyLinAlgError
+try:
+    from numpy.exceptions import AxisError as NumPyAxisError
+    from numpy.linalg import LinAlgError as NumPyLinAlgError
+except ImportError:  # the core runs without NumPy; nobody expects its errors then
+    NumPyAxisError, NumPyLinAlgError = IndexError, ValueError
 
 
 class RetrogradeError(Exception):
