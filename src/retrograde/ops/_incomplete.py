@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ..once import once
 from ._gamma import digamma, log_gamma, polygamma
 
 # How many standard deviations before the greatest term the sum starts.
@@ -17,8 +18,8 @@ _LEAD = 10.0
 _BLOCK = 1 << 12
 # Above this place the terms are so many, and so smooth, that their sum is an integral with corrections at its end.
 _SMOOTH = 1e4
-# Points of the rule for that integral, over 20 standard deviations: exact to rounding.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
+# Points of Gauss and Legendre's rule for that integral, over 20 standard deviations: exact to rounding.
+_POINTS = 96
 # The factors of Euler and Maclaurin's formula: of the function at the end, and of its derivatives 1, 3 and 5 there (DLMF 2.10.1).
 _CORRECTIONS = ((0, 1 / 2), (1, -1 / 12), (3, 1 / 720), (5, -1 / 30240))
 # From here on Stirling's series, with so many of its terms, gives the gamma function to rounding (DLMF 5.11.1).
@@ -77,9 +78,15 @@ def _integrated(order, a, x):
     decay = np.log1p(np.maximum(a - x, 0) / x)
     last = np.where(a > x, first + np.minimum(deviation, 50 / np.maximum(decay, 1e-300)), deviation)
     half = (last - first) / 2
-    places, x = first[:, None] + half[:, None] * (1 + _NODES), x[:, None]
+    nodes, weights = _rule()
+    places, x = first[:, None] + half[:, None] * (1 + nodes), x[:, None]
     # Far below the greatest term the sum is one, whatever the rule gives.
-    return np.clip(total + half * (_term(x + places, x, -places) @ _WEIGHTS), 0, 1)
+    return np.clip(total + half * (_term(x + places, x, -places) @ weights), 0, 1)
+
+
+@once
+def _rule():
+    return np.polynomial.legendre.leggauss(_POINTS)
 
 
 def _term(b, x, apart=None):
