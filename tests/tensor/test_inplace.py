@@ -238,3 +238,12 @@ def test_round_takes_digits():
         np.testing.assert_allclose(round(rg.tensor(x), digits), np.round(x, digits or 0), atol=1e-12)
         np.testing.assert_allclose(rg.jit(lambda x, digits=digits: round(x, digits))(rg.tensor(x)), np.round(x, digits or 0), atol=1e-12)
     assert round(rg.tensor([3, 4]), 2).tolist() == [3, 4] and round(rg.tensor([13, 14]), -1).tolist() == [10, 10]
+
+
+@pytest.mark.parametrize("op", [rg.linalg.eigh, rg.linalg.qr, rg.linalg.svd], ids=["eigh", "qr", "svd"])
+def test_one_of_several_saved_results_that_was_written_to_is_refused(op):
+    x = rg.tensor([[2.0, 0.5], [0.5, 1.0]], requires_grad=True)
+    vectors = op(x)[1 if op is rg.linalg.eigh else 0]
+    vectors *= 2
+    with pytest.raises(InplaceError, match="written to in place"):
+        (vectors * np.array([[1.0, 2.0], [3.0, 4.0]])).sum().backward()

@@ -76,13 +76,19 @@ def check_unwritten(op, arrays, repeats):
 def check_fresh(record):
     """Raise an InplaceError if a rule of `record` would read an array that was written to after it was saved."""
     algebra = record.algebra
-    groups = (record.saved,) if record.op.joint is not None else record.saved
-    for group in groups:
-        for saved in group or ():
-            if isinstance(saved, algebra.native) and saved is not None:
-                written = WRITTEN.get(id(algebra.owner(saved)))
-                if written is not None and written[0] > record.order:
-                    raise InplaceError(
-                        f"the gradient of {record.op.name} reads an array of shape {saved.shape} that was written to in "
-                        "place after the op ran; write `x = x + y` instead of `x += y`, or write before the op"
-                    )
+    for saved in _saved_arrays(record.saved, algebra.native):
+        written = WRITTEN.get(id(algebra.owner(saved)))
+        if written is not None and written[0] > record.order:
+            raise InplaceError(
+                f"the gradient of {record.op.name} reads an array of shape {saved.shape} that was written to in "
+                "place after the op ran; write `x = x + y` instead of `x += y`, or write before the op"
+            )
+
+
+def _saved_arrays(saved, native):
+    """The arrays among what a record has saved, also within groups: several results of an op are one thing that a rule reads."""
+    for part in saved or ():
+        if isinstance(part, native):
+            yield part
+        elif part.__class__ in (tuple, list):
+            yield from _saved_arrays(part, native)

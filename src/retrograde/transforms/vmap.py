@@ -270,6 +270,7 @@ class Batch(Recorder):
     def node(self, op, args, shape, dtype):
         node = Example(op, args, shape, dtype)
         with self.around():
+            found: Any
             found, differs = self._run(op, args, shape)
             if dtype is not None and found.dtype != dtype:
                 found = astype(found, dtype)  # of bfloat16 and a parameter, the parts of an op give another type than the op
