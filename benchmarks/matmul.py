@@ -22,9 +22,10 @@ import numpy as np
 from matmul_harness import Bound
 
 from retrograde.compiler.codegen import emit, ir
-from retrograde.compiler.codegen.target import SCALAR_TYPES, host
 from retrograde.compiler.codegen.vecmath.elements import suffix_of
+from retrograde.compiler.codegen.vectors import SCALAR_TYPES
 from retrograde.compiler.engine import engine
+from retrograde.compiler.host import target
 
 # (m, k, n, layout of A and B: N as written, T transposed, batch)
 SHAPES = [
@@ -108,7 +109,7 @@ def _elapsed(function, *arguments):
 
 def _peak_module(machine, dtype, chains, name):
     """A loop of independent multiply-add chains, none of which touches memory."""
-    module = ir.Module(name)
+    module = ir.Module(name, target())
     vector = ir.VectorType(SCALAR_TYPES[dtype], machine.lanes(dtype))
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [emit.I64, emit.POINTER]), name)
     steps, scratch = function.args
@@ -143,7 +144,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    peak, generator = fma_peak(host(), options.dtype), np.random.default_rng(0)
+    peak, generator = fma_peak(target(), options.dtype), np.random.default_rng(0)
     print(f"{options.dtype}, measured peak of one thread {peak / 1e9:.1f} GFLOP/s")
     heads = ("us", 9), ("GFLOP/s", 8), ("peak", 5), ("NumPy", 8), ("ratio", 6), ("2 thr", 6)
     print(f"{'m x k x n':>16} {'':2} {'batch':>5}", *(f"{head:>{width}}" for head, width in heads))

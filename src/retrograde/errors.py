@@ -35,8 +35,7 @@ RetrogradeError
     └── UnsupportedError (NotImplementedError)  the model has not got what the request asks for
 """
 
-from numpy.exceptions import AxisError as NumPyAxisError
-from numpy.linalg import LinAlgError as NumPyLinAlgError
+from . import array_errors
 
 
 class RetrogradeError(Exception):
@@ -58,7 +57,7 @@ class ArgumentError(RetrogradeError, ValueError):
     """An argument has a value that is not allowed."""
 
 
-class LinAlgError(ArgumentError, NumPyLinAlgError):
+class LinAlgError(ArgumentError, array_errors.LinAlgError):
     """There is no answer for a matrix: it is singular or not positive definite, or an iteration does not end."""
 
 
@@ -66,7 +65,7 @@ class OutOfRangeError(RetrogradeError, IndexError):
     """An index lies outside its axis."""
 
 
-class AxisError(OutOfRangeError, NumPyAxisError):
+class AxisError(OutOfRangeError, array_errors.AxisError):
     """An array has no such axis."""
 
 

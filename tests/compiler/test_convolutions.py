@@ -8,7 +8,7 @@ from retrograde import nn, optim
 from retrograde.compiler.codegen.convolution import layout_of
 from retrograde.compiler.codegen.convolution.layout import heights, inside
 from retrograde.compiler.codegen.convolution.shape import backward_of, forward_of
-from retrograde.compiler.codegen.target import host
+from retrograde.compiler.host import target
 from retrograde.compiler.threads import get_num_threads, set_num_threads
 from retrograde.ops._convolving import Geometry
 from retrograde.ops.convolution import conv2d_input, conv2d_weight
@@ -213,7 +213,7 @@ def test_every_number_of_a_result_belongs_to_one_grid_and_no_tap_leaves_its_plan
             (top, down, rows), (left, right, columns) = grid.rows, grid.columns
             seen[top : top + down * (rows - 1) + 1 : down, left : left + right * (columns - 1) + 1 : right] += 1
         assert (seen == 1).all()
-        layout = layout_of(correlation, host(), "float32")
+        layout = layout_of(correlation, target(), "float32")
         last = layout.vectors * layout.lanes + layout.highest * layout.pitch
         assert all(layout.offset(tap) - tap.plane * layout.plane + last <= layout.plane + layout.pitch
                    and min(tap.row, tap.column) >= 0 for grid in correlation.grids for tap in grid.taps)

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("llvmlite")
 from retrograde.compiler import image
 from retrograde.compiler.engine import object_code
+from retrograde.compiler.host import target
 from retrograde.errors import CompilerError
 
 pytestmark = pytest.mark.skipif(not image.IS_POSSIBLE, reason="images are for Linux on x86-64")
@@ -51,7 +52,7 @@ define i64 @count() {
 
 
 def image_of(text):
-    found = image.linked(object_code(text))
+    found = image.linked(object_code(text, target()))
     assert found is None or image.is_image(found)
     return found
 

@@ -44,16 +44,24 @@ def test_the_fingerprint_is_the_same_until_something_decisive_changes(package):
     assert len({*seen, fingerprint()}) == 7
 
 
-def test_another_processor_or_llvmlite_has_another_fingerprint(tmp_path, monkeypatch):
+def test_another_llvmlite_has_another_fingerprint(monkeypatch):
     first = fingerprint()
+    monkeypatch.setattr(machine, "_llvmlite", lambda: b"version_version = '99'")
+    assert first != fingerprint()
+
+
+def test_the_processor_is_known_by_what_it_says_itself_before_what_the_system_says(tmp_path, monkeypatch):
     (tmp_path / "cpuinfo").write_bytes(b"processor\t: 0\nvendor_id\t: Other\nflags\t\t: sse\n\nprocessor\t: 1\nflags\t: more\n\n")
     monkeypatch.setattr(machine, "_CPUINFO", str(tmp_path / "cpuinfo"))
-    assert machine._processor() == [b"vendor_id\t: Other", b"flags\t\t: sse"]
-    second = fingerprint()
+    said = (1, 2, 3)
+    monkeypatch.setattr(machine, "identity", lambda: said)
+    assert machine.processor() == said
+    monkeypatch.setattr(machine, "identity", lambda: None)
+    assert machine.processor() == [b"vendor_id\t: Other", b"flags\t\t: sse"]
     monkeypatch.setattr(machine, "_CPUINFO", str(tmp_path / "none"))
-    third = fingerprint()
-    monkeypatch.setattr(machine, "_llvmlite", lambda: b"version_version = '99'")
-    assert len({first, second, third, fingerprint()}) == 4
+    name, features = machine.processor()
+    assert isinstance(name, str)
+    assert isinstance(features, str)
 
 
 def test_files_that_cannot_be_listed_are_shared_with_nobody(tmp_path, monkeypatch):

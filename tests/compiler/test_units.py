@@ -7,11 +7,12 @@ import pytest
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 from retrograde.compiler import compiling
 from retrograde.compiler.cache import Cache
+from retrograde.compiler.host import target
 from retrograde.compiler.units import Library, TextUnit
 
 
 def unit(name, number):
-    return TextUnit(f"define i64 @{name}() {{\n  ret i64 {number}\n}}\n")
+    return TextUnit(f"define i64 @{name}() {{\n  ret i64 {number}\n}}\n", target())
 
 
 def called(library, name):
@@ -22,7 +23,7 @@ def called(library, name):
 def compiled(monkeypatch):
     """The texts that are compiled, in order."""
     texts, code_of = [], compiling.code_of
-    monkeypatch.setattr(compiling, "code_of", lambda text, is_final: texts.append(text) or code_of(text, is_final))
+    monkeypatch.setattr(compiling, "code_of", lambda text, *how: texts.append(text) or code_of(text, *how))
     return texts
 
 
@@ -42,7 +43,7 @@ def test_what_was_expected_is_compiled_once_and_kept_on_disk(tmp_path, compiled)
 def test_what_could_not_be_compiled_early_is_compiled_when_it_is_loaded(tmp_path, compiled, monkeypatch):
     library, expected, code_of = Library(Cache(str(tmp_path))), unit("expected_nine", 9), compiling.code_of
 
-    def failing(text, is_final):
+    def failing(*_):
         monkeypatch.setattr(compiling, "code_of", code_of)
         raise RuntimeError("no memory")
 

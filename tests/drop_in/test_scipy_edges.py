@@ -19,6 +19,7 @@ CALLS = {
     "a triangle of a matrix": lambda m, a: m.solve(a, B, assume_a="lower triangular"),
     "a diagonal of a matrix": lambda m, a: m.solve(a, B, assume_a="diagonal"),
     "a transposed matrix": lambda m, a: m.solve(a, B, transposed=True),
+    "a list on the right": lambda m, a: m.solve_triangular(a, [1.0, 2.0], lower=True),
     "a lower factor": lambda m, a: m.cholesky(a, lower=True), "eigenvalues alone": lambda m, a: m.eigh(a, eigvals_only=True),
     "eigenvalues of a lower triangle": lambda m, a: m.eigvalsh(a),
 }

@@ -1,6 +1,7 @@
 """The differential fuzzer: `python -m tests.fuzz --minutes 30 --seed 7`."""
 
 import argparse
+import os
 import signal
 
 from .keeping import keep, snippet_of
@@ -26,6 +27,7 @@ def main():
     parser.add_argument("--show", type=int, metavar="SEED", help="print the program of a seed, what came of it, and the snippets of what fails")
     parser.add_argument("--keep", metavar="FOLDER", help="write the snippets of what fails into a folder")
     options = parser.parse_args()
+    os.environ.setdefault("RETROGRADE_VERIFY", "1")  # a pass that leaves what must not be is found at once
     kinds = tuple(SHARES) if options.kind == "all" else (options.kind,)
     if options.show is not None:
         for kind in kinds:

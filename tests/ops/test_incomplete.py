@@ -62,3 +62,25 @@ def test_shapes_that_are_not_positive_give_nan_and_none_gives_zero():
     assert np.isnan(z[:2]).all()
     assert (z[2:] > 0).all()
     assert random_gamma(STATE, np.zeros((0, 3), np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("place", [1e4, 1e6, 1e10, 1e15, 1e17, 1e300])
+def test_orders_as_great_as_numbers_can_be_are_computed_to_rounding_and_in_no_time(place):
+    """By the normal distribution with Edgeworth's first correction, which is exact to 1 / place: DLMF 8.11.10."""
+    from scipy.special import gammainc as expected
+    from scipy.special import ndtr
+
+    deviations = np.array([-4.0, -1.0, 0.0, 0.5, 2.0])
+    a = place + deviations * np.sqrt(place) if place < 1e30 else np.full(5, place)
+    found = rg.gammainc(a, np.full(5, place))
+    if place <= 1e15:
+        np.testing.assert_allclose(found, expected(a, place), rtol=2e-12)
+    z = (place - a) / np.sqrt(place)
+    np.testing.assert_allclose(found, ndtr(z), atol=3 / np.sqrt(place) + 1e-13)
+    slopes = rg.jacobian(lambda a: rg.gammainc(a, place))(a) if place < 1e30 else np.zeros((5, 5))
+    np.testing.assert_allclose(np.diag(slopes) * np.sqrt(place), -np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (place < 1e30),
+                               atol=3 / np.sqrt(place) + 1e-9)
+
+
+def test_of_order_zero_all_lies_at_zero():
+    np.testing.assert_array_equal(rg.gammainc(np.zeros(2), np.array([0.5, 3.0])), [1, 1])

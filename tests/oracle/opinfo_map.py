@@ -208,7 +208,7 @@ def normalised(x, *, dtype=None):
 
 
 def dtype_of(dtype):
-    return np.dtype(str(dtype).split(".")[1])
+    return np.dtype(str(dtype).rpartition(".")[2])  # PyTorch's, or NumPy's
 
 
 def soft(function):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 from itertools import product
 
 import numpy as np
@@ -153,6 +154,24 @@ def test_a_gate_goes_on_after_json_as_if_it_had_not_stopped():
     assert found + [rest.decide(*row) for row in rows[3:]] == expected
     with pytest.raises(CheckpointError, match=r"level 0\.05 \(here 0\.1\)"):
         Gate(0.1).load_state_dict(half.state_dict())
+
+
+@pytest.mark.parametrize("scores", ["binary", "soft"])
+def test_a_thousand_items_take_no_more_steps_of_python_than_a_hundred(scores):
+    def calls(items):
+        rng, count = np.random.default_rng(0), []
+        rows = (rng.random((items, 9)) < 0.7) * (1.0 if scores == "binary" else rng.random((items, 9)))
+        gate = Gate(0.05, 5)
+        decide = lambda: gate.decide(rows[:, 0], rows[:, 1:], [(items // 4, 4), (items // 2, 1)], 3)
+        decide()  # draws the patterns
+        sys.setprofile(lambda frame, event, argument: count.append(event))
+        try:
+            decide()
+        finally:
+            sys.setprofile(None)
+        return sum("call" in event for event in count)
+
+    assert calls(1000) <= calls(100) + 5
 
 
 def test_scores_that_cannot_be_compared_are_refused():

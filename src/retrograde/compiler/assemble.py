@@ -15,21 +15,21 @@ from .table import Scratch
 _MOST_FRAMES = 62
 
 
-def assemble(draft):
-    """The steps of a draft in order: launches and library calls."""
-    return Assembler(draft).all_parts()
+def assemble(draft, target):
+    """The steps of a draft in order: launches of code for a target, and library calls."""
+    return Assembler(draft, target).all_parts()
 
 
 class Assembler:
-    """What kernels ask for their launches: where buffers are, and in what loop. `body` is the body of the loop whose steps these
-    are, None outside of loops; `before` are launches to run before its first iteration.
+    """What kernels ask for their launches: where buffers are, in what loop, and for which `target`. `body` is the body of the loop
+    whose steps these are, None outside of loops; `before` are launches to run before its first iteration.
     """
 
-    def __init__(self, draft):
+    def __init__(self, draft, target):
         self._schedule, self._accesses, self._homes = draft.schedule, draft.accesses, draft.homes
         #: Where a buffer lives.
         self.home = draft.home
-        self.body, self.before = draft.body, []
+        self.target, self.body, self.before = target, draft.body, []
 
     def all_parts(self):
         """What the steps become, in order."""
@@ -63,11 +63,11 @@ class Assembler:
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""
         draft = planned_body(step, self.home)
-        inner = Assembler(draft)
+        inner = Assembler(draft, self.target)
         parts = inner.all_parts()
         if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
             return [LoopCall(step)]
-        return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts)]
+        return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts, self.target)]
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""

@@ -6,12 +6,13 @@ import numpy as np
 
 from . import cost, threads
 from .assemble import assemble
+from .failures import FLAG
 from .launches import Launch
 from .native import Code, NativeProgram
 from .pipeline import planned
 from .planned import Planned
 from .repeat import Repeat
-from .table import FLAG, POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
+from .table import POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
 from .units import library
 
 #: What runs as steps of the native runner.
@@ -21,9 +22,9 @@ _NATIVE = (Launch, Repeat)
 class AssembledProgram(Planned, NativeProgram):
     """A native program that was planned in this process."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, target):
         self.graph, self.draft = graph, (draft := planned(graph))
-        self.parts = assemble(draft)
+        self.parts = assemble(draft, target)
         units = {unit.name: unit for part in self.parts if isinstance(part, _NATIVE) for unit in part.units}
         library().load([threads.unit(), *units.values()])
         super().__init__(graph, _code(graph, draft, self.parts, units))

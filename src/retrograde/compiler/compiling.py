@@ -19,7 +19,7 @@ _TURN = 5e-4
 
 def text_of(unit):
     """The LLVM code of a unit."""
-    module = ir.Module(unit.name)
+    module = ir.Module(unit.name, unit.target)
     unit.write(module, unit.name)
     return str(module)
 
@@ -30,7 +30,7 @@ def compiled(units):
     """
     units = sorted(units, key=lambda unit: not unit.is_final)
     with _short_turns(), ThreadPoolExecutor(available_cores()) as worker:
-        waiting = {unit.name: worker.submit(code_of, unit.text, unit.is_final) for unit in units}
+        waiting = {unit.name: worker.submit(code_of, unit.text, unit.target, unit.is_final) for unit in units}
         return {name: future.result() for name, future in waiting.items()}
 
 
@@ -45,7 +45,7 @@ def _short_turns():
         sys.setswitchinterval(before)
 
 
-def code_of(text, is_final):
-    """The code of one unit, given as LLVM text."""
-    code = object_code(text, is_final)
+def code_of(text, target, is_final):
+    """The code of one unit, given as LLVM text, for a target."""
+    code = object_code(text, target, is_final)
     return linked(code) or code

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..dtypes import name_of
 from . import cost, threads
+from .host import target
 from .random_plan import RandomPlan, has_kernel
 from .table import STEP_WORDS, address_of
 from .units import library
@@ -33,13 +34,13 @@ class Filler:
         if not has_kernel(*name) or way() != "native":
             self._addresses[name] = None
             return
-        units, is_first = [threads.unit(), plan.unit], name not in self._drawn
+        unit, is_first = plan.unit(target()), name not in self._drawn
         self._drawn[name] = self._drawn.get(name, 0) + plan.count
-        if not (is_first and library().load_stored([unit.name for unit in units])):
+        if not (is_first and library().load_stored([threads.unit().name, unit.name])):
             if self._drawn[name] < self._patience:
                 return
-            library().load(units)
-        self._addresses[name] = library().address(plan.unit.name)
+            library().load([threads.unit(), unit])
+        self._addresses[name] = library().address(unit.name)
 
 
 fill = Filler()

@@ -16,24 +16,24 @@ _LOCK = threading.Lock()
 _LONG = 2_000_000
 
 
-def object_code(module, is_final=False):
-    """The machine code of a module (of `ir`, or LLVM text) for this processor, as the bytes of an object file.
+def object_code(module, target, is_final=False):
+    """The machine code of a module (of `ir`, or LLVM text) for a target, as the bytes of an object file.
 
     `is_final` code is as it should be, and passes would only take time. Several threads may compile at the same time.
     """
-    return _emitted(*_prepared(str(module), is_final))
+    return _emitted(*_prepared(str(module), target, is_final))
 
 
-def assembly(module, is_final=False):
+def assembly(module, target, is_final=False):
     """The machine code of a module as text."""
-    machine, parsed = _prepared(str(module), is_final)
+    machine, parsed = _prepared(str(module), target, is_final)
     return machine.emit_assembly(parsed)
 
 
-def _prepared(text, is_final):
+def _prepared(text, target, is_final):
     """What makes machine code of a text, and the module that it makes it of."""
     level = 1 if len(text) > _LONG else 2
-    machine = _machine(level)
+    machine = _machine(target, level)
     return machine, _parsed(text) if is_final else _optimised(text, machine, level)
 
 
@@ -79,27 +79,33 @@ def _parsed(text):
 _MACHINES = threading.local()
 
 
-def _machine(opt):
+def _machine(target, opt):
     """The target machine of this thread."""
-    found = getattr(_MACHINES, f"machine{opt}", None)
-    if found is None:
-        found = _new_machine(opt)
-        setattr(_MACHINES, f"machine{opt}", found)
-    return found
+    told = target.triple, target.name, target.features, opt
+    known = vars(_MACHINES).setdefault("known", {})
+    if told not in known:
+        known[told] = _new_machine(*told)
+    return known[told]
 
 
-def _new_machine(opt):
+def _new_machine(triple, name, features, opt):
     _initialise()
-    features = llvm.get_host_cpu_features().flatten()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=opt, reloc="pic", codemodel="small", jit=True
-    )
+    if triple != llvm.get_process_triple():
+        _initialise_others()
+    found = llvm.Target.from_triple(triple)
+    return found.create_target_machine(cpu=name, features=features, opt=opt, reloc="pic", codemodel="small", jit=True)
 
 
 @cache
 def _initialise():
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+
+
+@cache
+def _initialise_others():
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
 
 
 class Engine:
@@ -123,7 +129,7 @@ class Engine:
 
     def compile(self, module):
         """Compile and load a module; a function from names to addresses."""
-        self.load([object_code(module)])
+        self.load([object_code(module, module.target)])
         return self.address
 
 

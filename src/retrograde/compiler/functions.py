@@ -6,8 +6,9 @@ from importlib import import_module
 
 import numpy as np
 
-from ..errors import CompilerError
 from . import cost, threads
+from .failures import SeveralStepsError
+from .host import target
 from .table import STEP_WORDS, address_of
 from .units import library, unit_of
 
@@ -38,10 +39,6 @@ def function(name, traced, arrays):
     return found(arrays)
 
 
-class SeveralStepsError(CompilerError):
-    """A function is made of more than one kernel, as where an op in it is a library call: it stays with NumPy."""
-
-
 def _by_numpy(_):
     return NotImplemented
 
@@ -50,7 +47,8 @@ class Function:
     """A function of `count` arrays of one dtype, by its kernel."""
 
     def __init__(self, name, traced, dtype, count):
-        unit = unit_of(("function", *name, dtype.name), lambda module, symbol: _write(module, symbol, traced, dtype, count))
+        unit = unit_of(("function", *name, dtype.name), lambda module, symbol: _write(module, symbol, traced, dtype, count),
+                       target())
         library().load([threads.unit(), unit])
         self._kernel, self._itemsize = library().address(unit.name), dtype.itemsize
         # The words of a call: the table of pointers (to the pool, to a flag, to arrays, to their last groups), two steps, their

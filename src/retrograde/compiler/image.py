@@ -19,6 +19,7 @@ IS_POSSIBLE = sys.platform == "linux" and platform.machine() == "x86_64"
 _MAGIC = b"image"
 _PAGE, _LINE = mmap.PAGESIZE, 64
 _ELF = b"\x7fELF\x02\x01"  # of 64 bits, the lowest byte first
+_X86_64 = 62
 _SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8
 _WRITTEN, _ALLOCATED, _UNWINDING = 1, 2, 0x70000001
 #: Relocations that ask for the distance from the place itself: PC32, and PLT32 where a function is called.
@@ -29,13 +30,18 @@ _JUMP = b"\xff\x25\x00\x00\x00\x00"
 
 def linked(code):
     """The image of an object file, or None if it has none."""
-    if not IS_POSSIBLE or not code.startswith(_ELF):
+    if not IS_POSSIBLE or not code.startswith(_ELF) or unpack_from("<H", code, 18) != (_X86_64,):
         return None
     try:
         block, functions, outside = _Link(code).done()
     except _UnknownError:
         return None
-    return _MAGIC + marshal.dumps((bytes(block), functions, outside))
+    return image_of(bytes(block), functions, outside)
+
+
+def image_of(block, functions, outside=None):
+    """The image of a block of code: where its functions begin, and where the addresses of functions of the system are to stand."""
+    return _MAGIC + marshal.dumps((block, functions, outside or {}))
 
 
 def is_image(code):

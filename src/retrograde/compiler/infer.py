@@ -5,7 +5,9 @@ from functools import lru_cache
 import numpy as np
 
 from ..core import registry
+from ..core.dispatch import operands_of
 from ..core.symbol import Symbol
+from .effects import TOKEN, Effectful
 
 #: Arrays all of whose sizes are no greater are not made smaller.
 _SMALL = 64
@@ -18,6 +20,8 @@ def infer(op, args):
     The kernel itself is asked, on arrays that take no memory: of shape () where operands are broadcast, of zero strides
     elsewhere, of which those are made small that keep sizes. Another op whose kernel would take long has a rule.
     """
+    if op.has_effect:
+        return _declared(op, args)
     if op.broadcasts:
         return _broadcast(op, tuple([(a.shape, a.dtype) if hasattr(a, "dtype") else (None, a.__class__, a) for a in args]))
     with np.errstate(all="ignore"):
@@ -28,6 +32,19 @@ def infer(op, args):
         sizes = set(_sizes(args)) if op.keeps_sizes else ()
         found = _of_small(op, args, sizes) if sizes and max(sizes) > _SMALL else None
         return _specs(op, op.kernel(*[stand_in(a) for a in args])) if found is None else found
+
+
+def _declared(op, args):
+    """As `infer`, for an op whose kernel must not be asked, since it has an effect."""
+    if op.__class__ is Effectful:
+        found = _declared(op.op, args[1:])
+        return [*(found if op.op.is_multiple else [found]), (TOKEN.shape, TOKEN.dtype)]
+    if op.result_shape is None:
+        shape = np.broadcast_shapes(*[np.shape(a) if not isinstance(a, Symbol) else a.shape for a in operands_of(op, args)])
+    else:
+        shape = op.result_shape(*args)
+    dtype = _dtype_of_operands(op, args) if op.result_dtype is None else op.result_dtype(*args)
+    return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
 
 
 def _specs(op, result):

@@ -9,10 +9,13 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
+from ..errors import CompilerError
+from .cpuid import identity
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: The folders whose files decide what becomes of a graph.
 _DECISIVE = ("", "compiler", "core", "ops", "tensor")
-#: What Linux says of a processor that decides which code it runs, and which is fast.
+#: What Linux says of a processor that decides which code it runs: LLVM reads it as well, where processors cannot be asked.
 _CPUINFO, _FACTS = "/proc/cpuinfo", (b"vendor_id", b"cpu family", b"model", b"stepping", b"cache size", b"flags", b"CPU ",
                                      b"Features")
 
@@ -24,13 +27,18 @@ def available_cores():
 
 @cache
 def fingerprint():
-    """What all code depends on, in short: the processor, the compiler beneath and our own files."""
+    """What all code depends on beside its target, in short: the compiler beneath and our own files."""
     try:
         files = [entry for folder in _DECISIVE for entry in _files(os.path.join(_PACKAGE, folder), is_deep=folder != "")]
     except OSError:  # in an archive: what cannot be told apart is not shared with other processes
         files = [os.urandom(16)]
-    found = repr((sys.implementation.cache_tag, sys.platform, platform.machine(), _processor(), _llvmlite(), sorted(files)))
+    found = repr((sys.implementation.cache_tag, sys.platform, platform.machine(), _llvmlite(), sorted(files)))
     return hashlib.sha256(found.encode()).hexdigest()
+
+
+def name_for(key, target=()):
+    """A name that stands for what depends on `key`, on the `target`, on our own files and on the compiler beneath."""
+    return f"retrograde_{hashlib.sha256(f'{key!r}{tuple(target)!r}{fingerprint()}'.encode()).hexdigest()[:32]}"
 
 
 def _files(folder, is_deep):
@@ -43,8 +51,11 @@ def _files(folder, is_deep):
             yield from _files(entry.path, is_deep)
 
 
-def _processor():
-    """What decides which code the processor runs: that of the first core, as the system tells it, else as LLVM does."""
+def processor():
+    """What stands for the processor: what it says itself, else the first core as the system tells it, else as LLVM does."""
+    with suppress(CompilerError):  # of a system that lets no new code run, where all comes from LLVM
+        if (said := identity()) is not None:
+            return said
     found = []
     with suppress(OSError), open(_CPUINFO, "rb", buffering=0) as file:
         lines = file.read(8192).partition(b"\n\n")[0].splitlines()

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from . import threads
-from .failures import failure
+from .failures import FLAG, failure
 from .program import SMALL, Layout, Program
-from .table import FLAG, STEP_WORDS, Words, address_of
+from .table import STEP_WORDS, Words, address_of
 from .units import library
 
 

@@ -28,8 +28,11 @@ _agreed = WeakKeyDictionary()
 
 
 def is_own(op):
-    """Whether the kernel of `op` is all that is known of it, so that it is worth a look."""
-    return getattr(op, "is_foreign", False) and op.emit is None and op.expansion is None and op.algebra is arrays
+    """Whether the kernel of `op` is all that is known of it, so that it is worth a look; not so one with an effect, which a look
+    would have.
+    """
+    is_candidate = getattr(op, "is_foreign", False) and not op.has_effect
+    return is_candidate and op.emit is None and op.expansion is None and op.algebra is arrays
 
 
 def traced_kernel(node, args, trace):

@@ -22,7 +22,7 @@ from .passes.memory import placed
 from .passes.order import risky_steps, updates_last
 from .passes.pool import pooled_first
 from .passes.rematerialise import rematerialised
-from .passes.strands import in_strands
+from .passes.strands import in_strands, is_in_strands
 from .passes.tile import tiled
 from .program import SMALL, Layout
 
@@ -58,6 +58,8 @@ class Draft:
     arena: Any = None
     scratch: list = field(default_factory=list)
     framed: Any = frozenset()
+    #: The ops of the calls with an effect, in order.
+    effects: list = field(default_factory=list)
     #: The graph that was verified last, and its nodes.
     verified: tuple = (None, frozenset())
 
@@ -151,6 +153,7 @@ def _tile(draft):
     draft.is_in_strands = draft.body is not None and in_strands(draft.schedule.steps, draft.accesses, draft.body)
     if not draft.is_in_strands:
         tiled(draft.schedule, draft.accesses, draft.kept)
+        draft.is_in_strands = draft.body is not None and is_in_strands(draft.schedule.steps, draft.accesses, draft.body)
 
 
 def _order(draft):
@@ -193,6 +196,7 @@ def planned_body(step, home, observe=None):
 
 def _passed(draft, observe):
     """A draft after all passes."""
+    verify.before(draft)
     if observe is not None:
         observe(TRACE, draft)
     for name, run in PASSES:

@@ -55,17 +55,16 @@ class RandomPlan(NamedTuple):
         """A rough guess of how long one thread takes."""
         return self.count * cost.RANDOM_SECONDS[self.name, self.dtype]
 
-    @property
-    def unit(self):
-        """The code. What writes it is loaded if it is not on disk."""
-        return unit_of(self.key, self._write)
+    def unit(self, target):
+        """The code for a target. What writes it is loaded if it is not on disk."""
+        return unit_of(self.key, self._write, target)
 
     def _write(self, module, name):
         import_module(f"{__package__}.codegen.random").write_random(module, name, self)
 
-    def launch(self, step, state, result, lasts=False):
+    def launch(self, step, state, result, target, lasts=False):
         """The launch that fills `result` from `state` on."""
-        unit = self.unit
+        unit = self.unit(target)
         return Launch(step, unit, unit.name, (state, result), self.words, self.chunks, lasts, self.seconds)
 
 

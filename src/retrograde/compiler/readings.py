@@ -9,6 +9,7 @@ from ..core.mode import changed
 from ..core.symbol import ordered, replaced
 from ..ops.random import State
 from .constants import as_constant, has_bits_of
+from .effects import has_effect
 from .library_call import computed
 
 #: Numbers are computed anew at each call if all that they are made of has at most so many elements, and so many ops do it.
@@ -24,7 +25,8 @@ def reading(symbol, known):
     nodes = ordered([symbol])
     values = {node: value for node, value in known.items() if not isinstance(value, State)}
     made = [n for n in nodes if n.op is not None]
-    if any([n.op is None and n not in values for n in nodes]) or len(made) > _MOST_OPS or not all(map(_is_small, nodes)):
+    are_known = not any([n not in values if n.op is None else has_effect(n) for n in nodes])
+    if not are_known or len(made) > _MOST_OPS or not all(map(_is_small, nodes)):
         return None
     leaves = [(n, values[n]) for n in nodes if n.op is None]
     return lambda: _evaluated(symbol, made, {n: value.data for n, value in leaves})

@@ -26,7 +26,7 @@ def _hold(states):
 class Pick:
     """The op of one result of an op with several: (these, its number), and the order of its axes if that is another."""
 
-    name, family, expansion, broadcasts = "pick", "pick", None, False
+    name, family, expansion, broadcasts, has_effect = "pick", "pick", None, False, False
 
 
 PICK = Pick()
@@ -149,7 +149,7 @@ class Recorder:
         operands = operands_of(op, args)
         if any([a.__class__ is np.ndarray and a.dtype is arrays.boxed for a in operands]):
             return unboxed(op, args)
-        if not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
+        if not op.has_effect and not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         for a in args:
             if a.__class__ in NESTED or isinstance(a, np.generic):

@@ -1,8 +1,9 @@
 """Repeats: loops as native steps. The steps of the body are planned once; in each iteration they find other rows in their table."""
 
 from .codegen.repeats import HEAD, write_repeat
+from .failures import FLAG
 from .passes.carry import ALL_BITS
-from .table import FLAG, POOL, Scratch, laid_out
+from .table import POOL, Scratch, laid_out
 from .units import unit_of
 
 
@@ -11,10 +12,10 @@ class Repeat:
 
     chunks, passes, strands = 0, (), 1
 
-    def __init__(self, draft, launches):
+    def __init__(self, draft, launches, target):
         self.draft, self.body, self.launches = draft, draft.body, launches
         self.step, body = self.body.step, self.body
-        self.unit = unit_of(("repeat", HEAD), write_repeat)
+        self.unit = unit_of(("repeat", HEAD), write_repeat, target)
         self.entry, self.lasts = self.unit.name, False
         self.units = [self.unit, *[unit for launch in launches for unit in launch.units]]
         self._numbers, self._buffers = {}, []

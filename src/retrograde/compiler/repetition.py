@@ -64,7 +64,7 @@ class Loop:
     inside     nodes that belong to the body even if they are the same in each iteration, since it may not run at all
     """
 
-    name, family, expansion, broadcasts = "loop", "loop", None, False
+    name, family, expansion, broadcasts, has_effect = "loop", "loop", None, False, False
 
     def __init__(self, length, carries, stacks, made, reverse=False, count=None, condition=None, inside=()):
         self.length, self.reverse, self.condition = length, reverse, condition

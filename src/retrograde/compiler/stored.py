@@ -8,10 +8,12 @@ from functools import cached_property
 from importlib import import_module
 
 from . import threads
+from .host import target
 from .keys import NoKeyError, key_of
+from .machine import name_for
 from .native import NativeProgram
 from .packing import UnfitError, packed, unpacked
-from .units import library, name_for
+from .units import library
 
 
 def native_program(graph):
@@ -19,21 +21,21 @@ def native_program(graph):
     try:
         text, arrays = key_of(graph)
     except NoKeyError:
-        return _assembled(graph)
-    name, store = name_for(("program", threads.get_num_threads(), text)), library().store
+        return _assembled(graph, target())
+    name, store = name_for(("program", threads.get_num_threads(), text), target()), library().store
     data = store.get(name)
     if data is not None:
         code = unpacked(data, graph, arrays)
         if library().load_stored(code.units):
             return StoredProgram(graph, code)
-    made = _assembled(graph)
+    made = _assembled(graph, target())
     with suppress(NoKeyError, UnfitError):
         store.put(name, packed(made.code, graph, arrays))
     return made
 
 
-def _assembled(graph):
-    return import_module(f"{__package__}.assembled").AssembledProgram(graph)
+def _assembled(graph, target):
+    return import_module(f"{__package__}.assembled").AssembledProgram(graph, target)
 
 
 class StoredProgram(NativeProgram):
@@ -45,7 +47,7 @@ class StoredProgram(NativeProgram):
 
     @cached_property
     def _whole(self):
-        return _assembled(self._graph)
+        return _assembled(self._graph, target())
 
     @property
     def schedule(self):

@@ -7,9 +7,8 @@ import numpy as np
 
 from .codegen.parallel import NEST_HEAD
 
-#: The first two places of every table of pointers: the record of the threads that share parallel regions, and an int64 that a
-#: kernel sets to 1 where a check fails.
-POOL, FLAG = "pool", "flag"
+#: The first place of every table of pointers, before `FLAG`: the record of the threads that share parallel regions.
+POOL = "pool"
 #: Words of one step: its function, where its slots are, how many chunks it has, and whether it writes what lasts.
 STEP_WORDS = 4
 

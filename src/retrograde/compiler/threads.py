@@ -13,6 +13,7 @@ from ..errors import ArgumentError
 from ..once import once
 from .codegen import parallel
 from .codegen.strands import STRANDS
+from .host import target
 from .machine import available_cores
 from .units import TextUnit, library
 
@@ -61,7 +62,7 @@ _state = {"pool": None, "threads": None, "functions": None, "runner": None, "alo
 def unit():
     """The code that runs steps, on one thread or several. Every program needs it, so it is best loaded with a program's own."""
     text = parallel.pool_text(*_CALLS[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
-    return TextUnit(parallel.RUNNER + parallel.NEST + STRANDS + text)
+    return TextUnit(parallel.RUNNER + parallel.NEST + STRANDS + text, target())
 
 
 def _pool_functions():

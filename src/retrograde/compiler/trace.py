@@ -4,7 +4,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..core.mode import changed
 from ..core.symbol import Symbol, ordered
 from ..core.value import Value
 from ..dtypes import is_float
@@ -12,7 +11,9 @@ from ..errors import ArgumentError, TraceError
 from ..ops._arrays import arrays
 from ..ops.random import State
 from .attempt import Attempt
+from .captures import Capture, Gradient, gradient_of
 from .constants import as_constant, is_kept_as
+from .effects import LAST, Effectful, World
 from .frozen import INSTEAD, Frozen
 from .orders import written_over
 from .readings import contents, reading
@@ -20,26 +21,8 @@ from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
 
-
-class Capture:
-    """A tensor from outside that the trace uses: its symbol at the start, and what it holds at the end.
-
-    `owner` is the tensor whose gradient it was when the trace began, if it was one: gradients are found anew at each
-    call, through their owners. `twins` are other tensors from outside that hold the same array.
-    """
-
-    def __init__(self, value, owner=None):
-        self.value, self.owner, self.record, self.twins = value, owner, value.record, []
-        self.start = self.now = Symbol(None, (), value.data.shape, value.data.dtype)
-
-
-class Gradient:
-    """The gradient of a tensor in a trace. `is_read` says whether what it was before the trace matters."""
-
-    def __init__(self, value, is_read):
-        self.value, self.is_read = value, is_read
-        with changed(tracer=None):
-            self.start = self.now = value.grad
+#: What happens to tensors from outside beside the program.
+_ONCE = "in a jitted function, which would be done while it is traced and at no call"
 
 
 class Trace(Recorder):
@@ -65,6 +48,7 @@ class Trace(Recorder):
         #: (array, what the graph keeps of it) by identity.
         self._constants = {}
         self.frozen = Frozen()
+        self.world = World()
         #: (value, its array) of tensors from outside, by identity.
         self._arrays = {}
         #: (value, handle) of the hooks that were registered on tensors from outside.
@@ -77,10 +61,19 @@ class Trace(Recorder):
             if a.__class__ is np.ndarray:
                 args = tuple([self._constant(a) if a.__class__ is np.ndarray else a for a in args])
                 break
-        made = Symbol(op, args, shape, dtype)
+        return self._with_effect(op, args, shape, dtype) if op.has_effect else self._noted(Symbol(op, args, shape, dtype))
+
+    def _noted(self, node):
         for log in self.logs:
-            log.append(made)
-        return made
+            log.append(node)
+        return node
+
+    def _with_effect(self, op, args, shape, dtype):
+        """The node of a call with an effect, which comes after all such calls that are recorded already."""
+        token = self.symbol(self.world.touched_by(op))
+        call = self._noted(Symbol(Effectful(op), (token, *args), None, None))
+        self.write(self.world.value, self._noted(Symbol(PICK, (call, LAST), token.shape, token.dtype)))
+        return call if op.is_multiple else self._noted(Symbol(PICK, (call, 0), shape, dtype))
 
     def _constant(self, array):
         """What the graph keeps of an array, the same for each time that it is met."""
@@ -298,7 +291,7 @@ class Trace(Recorder):
         is_made = isinstance(symbol, Symbol)
         known = {c.start: c.value for c in self.captured() if c.owner is None and id(c.value) not in numbers}
         owner = None if capture is None else capture.owner
-        read = reading(symbol, known) if is_made else lambda: value.data if owner is None else _gradient_of(owner)
+        read = reading(symbol, known) if is_made else lambda: value.data if owner is None else gradient_of(owner)
         if read is None:
             return None
         if is_made and is_float(symbol.dtype):
@@ -311,13 +304,11 @@ class Trace(Recorder):
         what the function writes to: it is another at each call.
         """
         for _, array in self.rebound():
-            raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set in a jitted function, which would "
-                             f"be done while it is traced and at no call; {INSTEAD}")
+            raise TraceError(f"the data of a tensor of shape {array.shape} from outside was set {_ONCE}; {INSTEAD}")
         for value, handle in self._hooked:
             if handle.is_registered:
-                raise TraceError(f"a hook was registered on a tensor of shape {value.shape} from outside in a jitted function, "
-                                 "which would be done while it is traced and at no call; register it before the function is "
-                                 "called, or remove it before the function returns")
+                raise TraceError(f"a hook was registered on a tensor of shape {value.shape} from outside {_ONCE}; register it "
+                                 "before the function is called, or remove it before the function returns")
         written = {c.start for c in self.changed()}
         for symbol in self._read:
             if not written.isdisjoint(ordered([symbol])):
@@ -365,7 +356,3 @@ class Trace(Recorder):
             capture.value.record = capture.record
         for value, record in self.leaves.values():
             value.record = record
-
-
-def _gradient_of(owner):
-    return np.empty(0) if owner.grad is None else owner.grad.data

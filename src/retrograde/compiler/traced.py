@@ -5,8 +5,7 @@ from dataclasses import replace
 from ..core.symbol import Symbol
 from .codegen.loop_plan import plan_loops
 from .codegen.loops import write_loops
-from .codegen.target import host
-from .functions import SeveralStepsError
+from .failures import SeveralStepsError
 from .outcome import outcome_of
 from .pipeline import planned
 from .program import Graph
@@ -24,6 +23,6 @@ def write_function(module, name, function, dtype, count):
     if len(draft.schedule.steps) != 1 or not draft.schedule.steps[0].kernel.fuses:
         raise SeveralStepsError(f"{name} is not one loop over elements")
     (step,), (result,) = draft.schedule.steps, draft.outputs
-    loops = plan_loops(draft.accesses.box(step), host())
+    loops = plan_loops(draft.accesses.box(step), module.target)
     numbers = dict.fromkeys((("length", 0), "chunk_length"))
     write_loops(module, name, replace(loops, buffers=(*leaves, result), numbers=numbers))

@@ -1,6 +1,5 @@
 """Units: pieces of machine code that programs share. Each is compiled once, in this process or in an earlier one."""
 
-import hashlib
 import os
 import threading
 from contextlib import suppress
@@ -10,16 +9,18 @@ from typing import Any, NamedTuple
 from ..once import once
 from .cache import default_cache
 from .image import IS_POSSIBLE, Images, is_image
-from .machine import fingerprint
+from .machine import name_for
+from .target import Target
 
 
 class Unit(NamedTuple):
-    """Code by its name, which stands for all that it depends on; `write(module, name)` writes it, and `is_final` says that
-    it is as it should be, without passes of LLVM's.
+    """Code for a target by its name, which stands for all that it depends on; `write(module, name)` writes it, and `is_final` says
+    that it is as it should be, without passes of LLVM's.
     """
 
     name: str
     write: object
+    target: Target
     is_final: bool = False
 
     @property
@@ -30,29 +31,25 @@ class Unit(NamedTuple):
     @property
     def assembly(self):
         """The machine code, as text."""
-        return _compiling().assembly(self.text, self.is_final)
+        return _compiling().assembly(self.text, self.target, self.is_final)
 
 
-def unit_of(key, write, is_final=False):
-    """The unit that `write(module, name)` writes and that depends on `key`, a tuple of plain data, alone."""
-    return Unit(name_for(key), write, is_final)
+def unit_of(key, write, target, is_final=False):
+    """The unit that `write(module, name)` writes and that depends on `key`, a tuple of plain data, and on the `target` alone."""
+    return Unit(name_for(key, target), write, target, is_final)
 
 
 class TextUnit(NamedTuple):
     """A unit written as LLVM text."""
 
     text: str
+    target: Target
     is_final = True
 
     @property
     def name(self):
         """What stands for the text."""
-        return name_for(self.text)
-
-
-def name_for(key):
-    """A name that stands for what depends on `key`, on the machine and on our own files."""
-    return f"retrograde_{hashlib.sha256(f'{key!r}{fingerprint()}'.encode()).hexdigest()[:32]}"
+        return name_for(self.text, self.target)
 
 
 def _compiling():
@@ -72,7 +69,7 @@ class Early(threading.Thread):
     def run(self):
         """Compile it."""
         with suppress(RuntimeError):  # whoever needs the code compiles it again, and is told
-            self._code = self._code_of(self._unit.text, self._unit.is_final)
+            self._code = self._code_of(self._unit.text, self._unit.target, self._unit.is_final)
 
     def code(self):
         """The code, once it is there; None if there is none."""

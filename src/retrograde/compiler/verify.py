@@ -14,6 +14,7 @@ import numpy as np
 from ..core.dispatch import operands_of
 from ..core.symbol import Symbol
 from ..errors import VerifierError
+from .effects import has_effect
 from .infer import infer
 from .passes.order import risky_steps
 from .recorder import PICK
@@ -28,6 +29,12 @@ _SMALL = 64
 def is_on():
     """Whether drafts are verified."""
     return os.environ.get(VARIABLE, "") == "1"
+
+
+def before(draft):
+    """Take note of what no pass may change: the calls with an effect, and their order."""
+    if is_on():
+        draft.effects = [node.op for node in draft.outputs.nodes if has_effect(node)]
 
 
 def after(name, draft):
@@ -75,6 +82,10 @@ def _check_graph(draft):
         else:
             _check_spec(node)
     draft.verified = draft.outputs, known | seen
+    found = [node.op for node in draft.outputs.nodes if has_effect(node)]
+    for node in draft.outputs.nodes if found != draft.effects else ():
+        _check(not has_effect(node) or node.op in draft.effects, node, "an effect that nobody asked for")
+    _check(found == draft.effects, draft.outputs, "effects are missing, merged, or in another order")
 
 
 def _check_spec(node):
@@ -148,6 +159,8 @@ def _check_steps(draft):
             _check(root not in made, root, "two steps make it")
             _check(root in schedule.stored, root, "a step makes it, and it is not stored")
         made.update(dict.fromkeys(step.roots, (place, number, step)))
+    found = [root.op for step in schedule.steps for root in step.roots if has_effect(root)]
+    _check(found == draft.effects, draft.outputs, "steps have their effects in another order, or not at all")
     for node in (*schedule.stored, *draft.kept):
         _check(node in made or node in leaves, node, "it is to be in memory, and no step makes it")
     return made

@@ -13,8 +13,6 @@ from .program import Graph
 VARIABLE = "RETROGRADE_COMPILER"
 #: What needs a library that may be missing, or takes long to load, is imported when it is asked for.
 _WAYS = {"native": ("stored", "native_program"), "reference": ("reference", "ReferenceProgram")}
-#: What eager ops call for large arrays, by the modules that have it.
-_EAGER = {"fill": "drawing", "function": "functions", "product": "direct", "shaped": "shaped"}
 
 
 def new_program(inputs, state, results, updates, held=()):
@@ -28,13 +26,6 @@ def expect_program():
     if way() == "native":
         threads = import_module(f"{__package__}.threads")
         threads.library().expect(threads.unit())
-
-
-def eager(name):
-    """The function of compiled code that eager ops call by this name; where NumPy is the way now, it gives NotImplemented."""
-    if way() != "native":
-        return lambda *_: NotImplemented
-    return getattr(import_module(f"{__package__}.{_EAGER[name]}"), name)
 
 
 def way():

@@ -14,7 +14,7 @@ from .value import Record, Value, tick
 
 def dispatcher(op):
     """The function that runs `op` on whatever it is called with."""
-    if op.is_variadic or op.is_multiple or op.is_composite or op.is_foreign:
+    if op.is_variadic or op.is_multiple or op.is_composite or op.is_foreign or op.has_effect:
         return general(op)
     takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:

@@ -3,12 +3,13 @@
 from functools import wraps
 from typing import Any
 
-from ..errors import ArgumentError, AxisError, DTypeError, NumPyAxisError, OutOfRangeError, RetrogradeError, ShapeError
+from .. import array_errors
+from ..errors import ArgumentError, AxisError, DTypeError, OutOfRangeError, RetrogradeError, ShapeError
 from ..shapes import mismatch
 from .value import Value
 
 NESTED = frozenset([tuple, list])
-_CONVERSIONS = ((NumPyAxisError, AxisError), (IndexError, OutOfRangeError), (TypeError, DTypeError),
+_CONVERSIONS = ((array_errors.AxisError, AxisError), (IndexError, OutOfRangeError), (TypeError, DTypeError),
                 (ValueError, ShapeError), ((OverflowError, ZeroDivisionError), ArgumentError))
 
 

@@ -45,6 +45,9 @@ class Op:
     makes_views       whether the result may show the memory of its input
     is_variadic       whether the first argument is a sequence of operands
     is_multiple       whether the kernel returns a tuple of results
+    has_effect        whether a call does something in the world outside: it prints, writes, or sends to others. Then calls are
+                      neither merged, nor left out, nor moved past one another in compiled code. The kernel is not asked for the
+                      shape of the result: that is the broadcast shape of the operands, or what `result_shape` says
     is_real           whether complex operands are refused: the kernel would drop their imaginary parts
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
@@ -66,7 +69,7 @@ class Op:
     def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
                  makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
                  optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None,
-                 keeps_sizes=False, is_real=False, is_public=True):
+                 keeps_sizes=False, is_real=False, is_public=True, has_effect=False):
         self.name = name or kernel.__name__
         self.told = self.name if told is None else told
         self.kernel: Any = kernel
@@ -79,6 +82,10 @@ class Op:
         self.is_differentiable, self.is_real, self.is_public = is_differentiable, is_real, is_public
         self.is_foreign = not kernel.__module__.startswith(_PACKAGE)
         self.keeps_sizes = keeps_sizes and not self.is_foreign
+        self.has_effect = has_effect
+        if has_effect and not broadcasts and result_shape is None:
+            raise ArgumentError(f"op {self.name!r} has an effect, so that its kernel cannot be asked for the shape of its result; "
+                                "give it result_shape=, a function of its arguments")
         self.rules: Any = None
         self.picks: Any = None
         self.joint: Any = None

@@ -16,7 +16,10 @@ from ._gammas import OPS
 
 
 def _polygamma(n, x):
-    return OPS["polygamma"](x, int(constant(n, "the order of polygamma")))
+    order = stacked(constant(n, "the order of polygamma"))
+    if order.ndim:
+        raise ArgumentError(f"polygamma of tensors does not take several orders at once, got {order.tolist()}")
+    return OPS["polygamma"](stacked(x), int(order))
 
 
 def _multigammaln(a, d):

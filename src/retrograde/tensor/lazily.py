@@ -127,7 +127,7 @@ def _values(args):
 
 def _can_wait(op, values):
     """Whether the compiler can compute `op` later: its numbers are NumPy's, and nobody wants to look at each result."""
-    if op.algebra is not arrays or op.name == "copy_to_device" or current().finds_anomalies:
+    if op.algebra is not arrays or op.has_effect or op.name == "copy_to_device" or current().finds_anomalies:
         return False
     return all([
         value.__class__ is Lazy or value.data.__class__ is np.ndarray or isinstance(value.data, Symbol) for value in values

@@ -364,9 +364,9 @@ def _argument(leaf, records):
 
 def _must_run_eagerly(trace, arguments, results, replay, written):
     """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
-    loop whose iterations nobody counts, or something on the way is written to.
+    loop whose iterations nobody counts, something on the way is written to, or there are effects, which would happen again.
     """
-    if any([trace.has_gradient(a) for a in arguments]):
+    if any([trace.has_gradient(a) for a in arguments]) or (replay is not None and trace.world.is_touched):
         return True
     if replay is None:
         return any([a.record is not None for a in arguments]) and any(map(is_live, results))

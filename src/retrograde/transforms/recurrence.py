@@ -177,7 +177,8 @@ class Recurrence:
         outside = [r for r, is_wanted in zip(self.outside, wanted, strict=True) if is_wanted]
         targets = [self.carries[i].leaf for i in self.flowing] + [self.handed[i][0] for i in self.rows]
         targets += [r.algebra.made(None, r) for r in outside]
-        found = walked_back(outputs, targets, seeds, is_again)
+        with self.tracer.world.refusing():
+            found = walked_back(outputs, targets, seeds, is_again)
         split, end = len(self.flowing), len(self.flowing) + len(self.rows)
         for carry, c in zip(back.carries, found[:split], strict=True):
             carry.out = _zeros(carry.leaf) if c is None else c

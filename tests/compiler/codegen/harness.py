@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograde.compiler.codegen import ir
 from retrograde.compiler.codegen.builder import Builder
+from retrograde.compiler.host import target
 
 LANES = {"float32": 8, "float64": 4}
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
@@ -33,7 +34,7 @@ def make_machine(cpu=None, features=None):
 
 def build_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, name="kernel", inline=None):
     """A module whose function maps `emit` over arrays; a count that is not a multiple of `lanes` ends with a masked step."""
-    module = ir.Module(name)
+    module = ir.Module(name, target())
     module.triple = llvm.get_process_triple()
     kind = ir.FunctionType(ir.VoidType(), [_INDEX] + [_POINTER] * (inputs + outputs))
     function = ir.Function(module, kind, name)

@@ -1,11 +1,12 @@
 """Matrix products of NumPy arrays by the code that programs call, for tests and the benchmark of products."""
 
 import ctypes
+from functools import partial
 
 import numpy as np
 
 from retrograde.compiler.codegen.matmul import choose
-from retrograde.compiler.codegen.target import host
+from retrograde.compiler.host import target
 from retrograde.compiler.kernels.matmul import part_unit
 from retrograde.compiler.launches import Launch
 from retrograde.compiler.problem import problem_of
@@ -19,14 +20,15 @@ class Bound:
     """One product with its arrays and its words, cut in `count` chunks: call it with a chunk index, from any thread."""
 
     def __init__(self, a, b, c, count=1):
-        self.plan = plan = choose(host(), problem_of(a, b, c))
+        self.plan = plan = choose(target(), problem_of(a, b, c))
         room = plan.workspace_bytes
         self._arrays = (b, a, c) if plan.is_swapped else (a, b, c)
         self._space = np.empty(count * room + 64, np.uint8)
         space = -(-address_of(self._space) // 64) * 64
         self._table = np.array([*[x.ctypes.data for x in self._arrays], space], np.int64)
-        entry, words = part_unit(plan.entry), Words()
-        launch = Launch(None, entry, entry.name, range(4), (0, 0, 0, room, *plan.descriptor(count, part_unit)), count, False)
+        unit_for = partial(part_unit, target())
+        entry, words = unit_for(plan.entry), Words()
+        launch = Launch(None, entry, entry.name, range(4), (0, 0, 0, room, *plan.descriptor(count, unit_for)), count, False)
         library().load(launch.units)
         launch.put(int, words)
         self._words = words.array(library().address)

@@ -10,6 +10,7 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 
 from retrograde.compiler.codegen import ir
 from retrograde.compiler.engine import engine
+from retrograde.compiler.host import target
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
@@ -18,7 +19,7 @@ numbers = itertools.count()
 
 def called(write, *arguments, module=None):
     """What the function that `write(builder, *arguments)` writes returns for some integers."""
-    module, name = module or ir.Module(), f"tested_{next(numbers)}"
+    module, name = module or ir.Module("", target()), f"tested_{next(numbers)}"
     function = ir.Function(module, ir.FunctionType(I64, [I64] * len(arguments)), name)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     builder.ret(write(builder, *function.args))
@@ -110,13 +111,13 @@ def test_memory_holds_what_was_stored():
 
 
 def test_a_table_is_read_from_memory():
-    module = ir.Module()
+    module = ir.Module("", target())
     table = ir.Table(module, "squares", ir.Constant(ir.ArrayType(I64, 4), [0, 1, 4, 9]))
     assert called(lambda b, x: b.load(b.gep(table, [x], source_etype=I64), typ=I64), 3, module=module) == 9
 
 
 def test_functions_call_each_other():
-    module = ir.Module()
+    module = ir.Module("", target())
     double = ir.Function(module, ir.FunctionType(I64, [I64]), "double")
     double.linkage = "internal"
     double.attributes.add("noinline")
@@ -161,7 +162,7 @@ def test_branches_join_again():
 
 
 def test_a_block_that_ends_by_itself_is_left_so():
-    module = ir.Module()
+    module = ir.Module("", target())
     function = ir.Function(module, ir.FunctionType(I64, [I64]), "early")
     b = ir.IRBuilder(function.append_basic_block())
     with b.if_then(b.icmp_signed(">", function.args[0], I64(0))):
@@ -176,7 +177,7 @@ def test_types_are_equal_if_they_are_written_alike():
 
 
 def test_two_functions_of_one_name_are_refused():
-    module = ir.Module()
+    module = ir.Module("", target())
     ir.Function(module, ir.FunctionType(I64, []), "same")
     with pytest.raises(ValueError, match="'same' twice"):
         ir.Function(module, ir.FunctionType(I64, []), "same")

@@ -5,7 +5,7 @@ import pytest
 from matmul_harness import assert_product, operand, product
 
 from retrograde.compiler.codegen.matmul import choose
-from retrograde.compiler.codegen.target import host
+from retrograde.compiler.host import target
 from retrograde.compiler.problem import problem_of
 
 SHAPES = [
@@ -104,5 +104,5 @@ def test_problems_that_differ_in_size_share_code():
     specs = set()
     for m, k in ((600, 300), (660, 320), (720, 333)):
         a, b = operand(generator, m, k, "float32"), operand(generator, k, 512, "float32")
-        specs.add(tuple(choose(host(), problem_of(a, b, np.empty((m, 512), "float32"))).specs))
+        specs.add(tuple(choose(target(), problem_of(a, b, np.empty((m, 512), "float32"))).specs))
     assert len(specs) == 1

@@ -8,8 +8,8 @@ import pytest
 from harness import bits_of, build_map, compile_map, make_machine, optimize
 
 import retrograde as rg
-from retrograde.compiler.codegen.target import host
 from retrograde.compiler.codegen.vecmath.table import FEW_CALLS
+from retrograde.compiler.host import target
 
 FLOATS = {
     "add": np.add,
@@ -192,7 +192,7 @@ def test_vectors_of_sixteen_use_the_wide_registers_of_avx512():
     assert "zmm" in machine.emit_assembly(optimize(module, machine))
 
 
-@pytest.mark.skipif(not host().reads_operands, reason="a processor with many registers, or without multiply-adds")
+@pytest.mark.skipif(not target().reads_operands, reason="a processor with many registers, or without multiply-adds")
 def test_constants_of_polynomials_are_read_where_they_lie_in_memory():
     step = rg.jit(rg.exp)
     step(rg.ones(1000))

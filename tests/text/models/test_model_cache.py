@@ -52,6 +52,15 @@ def test_a_damaged_entry_is_ignored_and_written_again(tmp_path, damage):
     assert model("x") == "two" and model("x") == "two"
 
 
+@pytest.mark.parametrize("answer", [Completion("half an ans", finish_reason="length"), Completion("half", finish_reason="content_filter"), Completion(" \n")])
+def test_an_answer_that_is_not_whole_is_not_kept_and_not_taken(tmp_path, answer):
+    model = Cached(ScriptedLM([answer, answer, "whole"]), tmp_path)
+    assert model("x") == model("x") == answer.text and not list(tmp_path.glob("??/*.json"))
+    request = Request.of("x")
+    model._write(model.path_of(request).stem, request, answer)  # as an earlier release left it
+    assert model("x") == "whole" == model("x")
+
+
 def test_an_entry_of_another_request_is_not_taken(tmp_path):
     model = Cached(echo(), tmp_path)
     model("x")

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from benchmarks.workloads.fault_server import drawn, serving
+from retrograde import atomic
 from retrograde.errors import ArgumentError, BudgetError
 from retrograde.text.models import (
     Budget,
@@ -149,6 +150,14 @@ def test_an_answer_is_kept_before_its_call_is_settled_so_that_nothing_settled_is
         with HTTPModel("small", base_url=server.url) as model:
             assert Cached(Budgeted(model, budget), tmp_path / "cache")("q") == "answer to q"
         assert server.attempts["q"] == asked == budget.spent.calls
+
+
+def test_an_answer_is_on_the_disk_before_its_call_is_settled(tmp_path, monkeypatch):
+    events, flush, settle = [], atomic._flush, Ledger.settle
+    monkeypatch.setattr(atomic, "_flush", lambda path: events.append("on the disk") or flush(path))
+    monkeypatch.setattr(Ledger, "settle", lambda self, *amount: events.append("settled") or settle(self, *amount))
+    Cached(Budgeted(ScriptedLM(["a"]), Budget(ledger=tmp_path / "ledger.jsonl")), tmp_path / "cache")("q")
+    assert events == ["on the disk", "settled"]
 
 
 def test_an_answer_that_could_not_be_kept_is_counted_and_not_settled(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..elements import CHEAP_OPS, CHECKS, PARTNERS
 from ..expression import Apply, Constant, Load
-from .target import ITEM_BYTES
+from ..target import ITEM_BYTES
 
 #: A function takes about as long as this many cheap ops.
 _FUNCTION = 12

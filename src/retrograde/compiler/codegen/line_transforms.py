@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import cost
+from ..target import ITEM_BYTES
 from . import emit, ir
 from .butterflies import Butterflies
 from .emit import I64
 from .entry import Entry
 from .fourier import Transform, factors_of
-from .target import ITEM_BYTES, InVectors, host
 from .vecmath.elements import constant, undefined
+from .vectors import InVectors
 
 
 class _Plan(NamedTuple):
@@ -74,9 +75,8 @@ class LinePlan(_Plan, InVectors):
         return _table(self.sizes, t.size if t.is_from_real or t.is_to_real else 0, t.sign, t.dtype)
 
 
-def plan_lines(transform):
-    """The plan of a transform of few lines on this machine."""
-    target = host()
+def plan_lines(transform, target):
+    """The plan of a transform of few lines for a target."""
     lanes, most = target.lanes(transform.dtype), target.registers // 2
     while (sizes := _sizes(transform.halved, lanes, most)) is None:
         lanes //= 2

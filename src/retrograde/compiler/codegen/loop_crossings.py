@@ -5,10 +5,10 @@ innermost, some iterations at a time: lines are read whole, as many as there are
 """
 
 from ..expression import Load
+from ..target import ITEM_BYTES
 from . import emit, ir
 from .counting import counted
 from .loop_plan import LINE
-from .target import ITEM_BYTES
 
 _INDEX = ir.IntType(64)
 #: Bytes of the vectors that are transposed.

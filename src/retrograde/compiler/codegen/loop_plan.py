@@ -15,12 +15,12 @@ from ...dtypes import name_of
 from .. import cost
 from ..elements import operation_key
 from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
+from ..failures import FLAG
 from ..rounded import PRODUCTS
-from ..table import FLAG
+from ..target import ITEM_BYTES
 from .box import Box, found_together
 from .rolling import find_runs, taped
 from .signs import Signs
-from .target import ITEM_BYTES
 from .vecmath.elements import BYTES, is_float
 
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each

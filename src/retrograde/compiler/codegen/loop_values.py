@@ -7,7 +7,7 @@ import numpy as np
 from ...dtypes import name_of
 from ..elements import IDENTITIES, PARTNERS
 from ..expression import Constant, Inside, Load, Select
-from ..table import FLAG
+from ..failures import FLAG
 from . import emit, ir
 from .vecmath.elements import dtype_of, lanes_of, type_of, undefined
 

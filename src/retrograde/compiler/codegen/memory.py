@@ -1,7 +1,6 @@
 """Memory: how a kernel builder reads and writes elements."""
 
 from . import ir
-from .target import host
 from .vecmath.elements import BYTES, constant, dtype_of, lanes_of, stored_type_of, suffix_of, vector_type
 
 _INDEX = ir.IntType(64)
@@ -30,7 +29,7 @@ class Memory:
         """A constant of a polynomial: an operand in memory where registers are few. LLVM on its own would load it into a register,
         and something else would have to leave.
         """
-        target, kind, dtype = host(), like.type, dtype_of(like)
+        target, kind, dtype = self.ir.module.target, like.type, dtype_of(like)
         if lanes_of(like) == 1 or not target.reads_operands:
             return constant(number, kind)
         name, lanes = f"retrograde.constant.{suffix_of(kind)}.{float(number).hex()}", min(kind.count, target.lanes(dtype))

@@ -10,7 +10,6 @@ from . import emit, ir
 from .builder import Builder
 from .emit import I32, I64
 from .entry import Entry
-from .target import host
 from .vecmath.elements import stored_type_of
 
 _MULTIPLIERS, _WEYL, _ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85), 10
@@ -29,7 +28,7 @@ class _Writer:
         self._make, self._width = _KINDS[plan.name, plan.dtype]
         self._item = I32 if plan.dtype == "uint32" else stored_type_of(plan.dtype)
         # Two vectors at a time: a round waits for its products.
-        self._lanes = 2 * host().lanes("float64")
+        self._lanes = 2 * module.target.lanes("float64")
         entry = Entry(module, name)
         self.ir = b = entry.builder
         self.k = Builder(b, "int64", self._lanes)

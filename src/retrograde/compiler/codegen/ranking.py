@@ -11,7 +11,7 @@ from . import emit, ir
 from .emit import I64
 from .entry import Entry
 from .keys import BITS, key_of, number_of
-from .target import SCALAR_TYPES
+from .vectors import SCALAR_TYPES
 
 #: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
 MOST_RANKED = 128

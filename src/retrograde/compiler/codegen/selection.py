@@ -12,7 +12,7 @@ from . import emit, ir
 from .emit import I64
 from .entry import Entry
 from .keys import BITS, greatest, key_of
-from .target import SCALAR_TYPES
+from .vectors import SCALAR_TYPES
 
 #: So many vectors are counted at a time.
 _TOGETHER = 4

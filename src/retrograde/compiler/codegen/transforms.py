@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import cost
+from ..target import ITEM_BYTES
 from . import emit, ir
 from .butterflies import Butterflies
 from .emit import I64
 from .entry import Entry
 from .fourier import Transform, factors_of
-from .target import ITEM_BYTES, InVectors, host
 from .vecmath.elements import constant
+from .vectors import InVectors
 
 
 class _Plan(NamedTuple):
@@ -86,9 +87,9 @@ class TransformPlan(_Plan, InVectors):
         return _table(t.halved, t.size if t.is_from_real or t.is_to_real else 0, t.sign, t.dtype)
 
 
-def plan_transform(transform):
-    """The plan of a transform on this machine."""
-    return TransformPlan(transform, host().lanes(transform.dtype), host().has_fma)
+def plan_transform(transform, target):
+    """The plan of a transform for a target."""
+    return TransformPlan(transform, target.lanes(transform.dtype), target.has_fma)
 
 
 @cache

@@ -7,10 +7,10 @@ from ...dtypes import name_of
 from ...ops.attending import are_shared, batch_of, is_plain
 from ...shapes import row_major
 from .. import cost, threads
-from ..codegen.target import ITEM_BYTES, host
 from ..launches import Launch
 from ..recorder import PICK
 from ..table import Scratch
+from ..target import ITEM_BYTES
 from ..units import unit_of
 from .kernel import Code, Kernel, source
 
@@ -56,7 +56,7 @@ class Attention(Kernel):
         named = _named_of(node)
         read = {name: assembler.layout(step, named[name]) for name in _OPERANDS[node.op.name] if named[name] is not None}
         launches = _forward if node.op.name == "attention_with_sums" else _backward
-        return launches(step, node, read, wanted, assembler.lasts(step))
+        return launches(step, node, read, wanted, assembler.lasts(step), assembler.target)
 
     def flops(self, node):
         node = source(node)
@@ -79,8 +79,8 @@ def _lengths_of(node):
     return tuple(batch_of(query, key, value, mask)), query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
 
 
-def _forward(step, node, read, wanted, lasts):
-    fields = _shared_fields(node, read)
+def _forward(step, node, read, wanted, lasts, target):
+    fields = _shared_fields(node, read, target)
     if fields["sizes"].queries == 1:
         # The only query sees the first key alone if it may not look ahead.
         keys = 1 if fields["is_causal"] else fields["sizes"].keys
@@ -90,7 +90,7 @@ def _forward(step, node, read, wanted, lasts):
     else:
         result = _result(step, fields["sizes"])
         plan, write = _code.Forward(**_for_few(fields), result=result, has_sums=1 in wanted), _code.write_forward
-    unit = unit_of(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
+    unit = unit_of(("attention", repr(plan)), lambda module, name: write(module, name, plan), target, is_final=True)
     tasks, flops = prod(plan.sizes.batch) * plan.blocks, ATTENTION.flops(node)
     chunks = _chunks(tasks, flops)
     item, first = ITEM_BYTES[plan.dtype], read["query"]
@@ -138,17 +138,17 @@ def _for_few(fields):
     return {**fields, "rows": fields["rows"] * fields["vectors"], "vectors": 1}
 
 
-def _backward(step, node, read, wanted, lasts):
+def _backward(step, node, read, wanted, lasts, target):
     named, sizes = _named_of(node), _code.Sizes(*_lengths_of(node))
     item = ITEM_BYTES[name_of(named["query"].dtype)]
     group = sizes.batch[-1] if are_shared(sizes.batch, named["key"], named["value"]) else 1
-    fields = _shared_fields(node, read)
+    fields = _shared_fields(node, read, target)
     given = {name: _operand(read[name], named[name], sizes.batch) for name in ("cotangent", "sums", "means")}
     plan = _code.Backward(**fields, **given, group=group, shares=1)
     matrices = prod(plan.batch)
     plan = _code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, _TASKS // matrices)))
     key = "attention backward", repr(plan)
-    unit = unit_of(key, lambda module, name: _code.write_backward(module, name, plan), is_final=True)
+    unit = unit_of(key, lambda module, name: _code.write_backward(module, name, plan), target, is_final=True)
     tasks, flops, queries = matrices * plan.shares, ATTENTION.flops(node), matrices * group * sizes.queries
     chunks = _chunks(tasks, flops)
     results = []
@@ -162,7 +162,7 @@ def _backward(step, node, read, wanted, lasts):
     first = Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * cost.ATTENTION_SECONDS)
     if plan.is_direct:
         return [first]
-    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), is_final=True)
+    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), target, is_final=True)
     parts = min(threads.get_num_threads(), queries) if plan.shares * queries * plan.line > cost.SHARED_NUMBERS else 1
     return [first, Launch(step, total, total.name, (slopes, results[0]), (0, 0, queries, parts), parts, lasts)]
 
@@ -171,15 +171,15 @@ def _chunks(tasks, flops):
     return min(tasks, _CHUNKS * threads.get_num_threads()) if flops > cost.SHARED_FLOPS else 1
 
 
-def _shared_fields(node, read):
+def _shared_fields(node, read, target):
     """What both directions depend on."""
-    machine, named, sizes = host(), _named_of(node), _code.Sizes(*_lengths_of(node))
+    named, sizes = _named_of(node), _code.Sizes(*_lengths_of(node))
     mask = named["attn_mask"]
     dtype = name_of(named["query"].dtype)
     operands = {label: _operand(read[label], named[label], sizes.batch) for label in ("query", "key", "value")}
     return {
-        **operands, "dtype": dtype, "lanes": machine.lanes(dtype), "vectors": 2, "rows": 6 if machine.registers <= 16 else 12,
-        "is_fused": machine.has_fma, "first_cache": machine.first_cache, "sizes": sizes, "is_causal": bool(named["is_causal"]),
+        **operands, "dtype": dtype, "lanes": target.lanes(dtype), "vectors": 2, "rows": 6 if target.registers <= 16 else 12,
+        "is_fused": target.has_fma, "first_cache": target.first_cache, "sizes": sizes, "is_causal": bool(named["is_causal"]),
         "mask": None if mask is None else _operand(read["attn_mask"], mask, sizes.batch, (sizes.queries, sizes.keys)),
         "has_booleans": mask is not None and mask.dtype.kind == "b", "scale": float(named["scale"])}
 

@@ -5,11 +5,11 @@ from ...dtypes import name_of
 from ...ops._convolving import Geometry
 from ...shapes import row_major
 from .. import cost, threads
-from ..codegen.target import ITEM_BYTES, host
 from ..elements import has_float_operands
 from ..launches import Launch
 from ..places import Places
 from ..table import Scratch
+from ..target import ITEM_BYTES
 from ..units import unit_of
 from .kernel import Code, Kernel
 
@@ -92,12 +92,13 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
     geometry = _geometry_of(node)
     flops = 2 * geometry.batch * correlation.products
     wanted = threads.get_num_threads() if flops > cost.SHARED_FLOPS else 1
-    layout = _code.layout_of(correlation, host(), name_of(node.dtype), -(-wanted // geometry.batch))
+    target = assembler.target
+    layout = _code.layout_of(correlation, target, name_of(node.dtype), -(-wanted // geometry.batch))
     kernel = tuple([i * places[0] + j * places[1] for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
     plan = _code.Correlating(layout, source[2], steps, kernel, bias and bias[2][0])
     key = "correlation", repr(plan)
-    packing = unit_of(("packing", *key), lambda module, name: _code.write_packing(module, name, plan), is_final=True)
-    images = unit_of(key, lambda module, name: _code.write_correlation(module, name, plan), is_final=True)
+    packing = unit_of(("packing", *key), lambda module, name: _code.write_packing(module, name, plan), target, is_final=True)
+    images = unit_of(key, lambda module, name: _code.write_correlation(module, name, plan), target, is_final=True)
     item = ITEM_BYTES[layout.dtype]
     packed = Scratch(plan.packed * item)
     tasks = geometry.batch * layout.bands
@@ -116,10 +117,11 @@ def _weight(step, assembler):
     node = step.roots[0]
     geometry = _geometry_of(node)
     x, y = (assembler.layout(step, a) for a in node.args[:2])
-    plan = _code.weighing_of(_code.layout_of(_code.forward_of(geometry), host(), name_of(node.dtype)), x[2], y[2], host())
+    target = assembler.target
+    plan = _code.weighing_of(_code.layout_of(_code.forward_of(geometry), target, name_of(node.dtype)), x[2], y[2], target)
     key, item = ("weighing", repr(plan)), ITEM_BYTES[plan.layout.dtype]
-    sums = unit_of(key, lambda module, name: _code.write_weighing(module, name, plan), is_final=True)
-    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), is_final=True)
+    sums = unit_of(key, lambda module, name: _code.write_weighing(module, name, plan), target, is_final=True)
+    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), target, is_final=True)
     flops = 2 * geometry.batch * plan.layout.correlation.products
     tasks = geometry.batch * plan.layout.bands
     blocks = -(-tasks // plan.images)

@@ -29,9 +29,9 @@ class Fourier(Kernel):
         node = step.roots[0]
         found = _transform_of(node)
         if has_many_lines(found):
-            plan, write = _many_lines.plan_transform(found), _many_lines.write_transform
+            plan, write = _many_lines.plan_transform(found, assembler.target), _many_lines.write_transform
         else:
-            plan, write = _lines.plan_lines(found), _lines.write_lines
+            plan, write = _lines.plan_lines(found, assembler.target), _lines.write_lines
         scratch = Scratch(2 * plan.buffer_bytes * plan.chunks)
         buffers = assembler.layout(step, node.args[0])[0], assembler.home(node), plan.table, scratch
         return launch(step, plan, write, buffers, node.size * cost.TRANSFORM_SECONDS, assembler)

@@ -110,7 +110,7 @@ def source(node):
 
 def launch(step, plan, write, buffers, seconds, assembler):
     """The launch of a step by its plan, whose code `write(module, name, plan)` writes."""
-    unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
+    unit = unit_of(plan.key, lambda module, name: write(module, name, plan), assembler.target)
     return [Launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
 
 

@@ -6,11 +6,10 @@ from typing import NamedTuple
 from ...core.dispatch import operands_of
 from ...dtypes import name_of
 from .. import cost
-from ..codegen.target import host
 from ..elements import has_float_operands
-from ..failures import NOT_DEFINITE, SINGULAR
+from ..failures import FLAG, NOT_DEFINITE, SINGULAR
 from ..launches import Launch
-from ..table import FLAG, Scratch
+from ..table import Scratch
 from ..units import unit_of
 from .kernel import Code, Kernel
 
@@ -41,7 +40,7 @@ class LinearAlgebra(Kernel):
 
     def launches(self, step, assembler):
         node = step.roots[0]
-        read, spec = operands_of(node.op, node.args), _code.spec_for(host(), name_of(node.dtype))
+        read, spec = operands_of(node.op, node.args), _code.spec_for(assembler.target, name_of(node.dtype))
         # What more an op may be told has been expanded.
         shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) : len(read) + 1]])
         layouts = [assembler.layout(step, x) for x in read]
@@ -52,7 +51,7 @@ class LinearAlgebra(Kernel):
         shape = (*node.shape, 1) if is_column else node.shape
         batch = _batch(shape[:-2], found)
         plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _PLANS[node.op.name](spec, options, found, batch)
-        unit = unit_of(plan.key, lambda module, name: write(module, name, plan))
+        unit = unit_of(plan.key, lambda module, name: write(module, name, plan), assembler.target)
         slots = (*[x.buffer for x in found], assembler.home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
         seconds = self.flops(node) * cost.FACTOR_SECONDS
         return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, assembler.lasts(step), seconds)]

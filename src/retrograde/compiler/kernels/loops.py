@@ -9,7 +9,6 @@ from .. import cost
 from ..codegen.box import Store
 from ..codegen.loop_plan import Rows, plan_loops
 from ..codegen.loops import write_loops
-from ..codegen.target import host
 from ..elements import REDUCTIONS, has_elements
 from ..expression import Load, doubled
 from ..launches import Launch
@@ -57,8 +56,8 @@ class Loops(Kernel):
 
     @staticmethod
     def _launches(step, assembler, rows):
-        plan = plan_loops(assembler.box(step), host(), rows)
-        unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan))
+        plan = plan_loops(assembler.box(step), assembler.target, rows)
+        unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan), assembler.target)
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)

@@ -5,11 +5,11 @@ from functools import partial
 from ...core.symbol import Symbol
 from .. import cost, threads
 from ..accesses import Product
-from ..codegen.target import ITEM_BYTES, host
 from ..elements import has_elements
 from ..launches import Launch
 from ..rows import is_worth_rows, met_by_product
 from ..table import Scratch
+from ..target import ITEM_BYTES
 from ..units import unit_of
 from .kernel import Code, Kernel
 
@@ -47,20 +47,21 @@ class Matmul(Kernel):
     def launches(self, step, assembler):
         product, body = assembler.product(step), assembler.body
         matrix = None if body is None else body.fixed(product.b[0])
-        if matrix is None or not _packs_matrix(product.problem):
-            plan, result = _code.choose(host(), product.problem), assembler.home(step.roots[0])
-            return [_launch(step, product, plan, product.b, assembler.home, result, assembler.lasts(step))]
+        if matrix is None or not _packs_matrix(product.problem, assembler.target):
+            plan, result = _code.choose(assembler.target, product.problem), assembler.home(step.roots[0])
+            return [_launch(step, product, plan, assembler.target, product.b, assembler.home, result, assembler.lasts(step))]
         return [self._packed_before(step, product, assembler, matrix)]
 
     def _packed_before(self, step, product, assembler, matrix):
         """The launch of a product in the body of a loop, by a matrix that is the same in each iteration: it is packed once, before
         the loop.
         """
-        packing, (plan,) = _code.choose_panels(host(), product.problem, (product.problem.m,))
+        packing, (plan,) = _code.choose_panels(assembler.target, product.problem, (product.problem.m,))
         panels = Scratch(packing.panel_bytes)
-        assembler.before.append(_packed(assembler.body.step, packing, lambda buffer: buffer, (matrix, product.b[1]), panels))
+        source = matrix, product.b[1]
+        assembler.before.append(_packed(assembler.body.step, packing, assembler.target, lambda buffer: buffer, source, panels))
         assembler.body.keep(panels)
-        return _launch(step, product, plan, (panels, 0), assembler.home, assembler.home(step.roots[0]), False)
+        return _launch(step, product, plan, assembler.target, (panels, 0), assembler.home, assembler.home(step.roots[0]), False)
 
     def rows_launches(self, step, nest, assembler, panels):
         """The launches of a product that takes turns with others: one that computes a block of rows, and before it, unless `panels`
@@ -69,13 +70,14 @@ class Matmul(Kernel):
         product, home = assembler.product(step), assembler.home
         problem, node = product.problem, step.roots[0]
         block = nest.block * (problem.m // nest.rows)
-        packing, plans = _code.choose_panels(host(), problem, (block, problem.m - (nest.blocks - 1) * block))
+        packing, plans = _code.choose_panels(assembler.target, problem, (block, problem.m - (nest.blocks - 1) * block))
         right = packing.functions["right"]
         before, matrix = [], (product.matrix, right, packing.numbers["k_block"])
         if matrix not in panels:
             panels[matrix] = Scratch(packing.panel_bytes)
-            before.append(_packed(step, packing, home, product.b, panels[matrix]))
-        unit, descriptors = part_unit(plans[0].entry), [plan.descriptor(address=part_unit) for plan in plans]
+            before.append(_packed(step, packing, assembler.target, home, product.b, panels[matrix]))
+        unit_for = partial(part_unit, assembler.target)
+        unit, descriptors = unit_for(plans[0].entry), [plan.descriptor(address=unit_for) for plan in plans]
         item = node.dtype.itemsize
         a = _rows_of(nest, product.a, block * problem.a[0], item)
         c = _rows_of(nest, (node, 0), block * problem.c[0], item)
@@ -94,35 +96,36 @@ class Matmul(Kernel):
         return 2 * node.size * node.args[0].shape[-1]
 
 
-def array_launch(problem):
-    """The launch of a product of no program, whose buffers are "a", "b", "c", in some order, and scratch memory."""
+def array_launch(problem, target):
+    """The launch of a product of no program, for a target, whose buffers are "a", "b", "c", in some order, and scratch memory."""
     product = Product(problem, ("a", 0), ("b", 0))
-    return _launch(None, product, _code.choose(host(), problem), product.b, lambda buffer: buffer, "c", True)
+    return _launch(None, product, _code.choose(target, problem), target, product.b, lambda buffer: buffer, "c", True)
 
 
-def part_unit(spec):
+def part_unit(target, spec):
     """The unit of a part of products."""
-    return unit_of(("product", repr(spec)), partial(_code.write, spec=spec), is_final=True)
+    return unit_of(("product", repr(spec)), partial(_code.write, spec=spec), target, is_final=True)
 
 
 def _is_matrix(argument, dtype):
     return hasattr(argument, "ndim") and argument.ndim >= 2 and argument.dtype == dtype
 
 
-def _packs_matrix(problem):
+def _packs_matrix(problem, target):
     """Whether a product first packs its second operand, so that this had better be done once for several products by it."""
-    plan = _code.choose(host(), problem)
+    plan = _code.choose(target, problem)
     is_plain = not problem.batch and problem.c == (problem.n, 1)
     return is_plain and not plan.is_swapped and "right" in plan.functions
 
 
-def _launch(step, product, plan, matrix, home, result, lasts):
+def _launch(step, product, plan, target, matrix, home, result, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
     problem = product.problem
     chunks = threads.get_num_threads() if problem.flops > cost.SHARED_FLOPS else 1
-    unit, item = part_unit(plan.entry), ITEM_BYTES[problem.dtype]
+    unit_for = partial(part_unit, target)
+    unit, item = unit_for(plan.entry), ITEM_BYTES[problem.dtype]
     (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
-    words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, part_unit))
+    words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, unit_for))
     slots = (home(a), home(b), result, Scratch(chunks * plan.workspace_bytes))
     return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * cost.PRODUCT_SECONDS)
 
@@ -137,9 +140,10 @@ def _rows_of(nest, operand, move, item):
     return start * item, move * item, 0
 
 
-def _packed(step, plan, home, source, panels):
+def _packed(step, plan, target, home, source, panels):
     chunks = threads.get_num_threads() if panels.nbytes > cost.SHARED_BYTES else 1
-    unit, (buffer, start) = part_unit(plan.entry), source
-    words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, part_unit))
+    unit_for = partial(part_unit, target)
+    unit, (buffer, start) = unit_for(plan.entry), source
+    words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, unit_for))
     slots, seconds = (home(buffer), home(buffer), panels, panels), panels.nbytes * cost.PACK_SECONDS
     return Launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")

@@ -8,7 +8,6 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._pooling import Windows
 from .. import cost
-from ..codegen.target import host
 from ..elements import has_float_operands
 from ..launches import Launch
 from ..recorder import PICK
@@ -55,12 +54,12 @@ class Pooling(Kernel):
         is_mean, is_backward = "avg" in node.op.name, "shape" in named
         wanted = {root.args[1]: assembler.home(root) for root in step.roots if root.op is PICK}
         means = {"divisor": named["divisor_override"], "lengths": windows.lengths(named["count_include_pad"])} if is_mean else {}
-        dtype = name_of(node.args[0].dtype)
+        dtype, target = name_of(node.args[0].dtype), assembler.target
         pool = _code.Pool(
-            dtype, host().lanes(dtype), windows.shape[-2:], windows.result, windows.kernel, windows.stride, windows.padding,
+            dtype, target.lanes(dtype), windows.shape[-2:], windows.result, windows.kernel, windows.stride, windows.padding,
             windows.dilation, is_mean, has_values=is_mean or 0 in wanted, has_taps=1 in wanted, **means)
         write = _code.write_backward if is_backward else _code.write_forward
-        unit = unit_of((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), is_final=True)
+        unit = unit_of((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), target, is_final=True)
         if is_backward:
             taps = others[0] if others else read
             buffers, starts = (read[0], taps[0], assembler.home(node)), (read[1], taps[1], 0)

@@ -43,7 +43,8 @@ class Random(Kernel):
     @staticmethod
     def _launch(step, assembler, plan):
         node = step.roots[0]
-        return plan.launch(step, assembler.layout(step, node.args[0])[0], assembler.home(node), assembler.lasts(step))
+        state = assembler.layout(step, node.args[0])[0]
+        return plan.launch(step, state, assembler.home(node), assembler.target, assembler.lasts(step))
 
 
 def _plan_of(node):

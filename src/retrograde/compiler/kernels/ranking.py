@@ -5,7 +5,6 @@ from math import prod
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..codegen.target import host
 from ..elements import has_elements
 from .kernel import Code, Kernel, launch
 
@@ -27,6 +26,6 @@ class Ranking(Kernel):
         node = step.roots[0]
         x, ranked, _, is_greatest = node.args
         dtype = name_of(x.dtype)
-        plan = _code.RankingPlan(dtype, host().lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
+        plan = _code.RankingPlan(dtype, assembler.target.lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
         buffers = assembler.layout(step, x)[0], assembler.home(node)
         return launch(step, plan, _code.write_ranking, buffers, x.size * cost.RANKING_COST * cost.ENTRY_SECONDS, assembler)

@@ -6,7 +6,6 @@ from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from .. import cost
-from ..codegen.target import host
 from ..elements import has_elements
 from .kernel import Code, Kernel, launch
 
@@ -35,6 +34,6 @@ class Running(Kernel):
         axis, dtype = node.args[len(read)] % node.ndim, name_of(parts_dtype(node.dtype))
         width = 2 if node.dtype.kind == "c" else 1
         sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]) * width
-        plan = _code.RunningPlan(dtype, host().lanes(dtype), *_OPS[node.op.name], *sizes, width)
+        plan = _code.RunningPlan(dtype, assembler.target.lanes(dtype), *_OPS[node.op.name], *sizes, width)
         buffers = (*buffers, assembler.home(node))
         return launch(step, plan, _code.write_running, buffers, node.size * cost.RUNNING_COST * cost.ENTRY_SECONDS, assembler)

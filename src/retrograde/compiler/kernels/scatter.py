@@ -4,9 +4,8 @@ from math import prod
 
 from ...dtypes import name_of
 from .. import cost
-from ..codegen.target import host
 from ..elements import has_elements, is_checked
-from ..table import FLAG
+from ..failures import FLAG
 from .kernel import Code, Kernel, launch
 
 _code = Code("scatter")
@@ -28,7 +27,7 @@ class Scatter(Kernel):
         x, positions, axis = _scattered(node)
         buffers = [assembler.layout(step, a)[0] for a in (x, positions)]
         plan = _code.ScatterPlan(
-            name_of(node.dtype), name_of(positions.dtype), host().lanes(name_of(node.dtype)), prod(node.shape[:axis]),
+            name_of(node.dtype), name_of(positions.dtype), assembler.target.lanes(name_of(node.dtype)), prod(node.shape[:axis]),
             prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
         buffers = (*buffers, assembler.home(node), FLAG)
         return launch(step, plan, _code.write_scatter, buffers, (x.size + node.size) * cost.ENTRY_SECONDS, assembler)

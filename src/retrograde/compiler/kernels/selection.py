@@ -7,7 +7,6 @@ import numpy as np
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..codegen.target import host
 from ..elements import has_elements
 from .kernel import Code, Kernel, launch
 
@@ -34,7 +33,7 @@ class Selection(Kernel):
         node = step.roots[0]
         (x, ranks), dtype = node.args, name_of(node.args[0].dtype)
         apart = ranks.shape[-1] if len(ranks.shape) > 1 else 0
-        plan = _code.SelectionPlan(dtype, host().lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranks.shape[-1], apart)
+        plan = _code.SelectionPlan(dtype, assembler.target.lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranks.shape[-1], apart)
         buffers = (*[assembler.layout(step, a)[0] for a in (x, ranks)], assembler.home(node))
         seconds = x.size * plan.ranks * cost.SELECTION_COST * cost.ENTRY_SECONDS
         return launch(step, plan, _code.write_selection, buffers, seconds, assembler)

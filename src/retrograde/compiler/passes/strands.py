@@ -1,7 +1,8 @@
 """Strands: loops in which a row never meets another one, such as those over time with a batch beside it.
 
 Takes  the steps of the body of a loop.
-Gives  one `Nest` of all of them, where a chunk of rows goes through all iterations before the next one; or nothing.
+Gives  one `Nest` of all of them, where a chunk of rows goes through all iterations before the next one; or nothing. What was tiled
+       before is left as it is, and said to be such or not.
 Keeps  the results do not depend on the number of threads, since the chunks do not.
 """
 
@@ -34,6 +35,19 @@ def in_strands(steps, accesses, body):
     for step in steps:
         step.nest = nest
     return True
+
+
+def is_in_strands(steps, accesses, body):
+    """Whether the steps of a body, as they were tiled, are one nest without products in which each row keeps to itself from
+    iteration to iteration, so that a chunk of rows may stay in cache through all of them.
+    """
+    nest = steps[0].nest if steps else None
+    if nest is None or body.copies or body.loop.length is None:
+        return False
+    are_passes = all([step.nest is nest and step.kernel.is_in_strands and 0 not in step.reduced for step in steps])
+    if not are_passes or any([step.kernel.product(step, accesses) is not None for step in steps]):
+        return False
+    return keep_to_rows(accesses, steps, nest.rows, [carry.leaf for carry in body.loop.carries])
 
 
 def _are_worth_it(problems, iterations):

@@ -60,7 +60,8 @@ class Gate:
     """Decides on the candidates of a run, one step after another, so that it is rarely wrong over all of them together.
 
     level  the probability that a run in which nothing is better accepts anything, whatever it has looked at
-    steps  over how many steps the level is spread, evenly; a fiftieth of it is kept for those that may follow
+    steps  over how many steps the level is spread, evenly; a fiftieth of it is kept for those that may follow, and of long
+           runs a hundredth more for each step above five
     seed   of the draws of the test
 
     It is a permutation test by sign flips. A step hands over the scores of all its candidates and how they were thinned out
@@ -80,6 +81,9 @@ class Gate:
 
     #: The share of the level that steps after the last planned one have among them.
     RESERVE = 0.02
+    #: The share that is held back for each step above five. All steps share the scores of what there is; where these are skewed,
+    #: flips of all steps together are approximate: 20 steps on 40 items at an accuracy of 0.7 accepted in 0.062 of runs without it.
+    SKEW = 0.01
 
     def __init__(self, level=0.05, steps=10, seed=0):
         check_level(level)
@@ -157,7 +161,7 @@ class Gate:
         """The level that may be spent by the end of so many decisions."""
         if self.level == 1:
             return 1.0
-        planned = self.level * (1 - self.RESERVE)
+        planned = self.level * (1 - self.RESERVE - self.SKEW * min(max(self.steps - 5, 0), 20))
         if made <= self.steps:
             return planned * made / self.steps
         return self.level - (self.level - planned) * 2.0 ** (1 - made / self.steps)

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
+from ...target import ITEM_BYTES
 from .. import ir
 from ..convolution.layout import odd_lines
-from ..target import ITEM_BYTES, InVectors
+from ..vectors import InVectors
 
 #: Queries that the forward pass takes at a time, and those that the backward pass does: the tiles of these stay in cache.
 _QUERIES, _ROWS = 64, 64

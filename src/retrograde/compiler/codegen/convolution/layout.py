@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from ..target import ITEM_BYTES, InVectors
+from ...target import ITEM_BYTES
+from ..vectors import InVectors
 from .shape import Correlation
 
 #: A band has about this many numbers of each channel of the result, so that a few channels of it stay in the first cache.

@@ -7,10 +7,10 @@ _POINTER = PointerType()
 
 
 class Module:
-    """Functions and tables, by name in `globals`; as text, what LLVM reads."""
+    """Functions and tables for a `target`, by name in `globals`; as text, what LLVM reads."""
 
-    def __init__(self, name=""):
-        self.name, self.triple, self.globals = name, "unknown-unknown-unknown", {}
+    def __init__(self, name, target):
+        self.name, self.target, self.triple, self.globals = name, target, "unknown-unknown-unknown", {}
 
     def add(self, item):
         """Enter a function or a table under its name, which must be new."""

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from ..target import ITEM_BYTES, InVectors
+from ...target import ITEM_BYTES
+from ..vectors import InVectors
 
 #: Vectors in a strip of columns.
 VECTORS = 2

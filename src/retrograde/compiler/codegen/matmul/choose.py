@@ -4,7 +4,7 @@ from functools import lru_cache, partial
 from math import ceil
 from typing import NamedTuple
 
-from ..target import ITEM_BYTES
+from ...target import ITEM_BYTES
 from .plan import Plan, aligned
 from .spec import Dots, Loops, Packing, Stream, Tile
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...target import ITEM_BYTES
 from .. import emit
-from ..target import ITEM_BYTES, InVectors
+from ..vectors import InVectors
 
 #: The functions whose addresses come before the numbers; 0 where a product has none.
 FUNCTIONS = ("tall", "short", "tall_tail", "short_tail", "left", "right")

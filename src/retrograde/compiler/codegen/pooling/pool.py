@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .. import ir
-from ..target import InVectors
+from ..vectors import InVectors
 
 TAP = ir.IntType(8)
 
