@@ -45,8 +45,8 @@ class Kernel(Kind):
         return (), ()
 
     def memory(self, node, facts):
-        """The nodes that must be in memory: by default the operands, each whole and in row-major order, so that a view is copied first.
-        A kernel that reads views itself gives `facts.base` of them, and must use the first element and the steps of their layout.
+        """The nodes that must be in memory: by default the operands, each whole and in row-major order, so that a view is copied
+        first. A kernel that reads views itself gives `facts.base` of them, and uses the first element and the strides of each.
         """
         return node.inputs
 
@@ -112,8 +112,8 @@ def source(node):
 
 
 def launch(step, plan, write, buffers, seconds, assembler):
-    """The launch of a step by its plan, whose code `write(module, name, plan)` writes. The plan has a `key`, plain data on which all of
-    the code depends, `words`, the numbers that it is handed after its buffers, and `chunks`.
+    """The launch of a step by its plan, whose code `write(module, name, plan)` writes. The plan has a `key`, plain data on which
+    all of the code depends, `words`, the numbers that it is handed after its buffers, and `chunks`.
     """
     unit = unit_of(plan.key, lambda module, name: write(module, name, plan), assembler.target)
     return [Launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
