@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from pages import anchor, headings
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Examples that ask a real language model for minutes have tests of their own, on another model.
 SLOW = {"prompt_and_weights"}
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in SLOW)
@@ -89,7 +90,7 @@ def code_blocks(text):
         yield "\n" * text[: match.start(1)].count("\n") + match[1]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_code_blocks_run_and_print_what_their_comments_say(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": page.stem}
@@ -134,9 +135,19 @@ def test_the_page_of_ops_is_up_to_date():
 
 
 def test_links_between_pages_lead_somewhere():
+    anchors = {page: {anchor(title) for _, title in headings(page.read_text(encoding="utf-8"))} for page in PAGES}
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+            found = (page.parent / target).resolve() if target else page
+            assert found.exists(), f"{page.name} links to {target}"
+            assert not heading or heading in anchors[found], f"{page.name} links to {target}#{heading}"
+
+
+def test_a_blank_line_stands_before_each_heading():
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        for number, title in headings("\n".join(lines)):
+            assert number == 0 or not lines[number - 1], f"{page.name}: {title}"
 
 
 def test_the_first_two_blocks_of_the_readme_are_one_command_each():

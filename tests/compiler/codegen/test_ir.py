@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ import pytest
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
 from retrograde.compiler.codegen import ir
-from retrograde.compiler.engine import engine
+from retrograde.compiler.codegen.counting import counted
+from retrograde.compiler.engine import assembly, engine
 from retrograde.compiler.host import target
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
@@ -142,6 +144,22 @@ def test_a_loop_carries_values_round():
         return added
 
     assert called(write, 10) == 45
+
+
+def test_a_loop_hides_its_counter_from_llvm_by_a_hint_that_becomes_no_instruction():
+    def write(b, count):
+        total = b.alloca(I64)
+        b.store(I64(0), total)
+        with counted(b, I64(0), count) as index:
+            b.store(b.add(b.load(total, I64), index), total)
+        return b.load(total, I64)
+
+    module = ir.Module("", target())
+    assert called(write, 10, module=module) == 45
+    (reached,) = re.findall(r"icmp slt i64 (%\S+),", str(module))
+    (hidden,) = re.findall(rf"{reached} = add i64 (%\S+), 1", str(module))
+    assert f'{hidden} = call i64 @"llvm.expect.i64"(' in str(module)
+    assert "expect" not in assembly(module, target())
 
 
 def test_branches_join_again():
