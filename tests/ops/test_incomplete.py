@@ -84,3 +84,17 @@ def test_orders_as_great_as_numbers_can_be_are_computed_to_rounding_and_in_no_ti
 
 def test_of_order_zero_all_lies_at_zero():
     np.testing.assert_array_equal(rg.gammainc(np.zeros(2), np.array([0.5, 3.0])), [1, 1])
+
+
+@pytest.mark.parametrize(("x", "y"), [(1e10, 1.0), (1e10, 0.3), (1e10, 1e10), (3.0, 1e12), (17.0, 16.0), (16.0, 15.9), (1e15, 2.5)])
+def test_the_beta_function_of_great_numbers_keeps_its_digits_and_so_do_its_derivatives(x, y):
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(60):
+        s = mpmath.mpf(x) + y
+        expected = mpmath.loggamma(x) + mpmath.loggamma(y) - mpmath.loggamma(s)
+        slopes = [mpmath.digamma(x) - mpmath.digamma(s), mpmath.digamma(y) - mpmath.digamma(s)]
+        bend, beta = mpmath.psi(1, x) - mpmath.psi(1, s), mpmath.exp(expected)
+    np.testing.assert_allclose(rg.betaln(np.array(x), np.array(y)), float(expected), rtol=1e-14)
+    np.testing.assert_allclose(rg.grad(rg.betaln, argnums=(0, 1))(np.array(x), np.array(y)), [float(slope) for slope in slopes], rtol=1e-13)
+    np.testing.assert_allclose(rg.grad(rg.grad(rg.betaln))(np.array(x), np.array(y)), float(bend), rtol=1e-11)
+    np.testing.assert_allclose(rg.beta(np.array(x), np.array(y)), float(beta), rtol=1e-13)

@@ -9,6 +9,8 @@ from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._native import by_element
 from ._samples import call, of, uniform
+from .comparisons import where
+from .exponential import log, log1p
 
 _DOMAIN = uniform(0.3, 5)
 # Between two poles.
@@ -71,6 +73,26 @@ def multigammaln(x, /, p):
 def betaln(x, y, /):
     r"""$\ln |B(x, y)| = \ln |\Gamma(x)| + \ln |\Gamma(y)| - \ln |\Gamma(x + y)|$, the logarithm of the beta function.
 
-    The derivative in $x$ is $\psi(x) - \psi(x + y)$, and likewise in $y$.
+    The derivative in $x$ is $\psi(x) - \psi(x + y)$, and likewise in $y$. Where the greater one, $b$, is so great that logarithms
+    would cancel, $\ln \Gamma(b) - \ln \Gamma(a + b)$ comes from Stirling's series (DiDonato and Morris, ACM TOMS 708, 1992).
     """
-    return lgamma(x) + lgamma(y) - lgamma(x + y)
+    is_first = x >= y
+    a, b = where(is_first, y, x), where(is_first, x, y)
+    is_great = (b >= _GREAT) & (a > 0)
+    of_great = lgamma(a) - _rise(where(is_great, a, 1), where(is_great, b, _GREAT))
+    return where(is_great, of_great, lgamma(x) + lgamma(y) - lgamma(x + y))
+
+
+#: From here on Stirling's series gives the gamma function to rounding by its first terms.
+_GREAT = 16
+
+
+def _rise(a, b):
+    """The logarithm of Gamma(a + b) over that of Gamma(b)."""
+    return (a + b - 0.5) * log1p(a / b) + a * (log(b) - 1) + _stirling(1 / (a + b)) - _stirling(1 / b)
+
+
+def _stirling(r):
+    """What the logarithm of the gamma function of 1 / r is above the greatest terms of Stirling's series (DLMF 5.11.1)."""
+    square = r * r
+    return r * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
