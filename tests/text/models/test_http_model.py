@@ -192,6 +192,18 @@ def test_a_stream_comes_piece_by_piece(is_async):
 
 
 @both
+def test_a_stream_whose_headers_only_drip_is_given_up_in_time(is_async):
+    async def run(model):
+        async with model:
+            return [piece async for piece in model.astream(Request.of("q"))]
+
+    with serving(in_order("slow headers")) as server, HTTPModel("small", base_url=server.url, timeout=0.5, retry=FAST) as model:
+        pieces = asyncio.run(run(model)) if is_async else list(model.stream(Request.of("q")))
+        assert "".join(pieces) == "answer to q"
+        assert server.attempts["q"] == 2 and server.is_left.wait(60)  # before the end of the headers, which take 20 seconds
+
+
+@both
 def test_a_stream_does_not_wait_longer_than_its_patience(is_async):
     async def run(model):
         return [piece async for piece in model.astream(Request.of("q"))]
