@@ -213,7 +213,7 @@ def test_most_functions_are_short():
 
 
 def test_every_op_is_documented_and_its_names_are_exported_if_it_is_public():
-    page = (ROOT.parents[1] / "docs" / "ops.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "ops.md").read_text(encoding="utf-8")
     public, inside = page.split("\n# Inside of others\n")
     names = dir(rg)
     for name, op in ((name, rg.ops.get(name)) for name in rg.ops.names()):

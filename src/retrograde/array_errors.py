@@ -2,16 +2,11 @@
 raises or expects them.
 """
 
+from importlib import import_module
+from typing import Any
+
 try:
-    from numpy.exceptions import AxisError
-    from numpy.linalg import LinAlgError
+    AxisError: Any = import_module("numpy.exceptions").AxisError
+    LinAlgError: Any = import_module("numpy.linalg").LinAlgError
 except ImportError:
-
-    class AxisError(ValueError, IndexError):
-        """In the place of NumPy's."""
-
-    class LinAlgError(ValueError):
-        """In the place of NumPy's."""
-
-
-__all__ = ["AxisError", "LinAlgError"]
+    AxisError, LinAlgError = type("AxisError", (ValueError, IndexError), {}), type("LinAlgError", (ValueError,), {})

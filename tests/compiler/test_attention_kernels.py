@@ -257,3 +257,21 @@ def test_half_precision_runs_the_kernel_of_float32():
     step = rg.jit(lambda q: attend(q, q, q))
     np.testing.assert_allclose(step(q), attend(q, q, q), atol=5e-3)
     assert "attention" in kinds(step) and step(q).dtype == np.float16
+
+
+@pytest.mark.parametrize("join", [
+    lambda z: rg.permute_dims(z, (0, 2, 1, 3)), lambda z: rg.swapaxes(z, 1, 2), lambda z: rg.transpose(z, 1, 2), lambda z: rg.moveaxis(z, 1, 2),
+], ids=["permute_dims", "swapaxes", "transpose", "moveaxis"])
+def test_heads_are_written_beside_each_other_however_their_axes_are_changed(join):
+    x = np.random.default_rng(0).standard_normal((2, 16, 32)).astype(np.float32)
+
+    @rg.jit
+    def f(x):
+        heads = rg.permute_dims(rg.reshape(x, (2, 16, 4, 8)), (0, 2, 1, 3))
+        return rg.reshape(join(rg.nn.functional.scaled_dot_product_attention(heads, heads, heads)), (2, 16, 32)) @ x[0].T
+
+    eager = f.__wrapped__(x)
+    np.testing.assert_allclose(f(x), eager, rtol=1e-5, atol=1e-5)
+    layout = {stage.name: stage for stage in f.explain(passes=True).passes}["layout"]
+    assert any("(0, 2, 1, 3))  float32[2, 16, 4, 8]" in line for line in layout.lines if "pick" in line)
+    assert [kernel.kind for kernel in f.explain().kernels] == ["attention", "matmul"]

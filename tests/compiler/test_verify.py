@@ -1,11 +1,16 @@
 """verify: a pass that leaves what must not be is an error which names the pass and the node."""
 
+import os
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
 import retrograde as rg
 from graphs import called, draft_of, leaf
-from retrograde.compiler import pipeline, verify
+from retrograde.compiler import pipeline, verifying
 from retrograde.compiler.passes import memory, tile
 from retrograde.core.symbol import Outputs, Symbol
 from retrograde.errors import VerifierError
@@ -13,7 +18,7 @@ from retrograde.errors import VerifierError
 
 @pytest.fixture(autouse=True)
 def on(monkeypatch):
-    monkeypatch.setenv(verify.VARIABLE, "1")
+    monkeypatch.setenv(verifying.VARIABLE, "1")
 
 
 def broken(monkeypatch, name, spoil):
@@ -171,7 +176,23 @@ def test_without_the_variable_nothing_is_verified(monkeypatch):
     broken(monkeypatch, "alias", lambda draft: draft.homes.update({draft.outputs[0]: next(iter(draft.leaves))}))
     with pytest.raises(VerifierError):
         draft_of([called("exp", leaf(8))])
-    monkeypatch.delenv(verify.VARIABLE)
+    monkeypatch.delenv(verifying.VARIABLE)
     draft_of([called("exp", leaf(8))])
 
 
+
+
+def test_a_program_that_an_earlier_process_has_stored_is_verified_too(monkeypatch, tmp_path):
+    program = textwrap.dedent("""
+        import numpy as np, retrograde as rg
+        from retrograde.compiler.passes import fuse
+        step = rg.jit(lambda x: (rg.exp(x - x.max(axis=1, keepdims=True)), (x * x).sum(axis=1)))
+        step(np.ones((40, 30)))
+    """)
+    broken = program.replace("step = ", "old = fuse.Schedule._grouped; fuse.Schedule._grouped = lambda self: old(self)[::-1]\nstep = ")
+    run = lambda text, verify: subprocess.run(
+        [sys.executable, "-c", text], env={**os.environ, "RETROGRADE_CACHE_DIR": str(tmp_path), "RETROGRADE_VERIFY": verify},
+        capture_output=True, text=True, check=False)
+    assert run(program, "0").returncode == 0
+    assert run(broken, "0").returncode == 0  # nothing is planned any more
+    assert "VerifierError" in run(broken, "1").stderr

@@ -1,5 +1,9 @@
 """The fuzzer in the default suite: 300 seeds, every difference that was found, and that it finds planted ones."""
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +125,13 @@ def test_an_error_of_ours_in_every_form_counts_as_agreement_and_others_do_not():
     assert check(planted("v9 = rg.linalg.cholesky(v0)"), "jit").kind == "refused"
     assert check(planted("v9 = v0.nothing"), "jit").kind == "crashed"
     assert check(planted("v9 = vanished"), "jit").kind == "invalid"
+
+
+@pytest.mark.parametrize("code", ["usual", "quick", "reference"])
+def test_a_worker_compiles_in_each_way(code):
+    words = [sys.executable, "-m", "tests.fuzz.worker", "programs", "3", "2", code, "jit"]
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "RETROGRADE_CACHE_DIR": "", "PYTHONPATH": str(Path(rg.__file__).parents[1])}
+    lines = subprocess.run(words, cwd=root, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    found = [json.loads(line)["found"] for line in lines if '"found"' in line]
+    assert [outcome for outcomes in found for _, outcome, _ in outcomes] == ["agrees", "agrees"]

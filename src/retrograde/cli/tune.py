@@ -67,6 +67,7 @@ def _task(options):
     if options.task not in TASKS:
         if not Path(options.task).suffix:
             raise ArgumentError(f"a task is {', '.join(TASKS)}, or a file such as items.jsonl; got {options.task!r}")
+        Path(options.task).stat()  # that a file is missing is told before what else is
         own = {name: getattr(options, name) for name in (*_OWN, "proposals")}
         return {**arguments, **own, **calls, "data": options.task, "width": options.width or _OWN_WIDTH}, "Your own items."
     needless = [f"--{name}" for name in _OWN if getattr(options, name) is not None]

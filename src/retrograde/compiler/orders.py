@@ -7,6 +7,13 @@ from ..core.symbol import Symbol, ordered
 from ..errors import InplaceError
 from .views import is_movement
 
+#: Ops that make arrays in another order than the rows of their operands, as NumPy's functions leave them; a sweep finds all.
+ANY_ORDER = frozenset([
+    "adaptive_avg_pool3d", "argsort", "avg_pool3d", "columns_to_image", "conv3d", "conv_transpose3d", "cumsum_from_end",
+    "diagonal", "lu_solve", "max_pool3d", "nanquantile", "quantile", "solve_banded", "solve_triangular", "sort", "split",
+    "top_places",
+])
+
 
 def in_order(symbol):
     """An array of the shape and the strides that the value of `symbol` has in eager mode, where inputs are in row-major order. What
@@ -72,7 +79,7 @@ def _alone(node, found):
 
 def _is_row_major(node, known):
     """Whether an op that shows no memory makes an array in row-major order: of such, and NumPy's product of matrices always."""
-    if node.op.name == "contract":  # in any order, or a view
+    if node.op.name == "contract" or node.op.name in ANY_ORDER:  # in any order, or a view
         return len(node.shape) < 2
     if node.op.name == "contiguous":
         return True

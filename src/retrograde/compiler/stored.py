@@ -14,6 +14,7 @@ from .machine import name_for
 from .native import NativeProgram
 from .packing import UnfitError, packed, unpacked
 from .units import library
+from .verifying import is_on
 
 
 def native_program(graph):
@@ -27,7 +28,10 @@ def native_program(graph):
     if data is not None:
         code = unpacked(data, graph, arrays)
         if library().load_stored(code.units):
-            return StoredProgram(graph, code)
+            program = StoredProgram(graph, code)
+            if is_on():
+                _ = program.schedule  # planned anew, or the passes that made it would not be verified
+            return program
     made = _assembled(graph, target())
     with suppress(NoKeyError, UnfitError):
         store.put(name, packed(made.code, graph, arrays))

@@ -4,7 +4,6 @@ Whatever a pass found on its way (lifetimes, which step makes what, shapes) is f
 is one, so that a fault in a pass is an error which names the pass and the node, before any code is made.
 """
 
-import os
 from bisect import bisect, bisect_left
 from heapq import heappop, heappush
 from math import inf, prod
@@ -19,16 +18,10 @@ from .infer import infer
 from .passes.order import risky_steps
 from .recorder import PICK
 from .repetition import Loop
+from .verifying import is_on
 
-#: The variable that turns verification on.
-VARIABLE = "RETROGRADE_VERIFY"
 #: Constants of at most so many elements stand in the keys of what is known of an op's result.
 _SMALL = 64
-
-
-def is_on():
-    """Whether drafts are verified."""
-    return os.environ.get(VARIABLE, "") == "1"
 
 
 def before(draft):

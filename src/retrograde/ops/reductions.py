@@ -158,7 +158,8 @@ logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * exp(x - spread
 def length(x, p, axis, keepdims):
     """`norm` in ops, also for the powers `p` that other norms have."""
     if is_narrow(x):
-        return narrowed(length(widened(x), p, axis, keepdims), x)
+        found = length(widened(x), p, axis, keepdims)
+        return found if found is NotImplemented else narrowed(found, x)
     if x.dtype.kind not in "fc" or 0 in x.shape:
         return NotImplemented
     if p == 0:

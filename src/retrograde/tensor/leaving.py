@@ -3,6 +3,7 @@
 import sys
 import warnings
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def check_number(x):
 
 def _reader():
     """The frame that reads a tensor, by one of its methods."""
-    frame = sys._getframe(3)
+    frame: Any = sys._getframe(3)
     while frame.f_globals.get("__name__") == _LAZY:  # which computes a lazy tensor before it is read
         frame = frame.f_back
     return frame

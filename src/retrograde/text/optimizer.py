@@ -162,7 +162,7 @@ class TextOptimizer(Optimizer):
         return step
 
     def settings(self):
-        """What decides on the steps beside parameters, items, models and gate: short descriptions by name, the same in any process."""
+        """What decides on the steps beside parameters, items, models and gate, in words that are the same in any process."""
         own = {name: value for name, value in vars(self).items() if name == "options" or isinstance(value, int)}
         groups = [(name, value) for group in self.param_groups for name, value in group.items() if name != "params"]
         shared = {name: [value for other, value in groups if other == name] for name, _ in groups}

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
+from typing import Any
 
 from ..errors import ArgumentError, BudgetError, CheckpointError
 from .evidence.intervals import Interval, difference, mean_interval
@@ -106,7 +107,7 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
     start, identity = [parameter.data for parameter in optimizer.parameters()], _identity(module, optimizer, test)
     paid = None
     if checkpoint is not None and Path(checkpoint).exists():
-        saved = load(checkpoint)
+        saved: Any = load(checkpoint)
         start, paid = _resume(run, module, optimizer, saved, identity, checkpoint), saved["run"].get("paid")
     unseen = Unseen(module, optimizer, paid)
     keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity, meter.paid())

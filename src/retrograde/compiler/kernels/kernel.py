@@ -17,7 +17,7 @@ class Kernel(Kind):
 
     name             as reports show it
     fuses            whether results of several nodes are computed together, and operands on the way
-    may_wait         whether a pass that reads an operand late had better read a copy (see `passes.rematerialise`)
+    may_wait         whether an operand that is read long after it was made may be computed again (see `passes.rematerialise`)
     fewest_rows      how many rows a pass that takes turns with others computes at least
     is_in_strands    whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
     """
@@ -45,6 +45,9 @@ class Kernel(Kind):
         return (), ()
 
     def memory(self, node, facts):
+        """The nodes that must be in memory: by default the operands, each whole and in row-major order, so that a view is copied
+        first. A kernel that reads views itself gives `facts.base` of them, and uses the first element and the strides of each.
+        """
         return node.inputs
 
     def read(self, step, schedule):
@@ -109,7 +112,9 @@ def source(node):
 
 
 def launch(step, plan, write, buffers, seconds, assembler):
-    """The launch of a step by its plan, whose code `write(module, name, plan)` writes."""
+    """The launch of a step by its plan, whose code `write(module, name, plan)` writes. The plan has a `key`, plain data on which
+    all of the code depends, `words`, the numbers that it is handed after its buffers, and `chunks`.
+    """
     unit = unit_of(plan.key, lambda module, name: write(module, name, plan), assembler.target)
     return [Launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
 

@@ -5,10 +5,15 @@ Gives  a graph of the same values in which results of attention are written in t
 Keeps  what the graph gives has its own order of axes.
 """
 
+import numpy as np
+
 from ...core import registry
 from ...core.symbol import Outputs, Symbol, renewed, replaced
 from ..kernels.attention import ATTENTION
 from ..recorder import PICK
+
+#: Ops that change the order of axes.
+_PERMUTING = frozenset(["permute_dims", "transpose", "moveaxis"])
 
 
 def written_as_read(outputs):
@@ -18,7 +23,7 @@ def written_as_read(outputs):
     nodes = outputs.nodes
     joined = {node.args[0] for node in nodes if node.op is not None and node.op.name == "reshape"}
     kept = {output for output in outputs if isinstance(output, Symbol)}
-    moving = [node for node in nodes if node in joined and _order_of(node) and _can_move(*node.args, kept)]
+    moving = [node for node in nodes if node in joined and (order := _order_of(node)) and _can_move(node.args[0], order, kept)]
     if not moving:
         return outputs
     orders = {node.args[0]: _order_of(node) for node in moving}
@@ -36,7 +41,10 @@ def written_as_read(outputs):
 
 def _order_of(node):
     """The order of axes of a node that only changes this; None of others."""
-    return tuple(node.args[1]) if node.op is not None and node.op.name == "permute_dims" else None
+    if node.op is None or node.op.name not in _PERMUTING:
+        return None
+    told = np.broadcast_to(0, tuple(range(node.ndim)))  # an array whose lengths say which axis is which
+    return node.op.kernel(told, *node.args[1:]).shape
 
 
 def _can_move(pick, order, kept):

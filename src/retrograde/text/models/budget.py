@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import asdict
+from typing import Any
 
 from ...errors import ArgumentError, BudgetError, ModelError
 from .base import Wrapper
@@ -86,8 +87,9 @@ class Budget:
 
     def _close(self, name, spent):
         """Settle what the ledger knows to have been taken."""
+        ledger: Any = self._ledger
         with self._lock, self._books():
-            self._ledger.settle(name, spent)
+            ledger.settle(name, spent)
 
     def state_dict(self):
         """What was spent, as JSON data."""

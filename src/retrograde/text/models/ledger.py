@@ -118,10 +118,10 @@ class Ledger:
 
 
 def _amount(values):
-    """The Usage in a line; a ValueError for anything that could lower what was spent."""
+    """The Usage in a line; an ArgumentError for anything that could lower what was spent."""
     calls, tokens, cost = values
     if not (isinstance(calls, int) and isinstance(tokens, int) and min(calls, tokens, cost) >= 0 and isfinite(cost)):
-        raise ValueError(f"no amount of calls, tokens and money: {values!r:.60}")
+        raise ArgumentError(f"no amount of calls, tokens and money: {values!r:.60}")
     return Usage(calls, tokens, cost)
 
 
