@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import ArgumentError, DTypeError
+from ...errors import ArgumentError, DTypeError, ParseError
 from ..data import as_text
 from ..evidence.validation import Sets
 
@@ -113,7 +113,7 @@ def _read_lines(name, content):
         at = f"{name}, line {number}"
         try:
             row = json.loads(line, object_pairs_hook=_unique)
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, ParseError) as error:
             raise DTypeError(f"{at}: each line must be one JSON object, and this is none: {error}") from None
         if not isinstance(row, dict):
             raise DTypeError(f'{at}: each line must be one JSON object such as {{"input": ..., "output": ...}}, got '
@@ -123,10 +123,10 @@ def _read_lines(name, content):
 
 
 def _unique(pairs):
-    """The members of an object; a ValueError if one stands there twice, of which either may be meant."""
+    """The members of an object; a ParseError if one stands there twice, of which either may be meant."""
     twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if twice:
-        raise ValueError(f"{twice[0]!r:.60} stands there twice")
+        raise ParseError(f"{twice[0]!r:.60} stands there twice")
     return dict(pairs)
 
 
@@ -161,7 +161,9 @@ def _columns(places, inputs, answer, is_answered, hint):
     if missing or not inputs or (is_answered and not answer):
         lack = f"has no column {', '.join(map(repr, missing))}" if missing else (
             "has no inputs" if not inputs else f"has no answer: a column {', '.join(map(repr, ANSWERS))}, or one that is named")
-        told = hint if missing else "; without answers a judge needs criteria, which say what is good" if inputs else ""
+        told = hint if set(missing) & set(inputs) else ""
+        if inputs and not missing:
+            told = "; without answers a judge needs criteria, which say what is good"
         raise ArgumentError(f"{places[0].at} {lack}; its columns are {', '.join(map(repr, known))}{told}")
     if answer in inputs:
         raise ArgumentError(f"{answer!r} is the answer, and cannot be an input too")
