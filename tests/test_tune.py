@@ -1,8 +1,13 @@
 """`retrograde tune`, on a scripted model that knows a label only where demonstrations and a good instruction help it."""
 
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
+import threading
+from collections import Counter
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -225,7 +230,7 @@ def test_a_key_is_sent_from_the_variable_that_is_named(tmp_path, capsys, monkeyp
 @needs_httpx
 @pytest.mark.parametrize(("more", "told"), [
     (["--key-env", "NO_SUCH_KEY"], "no variable NO_SUCH_KEY"), (["--cost", "1"], "needs the price"), (["--calls", "40"], "40 calls are too few"),
-    (["--answer", "right"], "has no column 'right'"), (["--metric", "judge"], "a model must be a LanguageModel"),
+    (["--answer", "right"], "has no column 'right'"), (["--metric", "judge"], "needs a judge"),
     (["--prompt", "{question}"], "has no column 'question'"),
 ])
 def test_what_cannot_be_is_one_line_before_any_call(tmp_path, capsys, more, told):
@@ -268,3 +273,72 @@ def test_the_real_model_is_tuned_on_a_few_rows(tmp_path, capsys):
     assert 0 <= before <= 1
     assert 0 <= after <= 1
     assert list((tmp_path / "out" / "cache").glob("??/*.json"))
+
+
+@needs_httpx
+def test_what_the_encoding_of_a_pipe_lacks_ends_no_run(tmp_path):
+    path = tmp_path / "items.jsonl"
+    path.write_text(
+        "".join(json.dumps({"input": f"ä\ud800 {i} plus 1", "output": i + 1}) + "\n" for i in range(100, 160)), encoding="utf-8"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "ascii"}
+    with serving(answers=sums) as server:
+        arguments = remote(server, path, tmp_path / "out", "--writer", "none", "--steps", "1", "--width", "8")
+        for more in ([], ["--json"]):
+            command = [sys.executable, "-m", "retrograde.cli", *arguments, "--prompt", "Addiere – größer.", *more]
+            done = subprocess.run(command, env=environment, capture_output=True, check=False)
+            assert done.returncode == 0 and not done.stderr and done.stdout.isascii()
+    assert json.loads(done.stdout)["prompt"]["instruction"]
+    assert any(
+        "ä\ud800" in message[1]
+        for step in json.loads(done.stdout)["steps"]
+        for sample in step["samples"]
+        for call in sample["calls"]
+        for message in call["messages"]
+    )
+
+
+@needs_httpx
+@pytest.mark.parametrize("more", [[], ["--quiet"], ["--json"]])
+def test_a_run_whose_limits_leave_no_test_fails_and_says_why(tmp_path, capsys, more):
+    with serving(answers=sums) as server:
+        assert main(remote(server, own_items(tmp_path / "items.jsonl"), tmp_path / "out", "--tokens", "10", *more)) == 1
+        said = capsys.readouterr()
+        assert not server.bodies and "o test was made: the budget ended" in " ".join((said.err if more else said.out).split())
+    if more:
+        assert said.err.startswith("retrograde: ") and said.err.count("\n") == 1
+        assert not said.out or json.loads(said.out)["test"] == {"before": None, "after": None, "gain": None}
+
+
+def test_options_about_columns_are_refused_for_a_task_that_comes_along(tmp_path, capsys):
+    assert main(["tune", "--answer", "label", "--layout", "{text}", "--model", "small", "--output", str(tmp_path / "out")]) == 1
+    assert "retrograde: --layout, --answer goes with a file of your own items" in capsys.readouterr().err
+
+
+@needs_httpx
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_run_that_was_interrupted_by_the_keyboard_goes_on_and_pays_for_nothing_twice(tmp_path):
+    asked, free = threading.Event(), threading.Event()
+
+    def answers(prompt):
+        if server.attempts.total() > 40:
+            asked.set()
+            free.wait(60)
+        return sums(prompt)
+
+    with serving(answers=answers) as server:
+        arguments = remote(server, own_items(tmp_path / "items.jsonl"), tmp_path / "out", "--writer", "none")
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        # A shell that runs tests in the background lets its processes ignore the key.
+        code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from retrograde.cli import main; sys.exit(main())"
+        command = [sys.executable, "-c", code, *arguments]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert asked.wait(120)
+            process.send_signal(signal.SIGINT)
+            free.set()
+            said = process.communicate()[1].decode()
+        assert process.returncode == 130 and said == "retrograde: interrupted\n"
+        assert main([*arguments, "--resume", "--quiet"]) == 0
+        posted = Counter(json.dumps(body) for body in server.bodies)
+    # What was under way when the key was pressed may have been asked again: no more than ran at once.
+    assert posted.total() - len(posted) <= 16

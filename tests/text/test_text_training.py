@@ -250,6 +250,24 @@ def test_a_checkpoint_of_another_run_is_refused_before_anything_changes(tmp_path
     assert (tmp_path / "run.json").read_bytes() == before
 
 
+@pytest.mark.parametrize(("name", "change"), [
+    ("model optimizer.lm", {"lm": Ruled(lambda request: "<NEW>Babble.</NEW>", "another writer")}), ("momentum", {"momentum": 1}),
+    ("constraints", {"constraints": ["short", len]}), ("edits", {"edits": text.Patches}), ("options", {"temperature": 0.5}),
+])
+def test_a_run_of_another_writer_or_with_other_settings_is_another_run(tmp_path, name, change):
+    def begun(lm, **options):
+        module = Classifier(Sentiment())
+        optimizer = TextualGradientDescent(module.text_parameters(), lm, **options)
+        return train(module, optimizer, lambda number: module.scores(ITEMS).backward(), 1, checkpoint=tmp_path / "run.json")
+
+    begun(writer(), constraints=["short"])
+    before = (tmp_path / "run.json").read_bytes()
+    with pytest.raises(CheckpointError, match=f"another run: other {name} "):
+        begun(**{"lm": writer(), "constraints": ["short"]} | change)
+    assert (tmp_path / "run.json").read_bytes() == before
+    assert begun(text.Cached(writer(), tmp_path / "cache"), constraints=["short"]).ending == "all steps made"
+
+
 def test_items_that_are_for_testing_and_for_validation_are_refused():
     module = Classifier(Sentiment())
     optimizer = TextualGradientDescent(module.text_parameters(), writer(), validate=Validation(HELD_OUT, module.scores))

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from tiny_models import Ruled, last
 
@@ -44,6 +45,17 @@ def test_columns_are_found_by_their_names_and_others_can_be_named():
     assert read([{"input": "i", "source": "web", "target": "t"}]).items == [("i", "t")]
 
 
+def test_columns_whose_names_are_no_words_are_named_as_they_are_or_as_words(tmp_path):
+    (tmp_path / "a.csv").write_text("My Question,Größe (cm),2nd,The Answer\nq,5,s,a\n", encoding="utf-8")
+    wanted = (("My_Question", "Größe_cm_", "_2nd"), "The Answer", [("q", "5", "s", "a")])
+    assert read(tmp_path / "a.csv", answer="The Answer") == wanted
+    assert read(tmp_path / "a.csv", inputs=["2nd", "My_Question"], answer="The Answer").items == [("s", "q", "a")]
+    rows = [{"My Question": f"{i} plus 1", "The Answer": i + 1} for i in range(100)]
+    tuned = text.tune(rows, Watched(adder), prompt="Sum: {My_Question}", answer="The Answer", demonstrations=0, steps=1, width=2)
+    assert tuned.predictor.inputs == ("My_Question",) and tuned(My_Question="1 plus 1") == tuned("1 plus 1")
+    assert read([{1: "a", 2: "b"}], answer=2) == (("_1",), 2, [("a", "b")])
+
+
 def test_a_line_break_within_a_field_and_a_separator_of_unicode_are_no_new_rows(tmp_path):
     (tmp_path / "a.csv").write_text('input,output\n"two\nlines",x\n"a\u2028b",y\n', encoding="utf-8")
     assert read(tmp_path / "a.csv").items == [("two\nlines", "x"), ("a\u2028b", "y")]
@@ -64,6 +76,8 @@ GOOD = '{"input": "a", "output": "b"}'
     ("a.jsonl", f'{GOOD}\n{{"input": NaN, "output": "b"}}\n', "line 2: 'input' must be a text or a finite number, got nan"),
     ("a.jsonl", f"{GOOD}\n" + "[" * 100_000 + "\n", "line 2: each line must be one JSON object"),
     ("a.jsonl", '{"input": "a", "split": "dev", "output": "b"}\n', "line 1: 'split' must be train, validation, test, got 'dev'"),
+    ("a.jsonl", f'{GOOD}\n{{"input": "a", "output": "b", "input": "c"}}\n', "line 2: each line must be one JSON object, .*'input' stands there twice"),
+    ("a.csv", "input,output,output\na,b,c\n", "line 1: each column needs a name of its own, and there are several called 'output'"),
     ("a.csv", "input,output\na,b\nc\n", "line 3: each line must have the columns input, output, got fewer"),
     ("a.csv", "input,output\na,b\nc,d,e\n", "line 3: each line must have the columns input, output, got more"),
     ("a.csv", 'input,output\na,b\n"c"d,e\n', "line 3"),
@@ -78,7 +92,8 @@ def test_a_bad_row_is_an_error_with_its_line(tmp_path, name, content, told):
 @pytest.mark.parametrize(("data", "told"), [
     ("items.txt", r"must end in \.jsonl"), ([], "holds none"), ([{"input": "a"}], "has no answer: a column 'label'"),
     ([{"input": "a", "split": "x"}], "has no answer"), ([{"output": "a"}], "has no inputs"),
-    ([{"my input": "a", "output": "b"}], "must be a word, got 'my input'"),
+    ([{"my input": "a", "my-input": "b", "output": "c"}], "'my input', 'my-input' give my_input, my_input; rename"),
+    ([{"?": "a", "output": "b"}], "rename the columns"), ([{"input": "a"}], "a judge needs criteria"),
 ])
 def test_data_that_are_no_task_are_an_error_that_says_what_lacks(data, told):
     with pytest.raises(text.ArgumentError, match=told):
@@ -273,6 +288,41 @@ class Watched(Ruled):
     """An adder that proposes nothing by itself."""
 
     follows_instructions = False
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    ({"width": 0}, "width must be a whole number of at least 1, got 0"), ({"steps": 2.5}, "steps must be a whole number"),
+    ({"calls": None}, "calls must be a whole number"), ({"calls": "1000"}, "got '1000'"), ({"demonstrations": -1}, "at least 0, got -1"),
+    ({"proposals": -1}, "proposals must be"), ({"level": "a"}, "level of the gate must lie above 0 and be at most 1, got 'a'"),
+    ({"instructions": "Be brief."}, "instructions must be a list of texts, got 'Be brief.'"), ({"layouts": ["{input}", 5]}, "layouts must be"),
+    ({"prompt": 5}, "prompt must be a text, got int"), ({"layout": b"{input}"}, "layout must be a text, got bytes"),
+    ({"prompt": "Say {word}."}, r"no column 'word'; its columns are 'input', 'output'; write \{\{name\}\} in the prompt"),
+    ({"metric": "judge"}, "needs a judge"),
+])
+def test_arguments_of_tune_that_cannot_be_are_named_before_any_call(options, told):
+    model = Watched(adder)
+    with pytest.raises((text.ArgumentError, text.DTypeError), match=told):
+        text.tune(NUMBERS, model, **options)
+    assert not model.asked
+
+
+@pytest.mark.parametrize("labels", [("US", "us"), ("!", "?"), ("Größe", "größe")])
+def test_labels_that_differ_by_case_or_signs_alone_are_told_apart(labels):
+    rows = [{"input": f"{i} plus 1", "label": labels[i % 2]} for i in range(100)]
+    tuned = text.tune(rows, Ruled(lambda request: labels[0]), metric="labels", demonstrations=0, writer=False, steps=1, width=2, level=1)
+    assert tuned.before.value == tuned.after.value == 0.5
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.bool_, bool, lambda found: (np.float64(found), "a reason")])
+def test_a_metric_may_return_numbers_of_numpy(kind):
+    tuned = text.tune(NUMBERS, Watched(adder), metric=lambda answer, right: kind(answer == right), demonstrations=0, steps=1, width=2)
+    assert tuned.before.value == 0
+
+
+def test_half_a_pair_of_surrogates_ends_no_run(tmp_path):
+    rows = [{"input": f"\ud800 {i} plus 1", "output": i + 1} for i in range(100)]
+    tuned = text.tune(rows, Watched(adder), demonstrations=0, folder=tmp_path, steps=1, width=2)
+    assert tuned.before.value == 0 and "plus 1" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_six_lines_lead_from_a_file_to_a_tuned_prompt(tmp_path):

@@ -15,6 +15,9 @@ _COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions)}
 
 def main(argv=None):
     """Run the command with the arguments `argv`, by default those of the process; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # What the encoding of a terminal or a pipe lacks is shown in another way, and ends no run.
+        getattr(stream, "reconfigure", lambda **options: None)(errors="backslashreplace")
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
         _parser().print_help()

@@ -8,6 +8,7 @@ interruption, and a report that opens in any browser.
 """
 
 import json
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +22,8 @@ from .models import opened, require
 
 #: How many candidates a step compares: the tasks that come along have more to choose from.
 _WIDTH, _OWN_WIDTH = 16, 8
+#: The options that say what the items in a file are.
+_OWN = ("layout", "inputs", "answer")
 
 
 def run(options, model=None):
@@ -53,7 +56,7 @@ def _run(options, arguments, about, models, console):
         tuned = text.tune(**{**arguments, **writer}, model=model, judge=judge, folder=options.output, on_plan=begin, on_step=step)
     show(tuned.run, console)
     _told(options, tuned, about, time.perf_counter() - started, console)
-    return 0
+    return 0 if tuned.gain is not None else 1
 
 
 def _task(options):
@@ -65,8 +68,12 @@ def _task(options):
         if not Path(options.task).suffix:
             raise ArgumentError(f"a task is {', '.join(TASKS)}, or a file such as items.jsonl; got {options.task!r}")
         Path(options.task).stat()  # that a file is missing is told before what else is
-        own = {name: getattr(options, name) for name in ("layout", "inputs", "answer", "proposals")}
+        own = {name: getattr(options, name) for name in (*_OWN, "proposals")}
         return {**arguments, **own, **calls, "data": options.task, "width": options.width or _OWN_WIDTH}, "Your own items."
+    needless = [f"--{name}" for name in _OWN if getattr(options, name) is not None]
+    if needless:
+        raise ArgumentError(f"{', '.join(needless)} goes with a file of your own items, named with --task; {options.task!r} comes "
+                            "along with its own")
     task = text_task(options.task)
     rows = lambda part: [{"text": sample, "label": label} for sample, label in part]
     sets = text.Sets(rows(task.demonstrations), rows(task.validation), rows(task.test))
@@ -95,9 +102,11 @@ def _told(options, tuned, about, seconds, console):
         report.unlink(missing_ok=True)
     if options.json:
         files = {"prompt": str(prompt), **({"report": str(report)} if options.report else {})}
-        print(json.dumps({**tuned.to_dict(), "seconds": round(seconds, 1), "files": files}, ensure_ascii=False))
-    elif options.quiet:
-        print(" ".join(f"{found.value:.3f}" for found in (tuned.before, tuned.after) if found is not None))
+        print(json.dumps({**tuned.to_dict(), "seconds": round(seconds, 1), "files": files}))
+    elif options.quiet and tuned.gain is not None:
+        print(" ".join(f"{found.value:.3f}" for found in (tuned.before, tuned.after)))
+    if tuned.gain is None and (options.json or options.quiet):
+        print(f"retrograde: no test was made: {tuned.run.ending}", file=sys.stderr)
     console.print(_result(tuned, seconds))
     console.print(f"Prompt: [bold]{prompt}")
     if options.report:

@@ -11,12 +11,13 @@ from .schema import faults
 
 
 def normalized(text):
-    """`text` in lower case, without punctuation at its ends and with single spaces.
+    """`text` in lower case, without punctuation at its ends and with single spaces; what is all punctuation stays.
 
     >>> normalized(' The  Answer. ')
     'the answer'
     """
-    return " ".join(as_text(text).lower().split()).strip(" .,;:!?\"'`()[]*")
+    words = " ".join(as_text(text).lower().split())
+    return words.strip(" .,;:!?\"'`()[]*") or words
 
 
 def exact_match(prediction, target, *, normalize=normalized):

@@ -1,5 +1,6 @@
 """The base of optimizers of text: groups of parameters, a journal, and the gate that every candidate passes through."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..core.mode import no_grad
@@ -160,6 +161,13 @@ class TextOptimizer(Optimizer):
         self.journal.append(step)
         return step
 
+    def settings(self):
+        """What decides on the steps beside parameters, items, models and gate, in words that are the same in any process."""
+        own = {name: value for name, value in vars(self).items() if name == "options" or isinstance(value, int)}
+        groups = [(name, value) for group in self.param_groups for name, value in group.items() if name != "params"]
+        shared = {name: [value for other, value in groups if other == name] for name, _ in groups}
+        return {name: _described(value) for name, value in {**own, **shared}.items() if not name.startswith("_")}
+
     # Saving and loading.
     def state_dict(self):
         """All that a later step depends on, except the parameters themselves, as JSON data."""
@@ -186,6 +194,17 @@ class TextOptimizer(Optimizer):
         self.state = {parameters[int(i)]: dict(state) for i, state in state_dict["state"].items()}
         self.journal = [Step.of(step) for step in state_dict["journal"]]
         self._scores, self._answers = state_dict["scores"], state_dict.get("answers", [])
+
+
+def _described(value):
+    """What stands for `value` in every process: functions and classes have names, other objects a kind."""
+    if isinstance(value, Mapping):
+        return {str(name): _described(part) for name, part in sorted(value.items())}
+    if isinstance(value, (list, tuple)):
+        return [_described(part) for part in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return getattr(value, "__qualname__", type(value).__qualname__)
 
 
 def edit_of(parameter, after):

@@ -246,26 +246,27 @@ def _settings(module, optimizer, test):
     sets = {"training items": getattr(optimizer, "train", None), "validation items": optimizer.validate, "test items": test}
     found.update({name: str(len(part)) for name, part in sets.items() if isinstance(part, Validation)})
     found.update({name: str(getattr(optimizer, name)) for name in ("width", "first", "seed") if hasattr(optimizer, name)})
-    for name, part in (*module.named_modules(), ("optimizer", optimizer)):
-        for key, value in vars(part).items():
-            if isinstance(value, LanguageModel):
-                found[f"{name}.{key}".strip(".")] = value.name
+    found.update({name: model.name for name, model in _models(module, optimizer).items()})
     return {**found, "retrograde": version("retrograde"), "Python": python_version()}
 
 
 def _identity(module, optimizer, test):
     """What makes a run this one and no other: short descriptions by name, which a checkpoint keeps."""
     sets = {"training items": getattr(optimizer, "train", None), "validation items": optimizer.validate, "test items": test}
-    models = {f"model {name or 'of the module'}.{key}": value.identity for name, part in module.named_modules()
-              for key, value in vars(part).items() if isinstance(value, LanguageModel)}
     return {
         "optimizer": type(optimizer).__name__,
         "roles": [parameter.role for parameter in optimizer.parameters()],
         **{name: f"{len(found)}, {_digest(found.items)}" for name, found in sets.items() if isinstance(found, Validation)},
-        **{name: _digest([identity]) for name, identity in models.items()},
-        **{name: repr(getattr(optimizer, name)) for name in ("width", "first", "seed") if hasattr(optimizer, name)},
+        **{f"model {name}": _digest([model.identity]) for name, model in _models(module, optimizer).items()},
+        **optimizer.settings(),
         "start": _digest([parameter.data for parameter in optimizer.parameters()]),
     }
+
+
+def _models(module, optimizer):
+    """The models of the module and its parts, and those of the optimizer, by the names that they have there."""
+    return {f"{name}.{key}".strip("."): value for name, part in (*module.named_modules(), ("optimizer", optimizer))
+            for key, value in vars(part).items() if isinstance(value, LanguageModel)}
 
 
 def _digest(items):

@@ -167,6 +167,18 @@ def test_an_answer_that_is_none_of_the_labels_is_an_error(content, kind, choice)
         ask(server, options={"labels": LABELS}, labels_by=kind)
 
 
+@pytest.mark.parametrize(("settings", "told"), [
+    ({"headers": {"Bad Name": "1"}}, "the name of a header .* got 'Bad Name'"), ({"headers": {"": "1"}}, "the name of a header"),
+    ({"headers": {"X": "secret\nY: 2"}}, "that of X is none"), ({"headers": {"X": "secret 日本"}}, "printable ASCII"), ({"headers": {"X": 5}}, "must be a string"),
+    ({"headers": {"api-key": "secret\n"}}, "that of api-key is none"), ({"base_url": "http://localhost:99999/v1"}, "Port out of range"),
+    ({"base_url": "http://[::1/v1"}, "base_url must be like"), ({"name": ""}, "needs a name"),
+])
+def test_a_server_that_cannot_be_asked_is_an_error_at_once_that_shows_no_value_of_a_header(settings, told):
+    with pytest.raises(ArgumentError, match=told) as caught:
+        HTTPModel(**{"name": "small", "base_url": "http://localhost:1/v1"} | settings)
+    assert "secret" not in str(caught.value)
+
+
 def test_headers_and_query_of_ones_own_are_sent_and_keys_among_them_show_nowhere():
     with serving(in_order("400 echo")) as server:
         model = HTTPModel("small", base_url=server.url, headers={"api-key": KEY, "X-Team": "1"}, query={"api-version": "2024-10-21"}, retry=Retry(0))
@@ -189,6 +201,18 @@ def test_a_stream_comes_piece_by_piece(is_async):
     with serving(in_order("503", "429 seconds")) as server, HTTPModel("small", base_url=server.url, retry=FAST) as model:
         pieces = asyncio.run(run(model)) if is_async else list(model.stream(Request.of("a prompt")))
     assert pieces == ["answer", " to", " a", " prompt"] and server.attempts["a prompt"] == 3 and server.bodies[0]["stream"]
+
+
+@both
+def test_a_stream_whose_headers_only_drip_is_given_up_in_time(is_async):
+    async def run(model):
+        async with model:
+            return [piece async for piece in model.astream(Request.of("q"))]
+
+    with serving(in_order("slow headers")) as server, HTTPModel("small", base_url=server.url, timeout=0.5, retry=FAST) as model:
+        pieces = asyncio.run(run(model)) if is_async else list(model.stream(Request.of("q")))
+        assert "".join(pieces) == "answer to q"
+        assert server.attempts["q"] == 2 and server.is_left.wait(60)  # before the end of the headers, which take 20 seconds
 
 
 @both

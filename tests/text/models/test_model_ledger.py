@@ -105,8 +105,9 @@ def test_processes_share_the_limits_of_one_ledger(tmp_path):
     assert Budget(ledger=tmp_path / "ledger.jsonl").spent.calls == charged == 30
 
 
-def _ask(folder, url, prompts):
+def _ask(folder, url, prompts, start):
     with HTTPModel("small", base_url=url, max_concurrency=4) as model:
+        start.wait()  # both begin at once: one that is late finds the answers of the other
         complete_all(Cached(model, folder), prompts)
 
 
@@ -114,7 +115,8 @@ def test_two_processes_that_ask_the_same_pay_once(tmp_path):
     prompts = [f"q {i}" for i in range(20)]
     with serving(delay=0.05) as server:
         context = multiprocessing.get_context("spawn")
-        workers = [context.Process(target=_ask, args=(tmp_path, server.url, prompts)) for _ in range(2)]
+        start = context.Barrier(2)
+        workers = [context.Process(target=_ask, args=(tmp_path, server.url, prompts, start)) for _ in range(2)]
         for worker in workers:
             worker.start()
         for worker in workers:

@@ -188,8 +188,8 @@ class Gate:
 
 def check_level(level):
     """Raise an error unless `level` is the probability of a false acceptance."""
-    if not 0 < level <= 1:
-        raise ArgumentError(f"the level of the gate must lie above 0 and be at most 1, got {level}")
+    if not isinstance(level, (int, float)) or not 0 < level <= 1:
+        raise ArgumentError(f"the level of the gate must lie above 0 and be at most 1, got {level!r}")
 
 
 def numbers(scores):

@@ -54,9 +54,10 @@ class Validation:
         lost = [place for place in places if scores[place] is None]
         # Of a few items one may be missing, whatever its share.
         if len(lost) > max(1, self.missing * len(places)) or len(lost) == len(places) > 0:
-            raise AnswerError(f"{len(lost)} of {len(places)} validation items have no answer after two calls, and at most a share "
-                              f"of {self.missing:g} may be missing; nothing was decided. {self._why}Go on when the model answers "
-                              "again, or allow more with Validation(..., missing=)") from self.failure
+            most, more = ("", "") if len(lost) == len(places) else (
+                f", and at most a share of {self.missing:g} may be missing", ", or allow more with Validation(..., missing=)")
+            raise AnswerError(f"{len(lost)} of {len(places)} validation items have no answer after two calls{most}; nothing was "
+                              f"decided. {self._why}Go on when the model answers again{more}") from self.failure
         return [scores[place] for place in places]
 
     def attempted(self, places):

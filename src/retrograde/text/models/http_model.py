@@ -1,5 +1,6 @@
 """A client for servers that speak the OpenAI-compatible protocol."""
 
+import re
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ from .transport import Transport
 from .wire import completion_of, payload
 
 _OPENAI = "https://api.openai.com/v1"
+#: The name of a header (RFC 9110, a token).
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,13 @@ class HTTPModel(LanguageModel):
     def __init__(self, name, *, base_url=_OPENAI, api_key=None, price=None, timeout=120.0, retry=None, max_concurrency=16,
                  max_tokens=1024, max_tokens_name="max_tokens", extra=None, headers=None, query=None, labels_by="json_schema"):
         self.model, self.base_url = name, base_url.rstrip("/")
-        place = urlsplit(self.base_url)
+        place = _place(self.base_url)
         if place.username or place.password or place.query:
             raise ArgumentError(f"base_url must hold no key, give it as api_key; got one for {place.hostname}")
         if place.scheme not in {"http", "https"} or not place.hostname:
             raise ArgumentError(f"base_url must be like https://host/v1, got {base_url!r}")
+        if not name:
+            raise ArgumentError("a model needs a name by which the server knows it, got ''")
         if not timeout > 0 or max_concurrency < 1:
             raise ArgumentError(f"timeout and max_concurrency must be above 0, got {timeout} and {max_concurrency}")
         self.name, self.price, self.timeout, self.retry = f"{name} at {place.netloc}", price, timeout, retry or Retry()
@@ -121,6 +126,7 @@ class HTTPModel(LanguageModel):
         self._connect(None, None)
 
     def _connect(self, api_key, headers):
+        _check_headers(headers or {})
         secret = secret_from(api_key, ("RETROGRADE_API_KEY", "OPENAI_API_KEY")[: 2 if self.base_url == _OPENAI else 1])
         secrets = {name: Secret(value) for name, value in (headers or {}).items() if _is_key(name)}
         plain = {name: value for name, value in (headers or {}).items() if not _is_key(name)}
@@ -189,6 +195,26 @@ class HTTPModel(LanguageModel):
 
     async def _aperform(self, step):
         return await (self._transport.apost(step.body, step.headers) if isinstance(step, _Post) else await_(step))
+
+
+def _place(url):
+    """The parts of an address; an ArgumentError for one that has none."""
+    try:
+        place = urlsplit(url)
+        place.port  # noqa: B018 - it is read when it is asked for
+    except ValueError as error:
+        raise ArgumentError(f"base_url must be like https://host/v1, got {url!r}: {error}") from None
+    return place
+
+
+def _check_headers(headers):
+    """Raise an error for a header that no server can be sent. A value may be a key and is not shown."""
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name):
+            raise ArgumentError(f"the name of a header consists of letters, digits and signs such as -, got {name!r}")
+        if not (isinstance(value, str) and value.isascii() and value.isprintable()):
+            raise ArgumentError(f"the value of a header must be a string of printable ASCII characters; that of {name} is none (it "
+                                "is not shown)")
 
 
 def _is_key(name):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from ...errors import ArgumentError, DTypeError
 from ..evaluate import evaluate
 from ..evaluators import exact_match, f1
@@ -33,6 +35,8 @@ class Metric:
             raise ArgumentError(f"a metric is one of {', '.join(METRICS)}, or a function of (answer, right answer), got "
                                 f"{metric!r:.60}")
         if metric == "judge":
+            if judge is None:
+                raise ArgumentError('metric="judge" needs a judge: a model that finds how good an answer is, which may be the same')
             check_model(judge)
         elif judge is not None or criteria is not None:
             raise ArgumentError(f'a judge and criteria go with metric="judge", got metric={metric!r:.60}')
@@ -57,7 +61,10 @@ class Metric:
         answers, right = predictor.forward(items, model), [item[-1] for item in items]
         if self.kind == "judge":
             return judged(judge or self.judge, answers, self.criteria, target=right if self._has_answers else None).scores
-        if self.kind in {"labels", "exact"}:
+        if self.kind == "labels":
+            # An answer is one of the labels, which may differ by case alone.
+            return exact_match(answers, right, normalize=None).scores
+        if self.kind == "exact":
             return exact_match(answers, right).scores
         if self.kind == "f1":
             return f1(answers, right).scores
@@ -72,10 +79,11 @@ class Metric:
     def _own(self, answer, right):
         found = self.kind(answer, right)
         score = found[0] if isinstance(found, tuple) else found
+        score = score.item() if isinstance(score, np.generic) else score
         if not isinstance(score, (int, float)) or not 0 <= score <= 1:
             raise DTypeError(f"{self.name} must return a number from 0 to 1, or such a number and an explanation, got "
                              f"{found!r:.60}")
-        return found
+        return (score, *found[1:]) if isinstance(found, tuple) else score
 
 
 def _labels(rows):

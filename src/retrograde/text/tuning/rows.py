@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import ArgumentError, DTypeError
+from ...errors import ArgumentError, DTypeError, ParseError
 from ..data import as_text
 from ..evidence.validation import Sets
 
@@ -23,7 +25,8 @@ _LINES, _TABLES = (".jsonl", ".ndjson", ".json"), {".csv": ",", ".tsv": "\t"}
 class Rows(NamedTuple):
     """Items of a task: tuples of a text for each of `inputs`, and the answer last; in Sets where the data say which is for what.
 
-    `answer` is the name of the answer's column, None where there is none.
+    An input is called as its column, with "_" for what is no letter or digit. `answer` is the name of the answer's column, None
+    where there is none.
     """
 
     inputs: tuple
@@ -43,24 +46,25 @@ class _Place(NamedTuple):
     at: str
 
 
-def read(data, inputs=None, answer=None, is_answered=True):
+def read(data, inputs=None, answer=None, is_answered=True, hint=""):
     """The Rows of a file (.jsonl, .csv, .tsv) or of an iterable of dictionaries or (input, output) pairs, or of Sets of them.
 
     inputs       the columns that the prompt is given; default: "input", or else all but the answer, "split" and "id"
     answer       the column of the right answer; default: the first of "label", "output", "answer" and "target"
     is_answered  whether each row must have one
+    hint         what else to do where a column is missing
 
     >>> read([{"input": "2 + 2", "output": 4}])
     Rows(inputs=('input',), answer='output', items=[('2 + 2', '4')])
     """
     if isinstance(data, Sets):
         parts = [_found(part, f"the {name} items") for name, part in zip(SETS, data, strict=True)]
-        inputs, answer = _columns([place for part in parts for place in part], inputs, answer, is_answered)
-        return Rows(inputs, answer, Sets(*([_item(place, inputs, answer) for place in part] for part in parts)))
+        inputs, answer = _columns([place for part in parts for place in part], inputs, answer, is_answered, hint)
+        return Rows(_words(inputs), answer, Sets(*([_item(place, inputs, answer) for place in part] for part in parts)))
     places = _found(data, "the data")
-    inputs, answer = _columns(places, inputs, answer, is_answered)
+    inputs, answer = _columns(places, inputs, answer, is_answered, hint)
     items = [_item(place, inputs, answer) for place in places]
-    return Rows(inputs, answer, _parted(places, items) if SPLIT in places[0].row else items)
+    return Rows(_words(inputs), answer, _parted(places, items) if SPLIT in places[0].row else items)
 
 
 def _found(data, name):
@@ -108,8 +112,8 @@ def _read_lines(name, content):
             continue
         at = f"{name}, line {number}"
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = json.loads(line, object_pairs_hook=_unique)
+        except (ValueError, RecursionError, ParseError) as error:
             raise DTypeError(f"{at}: each line must be one JSON object, and this is none: {error}") from None
         if not isinstance(row, dict):
             raise DTypeError(f'{at}: each line must be one JSON object such as {{"input": ..., "output": ...}}, got '
@@ -118,10 +122,21 @@ def _read_lines(name, content):
     return places
 
 
+def _unique(pairs):
+    """The members of an object; a ParseError if one stands there twice, of which either may be meant."""
+    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+    if twice:
+        raise ParseError(f"{twice[0]!r:.60} stands there twice")
+    return dict(pairs)
+
+
 def _read_table(name, content, delimiter):
     """A table with the names of the columns in its first line."""
     reader, places = csv.DictReader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True), []
     try:
+        twice = [column for column, count in Counter(reader.fieldnames or ()).items() if count > 1]
+        if twice:
+            raise DTypeError(f"{name}, line 1: each column needs a name of its own, and there are several called {twice[0]!r:.60}")
         for row in reader:
             at = f"{name}, line {reader.line_num}"
             if None in row or None in row.values():
@@ -133,26 +148,40 @@ def _read_table(name, content, delimiter):
     return places
 
 
-def _columns(places, inputs, answer, is_answered):
-    """The names of the input columns, and that of the answer or None."""
+def _columns(places, inputs, answer, is_answered, hint):
+    """The names of the input columns, which may be given as they are or as words, and that of the answer or None."""
     known = list(places[0].row)
     answer = answer or next((name for name in ANSWERS if name in known), None)
     if inputs is None:
         inputs = ["input"] if "input" in known else [name for name in known if name not in {answer, *APART}]
-    inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+    by_word = {_word(name): name for name in known}
+    inputs = tuple(name if name in known else by_word.get(name, name) for name in ([inputs] if isinstance(inputs, str) else inputs))
     wanted = [*inputs, *([answer] if answer else [])]
     missing = [name for name in wanted if name not in known]
     if missing or not inputs or (is_answered and not answer):
         lack = f"has no column {', '.join(map(repr, missing))}" if missing else (
             "has no inputs" if not inputs else f"has no answer: a column {', '.join(map(repr, ANSWERS))}, or one that is named")
-        raise ArgumentError(f"{places[0].at} {lack}; its columns are {', '.join(map(repr, known))}")
+        told = hint if set(missing) & set(inputs) else ""
+        if inputs and not missing:
+            told = "; without answers a judge needs criteria, which say what is good"
+        raise ArgumentError(f"{places[0].at} {lack}; its columns are {', '.join(map(repr, known))}{told}")
     if answer in inputs:
         raise ArgumentError(f"{answer!r} is the answer, and cannot be an input too")
-    strange = [name for name in inputs if not name.isidentifier()]
-    if strange:
-        raise ArgumentError("an input is put into the prompt by its name, which must be a word, got "
-                            f"{strange[0]!r}; rename the column")
+    words = _words(inputs)
+    if "_" in words or len(set(words)) < len(words):
+        raise ArgumentError("an input is put into the prompt by the name of its column, with _ for what is no letter or digit, and "
+                            f"{', '.join(map(repr, inputs))} give {', '.join(words)}; rename the columns")
     return inputs, answer
+
+
+def _words(columns):
+    return tuple(map(_word, columns))
+
+
+def _word(column):
+    """What the input in a column is called; a {place} of a prompt can bear that name."""
+    word = re.sub(r"\W+", "_", str(column).strip())
+    return word if re.match("[A-Za-z_]", word) else f"_{word}"
 
 
 def _item(place, inputs, answer):

@@ -72,7 +72,7 @@ _FORMS = {
 
 
 def _titled(name):
-    return name.replace("_", " ").strip().capitalize()
+    return str(name).replace("_", " ").strip().capitalize()
 
 
 def _listed(words):

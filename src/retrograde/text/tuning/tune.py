@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, DTypeError
 from ..data import places
 from ..evidence.validation import Validation
 from ..models.base import check_model
@@ -59,7 +59,10 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
     """
     model = default_model() if model is None else model
     check_model(model)
-    rows = read(data, _wanted(inputs, prompt, layout), answer, is_answered=criteria is None)
+    _check(prompt=prompt, layout=layout, instructions=instructions, layouts=layouts, steps=(steps, 1), width=(width, 1),
+           calls=(calls, 1), demonstrations=(demonstrations, 0), proposals=(proposals, 0))
+    hint = "" if inputs is not None else "; write {{name}} in the prompt for a name in braces that is no input"
+    rows = read(data, _wanted(inputs, prompt, layout), answer, is_answered=criteria is None, hint=hint)
     scoring = Metric(metric, rows, judge, criteria)
     start = _Start(rows, scoring.labels, prompt, layout, instructions, layouts)
     writer = _writer(writer, model, is_wanted=proposals > 0 and instructions is None)
@@ -92,6 +95,19 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
         tuned.save(Path(folder) / "prompt.json")
         tuned.save_report(Path(folder) / "report.html")
     return tuned
+
+
+def _check(*, prompt, layout, instructions, layouts, **numbers):
+    """Raise an error unless these arguments of `tune` are of their kinds; of a number the least is given with it."""
+    for name, found in (("prompt", prompt), ("layout", layout)):
+        if found is not None and not isinstance(found, str):
+            raise DTypeError(f"{name} must be a text, got {type(found).__name__}")
+    for name, found in (("instructions", instructions), ("layouts", layouts)):
+        if found is not None and (isinstance(found, str) or not all(isinstance(text, str) for text in found)):
+            raise DTypeError(f"{name} must be a list of texts, got {found!r:.60}")
+    for name, (found, least) in numbers.items():
+        if not isinstance(found, int) or isinstance(found, bool) or found < least:
+            raise ArgumentError(f"{name} must be a whole number of at least {least}, got {found!r:.60}")
 
 
 def _wanted(inputs, prompt, layout):

@@ -51,7 +51,8 @@ class Tuned:
 
     def save_report(self, path, title="Tuned prompt", subtitle=""):
         """Write the report."""
-        Path(path).write_text(self.page(title, subtitle), encoding="utf-8")
+        # Half a pair of surrogates, which items may hold, has no form in UTF-8.
+        Path(path).write_text(self.page(title, subtitle), encoding="utf-8", errors="replace")
 
     def to_dict(self):
         """What came out, as JSON data."""
