@@ -30,12 +30,10 @@ class Attention(Kernel):
     name, ops, several = "attention", (PICK.name,), tuple(_OPERANDS)
 
     def matches(self, node, facts):
-        of = node.args[0]
-        return of.op is not None and of.op.name in _OPERANDS and self.has_kernel(of)
+        return self.is_result(node)
 
     @staticmethod
     def has_kernel(node):
-        """Whether there is a kernel for a node of several results."""
         named = _named_of(node)
         query, key, value, mask = [named[name] for name in _OPERANDS["attention_with_sums"]]
         others = [named[name] for name in ("cotangent", "sums", "means") if name in named]

@@ -8,10 +8,8 @@ from ...dtypes import name_of
 from .. import cost
 from ..elements import has_float_operands
 from ..failures import FLAG, NOT_DEFINITE, SINGULAR
-from ..launches import Launch
 from ..table import Scratch
-from ..units import unit_of
-from .kernel import Code, Kernel
+from .kernel import Code, Kernel, launch
 
 _code = Code("linalg")
 #: Operations for each number of the result and each row of the matrix.
@@ -51,10 +49,8 @@ class LinearAlgebra(Kernel):
         shape = (*node.shape, 1) if is_column else node.shape
         batch = _batch(shape[:-2], found)
         plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _PLANS[node.op.name](spec, options, found, batch)
-        unit = unit_of(plan.key, lambda module, name: write(module, name, plan), assembler.target)
         slots = (*[x.buffer for x in found], assembler.home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
-        seconds = self.flops(node) * cost.FACTOR_SECONDS
-        return [Launch(step, unit, unit.name, slots, plan.words, plan.chunks, assembler.lasts(step), seconds)]
+        return launch(step, plan, write, slots, self.flops(node) * cost.FACTOR_SECONDS, assembler)
 
     def flops(self, node):
         return int(_COSTS[node.op.name] * node.args[0].shape[-1] * node.size)

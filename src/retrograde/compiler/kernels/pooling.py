@@ -15,7 +15,6 @@ from ..units import unit_of
 from .kernel import Code, Kernel, source
 
 _code = Code("pooling")
-_SEVERAL = ("max_pool2d_with_taps",)
 #: Places in a window are kept as bytes, and each is written out.
 _MOST_PLACES = 100
 
@@ -23,18 +22,14 @@ _MOST_PLACES = 100
 class Pooling(Kernel):
     """Pooling, or its gradient."""
 
-    name, several = "pooling", _SEVERAL
+    name, several = "pooling", ("max_pool2d_with_taps",)
     ops = (PICK.name, "max_pool2d_input", "avg_pool2d", "avg_pool2d_input")
 
     def matches(self, node, facts):
-        if node.op is PICK:
-            of = node.args[0]
-            return of.op is not None and of.op.name in _SEVERAL and self.has_kernel(of)
-        return bool(node.size) and self.has_kernel(node)
+        return self.is_result(node) if node.op is PICK else bool(node.size) and self.has_kernel(node)
 
     @staticmethod
     def has_kernel(node):
-        """Whether there is a kernel for a node, or for one of several results."""
         first, *others = _operands(node)
         window = _windows_of(node).kernel
         is_plain = has_float_operands([first]) and first.size > 0 and window[0] * window[1] <= _MOST_PLACES
