@@ -5,8 +5,6 @@ from ..errors import LostGradientError, TraceError
 #: The number of the argument, by the records of the arguments that transforms differentiate in now, in all threads: what depends on
 #: one of them loses its gradient when it becomes a number. Outside of transforms it is empty, and nothing is searched.
 DIFFERENTIATED = {}
-
-
 #: What is said of arrays of objects.
 _OF_OBJECTS = ("dtype('O')", "not supported for the input types", "has no callable", "object arrays")
 

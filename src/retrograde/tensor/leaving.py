@@ -39,13 +39,13 @@ def as_objects(x, dtype):
         return None
     if x.is_traced:
         return _as_objects_in_trace(x, dtype)
-    if x.record is None or x.record.lends_data or not is_recording() or _is_shown(frame):
+    if not _has_history(x) or _is_shown(frame):
         return None
     if dtype is not None and np.dtype(dtype).kind in "biu":  # as x.astype(dtype), which has no gradient either
         return None
     number = argument_behind(x.record)
     if number is None:
-        warnings.warn(_LEAVES, LeavesGraphWarning, stacklevel=_user().level - 1)
+        _warn()
         return None
     caller = _user()
     if dtype not in (None, object) or not _may_be_boxed(caller):
@@ -57,7 +57,7 @@ def as_objects(x, dtype):
 
 def check_number(x):
     """Raise a LostGradientError if a gradient is lost with the numbers of `x`, which are about to be read."""
-    if not DIFFERENTIATED or x.is_traced or x.record is None or x.record.lends_data or not is_recording():
+    if not DIFFERENTIATED or x.is_traced or not _has_history(x):
         return
     frame = _reader()
     if frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE or _is_formatting(frame) or _is_shown(frame):
@@ -94,11 +94,21 @@ def check_copied(x):
 
 def check_left(x):
     """As `np.asarray(x)` by the user: raise a LostGradientError, or warn, if a gradient is lost with the numbers of `x`."""
-    if x.record is None or x.record.lends_data or not is_recording():
+    if not _has_history(x):
         return
     number = argument_behind(x.record)
     if number is not None:
         raise _lost(x, number, _user())
+    _warn()
+
+
+def _has_history(x):
+    """Whether numbers of `x` lose a history that is kept now."""
+    return x.record is not None and not x.record.lends_data and is_recording()
+
+
+def _warn():
+    """Warn at the user's line that a tensor becomes an array."""
     warnings.warn(_LEAVES, LeavesGraphWarning, stacklevel=_user().level - 1)
 
 
