@@ -16,7 +16,8 @@ from .case import OURS
 
 #: What the page calls those who take part, in its order.
 NAMES = {"plain prompt": "plain prompt", OURS: "retrograde, `text.tune`'s search",
-         f"{OURS}, few-shot": "retrograde, few-shot search", "textgrad": "TextGrad", "dspy": "DSPy, `BootstrapFewShotWithRandomSearch`", "gepa": "GEPA"}
+         f"{OURS}, few-shot": "retrograde, few-shot search", "textgrad": "TextGrad",
+         "dspy": "DSPy, `BootstrapFewShotWithRandomSearch`", "gepa": "GEPA"}
 
 
 def accuracy(rounds):
