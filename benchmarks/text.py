@@ -11,6 +11,7 @@ import importlib
 import os
 import tempfile
 import time
+from dataclasses import replace
 from functools import partial
 
 from .case import Counts, Durations, Figures, Tuning
@@ -27,7 +28,7 @@ CHARGED = ("500", "cut", "cut body", "malformed", "empty")
 def local(name):
     """The local model and a task: serves the model to rivals, and scores the prompts that they come back with."""
     rg, models = importlib.import_module("retrograde"), importlib.import_module("retrograde.text.models")
-    model = rg.text.Cached(rg.text.LocalModel(threads=1), os.environ.get("BENCHMARK_ANSWERS") or tempfile.mkdtemp())
+    model = rg.text.Cached(_bounded(rg.text.LocalModel(threads=1)), os.environ.get("BENCHMARK_ANSWERS") or tempfile.mkdtemp())
     task = prompt_tasks.prompt_task(name)
     told = task.told()
 
@@ -52,6 +53,15 @@ def local(name):
         return {"score": sum(hits) / len(hits), "calls": calls, "hits": hits}
 
     return answer
+
+
+def _bounded(model):
+    """`model`, whose answers are whole at their bound, so that a cache keeps them: a prompt that makes it babble is asked once."""
+    class Bounded(importlib.import_module("retrograde.text.models.base").Wrapper):
+        def steps(self, request):
+            return replace((yield request), finish_reason="stop")
+
+    return Bounded(model)
 
 
 def faulty():
