@@ -464,7 +464,7 @@ def test_labels_are_chosen_where_the_column_is_a_label():
     rows = [{"input": i, "label": "odd" if i % 2 else "even"} for i in range(60)]
     tuned = text.tune(rows, model, writer=False)
     assert tuned.predictor.labels == ["even", "odd"] and all(request.labels for request in model.requests)
-    assert tuned.after.value == 1 and tuned.run.ending == "all steps made"
+    assert tuned.after.value == 1 and tuned.run.ending == "a validation score of 1 was reached"
 
 
 @pytest.mark.parametrize(("options", "told"), [
@@ -499,6 +499,28 @@ def test_a_sample_whose_call_failed_has_no_certainty_and_the_others_have():
     assert predictor.certainty([("good", "a"), ("bad", "a"), ("good", "b")]) == [pytest.approx(1.0), None, pytest.approx(0.0, abs=1e-6)]
     with pytest.raises(text.AnswerError, match="filtered"):
         predictor.certainty([("bad", "a")])
+
+
+class Unsure(text.LanguageModel):
+    """Gives labels these probabilities, whatever is asked."""
+
+    name, tells_logprobs = "unsure", True
+
+    def __init__(self, chances):
+        self.chances = chances
+
+    def complete(self, request):
+        best = request.labels[int(np.argmax(self.chances))]
+        return text.models.Completion(best, 1, 1, logprobs=tuple(np.log(self.chances) - 3.0))
+
+
+def test_certainty_is_best_in_the_mean_where_the_probabilities_are_true():
+    labels, true = ["a", "b", "c"], np.array([0.6, 0.3, 0.1])
+    scores = lambda chances: text.Predictor(Unsure(chances), "", "{x}", labels=labels).certainty([("x", label) for label in labels])
+    assert scores(true) == pytest.approx([1 - (0.4**2 + 0.3**2 + 0.1**2) / 2, 1 - (0.6**2 + 0.7**2 + 0.1**2) / 2, 1 - (0.6**2 + 0.3**2 + 0.9**2) / 2])
+    draw = np.random.default_rng(0)
+    others = [true @ scores(draw.dirichlet([1, 1, 1])) for _ in range(20)]
+    assert max(others) < true @ scores(true)
 
 
 def test_a_model_that_breaks_its_word_on_probabilities_is_an_error():
