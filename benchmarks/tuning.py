@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from retrograde.text.evidence.intervals import bootstrap, wilson
+from retrograde.text.evidence.intervals import Interval, bootstrap, wilson
 
 from .case import OURS
 
@@ -28,7 +28,8 @@ def accuracy(rounds):
 
 def lead(ours, theirs):
     """The interval of their accuracy minus ours, paired by item: a bootstrap over items. Above 0 they are significantly better."""
-    return bootstrap(_by_item(theirs) - _by_item(ours))
+    # Sums of thirds are off by rounding, and 0 is neither better nor worse.
+    return Interval(*(round(x, 9) for x in bootstrap(_by_item(theirs) - _by_item(ours))))
 
 
 def rows(result):
@@ -41,7 +42,7 @@ def rows(result):
 
 
 def page(cases):
-    """The tables of a page, from the cases of a suite as JSON has them: accuracies, leads of ours, and calls."""
+    """The tables of a page, from the cases of a suite as JSON has them: accuracies, and leads of ours."""
     tasks = {name.removeprefix("tune-"): case["prompts"] for name, case in cases.items() if case.get("prompts")}
     systems = [name for name in NAMES if any(name in found for found in tasks.values())]
     table = lambda cell, shown: ["| | " + " | ".join(tasks) + " |", "| --- |" + " --- |" * len(tasks),

@@ -258,6 +258,14 @@ def test_who_is_better_on_more_items_than_by_chance_is_called_better():
     assert [line.endswith("* |") for line in lines if "minus" in line] == [True, False, False] * 2
 
 
+def test_the_page_has_the_tables_of_the_figures_that_were_measured():
+    found = json.loads((ROOT / "docs" / "benchmarks" / "tuning.json").read_text(encoding="utf-8"))["cases"]
+    assert set(found) == {f"tune-{name}" for name in prompt_tasks.NAMES}
+    for case in found.values():
+        assert all(len(taken["hits"]) == prompt_tasks.PARTS["test"] for rounds in case["prompts"].values() for taken in rounds)
+    assert tuning.page(found) in (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", prompt_tasks.NAMES)
 def test_a_task_has_as_many_items_as_it_says_and_none_twice(name):
     task = prompt_tasks.prompt_task(name)
