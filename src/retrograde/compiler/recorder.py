@@ -23,6 +23,28 @@ def _hold(states):
         value.data, value.record = data, record
 
 
+def remembered(tracer):
+    """What values hold now, for `rewound`; None where nothing is recorded."""
+    return None if tracer is None else (tracer, tracer.snapshot())
+
+
+def rewound(past):
+    """A context manager within which values hold what they did when `remembered` gave `past`.
+
+    A walk back may run in another recorder than what it walks through: for the examples of a vmap, or after those. What belongs
+    to a recorder that is over is gone with it; those around it still know their own.
+    """
+    present = None if current() is None else current().tracer
+    known = []
+    while present is not None:
+        known.append(present)
+        present = getattr(present, "outer", None)
+    while past is not None and past[0] not in known:
+        outer = getattr(past[0], "outer", None)
+        past = None if outer is None else (outer, past[1][1])
+    return nullcontext() if past is None else past[0].rewound_to(past[1])
+
+
 class Pick:
     """The op of one result of an op with several: (these, its number), and the order of its axes if that is another."""
 
@@ -182,7 +204,16 @@ class Recorder:
         node = self.node(op, symbolic, shape, dtype)
         record = self._recorded(op, args, parents, node) if records and is_float(dtype) else None
         found = self.value(op.algebra, node, record)
+        if op.makes_views and op.family == "conversion":
+            return self._shared(found, args, symbolic)
         return self.viewed(found, op, args) if op.makes_views and moves(op, args[1:]) else found
+
+    def _shared(self, found, args, symbolic):
+        """`found`, to which a value is converted, as the memory of that where it may be and there is nothing to convert."""
+        (x, _, *rest), dtype = args, symbolic[0].dtype if isinstance(symbolic[0], Symbol) else None
+        if self.shown is not None and isinstance(x, Value) and rest[:1] == [False] and dtype == found.dtype:
+            self.shown(self, found, x)
+        return found
 
     def viewed(self, found, op, args):
         """`found` as a view of what `op` has made it of."""

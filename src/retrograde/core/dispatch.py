@@ -262,7 +262,8 @@ def several(op, arrays, parents, results):
 def remember_view(view, source, op, args):
     """Note on `view` how it comes from its base, and on the base that it has a view."""
     base = view.base = source if source.base is None else source.base
-    view.path = (*source.path, (op, args[1:]))
+    # A conversion that makes a view had nothing to convert.
+    view.path = source.path if op.family == "conversion" else (*source.path, (op, args[1:]))
     if base.record is not None and base.is_leaf:
         return  # such a base cannot be written to while anything is recorded
     if base.views is None:
