@@ -122,7 +122,7 @@ def test_a_pullback_that_is_traced_may_be_mapped_over_cotangents(reader):
     a, c = np.array([[1.0, 2.0], [0.3, 0.4]]), np.array(1.3)
 
     def found(a):
-        value, pullback = rg.vjp(lambda a: READERS[reader](a, c).sum(), a)
+        _, pullback = rg.vjp(lambda a: READERS[reader](a, c).sum(), a)
         return rg.vmap(lambda seed: pullback(seed)[0])(np.array([1.0, 2.0]))
 
     wanted = rg.grad(lambda a: READERS[reader](a, c).sum())(a)

@@ -10,9 +10,10 @@ from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
 from ..core.value import Projection, Value
-from ..dtypes import is_float
+from ..dtypes import as_dtype, is_float
 from ..errors import TraceError
 from ..ops._arrays import arrays
+from ..ops.selections import getitem
 from .infer import infer, stand_in
 from .views import moves
 
@@ -181,6 +182,8 @@ class Recorder:
         if any([getattr(a, "is_weak", False) for a in operands]):
             args = _met(op, args, operands)
             operands = operands_of(op, args)
+        if op.makes_views and op.family == "conversion" and isinstance(args[0], Value) and _has_nothing_to_convert(*args):
+            return self.apply(getitem.op, (args[0], ...))
         symbolic = tuple(self.symbolics(op, args))
         if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)
@@ -204,16 +207,7 @@ class Recorder:
         node = self.node(op, symbolic, shape, dtype)
         record = self._recorded(op, args, parents, node) if records and is_float(dtype) else None
         found = self.value(op.algebra, node, record)
-        if op.makes_views and op.family == "conversion":
-            return self._shared(found, args, symbolic)
         return self.viewed(found, op, args) if op.makes_views and moves(op, args[1:]) else found
-
-    def _shared(self, found, args, symbolic):
-        """`found`, to which a value is converted, as the memory of that where it may be and there is nothing to convert."""
-        (x, _, *rest), dtype = args, symbolic[0].dtype if isinstance(symbolic[0], Symbol) else None
-        if self.shown is not None and isinstance(x, Value) and rest[:1] == [False] and dtype == found.dtype:
-            self.shown(self, found, x)
-        return found
 
     def viewed(self, found, op, args):
         """`found` as a view of what `op` has made it of."""
@@ -283,6 +277,11 @@ def _has_values(argument):
 
 #: Families of ops in which integers among the parameters are sizes, rather than positions.
 SIZED = frozenset(["movement", "joining", "reduction", "creation", "composite"])
+
+
+def _has_nothing_to_convert(x, dtype, copy=True, device=None):
+    """Whether a conversion may give a view of what it is asked to convert, and does."""
+    return not copy and device is None and x.dtype == as_dtype(dtype)
 
 
 def _chooses_by_mask(op, args):
