@@ -197,8 +197,8 @@ def check_results(op, args, has_floats):
     """
     if has_floats and not op.is_foreign:
         raise explained(op, MissingRuleError(
-            f"{op.told or op.name} has no derivative, and its operands are part of a gradient here; pass x.detach() if they are to be "
-            "constants"), args)
+            f"{op.told or op.name} has no derivative, and its operands are part of a gradient here; pass x.detach() if they "
+            "are to be constants"), args)
 
 
 def plain(argument):

@@ -277,6 +277,7 @@ def _outer(a, b, out=None):
 
 def piecewise(x, condlist, funclist, *args, **kw):
     """For each element of `x` the function of the last condition that holds; one more function is for all others."""
+    x = stacked(x)
     conditions = _conditions(x, condlist)
     functions, others = list(funclist[: len(conditions)]), list(funclist[len(conditions) :])
     if len(functions) != len(conditions) or len(others) > 1:

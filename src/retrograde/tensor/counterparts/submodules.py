@@ -69,13 +69,14 @@ def _lstsq(a, b, rcond=None):
     """
     a, b = stacked(a), stacked(b)
     if rcond is not None:
-        rcond = max(rcond, float(ml_dtypes.finfo(np.result_type(a.dtype, np.float32)).eps)) if rcond < 0 else rcond
+        # LAPACK's precision is the unit of rounding, half of NumPy's eps.
+        rcond = float(ml_dtypes.finfo(np.result_type(a.dtype, np.float32)).eps) / 2 if rcond < 0 else rcond
     found, rank = inverses.lstsq(a, b, rcond), norms.matrix_rank(a, rcond)
     rows, columns = a.shape
     is_full = rows > columns and (getattr(rank, "is_traced", False) or int(rank) == columns)
     distances = contractions.matmul(a, found) - b
     distances = complexes.real(distances * complexes.conj(distances))
-    residuals = distances.sum(0, keepdims=b.ndim == 1) if is_full else distances[:0, 0] if b.ndim > 1 else distances[:0]
+    residuals = distances.sum(0, keepdims=b.ndim == 1) if is_full else distances[:0].sum(1) if b.ndim > 1 else distances[:0]
     return found, residuals, rank, factorizations.svdvals(a)
 
 
