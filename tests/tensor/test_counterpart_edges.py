@@ -174,3 +174,10 @@ def test_a_place_before_which_an_axis_is_rolled_must_be_there():
         with pytest.raises(np.exceptions.AxisError):
             np.rollaxis(rg.tensor(SOLID), 0, start)
     assert np.rollaxis(rg.tensor(SOLID), 0, 3).shape == np.rollaxis(SOLID, 0, 3).shape
+
+
+@pytest.mark.parametrize("name", ["cholesky", "eigh", "eigvalsh"])
+@pytest.mark.parametrize("shape", [(1, 0), (1, 3), (3, 1)])
+def test_a_triangle_of_no_square_matrix_is_an_error(name, shape):
+    with pytest.raises(RetrogradeError, match="square"):
+        getattr(np.linalg, name)(rg.tensor(np.ones(shape)))

@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError
 from ..numpy._differentiable import either, refusing
 from ..ops import inverses, sylvester
+from ..ops._linalg import check_square
 from ..ops.comparisons import where
 from ..ops.complexes import adjoint, conj
 from ..ops.eigen import matrix_exp
@@ -47,11 +48,13 @@ def _cho_solve(c_and_lower, b, **_):
 
 
 def _mirrored(a, lower, turned):
+    check_square(a)
     return tril(a) + turned(tril(a, -1)) if lower else triu(a) + turned(triu(a, 1))
 
 
 def _hermitian(a, lower):
     """The matrix of which one triangle is given; imaginary parts on the diagonal are not read, as in LAPACK."""
+    check_square(a)
     if a.dtype.kind == "c":
         a = where(np.eye(a.shape[-1], dtype=bool), a.real, a)
     return _mirrored(a, lower, adjoint)

@@ -21,6 +21,7 @@ from ...ops import (
     searches,
     tensors,
 )
+from ...ops._linalg import check_square
 from . import calculus
 from .operands import refuse, stacked
 
@@ -37,6 +38,7 @@ def _hermitian(a, UPLO):
     """The Hermitian matrices whose lower or upper triangle is that of `a`: NumPy reads no more, and so no gradient goes further."""
     if UPLO.upper() not in ("L", "U"):
         raise ArgumentError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
+    check_square(a)  # rows and columns of other numbers would be broadcast against each other
     read, below = (matrices.triu(a), matrices.triu(a, 1)) if UPLO.upper() == "U" else (matrices.tril(a), matrices.tril(a, -1))
     return read + complexes.adjoint(below)
 
