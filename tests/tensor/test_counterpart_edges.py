@@ -169,6 +169,12 @@ def test_lists_are_handed_on_to_numpy_as_lists():
     np.testing.assert_array_equal(np.asarray(drop_in.piecewise([0, 0], rg.tensor([True, False]), [1])), [1, 0])
 
 
+def test_places_along_one_axis_are_not_those_along_all():
+    for x in (SOLID[0], rg.tensor(SOLID[0, :3, :3])):
+        with pytest.raises(TypeError):
+            np.gradient(x, np.arange(3.0))
+
+
 def test_a_place_before_which_an_axis_is_rolled_must_be_there():
     for start in (-4, 4):
         with pytest.raises(np.exceptions.AxisError):
