@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_arrays, check_parameters, operands_of, recorded, unboxed
+from ..core.dispatch import as_arrays, check_parameters, check_results, operands_of, recorded, unboxed
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
@@ -194,10 +194,13 @@ class Recorder:
         if op.family in SIZED and _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-        records = op.is_differentiable and current().records
-        if records:
+        records = current().records
+        if records and op.is_differentiable:
             check_parameters(op, args)
         records = records and any(parents)
+        if records and not op.is_differentiable:
+            check_results(op, args, any([is_float(dtype) for _, dtype in (spec if op.is_multiple else (spec,))]))
+            records = False
         if op.is_multiple:
             node = self.node(op, symbolic, None, None)
             return self._several(op, args, parents if records else None, node, spec)
