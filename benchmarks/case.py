@@ -12,8 +12,8 @@ class Case:
 
     rivals  by name, functions that run in a process of their own; the kind of case says what they return. A rival
             whose library is not installed, which fails or which takes too long is left out with a note.
-    goals   by name, what is good enough: the least ratio of that rival's figure to ours (the greatest, where a higher figure
-            is better), or, for our own figure and wherever `compares` is False, the greatest figure in `unit`
+    goals   by name, what is good enough: the least ratio of that rival's figure to ours, or, for our own figure and wherever
+            `compares` is False, the greatest figure in `unit`
     """
 
     name: str
@@ -21,7 +21,6 @@ class Case:
     rivals: dict[str, Callable]
     goals: dict[str, float] = field(default_factory=dict)
     compares = True
-    is_better_higher = False
     unit = ""
     scale = 1.0
 
@@ -102,14 +101,15 @@ class Counts(Figures):
 class Tuning(Case):
     """Rivals tune a prompt by calls of one model; the figure is the score of what they found, on items they have not seen.
 
+    Nobody may be significantly better than we are: see `tuning`.
+
     host   prepares the process that serves the model. It answers {"begin": calls} with what a rival is given ("url", "task"),
-           and {"prompt": what a rival returned} with its "score" and the number of "calls" that it made
+           and {"prompt": what a rival returned} with its "score", its "hits", 0 or 1 for each item, and the "calls" that it made
     calls  how many calls the model answers a rival in a round; a rival is asked with them, the host's answer and a seed
     """
 
     host: Callable = lambda: None
     calls: int = 0
-    is_better_higher = True
     unit, scale = "%", 100.0
 
 

@@ -47,11 +47,15 @@ class Settings:
 
 @dataclass
 class Result:
-    """The samples of a case by rival, one a round, in SI units, and notes on rivals that are missing."""
+    """The samples of a case by rival, one a round, in SI units, and notes on rivals that are missing.
+
+    prompts  of a `Tuning` case, by rival for each round: the seed, the prompt, the calls it took, and a digit for each test item
+    """
 
     case: object
     samples: dict[str, list[float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    prompts: dict[str, list[dict]] = field(default_factory=dict)
 
     def add(self, name, value):
         """Take one sample."""
@@ -208,6 +212,7 @@ def _tuning(case, settings):
                 except AbsentRivalError as error:
                     present.remove(rival)
                     result.samples.pop(rival, None)
+                    result.prompts.pop(rival, None)
                     result.leave_out(rival, error)
     for rival in result.samples:
         calls, minutes = zip(*taken[rival], strict=True)
@@ -226,6 +231,8 @@ def _tune(result, host, rival, seed, settings, taken):
     found = host.ask("figures", {"prompt": prompt}, LONGEST_SECONDS)
     taken.setdefault(rival, []).append((found["calls"], minutes))
     result.add(rival, found["score"])
+    result.prompts.setdefault(rival, []).append(
+        {"seed": seed, "calls": found["calls"], "hits": "".join(map(str, found["hits"])), "prompt": prompt})
     print(f"{case.name}, seed {seed}, {rival}: {found['score']:.3f} after {found['calls']} calls and {minutes:.1f} minutes",
           file=sys.stderr, flush=True)
 

@@ -5,7 +5,8 @@ import os
 import platform
 from statistics import geometric_mean, median, quantiles
 
-from .case import OURS, Curve, Timed
+from . import tuning
+from .case import OURS, Curve, Timed, Tuning
 
 # With other work on the machine, whoever uses several threads is slowed down most.
 BUSY = 0.3
@@ -22,7 +23,7 @@ def machine():
 
 def table(result):
     """The result of one case: medians, their spread, and the ratio of each rival to us."""
-    rows, notes = (_curve if isinstance(result.case, Curve) else _rows)(result)
+    rows, notes = (_curve if isinstance(result.case, Curve) else _tuned if isinstance(result.case, Tuning) else _rows)(result)
     notes = [*notes, *result.notes]
     return "\n".join([f"{result.case.name}: {result.case.title}", "", *_aligned(rows), *(f"\n{note}" for note in notes)])
 
@@ -47,7 +48,7 @@ def as_json(suite, results):
         r.case.name: {
             "title": r.case.title, "goals": r.case.goals, "notes": r.notes, "samples": r.samples,
             "medians": {name: median(samples) for name, samples in r.samples.items()},
-            "ratios": {name: ratio(r, name) for name in r.samples},
+            "ratios": {name: ratio(r, name) for name in r.samples}, **({"prompts": r.prompts} if r.prompts else {}),
         }
         for r in results
     }
@@ -71,12 +72,16 @@ def _rows(result):
     return [*rows, *[_row(result, name) for name in result.samples]], []
 
 
+def _tuned(result):
+    return tuning.rows(result), []
+
+
 def _row(result, name):
     case, samples = result.case, result.samples[name]
     low, _, high = quantiles(samples, n=4) if len(samples) > 1 else (samples[0],) * 3
     found, goal = ratio(result, name), case.goals.get(name)
     figures = [short(value * case.scale) for value in (median(samples), low, high)]
-    verdict = _verdict(case, median(samples) * case.scale, found, goal) if _is_judged(result, name) else ""
+    verdict = _verdict(median(samples) * case.scale, found, goal) if _is_judged(result, name) else ""
     return name, figures[0], f"{figures[1]} to {figures[2]}", "" if found is None else f"{found:.2f}", verdict
 
 
@@ -86,9 +91,9 @@ def _is_judged(result, name):
     return name in case.goals and (not case.compares or OURS in result.samples)
 
 
-def _verdict(case, figure, found, goal):
-    if found is None or case.is_better_higher:
-        return f"at most {goal:g}: {_judged(round(figure if found is None else found, 2) <= goal)}"
+def _verdict(figure, found, goal):
+    if found is None:
+        return f"at most {goal:g}: {_judged(round(figure, 2) <= goal)}"
     return f"at least {goal:g}: {_judged(round(found, 2) >= goal)}"
 
 

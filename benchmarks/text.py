@@ -11,14 +11,14 @@ import importlib
 import os
 import tempfile
 import time
+from dataclasses import replace
 from functools import partial
 
 from .case import Counts, Durations, Figures, Tuning
-from .workloads import endpoint, fault_server, tuners
+from .workloads import endpoint, fault_server, prompt_tasks, tuners
 
 #: How many calls of the model a rival has to find its prompt, held-out tests not counted.
-CALLS = 800
-TASKS = ("sentiment", "topic", "question")
+CALLS = 240
 # A seventh of all attempts fail, in every way that a server can.
 FAULTS = {"429": 0.03, "429 seconds": 0.03, "429 date": 0.01, "500": 0.03, "503": 0.01, "cut": 0.01, "cut body": 0.01,
           "malformed": 0.01, "empty": 0.01}
@@ -28,30 +28,40 @@ CHARGED = ("500", "cut", "cut body", "malformed", "empty")
 def local(name):
     """The local model and a task: serves the model to rivals, and scores the prompts that they come back with."""
     rg, models = importlib.import_module("retrograde"), importlib.import_module("retrograde.text.models")
-    model = rg.text.Cached(rg.text.LocalModel(), os.environ.get("BENCHMARK_ANSWERS") or tempfile.mkdtemp())
-    task = rg.data.text_task(name)
+    model = rg.text.Cached(_bounded(rg.text.LocalModel(threads=1)), os.environ.get("BENCHMARK_ANSWERS") or tempfile.mkdtemp())
+    task = prompt_tasks.prompt_task(name)
+    told = task.told()
 
     def complete(body):
         labels = body.get("guided_choice")
         bound = min(body.get("max_tokens") or endpoint.LONGEST, endpoint.LONGEST)
-        options = {"labels": labels} if labels else {"temperature": body.get("temperature"), "max_tokens": bound}
-        request = models.Request.of([(message["role"], message["content"]) for message in body["messages"]], **options)
+        written = {"temperature": body.get("temperature"), "max_tokens": bound, "stop": body.get("stop") or ()}
+        request = models.Request.of([(message["role"], message["content"]) for message in body["messages"]],
+                                    **({"labels": labels} if labels else written))
         answer = model.complete(request)
         return answer.text, answer.logprobs
 
     served = endpoint.serve(complete)
-    told = {**{name: getattr(task, name) for name in type(task).__annotations__}, "test": []}
 
     def answer(request):
         if "begin" in request:
             served.begin(request["begin"])
             return {"url": served.url, "task": told}
-        predictor = rg.text.Predictor(model, task.instruction, task.layout, labels=task.labels)
+        calls, predictor = served.calls, tuners.predictor_of(rg.text, model, told)
         predictor.load_state_dict(request["prompt"])
-        scores = tuners.accuracies(predictor, task.test)
-        return {"score": sum(scores) / len(scores), "calls": served.calls}
+        hits = [int(score) for score in tuners.accuracies(predictor, task.test)]
+        return {"score": sum(hits) / len(hits), "calls": calls, "hits": hits}
 
     return answer
+
+
+def _bounded(model):
+    """`model`, whose answers are whole at their bound, so that a cache keeps them: a prompt that makes it babble is asked once."""
+    class Bounded(importlib.import_module("retrograde.text.models.base").Wrapper):
+        def steps(self, request):
+            return replace((yield request), finish_reason="stop")
+
+    return Bounded(model)
 
 
 def faulty():
@@ -134,16 +144,15 @@ def nodes():
 
 
 def _tuning(name):
-    goals = dict.fromkeys(("plain prompt", "textgrad", "dspy", "gepa"), 1.0)
-    rivals = {"retrograde": tuners.retrograde, "retrograde, demonstrations alone": tuners.demonstrations_alone,
-              "plain prompt": tuners.plain, "textgrad": tuners.textgrad, "dspy": tuners.dspy, "gepa": tuners.gepa}
+    rivals = {"retrograde": tuners.retrograde, "retrograde, few-shot": tuners.few_shot, "plain prompt": tuners.plain,
+              "textgrad": tuners.textgrad, "dspy": tuners.dspy, "gepa": tuners.gepa}
     rivals = {rival: partial(tuners.given_exercises, prepare) for rival, prepare in rivals.items()}
-    return Tuning(f"tune-{name}", f"held-out accuracy of a prompt for the task {name!r}, found with at most {CALLS} calls of one "
-                  "local model", rivals, goals, host=partial(local, name), calls=CALLS)
+    return Tuning(f"tune-{name}", f"accuracy on 200 held-out items of a prompt for the task {name!r}, found with at most {CALLS} "
+                  "calls of one local model", rivals, {}, host=partial(local, name), calls=CALLS)
 
 
 CASES = [
-    *map(_tuning, TASKS),
+    *map(_tuning, prompt_tasks.NAMES),
     Counts("faults", "1,000 calls to a server of which a seventh of the attempts fail", {"retrograde": faulty},
            goals=dict.fromkeys(("lost", "doubled", "charged above the budget"), 0)),
     Durations("at-once", "64 calls of 100 ms each, 16 at once, over HTTP", {"retrograde": at_once},

@@ -1,6 +1,8 @@
 """The benchmarks run, refuse rivals that compute something else, note who is missing, and calculate what they print."""
 
+import datetime
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,11 +13,12 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import agreement, charts, eager, jit, measure, process, report
+from benchmarks import agreement, charts, eager, jit, measure, process, report, tuning
 from benchmarks.case import Compilation, Curve, Peak, Timed, Tuning
 from benchmarks.measure import Result, Settings
-from benchmarks.workloads import endpoint, tuners
+from benchmarks.workloads import endpoint, prompt_tasks, tuners
 from retrograde.text import Predictor, ScriptedLM
+from retrograde.text.evidence.intervals import wilson
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,10 +54,13 @@ RIVALS = {"retrograde": counting, "same": counting, "other": lambda: counting(1.
 
 
 def scorer():
-    """A host: a prompt scores its length in tenths, and each is said to have taken all calls."""
+    """A host: a prompt gets as many of ten items right as it is long, and each is said to have taken all calls."""
     def answer(request):
         answer.calls = request.get("begin", getattr(answer, "calls", 0))
-        return {"score": len(request["prompt"]) / 10, "calls": answer.calls} if "prompt" in request else {"url": "", "task": {}}
+        if "prompt" not in request:
+            return {"url": "", "task": {}}
+        hits = [int(i < len(request["prompt"])) for i in range(10)]
+        return {"score": sum(hits) / 10, "hits": hits, "calls": answer.calls}
 
     return answer
 
@@ -65,7 +71,7 @@ def tuner(length):
 
 TUNERS = {"retrograde": tuner(8), "better": tuner(9), "worse": tuner(2), "absent": absent}
 CASES = [Timed("count", "counting", RIVALS),
-         Tuning("tune", "tuning", TUNERS, goals={"better": 1, "worse": 1}, host=scorer, calls=50)]
+         Tuning("tune", "tuning", TUNERS, host=scorer, calls=50)]
 SETTINGS = Settings("tests.test_benchmarks", 2)
 
 
@@ -227,9 +233,57 @@ def test_tuned_prompts_are_scored_by_the_host_seed_by_seed_and_the_better_rival_
     assert "absent is left out: no module of that name" in result.notes
     assert any(note.startswith("worse: 50 calls") for note in result.notes)
     rows = {line.split("|")[1].strip(): line for line in report.table(result).splitlines() if line.startswith("|")}
-    assert "at most 1: missed" in rows["better"]
-    assert "at most 1: met" in rows["worse"]
-    assert rows["retrograde"].split("|")[2].strip() == "85.0"
+    assert rows["retrograde"].split("|")[2].strip() == "0.850 [0.541, 0.965]"
+    assert rows["worse"].split("|")[-2].strip() == "no; worse"
+    assert result.prompts["better"][1] == {"seed": 1, "calls": 50, "hits": "1" * 10, "prompt": "x" * 10}
+
+
+def rounds(*hits):
+    return [{"hits": found} for found in hits]
+
+
+def test_seeds_on_the_same_items_do_not_make_an_accuracy_surer():
+    assert tuning.accuracy(rounds("1110" * 10)) == tuning.accuracy(rounds(*["1110" * 10] * 3)) == wilson(30, 40)
+    assert tuning.accuracy(rounds("1" * 40, "0" * 40)).value == 0.5
+
+
+def test_who_is_better_on_more_items_than_by_chance_is_called_better():
+    ours, equal, better = rounds("10" * 20), rounds("10" * 19 + "01"), rounds("1" * 16 + "10" * 12)
+    assert tuning.lead(ours, better).low > 0
+    assert tuning.lead(better, ours).high < 0
+    assert tuning.lead(ours, equal).low < 0 < tuning.lead(ours, equal).high
+    found = {"plain prompt": better, "retrograde": ours, "retrograde, few-shot": ours, "dspy": equal, "gepa": ours}
+    lines = tuning.page({"tune-a": {"prompts": found}, "other": {}}).splitlines()
+    assert lines[2] == "| plain prompt | 70.0 [54.6, 81.9] |"
+    assert [line.endswith("* |") for line in lines if "minus" in line] == [True, False, False] * 2
+
+
+@pytest.mark.parametrize("name", prompt_tasks.NAMES)
+def test_a_task_has_as_many_items_as_it_says_and_none_twice(name):
+    task = prompt_tasks.prompt_task(name)
+    assert {part: len(getattr(task, part)) for part in prompt_tasks.PARTS} == prompt_tasks.PARTS
+    texts = [text.casefold() for part in prompt_tasks.PARTS for text, _ in getattr(task, part)]
+    assert len(set(texts)) == len(texts)
+    for part in prompt_tasks.PARTS if task.labels else ():
+        assert {label: sum(found == label for _, found in getattr(task, part)) for label in task.labels} == dict.fromkeys(
+            task.labels, prompt_tasks.PARTS[part] // len(task.labels))
+
+
+def test_dates_are_written_in_iso_form_as_another_parser_reads_them():
+    task = prompt_tasks.prompt_task("dates")
+    for told, right in [*task.demonstrations, *task.validation, *task.test]:
+        words = re.sub(r"(\d)(st|nd|rd|th)\b", r"\1", told).replace("the ", "").replace("of ", "").replace(",", "")
+        forms = ("%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y", "%d.%m.%Y")
+        read = {datetime.datetime.strptime(words, form).date() for form in forms if can_read(words, form)}
+        assert read == {datetime.date.fromisoformat(right)}, told
+
+
+def can_read(words, form):
+    try:
+        datetime.datetime.strptime(words, form)
+    except ValueError:
+        return False
+    return True
 
 
 def test_the_first_seed_can_be_chosen():

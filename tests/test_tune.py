@@ -72,7 +72,8 @@ def test_a_seed_gives_the_same_run_again(options, tmp_path):
         tune.run(replace(options, output=output, seed=3), text.ScriptedLM(answer))
     one, two = ({**text.load(output / "checkpoint.json"), "prompt": text.load(output / "prompt.json")} for output in outputs)
     for found in (one, two):
-        assert found["run"]["roles"]["answer"].pop("seconds") > 0  # which no seed decides
+        # Which no seed decides: how long it took, and under which name the run pays.
+        assert found["run"]["roles"]["answer"].pop("seconds") > 0 and found["run"]["paid"].pop("run")
     assert one == two
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 # An answer that is written, not chosen, has at most so many tokens.
-LONGEST = 128
+LONGEST = 64
 
 
 class Endpoint(ThreadingHTTPServer):

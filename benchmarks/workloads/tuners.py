@@ -1,21 +1,24 @@
 """Who tunes a prompt: retrograde and its rivals, each in its own way, all by the same endpoint.
 
 A rival takes an Exercise and returns the prompt that it found: a dictionary of an instruction, a layout with a place {text},
-and demonstrations. A library is imported only in the process that runs it.
+and demonstrations. All are given the same items and the same plain prompt, and nothing else. A library is imported only in the
+process that runs it.
 """
 
 import importlib
 import os
 import random
 import tempfile
-from functools import partial
 from typing import NamedTuple
 
 from .endpoint import SpentError, ask
+from .prompt_tasks import is_right
 
 SHOTS = 8
-# What `retrograde tune` does for the tasks that come along.
-WIDTH, STEPS_OF_OURS = 16, 2
+# One step of as many candidates as the calls allow; more steps of fewer would share the level of the gate.
+STEPS_OF_OURS = 1
+# On 48 items the default of 0.05 refuses gains of ten points every other time; what is accepted by chance is seldom worse.
+LEVEL = 0.2
 # The steps of TextGrad's own experiments with prompts.
 STEPS = 12
 # What keeps a library below TextGrad and DSPy from asking the network for prices.
@@ -23,7 +26,7 @@ OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
 class Exercise(NamedTuple):
-    """What a rival is given: a task of `retrograde.data` as a dictionary, where the model is, calls, and a seed."""
+    """What a rival is given: a PromptTask without its test as a dictionary, where the model is, calls, and a seed."""
 
     task: dict
     url: str
@@ -35,13 +38,18 @@ class Exercise(NamedTuple):
         """The plain prompt that all begin with."""
         return {"instruction": self.task["instruction"], "layout": self.task["layout"], "demonstrations": []}
 
-    def label(self, text, **prompt):
-        """What the model chooses for a text after the starting prompt, with other parts in their place."""
-        return ask(self.url, messages_of(text, **{**self.start, **prompt}), guided_choice=self.task["labels"])[0]
+    @property
+    def options(self):
+        """What is added to a request, so that the model chooses a label or writes an answer."""
+        return {"guided_choice": self.task["labels"]} if self.task["labels"] else self.task["options"]
+
+    def answer(self, text, **prompt):
+        """What the model answers to a text after the starting prompt, with other parts in their place."""
+        return ask(self.url, messages_of(text, **{**self.start, **prompt}), temperature=0.0, **self.options)[0]
 
     def score(self, items, **prompt):
-        """The share of (text, label) items that the model gets right."""
-        return sum(self.label(text, **prompt) == label for text, label in items) / len(items)
+        """The share of (text, right answer) items that the model gets right."""
+        return sum(is_right(self.answer(text, **prompt), label) for text, label in items) / len(items)
 
 
 def messages_of(text, instruction, layout, demonstrations):
@@ -65,52 +73,57 @@ def plain():
 
 
 def retrograde():
-    """Wordings and layouts that come with the task, and demonstrations: what `retrograde tune` does."""
+    """What `text.tune` searches: instructions and layouts made from labels, answers and columns, and demonstrations."""
     rg = importlib.import_module("retrograde")
+    made = importlib.import_module("retrograde.text.tuning.templates")
 
-    def tuned(exercise):
-        task = exercise.task
-        spaces = [("instruction", rg.text.Options([task["instruction"], *task["instructions"]])),
-                  ("layout", rg.text.Options([task["layout"], *task["layouts"]])),
-                  ("demonstrations", rg.text.Demonstrations(task["demonstrations"], SHOTS))]
+    def spaces(task):
+        answers = [answer for _, answer in task["demonstrations"]]
+        instructions = made.instructions_of(answers, task["labels"])
+        layouts = made.layouts_of(("text",), "label" if task["labels"] else "output")
+        return {"instruction": rg.text.Options([task["instruction"], *instructions]),
+                "layout": rg.text.Options([task["layout"], *layouts]),
+                "demonstrations": rg.text.Demonstrations(task["demonstrations"], SHOTS)}
 
-        def search(predictor):
-            groups = [{"params": [getattr(predictor, name)], "space": space} for name, space in spaces]
-            validation = rg.text.Validation(task["validation"], predictor.certainty)
-            return rg.text.DiscreteSearch(groups, validate=validation, seed=exercise.seed, width=WIDTH, first=8)
-
-        return _trained(rg, exercise, search)
-
-    return tuned
+    return lambda exercise: _searched(rg, exercise, spaces(exercise.task))
 
 
-def demonstrations_alone():
-    """Demonstrations under the plain prompt, compared by accuracy: what DSPy's few-shot search has to choose from and sees."""
+def few_shot():
+    """Demonstrations under the plain prompt: what DSPy's few-shot search has to choose from."""
     rg = importlib.import_module("retrograde")
-
-    def tuned(exercise):
-        def search(predictor):
-            task = exercise.task
-            validation = rg.text.Validation(task["validation"], partial(accuracies, predictor))
-            return rg.text.FewShotSearch([predictor.demonstrations], task["demonstrations"], count=SHOTS, validate=validation,
-                                         seed=exercise.seed)
-
-        return _trained(rg, exercise, search)
-
-    return tuned
+    space_of = lambda task: {"demonstrations": rg.text.Demonstrations(task["demonstrations"], SHOTS)}
+    return lambda exercise: _searched(rg, exercise, space_of(exercise.task))
 
 
 def accuracies(predictor, items):
-    """For each (text, label) 1 if the label is found, and else 0."""
-    return [float(label == answer) for (_, label), answer in zip(items, predictor.forward(items).data, strict=True)]
+    """For each (text, right answer) 1 if the model finds it, and else 0."""
+    return [float(is_right(answer, label)) for (_, label), answer in zip(items, predictor.forward(items).data, strict=True)]
 
 
-def _trained(rg, exercise, optimizer_of):
+def predictor_of(text, model, task):
+    """The program that a task, a dictionary, starts with."""
+    options = {} if task["labels"] else {"temperature": 0.0, **task["options"]}
+    return text.Predictor(model, task["instruction"], task["layout"], labels=task["labels"], **options)
+
+
+def _searched(rg, exercise, spaces):
+    """What a DiscreteSearch finds in `spaces`, by name of a parameter."""
     task = exercise.task
-    model = rg.text.Budgeted(_model(rg.text, exercise.url), calls=exercise.calls)
-    predictor = rg.text.Predictor(model, task["instruction"], task["layout"], labels=task["labels"])
-    rg.text.train(predictor, optimizer_of(predictor), None, STEPS_OF_OURS, target=1.0)
+    predictor = predictor_of(rg.text, rg.text.Budgeted(_model(rg.text, exercise.url), calls=exercise.calls), task)
+    score = predictor.certainty if task["labels"] else lambda items: accuracies(predictor, items)
+    optimizer = rg.text.DiscreteSearch(
+        [{"params": [getattr(predictor, name)], "space": space} for name, space in spaces.items()],
+        validate=rg.text.Validation(task["validation"], score), seed=exercise.seed, width=_width(task, exercise.calls),
+        level=LEVEL)
+    rg.text.train(predictor, optimizer, None, STEPS_OF_OURS, target=1.0)
     return predictor.state_dict()
+
+
+def _width(task, calls):
+    """The most candidates of a step that the calls are enough for."""
+    searched = importlib.import_module("retrograde.text.tuning.plan").searched
+    count = len(task["validation"])
+    return max(width for width in range(1, 65) if count + STEPS_OF_OURS * searched(count, width) <= calls)
 
 
 def _model(text, url):
@@ -122,7 +135,9 @@ def _model(text, url):
 
         def complete(self, request):
             messages = [{"role": message.role, "content": message.content} for message in request.messages]
-            answer, logprobs = ask(url, messages, guided_choice=list(request.labels))
+            written = {"temperature": request.temperature, "max_tokens": request.max_tokens, "stop": list(request.stop)}
+            options = {"guided_choice": list(request.labels)} if request.labels else written
+            answer, logprobs = ask(url, messages, **options)
             return completion(answer, 1, 1, logprobs=tuple(logprobs))
 
     return Remote()
@@ -185,7 +200,7 @@ def _chooser(base, exercise):
         model_string = "local"
 
         def generate(self, prompt, system_prompt=None, **_):
-            return exercise.label(prompt, instruction=system_prompt)
+            return exercise.answer(prompt, instruction=system_prompt)
 
         __call__ = generate
 
@@ -210,18 +225,20 @@ def dspy():
 
     def tuned(exercise):
         task = exercise.task
+        options = {"extra_body": exercise.options} if task["labels"] else exercise.options
         model = library.LM("openai/local", api_base=exercise.url, api_key="none", cache=False, num_retries=0, temperature=0.0,
-                           extra_body={"guided_choice": task["labels"]})
+                           **options)
         library.configure(lm=model, adapter=_adapter(library, exercise))
         student = library.Predict(library.Signature("text -> label", exercise.start["instruction"]))
         parts = [[library.Example(text=text, label=label).with_inputs("text") for text, label in task[part]]
                  for part in ("demonstrations", "validation")]
         random.Random(exercise.seed).shuffle(parts[0])
-        # The three candidates that it always tries, and as many bootstraps of demonstrations as are sure to fit.
-        candidates = exercise.calls // (len(task["validation"]) + len(task["demonstrations"])) - 3
+        # It always tries three candidates; one costs the validation items, and a few calls for demonstrations that it makes. An
+        # item that comes after the last call counts as wrong.
+        candidates = max(0, exercise.calls // (len(task["validation"]) + SHOTS // 2) - 3)
         search = library.BootstrapFewShotWithRandomSearch(
-            metric=lambda example, found, _=None: example.label == found.label, max_bootstrapped_demos=SHOTS // 2,
-            max_labeled_demos=SHOTS, num_candidate_programs=candidates, num_threads=1)
+            metric=lambda example, found, _=None: is_right(found.label, example.label), max_bootstrapped_demos=SHOTS // 2,
+            max_labeled_demos=SHOTS, num_candidate_programs=candidates, num_threads=1, max_errors=10**6)
         shown = search.compile(student, trainset=parts[0], valset=parts[1]).demos
         return {**exercise.start, "demonstrations": [[demo["text"], demo["label"]] for demo in shown]}
 
@@ -269,12 +286,12 @@ class _GEPAAdapter:
 
     def evaluate(self, batch, candidate, capture_traces=False):
         """A score for each item."""
-        found = [self.exercise.label(text, **candidate) for text, _ in batch]
-        scores = [float(answer == label) for answer, (_, label) in zip(found, batch, strict=True)]
+        found = [self.exercise.answer(text, **candidate) for text, _ in batch]
+        scores = [float(is_right(answer, label)) for answer, (_, label) in zip(found, batch, strict=True)]
         return self.batch_of(outputs=found, scores=scores, trajectories=list(batch) if capture_traces else None)
 
     def make_reflective_dataset(self, candidate, eval_batch, components_to_update):
         """Text, answer and what was right."""
-        rows = [{"Inputs": {"text": text}, "Generated Outputs": answer, "Feedback": f"The right label is {label}."}
+        rows = [{"Inputs": {"text": text}, "Generated Outputs": answer, "Feedback": f"The right answer is {label}."}
                 for (text, label), answer in zip(eval_batch.trajectories, eval_batch.outputs, strict=True)]
         return dict.fromkeys(components_to_update, rows)

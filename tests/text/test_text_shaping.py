@@ -154,6 +154,18 @@ def test_parse_takes_a_pydantic_model():
         text.parse(leaf('{"score": 1}', "answer"), model)
 
 
+@pytest.mark.parametrize("said", ['NaN', '"NaN"', '"inf"', '1e999', '-Infinity', '["-inf"]'])
+def test_a_number_that_is_not_finite_is_a_fault_with_a_model_and_without(said):
+    pydantic = pytest.importorskip("pydantic", reason="the extra `text` brings pydantic")
+    kind = list[float] if said.startswith("[") else float
+    answer = text.Variable(f'{{"score": {said}}}', role="answer")
+    with pytest.raises(ParseError, match=r"NaN|Infinity|too large|not finite"):
+        text.parse(answer, pydantic.create_model("Grade", score=(kind, ...)))
+    if '"' not in said:
+        with pytest.raises(ParseError, match=r"no number of JSON|too large"):
+            text.parse(answer)
+
+
 def test_a_sample_that_does_not_parse_is_missing_and_says_why():
     fields = text.parse(Variable(['{"score": 1, "label": "a"}', "nonsense", '{"score": 2.5, "label": "b"}'], role="answers"), Verdict)
     assert fields["score"].data == [1.0, None, 2.5] and fields["label"].data == ["a", None, "b"]

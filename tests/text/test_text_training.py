@@ -2,6 +2,7 @@
 
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -199,6 +200,35 @@ def test_usage_counts_what_killed_steps_had_paid_and_once(tmp_path):
     _, _, run = attempt()
     # Calls that were cut off count too, since they may have been made; and the writer, which has no ledger, was asked once a step.
     assert run.usage.calls == len(asked) + len(run.steps) == 96
+
+
+def test_runs_that_share_a_ledger_count_their_own_calls_and_the_limit_counts_all(tmp_path):
+    for name in ("alone", "a", "b", "c"):
+        (tmp_path / name).mkdir()
+    budget = lambda calls=None: text.Budget(calls=calls, ledger=tmp_path / "ledger.jsonl")
+    alone = trained(tmp_path / "alone", 2, text.Budgeted(Sentiment(), text.Budget()))[2].usage.calls
+    models, runs = {name: Sentiment() for name in "ab"}, {}
+    model_of = lambda name: text.Budgeted(models[name], budget())
+
+    def other(run):
+        # In the middle of the first run.
+        runs.setdefault("b", trained(tmp_path / "b", 2, model_of("b"))[2])
+
+    with ThreadPoolExecutor(1) as executor:
+        runs["a"] = trained(tmp_path / "a", 2, model_of("a"), on_step=lambda run: executor.submit(other, run).result())[2]
+    assert runs["a"].usage.calls == runs["b"].usage.calls == alone
+    assert budget().spent.calls == len(models["a"].asked) + len(models["b"].asked)
+    third = trained(tmp_path / "c", 2, text.Budgeted(Sentiment(), budget(budget().spent.calls + 1)))[2]
+    assert "budget ended" in third.ending
+
+
+def test_a_checkpoint_without_the_name_of_its_run_is_refused(tmp_path):
+    trained(tmp_path, 1)
+    found = text.load(tmp_path / "run.json")
+    found["run"]["paid"] = {"start": {"calls": 0, "tokens": 0, "cost": 0.0}, "seen": {"calls": 0, "tokens": 0, "cost": 0.0}}
+    text.save(found, tmp_path / "run.json")
+    with pytest.raises(CheckpointError, match="older release"):
+        trained(tmp_path, 1)
 
 
 def test_a_finished_run_is_not_made_again(tmp_path):

@@ -37,6 +37,21 @@ def test_a_data_frame_is_read():
     assert read(pandas.DataFrame({"text": ["a", "b"], "label": ["x", "y"]})).items == [("a", "x"), ("b", "y")]
 
 
+def test_whole_numbers_are_written_without_a_point_however_they_are_stored(tmp_path):
+    path = lines(tmp_path / "a.jsonl", '{"input": 7.0, "output": 101.0}', '{"input": "b", "output": 2.5}', '{"input": "c", "output": 1e300}')
+    assert read(path).items == [("7", "101"), ("b", "2.5"), ("c", "1e+300")]
+    tuned = text.tune([{**row, "output": float(row["output"])} for row in NUMBERS], Ruled(adder), demonstrations=0, writer=False)
+    assert tuned.after.value == 1
+
+
+def test_spaces_around_the_names_of_columns_are_no_part_of_them(tmp_path):
+    (tmp_path / "a.csv").write_text("input, output ,\tsplit\na,b,train\n", encoding="utf-8")
+    assert read(tmp_path / "a.csv").items.train == [("a", "b")]
+    (tmp_path / "a.csv").write_text("input, input\na,b\n", encoding="utf-8")
+    with pytest.raises(text.DTypeError, match="several called 'input'"):
+        read(tmp_path / "a.csv")
+
+
 def test_columns_are_found_by_their_names_and_others_can_be_named():
     rows = [{"id": 7, "question": "q", "context": "c", "label": "x", "note": "n"}]
     assert read(rows)[:2] == (("question", "context", "note"), "label")
@@ -112,9 +127,12 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are():
 
 
 # Plans.
+SETTINGS = {"calls": 1000, "calls_each": 1, "steps": 2, "width": 8, "level": 0.05, "proposals": 7}
+
+
 def planned(count, **options):
     rows = read([{"input": f"i{i}", "output": "o"} for i in range(count)])
-    return planning.plan(rows, **{"calls": 1000, "calls_each": 1, "steps": 2, "width": 8, "level": 0.05, "proposals": 7, "labels": ()} | options)
+    return planning.plan(rows, **SETTINGS | {"labels": ()} | options)
 
 
 def test_too_few_items_are_an_error_that_says_what_they_would_show_and_how_many_would_do():
@@ -155,6 +173,21 @@ def test_each_label_is_in_each_set_and_sets_of_ones_own_stay():
     own = [{**row, "split": name} for name, count in (("train", 3), ("validation", 40), ("test", 5)) for row in NUMBERS[:count]]
     own = [{**row, "input": f"{row['split']} {row['input']}"} for row in own]
     assert [len(part) for part in planning.plan(read(own), calls=1000, calls_each=1, steps=2, width=8, level=0.05, proposals=0, labels=()).sets] == [3, 40, 5]
+
+
+@pytest.mark.parametrize("labels", [(), ("a", "b")])
+def test_an_input_with_several_answers_is_in_one_set(labels):
+    rows = read([{"input": f"i{i % 60}", "label": "ab"[i // 60]} for i in range(120)])
+    sets = planning.plan(rows, **SETTINGS, labels=labels).sets
+    seen = [{item[0] for item in part} for part in sets]
+    assert sum(map(len, seen)) == len(set.union(*seen)) == 60 and sum(map(len, sets)) == 120
+
+
+def test_an_input_that_is_in_two_sets_of_ones_own_is_an_error():
+    part = lambda name, low, answer: [{"input": f"i{i}", "output": answer, "split": name} for i in range(low, low + 50)]
+    rows = read([*part("train", 0, "a"), *part("validation", 100, "a"), *part("test", 49, "b")])
+    with pytest.raises(text.ArgumentError, match="train and test items must differ, and 1 are in both"):
+        planning.plan(rows, **SETTINGS, labels=())
 
 
 def test_what_a_step_asks_is_what_a_plan_counts():
@@ -290,7 +323,19 @@ class Watched(Ruled):
     follows_instructions = False
 
 
+def test_a_folder_that_cannot_be_one_is_named_before_any_call(tmp_path):
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
+    model = Watched(adder)
+    for folder, error, told in ((tmp_path / "file", text.ArgumentError, "file is a file"), (5, text.DTypeError, "got int"),
+                                (str(tmp_path / "file" / "runs"), text.ArgumentError, "file is a file")):
+        with pytest.raises(error, match=told):
+            text.tune(NUMBERS, model, folder=folder)
+    assert not model.asked and (tmp_path / "file").read_text(encoding="utf-8") == "kept"
+
+
 @pytest.mark.parametrize(("options", "told"), [
+    ({"inputs": 5}, "has no column 5; its columns are 'input', 'output'"), ({"inputs": [["input"]]}, r"has no column \['input'\]"),
+    ({"answer": 5}, "has no column 5"), ({"answer": ["output"]}, r"has no column \['output'\]"),
     ({"width": 0}, "width must be a whole number of at least 1, got 0"), ({"steps": 2.5}, "steps must be a whole number"),
     ({"calls": None}, "calls must be a whole number"), ({"calls": "1000"}, "got '1000'"), ({"demonstrations": -1}, "at least 0, got -1"),
     ({"proposals": -1}, "proposals must be"), ({"level": "a"}, "level of the gate must lie above 0 and be at most 1, got 'a'"),
@@ -419,7 +464,7 @@ def test_labels_are_chosen_where_the_column_is_a_label():
     rows = [{"input": i, "label": "odd" if i % 2 else "even"} for i in range(60)]
     tuned = text.tune(rows, model, writer=False)
     assert tuned.predictor.labels == ["even", "odd"] and all(request.labels for request in model.requests)
-    assert tuned.after.value == 1 and tuned.run.ending == "all steps made"
+    assert tuned.after.value == 1 and tuned.run.ending == "a validation score of 1 was reached"
 
 
 @pytest.mark.parametrize(("options", "told"), [
@@ -454,6 +499,28 @@ def test_a_sample_whose_call_failed_has_no_certainty_and_the_others_have():
     assert predictor.certainty([("good", "a"), ("bad", "a"), ("good", "b")]) == [pytest.approx(1.0), None, pytest.approx(0.0, abs=1e-6)]
     with pytest.raises(text.AnswerError, match="filtered"):
         predictor.certainty([("bad", "a")])
+
+
+class Unsure(text.LanguageModel):
+    """Gives labels these probabilities, whatever is asked."""
+
+    name, tells_logprobs = "unsure", True
+
+    def __init__(self, chances):
+        self.chances = chances
+
+    def complete(self, request):
+        best = request.labels[int(np.argmax(self.chances))]
+        return text.models.Completion(best, 1, 1, logprobs=tuple(np.log(self.chances) - 3.0))
+
+
+def test_certainty_is_best_in_the_mean_where_the_probabilities_are_true():
+    labels, true = ["a", "b", "c"], np.array([0.6, 0.3, 0.1])
+    scores = lambda chances: text.Predictor(Unsure(chances), "", "{x}", labels=labels).certainty([("x", label) for label in labels])
+    assert scores(true) == pytest.approx([1 - (0.4**2 + 0.3**2 + 0.1**2) / 2, 1 - (0.6**2 + 0.7**2 + 0.1**2) / 2, 1 - (0.6**2 + 0.3**2 + 0.9**2) / 2])
+    draw = np.random.default_rng(0)
+    others = [true @ scores(draw.dirichlet([1, 1, 1])) for _ in range(20)]
+    assert max(others) < true @ scores(true)
 
 
 def test_a_model_that_breaks_its_word_on_probabilities_is_an_error():

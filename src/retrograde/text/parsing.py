@@ -75,7 +75,13 @@ def loaded(text, model=None):
         made = model.model_validate(found)
     except ValueError as error:
         raise ParseError(f"the answer does not fit {model.__name__}: {_complaint(error)}; it was {_shown(text)}") from None
-    return made.model_dump(mode="json")
+    fields = made.model_dump(mode="json")
+    try:
+        # A model may take a number that is not finite from a string.
+        json.dumps(fields, allow_nan=False)
+    except ValueError:
+        raise ParseError(f"{model.__name__} lets a number pass that is not finite, in {_shown(text)}") from None
+    return fields
 
 
 def _object(text):

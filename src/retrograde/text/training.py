@@ -14,6 +14,7 @@ from .evidence.validation import Validation, check_apart, key_of, mean, scored
 from .files import load, save
 from .journal import Step
 from .models.base import LanguageModel
+from .models.ledger import paid_by
 from .models.listeners import telling
 from .models.trace import current, tracing
 from .models.usage import Totals, Usage
@@ -111,7 +112,7 @@ def train(module, optimizer, closure=None, steps=10, *, checkpoint=None, test=No
         start, paid = _resume(run, module, optimizer, saved, identity, checkpoint), saved["run"].get("paid")
     unseen = Unseen(module, optimizer, paid)
     keep = lambda: checkpoint is None or _keep(run, module, optimizer, checkpoint, start, identity, meter.paid())
-    with telling("run", type(optimizer).__name__) as facts, tracing(outer) as trace:
+    with telling("run", type(optimizer).__name__) as facts, tracing(outer) as trace, paid_by(unseen.run):
         meter = _Meter(run, trace, unseen)
         try:
             keep()  # what a step has paid that is killed counts from here
@@ -284,7 +285,7 @@ def _keep(run, module, optimizer, checkpoint, start, identity, paid):
 def _resume(run, module, optimizer, state, identity, path):
     """Go on from a checkpoint of the same run; returns the parameters of its start."""
     facts = state["run"]
-    if "identity" not in facts:
+    if "identity" not in facts or "run" not in (facts.get("paid") or {}):
         raise CheckpointError(f"{path} was written by an older release, which did not note what run it belongs to; begin a new one")
     saved = facts["identity"]
     other = [f"{name} ({saved.get(name, 'none')}, now {identity.get(name, 'none')})" for name in {**saved, **identity}

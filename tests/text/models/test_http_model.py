@@ -158,6 +158,21 @@ def test_a_label_is_chosen_by_the_probabilities_of_first_tokens_where_the_server
     assert server.bodies[0]["top_logprobs"] == 20
 
 
+@pytest.mark.parametrize(("content", "labels", "found"), [
+    ('{"label": 1}', ["0", "1"], "1"), ('{"label": "1"}', ["0", "1"], "1"), ('{"label": 0}', ["1", "0"], "0"),
+    ('{"label": true}', ["false", "true"], "true"), ('{"label": true}', ["False", "True"], "True"), ('{"label": 2.5}', ["2.5", "3"], "2.5"),
+])
+def test_a_label_that_a_server_writes_without_quotes_is_that_label(content, labels, found):
+    with labelled(content) as server:
+        assert ask(server, options={"labels": labels}).text == found
+
+
+@pytest.mark.parametrize("content", ['{"label": true}', '{"label": 1.5}', '{"label": [1]}', '{"label": {"1": 1}}', '{"label": null}'])
+def test_what_is_no_label_without_quotes_is_an_error(content):
+    with labelled(content) as server, pytest.raises(AnswerError, match="must be one of 0, 1"):
+        ask(server, options={"labels": ["0", "1"]})
+
+
 @pytest.mark.parametrize(("content", "kind", "choice"), [
     ("maybe", "json_schema", {}), ('{"label": "maybe"}', "json_schema", {}), ("maybe", "guided_choice", {}), ("positive", "logprobs", {}),
     ("Hm", "logprobs", {"logprobs": {"content": [{"top_logprobs": TOP[2:3]}]}}),

@@ -126,10 +126,11 @@ class Sets(NamedTuple):
     test: list
 
 
-def split_items(items, *, train=0.3, validation=0.4, test=0.3, seed=0):
+def split_items(items, *, train=0.3, validation=0.4, test=0.3, seed=0, by=None):
     """`items` divided at random into Sets of train, validation and test items, by these shares.
 
-    Equal items go into one set, so that none is on both sides.
+    Equal items go into one set, so that none is on both sides. `by`, a function of an item, says what is equal: of its inputs, for
+    one, where the same input may stand there with several answers.
 
     >>> [len(part) for part in split_items(range(100), train=0.2, validation=0.5, test=0.3)]
     [20, 50, 30]
@@ -139,7 +140,7 @@ def split_items(items, *, train=0.3, validation=0.4, test=0.3, seed=0):
         raise ArgumentError(f"the shares of train, validation and test must be 0 or more, got {shares}")
     kinds: dict[str, list] = {}
     for item in items:
-        kinds.setdefault(key_of(item), []).append(item)
+        kinds.setdefault(key_of(item if by is None else by(item)), []).append(item)
     groups = list(kinds.values())
     random.Random(seed).shuffle(groups)  # noqa: S311 - not for secrets
     bounds = np.cumsum(shares) / sum(shares) * len(items)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import ArgumentError, BudgetError, ModelError
 from .base import Wrapper
-from .ledger import Ledger
+from .ledger import Ledger, payer
 from .trace import note_attempt
 from .usage import Usage
 
@@ -54,6 +54,11 @@ class Budget:
         with self._lock, self._books():
             return self._spent if self._ledger is None else self._ledger.spent()
 
+    def spent_by(self, run):
+        """What the ledger has of one of the runs that share it, by name; a budget without a ledger does not tell runs apart."""
+        with self._lock, self._books():
+            return self._spent if self._ledger is None else self._ledger.spent(run)
+
     def reserve(self, amount: Usage) -> Future:
         """A Future that is done when `amount` is set aside, and fails with a BudgetError when that is refused.
 
@@ -61,7 +66,7 @@ class Budget:
         """
         future = Future()
         with self._lock:
-            self._waiting.append((amount, future))
+            self._waiting.append((amount, future, payer()))
             self._admit()
         return future
 
@@ -132,7 +137,7 @@ class Budget:
             if self._ledger is not None:
                 spent, held = self._ledger.spent(), self._ledger.running()
             while self._waiting:
-                amount, future = self._waiting[0]
+                amount, future, run = self._waiting[0]
                 if future.cancelled():
                     self._waiting.popleft()
                     continue
@@ -147,7 +152,7 @@ class Budget:
                 if passed:
                     future.set_exception(BudgetError(self._refusal(passed, amount, spent)))
                     continue
-                name = None if self._ledger is None else self._ledger.reserve(amount)
+                name = None if self._ledger is None else self._ledger.reserve(amount, run)
                 held = held + amount
                 self._held, self._running = self._held + amount, self._running + 1
                 future.set_result(name)

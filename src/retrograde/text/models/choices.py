@@ -40,10 +40,12 @@ def chosen(text, choice, labels, kind):
         except (ValueError, TypeError, KeyError, RecursionError):
             raise AnswerError(f"the answer must be JSON with a label, got {text[:100]!r}; a server that does not keep to a schema "
                               "needs another labels_by") from None
-    label = text.strip() if isinstance(text, str) else text
-    if label not in labels:
-        raise AnswerError(f"the answer must be one of {', '.join(labels)}, got {label!r:.100}")
-    return label, ()
+    # Servers that do not keep to the schema write labels such as 1 and true without quotes.
+    names = {text.strip()} if isinstance(text, str) else {str(text), json.dumps(text)}
+    found = [label for label in labels if label in names]
+    if not found:
+        raise AnswerError(f"the answer must be one of {', '.join(labels)}, got {text!r:.100}")
+    return found[0], ()
 
 
 def _likeliest(choice, labels):

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import astuple
 from math import isfinite
 from pathlib import Path
@@ -16,6 +17,8 @@ from ...errors import ArgumentError
 from .locks import exclusively
 from .usage import Usage
 
+#: The run that amounts are set aside for; "" outside of all.
+_RUN: ContextVar[str] = ContextVar("run", default="")
 #: How long lines may wait to be forced to the disk, in seconds. A killed process loses none; a machine without power may.
 _GROUP = 0.2
 #: After how many seconds what another machine set aside and did not settle counts as lost.
@@ -27,7 +30,7 @@ class Ledger:
 
     What was set aside by a process that has ended, and never settled, counts as spent: the call may have been made. A call whose
     answer is to be kept is settled once it is; a line before says what it took. Several processes may share a file. `scope`
-    names one budget of several in it.
+    names one budget of several in it. Several runs may too: each amount is noted with the run it is set aside for, see `paid_by`.
     """
 
     def __init__(self, path, scope=""):
@@ -35,6 +38,8 @@ class Ledger:
         self.settled = Usage()
         self.taken: dict[str, Usage] = {}  # what calls took that are not settled, because their answers are not kept yet
         self.open: dict[str, tuple] = {}  # of each amount that is not settled, the amount, whose it is, and since when
+        self._run_of: dict[str, str] = {}  # of each amount that is not settled
+        self._by_run: dict[str, Usage] = {}  # what is settled
         self._file: Any = None
         self._end, self._is_torn, self._synced, self._lock = 0, False, 0.0, threading.RLock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,10 +58,11 @@ class Ledger:
                     os.fsync(file.fileno())
                     self._synced = time.monotonic()
 
-    def reserve(self, amount):
-        """Set an amount aside, within `held`; returns its name."""
+    def reserve(self, amount, run=""):
+        """Set an amount aside for a run, within `held`; returns its name."""
         name = uuid.uuid4().hex
-        self._write({"id": name, "scope": self.scope, "reserve": astuple(amount), "by": list(_MYSELF.name()), "at": time.time()})
+        whose = {"by": list(_MYSELF.name()), "at": time.time(), **({"run": run} if run else {})}
+        self._write({"id": name, "scope": self.scope, "reserve": astuple(amount), **whose})
         return name
 
     def take(self, name, amount):
@@ -67,10 +73,12 @@ class Ledger:
         """Say what was taken of what was set aside under `name`, within `held`, and that nothing more is to come."""
         self._write({"id": name, "scope": self.scope, "settle": astuple(amount)})
 
-    def spent(self):
-        """What calls took, and what was set aside by processes that have ended."""
-        lost = (amount for amount, owner, since in self.open.values() if not _lives(owner, since))
-        return sum((*self.taken.values(), *lost), self.settled)
+    def spent(self, run=None):
+        """What calls took, and what was set aside by processes that have ended; by one run alone, if it is given."""
+        is_wanted = lambda name: run is None or self._run_of.get(name, "") == run
+        taken = (amount for name, amount in self.taken.items() if is_wanted(name))
+        lost = (amount for name, (amount, owner, since) in self.open.items() if is_wanted(name) and not _lives(owner, since))
+        return sum((*taken, *lost), self.settled if run is None else self._by_run.get(run, Usage()))
 
     def running(self):
         """What is set aside for calls that may still be running."""
@@ -108,6 +116,7 @@ class Ledger:
         if "reserve" in line:
             machine, pid, started = line["by"]
             self.open[name] = _amount(line["reserve"]), (str(machine), int(pid), int(started)), float(line["at"])
+            self._run_of[name] = str(line.get("run", ""))
         elif "take" in line:
             self.taken[name] = _amount(line["take"])
             self.open.pop(name, None)
@@ -115,6 +124,23 @@ class Ledger:
             amount = _amount(line["settle"])
             if self.open.pop(name, None) is not None or self.taken.pop(name, None) is not None:
                 self.settled += amount
+                run = self._run_of.pop(name, "")
+                self._by_run[run] = self._by_run.get(run, Usage()) + amount
+
+
+@contextmanager
+def paid_by(run):
+    """In the block all that is set aside is noted as that of the run with this name, in whichever thread or task."""
+    token = _RUN.set(run)
+    try:
+        yield
+    finally:
+        _RUN.reset(token)
+
+
+def payer():
+    """The name of the run that calls are made for here; "" outside of all."""
+    return _RUN.get()
 
 
 def _amount(values):

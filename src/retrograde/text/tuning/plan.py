@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from ...errors import ArgumentError
 from ..evidence.power import items_needed, power, smallest_gain
-from ..evidence.validation import Sets, split_items
+from ..evidence.validation import Sets, check_apart, split_items
+from .rows import SETS
 
 #: The shares of the items, and of the calls that the test may take; and the most training items that are of use.
 _TRAIN, _VALIDATION, _TEST, _TESTS, _MOST = 0.2, 0.5, 0.3, 0.3, 64
@@ -39,6 +40,7 @@ def plan(rows, *, calls, calls_each, steps, width, level, proposals, labels, see
     Items that come in sets stay as they are. Raises an ArgumentError if there are too few items for any gain to be seen.
     """
     whole = rows.items if isinstance(rows.items, Sets) else _divided(rows.items, bool(labels), seed)
+    check_apart(**{name: [_inputs(item) for item in part] for name, part in zip(SETS, whole, strict=True)})
     sets = whole if whole is rows.items else _afforded(whole, calls, calls_each, steps, width, proposals)
     if not sets.validation or not sets.test:
         raise ArgumentError("a task needs items to compare prompts on and others to test, where equal ones are the same, got "
@@ -68,15 +70,23 @@ def _seen(sets, whole, calls, settings):
 
 
 def _divided(items, is_balanced, seed):
-    """Three sets; where answers are labels, each label is divided by itself, and labels take turns."""
-    shares = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST}
+    """Three sets that share no input; where answers are labels, each label is divided by itself, and labels take turns.
+
+    An input that has several labels goes with the first of them.
+    """
+    shares = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST, "seed": seed, "by": _inputs}
     if not is_balanced:
-        return split_items(items, **shares, seed=seed)
+        return split_items(items, **shares)
+    first: dict[tuple, str] = {}
     groups: dict[str, list] = {}
     for item in items:
-        groups.setdefault(item[-1], []).append(item)
-    parts = [split_items(groups[label], **shares, seed=seed) for label in sorted(groups)]
+        groups.setdefault(first.setdefault(_inputs(item), item[-1]), []).append(item)
+    parts = [split_items(groups[label], **shares) for label in sorted(groups)]
     return Sets(*(_in_turns([part[i] for part in parts]) for i in range(3)))
+
+
+def _inputs(item):
+    return tuple(item[:-1])
 
 
 def _in_turns(groups):

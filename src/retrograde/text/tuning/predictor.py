@@ -71,10 +71,11 @@ class Predictor(Module):
         return [*system, ("user", self.layout)]
 
     def certainty(self, items):
-        """For each item the mean of whether its label is found and of the label's probability among the labels.
+        """For each item the quadratic score of the labels' probabilities: 1 if all is on the right label, 0 if all is on another.
 
-        On few items most candidates are right about equally many; how sure they are of it parts them. None for an item whose call
-        failed.
+        It is one minus half the squared distance of the probabilities from 1 for the right label and 0 for the others (Brier 1950,
+        Monthly Weather Review 78), best in the mean where they are true. On few items most candidates are right about equally many;
+        how sure they are of it parts them. None for an item whose call failed.
         """
         columns = {name: [item[i] for item in items] for i, name in enumerate(self.inputs)}
         plan = Conversation.of(self.messages(), columns, self.demonstrations)
@@ -101,7 +102,8 @@ class Predictor(Module):
             raise UnsupportedError(f"{self.model.name} tells no probabilities of labels, though its tells_logprobs says so")
         logs = np.array(logprobs, float)
         chances = np.exp(logs - np.logaddexp.reduce(logs))
-        return float((chances.argmax() == right) / 2 + chances[right] / 2)
+        chances[right] -= 1
+        return float(1 - (chances**2).sum() / 2)
 
     def _values(self, item):
         if isinstance(item, dict):

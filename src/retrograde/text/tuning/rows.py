@@ -19,6 +19,8 @@ ANSWERS = ("label", "output", "answer", "target")
 #: The column that says which set a row belongs to, and those that are no inputs unless they are named.
 SPLIT, APART = "split", ("split", "id")
 SETS = ("train", "validation", "test")
+#: Whole numbers up to here are exact as floats.
+_EXACT = 2**53
 _LINES, _TABLES = (".jsonl", ".ndjson", ".json"), {".csv": ",", ".tsv": "\t"}
 
 
@@ -134,6 +136,8 @@ def _read_table(name, content, delimiter):
     """A table with the names of the columns in its first line."""
     reader, places = csv.DictReader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True), []
     try:
+        # Who writes "input, output" means no name that begins with a space.
+        reader.fieldnames = [column.strip() for column in reader.fieldnames or ()]
         twice = [column for column, count in Counter(reader.fieldnames or ()).items() if count > 1]
         if twice:
             raise DTypeError(f"{name}, line 1: each column needs a name of its own, and there are several called {twice[0]!r:.60}")
@@ -155,13 +159,14 @@ def _columns(places, inputs, answer, is_answered, hint):
     if inputs is None:
         inputs = ["input"] if "input" in known else [name for name in known if name not in {answer, *APART}]
     by_word = {_word(name): name for name in known}
-    inputs = tuple(name if name in known else by_word.get(name, name) for name in ([inputs] if isinstance(inputs, str) else inputs))
+    inputs = [inputs] if isinstance(inputs, str) or not isinstance(inputs, Iterable) else inputs
+    inputs = tuple(by_word.get(name, name) if isinstance(name, str) and name not in known else name for name in inputs)
     wanted = [*inputs, *([answer] if answer else [])]
     missing = [name for name in wanted if name not in known]
     if missing or not inputs or (is_answered and not answer):
         lack = f"has no column {', '.join(map(repr, missing))}" if missing else (
             "has no inputs" if not inputs else f"has no answer: a column {', '.join(map(repr, ANSWERS))}, or one that is named")
-        told = hint if set(missing) & set(inputs) else ""
+        told = hint if any(name in inputs for name in missing) else ""
         if inputs and not missing:
             told = "; without answers a judge needs criteria, which say what is good"
         raise ArgumentError(f"{places[0].at} {lack}; its columns are {', '.join(map(repr, known))}{told}")
@@ -202,7 +207,8 @@ def _text(place, name):
     value = place.row[name]
     if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not isfinite(value)):
         raise DTypeError(f"{place.at}: {name!r} must be a text or a finite number, got {value!r:.60}")
-    return as_text(value)
+    # Tables make 101.0 of 101 where another row has no number; nobody answers so.
+    return as_text(int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value)
 
 
 def _parted(places, items):

@@ -2,10 +2,25 @@
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
-from ...errors import CheckpointError
+from ...errors import ArgumentError, CheckpointError, DTypeError
 from ..files import load, save
+
+
+def folder_of(folder):
+    """The path of the folder of a run, None for none; an error if it cannot be one."""
+    if folder is None:
+        return None
+    try:
+        path = Path(folder)
+    except TypeError:
+        raise DTypeError(f"folder must be a path, got {type(folder).__name__}") from None
+    part = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), None)
+    if part is not None:
+        raise ArgumentError(f"folder must be a folder, or a path where one can be made, and {part} is a file")
+    return path
 
 
 def same_run(folder, settings):

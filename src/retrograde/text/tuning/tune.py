@@ -1,7 +1,5 @@
 """From data to a tuned prompt in one call."""
 
-from pathlib import Path
-
 from ...errors import ArgumentError, DTypeError
 from ..data import places
 from ..evidence.validation import Validation
@@ -17,7 +15,7 @@ from .plan import first_of, plan
 from .predictor import Predictor
 from .proposals import plain, propose_instructions
 from .rows import read
-from .settings import digest_of, same_run
+from .settings import digest_of, folder_of, same_run
 from .templates import instruction_of, instructions_of, layout_of, layouts_of
 from .tuned import Tuned
 
@@ -58,6 +56,7 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
     ('Answer with a number and nothing else.', 1.0)
     """
     model = default_model() if model is None else model
+    folder = folder_of(folder)
     check_model(model)
     _check(prompt=prompt, layout=layout, instructions=instructions, layouts=layouts, steps=(steps, 1), width=(width, 1),
            calls=(calls, 1), demonstrations=(demonstrations, 0), proposals=(proposals, 0))
@@ -76,7 +75,7 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
                 "instructions": instructions, "layouts": layouts, "criteria": criteria, "demonstrations": demonstrations,
                 "steps": steps, "width": width, "level": level, "seed": seed, "proposals": proposals if writer else 0, "items":
                 digest_of(rows.all), **{name: m.name for name, m in (("judge", judge), ("writer", writer)) if m}, **options}
-        same_run(Path(folder), told)
+        same_run(folder, told)
     search, test = _models(planned, {"calls": calls, "tokens": tokens, "cost": cost}, folder)
     predictor = Predictor(search(model), start.instruction, start.layout, inputs=rows.inputs, labels=scoring.labels, **options)
     wordings = _Wordings(start, planned.sets.train, search(writer), proposals, seed)
@@ -86,14 +85,14 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
                                width=width, first=first_of(len(planned.sets.validation)), level=level, seed=seed)
     tested = test(model)
     run = train(predictor, optimizer, None, steps, target=1.0, on_step=on_step,
-                checkpoint=None if folder is None else Path(folder) / "checkpoint.json",
+                checkpoint=None if folder is None else folder / "checkpoint.json",
                 test=Validation(planned.sets.test, lambda items: scoring.scores(predictor, items, tested, judges[1])))
     run.settings = {**run.settings, **_told(scoring, judge, writer, wordings.proposals, calls, tokens, cost)}
     predictor.model = model  # without limits from now on
     tuned = Tuned(predictor, run, planned, scoring, wordings.proposals)
     if folder is not None:
-        tuned.save(Path(folder) / "prompt.json")
-        tuned.save_report(Path(folder) / "report.html")
+        tuned.save(folder / "prompt.json")
+        tuned.save_report(folder / "report.html")
     return tuned
 
 
@@ -181,7 +180,6 @@ def _careful(score):
 
 def _models(planned, limits, folder):
     """Two functions that put a model under limits, and keep its answers: for the search, and for the test."""
-    folder = None if folder is None else Path(folder)
     share = planned.testing / (planned.searching + planned.testing)
     ledger = None if folder is None else folder / "ledger.jsonl"
 
