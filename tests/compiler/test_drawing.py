@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import drawing
+from retrograde.compiler.backends.cpu import drawing
 from retrograde.compiler.units import library
 from retrograde.ops import _streams
 from together import in_threads

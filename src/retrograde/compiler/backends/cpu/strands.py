@@ -4,9 +4,9 @@ Each chunk of rows goes through all iterations on one thread, with nobody to wai
 in the cache of its core.
 """
 
-from .codegen.strands import PLACE
+from ...codegen.strands import PLACE
+from ...table import call_of
 from .repeat import Repeat, move
-from .table import call_of
 
 #: Tables are so many words apart at least, a cache line: threads write to them all the time.
 _LINE = 8
