@@ -41,10 +41,6 @@ NEIGHBOURS = {
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"
 #: Inside the compiler: code generation imports these files, which import nothing but each other.
 BELOW_CODEGEN = {"capacity", "cost", "elements", "emitted", "expression", "failures", "pieces", "places", "rounded", "target", "views"}
-#: What goes against that today, or makes files of the compiler import each other in a ring, as (file, file). It may only shrink.
-DEBTS = {
-    ("nests", "passes"),  # it cuts its frames out of the arena of a pass
-}
 #: Words in the core that are names of ops, and stand for something else there.
 NOT_OPS = {
     "core/dispatch.py": {"diagonal"},  # a parameter of PyTorch's
@@ -78,7 +74,7 @@ def faults(text, path):
             found.append(f"{at}: {mine} and {other} are neighbours that may not import each other")
         if (backend := _backend_of(name)) and path != _LIST_OF_BACKENDS and backend != _backend_of(path[:-3].replace("/", ".")):
             found.append(f"{at}: a backend is behind its interface; compiler.backends.chosen() gives it")
-        if (pair := _inside(path, name)) and _is_upward(*pair) and pair not in DEBTS:
+        if (pair := _inside(path, name)) and _is_upward(*pair):
             found.append(f"{at}: goes up inside the compiler")
     if mine == "core":
         found += [f"{path}: the core mentions {op}" for op in sorted(_ops_named(text) - NOT_OPS.get(path, set()))]
@@ -188,7 +184,7 @@ def test_each_package_stands_in_a_layer_and_each_layer_holds_what_there_is():
 
 
 def test_files_of_the_compiler_import_each_other_in_no_ring():
-    graph = {mine: {other for other in others if (mine, other) not in DEBTS} for mine, others in _imports_inside_the_compiler().items()}
+    graph = _imports_inside_the_compiler()
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -201,8 +197,7 @@ def test_a_ring_of_imports_is_found():
 
 
 def test_each_exception_is_still_needed():
-    pairs = {(mine, other) for mine, others in _imports_inside_the_compiler().items() for other in others}
-    assert pairs >= DEBTS
+    pairs = set()
     for path in FILES:
         place = path.relative_to(ROOT).as_posix()
         for name, _, _ in imports(path.read_text(), place, MODULES) if place != "__init__.py" else ():

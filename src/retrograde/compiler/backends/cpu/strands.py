@@ -1,4 +1,4 @@
-"""Strands: loops as native steps in which a row never meets another one; see `passes.strands`.
+"""Strands: loops as native steps in which a row never meets another one; see `passes.tile`.
 
 Each chunk of rows goes through all iterations on one thread, with nobody to wait for: what an iteration hands to the next stays
 in the cache of its core.
