@@ -7,9 +7,11 @@ import retrograde as rg
 from graphs import leaf, traced
 from retrograde.compiler import simplify
 from retrograde.compiler.backends.reference import BACKEND
+from retrograde.compiler.passes import join
 from retrograde.compiler.passes.lower import lower
 from retrograde.compiler.program import Graph
 from retrograde.compiler.rules.rule import Call, Rule, applied, by_op
+from retrograde.compiler.rules.sums import SUMS
 from retrograde.compiler.rules.table import RULES
 from retrograde.core.registry import get as op_named
 from retrograde.core.symbol import Symbol
@@ -139,3 +141,39 @@ def test_the_first_rule_that_matches_is_applied_until_none_does():
     never = Rule("never", ("f",), lambda call: pytest.fail("the first one matches") if call.args[0] == 8 else None, "")
     op = type("Op", (), {"name": "f"})
     assert applied(by_op([halved, never]), Call(op, (8,), (), None)).args == (1,)
+
+
+def _sum_at(*indices):
+    """The sum of what is added to zeros of shape (12, 5) at each index: the first argument, twice it, three times it ..."""
+    def function(x):
+        total = _called("scatter_add")(x, (12, 5), indices[0])
+        for i, index in enumerate(indices[1:], 2):
+            total = total + _called("scatter_add")(x * i, (12, 5), index)
+        return total
+
+    return function
+
+
+SUMS_OF = {
+    "steps together": (_sum_at((slice(0, 12, 3),), (slice(0, 12, 3),)), (4, 5)),
+    "beside each other": (_sum_at((slice(6, 12),), (slice(0, 6),)), (6, 5)),
+    "lines together": (_sum_at(*range(10)), (5,)),
+}
+
+
+@pytest.mark.parametrize("rule", SUMS, ids=lambda rule: rule.name)
+def test_a_sum_is_another_one_without_the_rule_and_has_the_same_values(rule, monkeypatch):
+    function, *given = SUMS_OF[rule.name]
+    arrays = _arrays(given)
+
+    def told():
+        leaves, outputs = _lowered(function, arrays)
+        return _told(leaves, join.joined(outputs))
+
+    with_rule, found = told(), _value(function, arrays)
+    monkeypatch.setattr(join, "SUMS", [other for other in SUMS if other is not rule])
+    assert told() != with_rule
+    expected = function(*map(rg.tensor, arrays)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(_value(function, arrays), expected, rtol=1e-6)
+    assert list(SUMS_OF) == [row.name for row in SUMS]

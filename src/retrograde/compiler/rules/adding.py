@@ -1,6 +1,7 @@
 """Rules of what is added to zeros at places: an index map whose places are known makes it a choice, or pieces side by side."""
 
 from math import prod
+from operator import is_
 
 import numpy as np
 
@@ -61,8 +62,8 @@ def added_along_one_axis(call):
         return None
     x, shape, written = call.args
     short = tuple(index.parts[: index.arrays[0] + 1])
-    is_short = isinstance(written, tuple) and len(written) == len(short)
-    return None if is_short and all([a is b for a, b in zip(written, short, strict=True)]) else call._replace(args=(x, shape, short))
+    is_short = isinstance(written, tuple) and len(written) == len(short) and all(map(is_, written, short))
+    return None if is_short else call._replace(args=(x, shape, short))
 
 
 def added_to_each_row(call):
