@@ -1,4 +1,4 @@
-"""The native way: the steps of a program as machine code, one native call for each run of them."""
+"""Native programs: the steps of a program as machine code, one native call for each run of them."""
 
 from functools import partial
 from typing import NamedTuple
