@@ -9,7 +9,7 @@ from ...core.symbol import Symbol
 from ...ops.bands import band
 from ..elements import are_within
 from ..infer import called
-from .index import WHOLE, Index, SteppedAxis, checked, column, from_front, in_row_major_order
+from .index import WHOLE, Index, SteppedAxis, checked, column, from_front, in_row_major_order, may_have_arrays, may_have_steps
 
 #: So many numbers of each line are looked for at each place of it; more are added one by one.
 _FEW = 8
@@ -20,8 +20,10 @@ _MOST_CHOSEN, _MOST_FOR_ONE = 3, 8
 def added_in_steps(call):
     """An array added side by side, to zeros with an axis more for each that has steps."""
     x, shape, written = call.args
+    if not may_have_steps(written) or not isinstance(x, Symbol) or x.dtype != call.dtype or not x.size:
+        return None
     index = Index.of(written, len(shape))
-    if index is None or not index.has_steps or not isinstance(x, Symbol) or x.dtype != call.dtype or not x.size:
+    if index is None or not index.has_steps:
         return None
     parts = list(index.parts)
     last = parts[-1]
@@ -121,7 +123,7 @@ def many_added_along_lines(call):
 
 def _index_of(call):
     """The `Index` of a sum at arrays of positions that leaves all other axes as they are; None of others."""
-    if getattr(call.args[0], "dtype", None) != call.dtype or 0 in call.shape:
+    if not may_have_arrays(call.args[2]) or getattr(call.args[0], "dtype", None) != call.dtype or 0 in call.shape:
         return None
     index = Index.of(call.args[2], len(call.shape))
     return index if index is not None and index.arrays and index.is_whole else None

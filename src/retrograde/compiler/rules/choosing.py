@@ -2,7 +2,7 @@
 
 from ...core.symbol import Symbol
 from ..infer import called
-from .index import WHOLE, Index, column, in_row_major_order
+from .index import WHOLE, Index, column, in_row_major_order, may_have_arrays
 
 
 def positions_along_one_axis(call):
@@ -36,7 +36,7 @@ def positions_along_the_first_axes(call):
 def _index_of(call):
     """The `Index` of a choice by arrays; None of others, and of nothing to choose from."""
     x = call.args[0]
-    if not isinstance(x, Symbol) or not x.size:
+    if not may_have_arrays(call.args[1]) or not isinstance(x, Symbol) or not x.size:
         return None
     index = Index.of(call.args[1], x.ndim)
     return index if index is not None and index.arrays and not index.has_places else None

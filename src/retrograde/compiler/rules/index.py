@@ -8,6 +8,8 @@ from ...core.symbol import Symbol
 from ..infer import called
 
 WHOLE = slice(None)
+#: What most indices are made of.
+_PLAIN = frozenset([slice, int, type(Ellipsis)])
 
 
 class Index:
@@ -54,6 +56,16 @@ class Index:
             return False
         rows, columns = self.parts
         return rows.shape == columns.shape == shape[:1] and np.array_equal(rows, np.arange(shape[0]))
+
+
+def may_have_arrays(index):
+    """Whether an index is not of slices and integers alone; quick, since most are."""
+    return not _PLAIN.issuperset([part.__class__ for part in index] if index.__class__ is tuple else [index.__class__])
+
+
+def may_have_steps(index):
+    """Whether a slice of an index, as it is written, leaves out places; quick, since few do."""
+    return any([part.__class__ is slice and part.step is not None for part in (index if index.__class__ is tuple else (index,))])
 
 
 def _is_array(part):
