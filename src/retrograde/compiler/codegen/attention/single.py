@@ -7,9 +7,9 @@ import math
 
 from .. import emit
 from ..builder import Builder
-from ..convolution.entry import Entry, at
+from ..convolution.entry import Entry
 from ..convolution.weight import lane_sums
-from ..emit import I64
+from ..emit import I64, at
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .places import digits, matrix, rooms

@@ -8,8 +8,7 @@ products: steps are arguments, and so is what the sums begin with.
 from typing import NamedTuple
 
 from .. import emit, ir
-from ..convolution.entry import at
-from ..emit import I64, POINTER
+from ..emit import I64, POINTER, at
 
 _UNROLLED = 4
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import emit, ir
-from ..emit import I64, POINTER
-from .entry import Entry, at, copy_row
+from ..emit import I64, POINTER, at
+from .entry import Entry, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .. import emit, ir
-from ..emit import I64, POINTER
+from ..emit import I64, POINTER, at
 from .correlate import band_of, table_of
-from .entry import Entry, at, clear, copy_row
+from .entry import Entry, clear, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
 
