@@ -1,0 +1,42 @@
+"""Functions of tiles, one for each size, and rows of a matrix in tiles of these heights."""
+
+from .. import emit, ir
+from ..emit import I64
+
+
+class Functions:
+    """The tile functions of a module that take `arguments`, each written by `write(b, its arguments, *size)` when it is first
+    called.
+    """
+
+    def __init__(self, module, name, arguments, write):
+        self._module, self._name, self._write, self._made = module, name, write, {}
+        self._kind = ir.FunctionType(ir.VoidType(), list(arguments))
+
+    def call(self, b, size, arguments):
+        """Call the function for a size: numbers and names."""
+        if size not in self._made:
+            self._made[size] = self._written(size)
+        b.call(self._made[size], arguments)
+
+    def _written(self, size):
+        function = ir.Function(self._module, self._kind, f"{self._name}_{'x'.join(map(str, size))}")
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self._write(builder, function.args, *size)
+        builder.ret_void()
+        return function
+
+
+def each_height(b, first, end, tallest):
+    """Cut rows from `first` to `end` in tiles as (height, first row): as high as tiles can be, then of lower powers of two. The
+    body is emitted for each height.
+    """
+    left = b.srem(b.sub(end, first), I64(tallest))
+    whole = b.sub(end, left)
+    with emit.loop(b, first, whole, tallest) as row:
+        yield tallest, row.index
+    for height in [1 << i for i in range((tallest - 1).bit_length() - 1, -1, -1)]:
+        with b.if_then(b.icmp_signed("!=", b.and_(left, I64(height)), I64(0))):
+            yield height, b.add(whole, b.and_(left, I64(-2 * height)))
