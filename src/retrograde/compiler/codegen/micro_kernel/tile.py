@@ -42,8 +42,8 @@ class Tile(NamedTuple):
 
     def _iteration(self, b, left, right, loop, steps):
         lefts, rights = len(left.carried), len(left.carried) + len(right.carried)
-        here = left.begin(b, loop.index, loop.values[:lefts], steps)
         there = right.begin(b, loop.index, loop.values[lefts:rights], steps)
+        here = left.begin(b, loop.index, loop.values[:lefts], steps)
         sums, size = loop.values[rights:], self.height * self.width
         for step in range(steps):
             chain = slice(step % self.chains * size, (step % self.chains + 1) * size)
