@@ -45,9 +45,10 @@ class Writer:
     def right(self):
         """How B is read."""
         spec = self.spec
-        masks = None if spec.panel else {spec.vectors - 1: self.mask}
         offsets = range(0, spec.vectors * spec.lanes, spec.lanes)
-        return Walk(self.b, spec.panel * spec.item_bytes or self.numbers["b_row"], spec, offsets, contiguous(spec, masks))
+        if spec.panel:
+            return Walk(self.b, spec.panel * spec.item_bytes, spec, offsets, contiguous(spec))
+        return Walk(self.b, self.numbers["b_row"], spec, offsets, contiguous(spec, self.column_mask))
 
     def column_mask(self, j):
         """The mask of vector `j`: only the last one of a ragged tile has one."""

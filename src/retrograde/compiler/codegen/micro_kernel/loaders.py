@@ -21,10 +21,9 @@ def minus(load):
     return lambda b, pointer, i: b.fneg(load(b, pointer, i))
 
 
-def contiguous(spec, masks=None):
-    """Loads a vector; `masks` are those of some rows or columns."""
-    masks = masks or {}
-    return lambda b, pointer, i: emit.load(b, pointer, spec.vector, masks.get(i))
+def contiguous(spec, mask_of=lambda i: None):
+    """Loads a vector of numbers that follow each other; `mask_of` a row or column is the mask of its lanes, if it has one."""
+    return lambda b, pointer, i: emit.load(b, pointer, spec.vector, mask_of(i))
 
 
 def from_registers(values):
