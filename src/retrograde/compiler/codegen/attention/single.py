@@ -8,8 +8,8 @@ import math
 from .. import emit
 from ..builder import Builder
 from ..convolution.entry import Entry
-from ..convolution.weight import lane_sums
 from ..emit import I64, at
+from ..micro_kernel import lane_sums
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .places import digits, matrix, rooms

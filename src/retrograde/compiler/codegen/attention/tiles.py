@@ -6,13 +6,10 @@ so is what the sums begin with.
 from typing import NamedTuple
 
 from .. import emit
-from ..emit import I1, I64, POINTER, at
+from ..emit import I1, I64, at
 from ..micro_kernel import Functions, Paces, Tile, broadcast, contiguous, each_height, loaded_if, store, unrolled
 
 _UNROLLED = 4
-#: Left, right and target; the depth, and the steps of `Product`; whether sums begin with what is in the target.
-_ARGUMENTS = (*[POINTER] * 3, *[I64] * 5, I1)
-
 
 class Product(NamedTuple):
     """A product for tiles: steps in elements of the `left` along rows and along k, of the `right` along k, and of the rows of
@@ -29,7 +26,7 @@ class Tiles:
     """The tile functions of a module."""
 
     def __init__(self, module, name, plan):
-        self._plan, self._functions = plan, Functions(module, name, _ARGUMENTS, self._write)
+        self._plan, self._functions = plan, Functions(module, name, self._write)
 
     def run(self, b, product, pointers, rows, depth, cuts=None, vectors=None):
         """A product of `rows` rows and some vectors; `cuts` are (height, how many) of its tiles where rows are known."""

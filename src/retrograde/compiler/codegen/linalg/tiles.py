@@ -7,20 +7,16 @@ computations, 2013, sections 3.1 and 4.2). A factor may be read in any direction
 """
 
 from .. import emit
-from ..emit import I64, POINTER, address
+from ..emit import I64, address
 from ..micro_kernel import Functions, Paces, Rows, Tile, broadcast, contiguous, each_height, from_registers, minus, store
 from .spec import VECTORS
-
-#: C, B, A and the inverses of the diagonal from the first row on; the depth, and the steps in numbers along a row and a column
-#: of A and from row to row of B and of C.
-_ARGUMENTS = (*[POINTER] * 4, *[I64] * 5)
 
 
 class Tiles:
     """The tile functions of one module."""
 
     def __init__(self, module, name, spec):
-        self.spec, self._functions = spec, Functions(module, name, _ARGUMENTS, self._write)
+        self.spec, self._functions = spec, Functions(module, name, self._write)
 
     def each(self, b, first, end):
         """Cut rows in tiles as (height, first row); what is written for one is emitted for each height."""
@@ -43,7 +39,8 @@ class Tiles:
 
     def call(self, b, way, height, arguments, vectors=VECTORS):
         """Run a tile: it takes away rows only ("subtract"), or substitutes too, with a diagonal ("substitute") or with one of
-        ones ("unit").
+        ones ("unit"). Its arguments are C, B, A and the inverses of the diagonal from the first row on; the depth, and the steps
+        in numbers along a row and a column of A and from row to row of B and of C.
         """
         self._functions.call(b, (way, height, vectors), arguments)
 

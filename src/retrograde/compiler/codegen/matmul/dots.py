@@ -7,19 +7,19 @@ in a fixed order at the end. Matrix times vector, and results narrower than a ve
 from functools import partial
 
 from .. import emit
-from ..emit import BYTE, I64, POINTER, address, offset
+from ..emit import BYTE, I64, address, offset
 from ..micro_kernel import Functions, Lines, Tile, added_chains, contiguous, lane_sum
 from .part import Part
 
 _CHAINS = 8
 #: What a tile is handed: rows of A and of C and columns of B and of C are so many bytes apart.
-_ARGUMENTS = {"k": I64, "a": POINTER, "b": POINTER, "c": POINTER, "a_row": I64, "b_column": I64, "c_row": I64, "c_column": I64}
+_ARGUMENTS = ("k", "a", "b", "c", "a_row", "b_column", "c_row", "c_column")
 
 
 def build(module, spec, name):
     """Emit the function of a chunk of a product made of dot products."""
     part = Part(module, name)
-    functions = Functions(part.module, part.name, _ARGUMENTS.values(), partial(_write, spec))
+    functions = Functions(part.module, part.name, partial(_write, spec))
     batches, rows, columns = part.chunk()
     with part.each_batch(*batches):
         if spec.is_b_packed:

@@ -5,22 +5,20 @@ from ..emit import I64
 
 
 class Functions:
-    """The tile functions of a module that take `arguments`, each written by `write(b, its arguments, *size)` when it is first
-    called.
-    """
+    """The tile functions of a module, each written by `write(b, its arguments, *size)` when it is first called."""
 
-    def __init__(self, module, name, arguments, write):
+    def __init__(self, module, name, write):
         self._module, self._name, self._write, self._made = module, name, write, {}
-        self._kind = ir.FunctionType(ir.VoidType(), list(arguments))
 
     def call(self, b, size, arguments):
-        """Call the function for a size: numbers and names."""
+        """Call the function for a size, which is numbers and names: its arguments have the same types in all calls."""
         if size not in self._made:
-            self._made[size] = self._written(size)
+            self._made[size] = self._written(size, [argument.type for argument in arguments])
         b.call(self._made[size], arguments)
 
-    def _written(self, size):
-        function = ir.Function(self._module, self._kind, f"{self._name}_{'x'.join(map(str, size))}")
+    def _written(self, size, types):
+        name = f"{self._name}_{'x'.join(map(str, size))}"
+        function = ir.Function(self._module, ir.FunctionType(ir.VoidType(), types), name)
         function.linkage = "internal"
         function.attributes.add("noinline")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
