@@ -35,6 +35,9 @@ def each_height(b, first, end, tallest):
     whole = b.sub(end, left)
     with emit.loop(b, first, whole, tallest) as row:
         yield tallest, row.index
+    first = whole
     for height in [1 << i for i in range((tallest - 1).bit_length() - 1, -1, -1)]:
-        with b.if_then(b.icmp_signed("!=", b.and_(left, I64(height)), I64(0))):
-            yield height, b.add(whole, b.and_(left, I64(-2 * height)))
+        count = b.and_(left, I64(height))
+        with b.if_then(b.icmp_signed("!=", count, I64(0))):
+            yield height, first
+        first = b.add(first, count)
