@@ -5,11 +5,11 @@ so is what the sums begin with.
 
 from typing import NamedTuple
 
+from ... import cost
 from .. import emit
 from ..emit import I1, I64, at
 from ..micro_kernel import Functions, Paces, Tile, broadcast, contiguous, each_height, loaded_if, store, unrolled
 
-_UNROLLED = 4
 
 class Product(NamedTuple):
     """A product for tiles: steps in elements of the `left` along rows and along k, of the `right` along k, and of the rows of
@@ -48,7 +48,7 @@ class Tiles:
         rows = [I64(0), *[b.freeze(b.mul(I64(i), row)) for i in range(1, height)]]
         sums = loaded_if(b, is_added, places, plan.vector)
         numbers, lines = Paces(left, step, plan, rows, broadcast(plan)), Paces(right, line, plan, columns, contiguous(plan))
-        store(b, tile.over(b, unrolled(b, depth, _UNROLLED), numbers, lines, sums), places)
+        store(b, tile.over(b, unrolled(b, depth, cost.TILE_STEPS), numbers, lines, sums), places)
 
 
 def _each_cut(b, cuts):

@@ -8,15 +8,13 @@ See layout.py for the scratch memory.
 from functools import partial
 from typing import NamedTuple
 
+from ... import cost
 from .. import emit, ir
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Table, Tile, broadcast, contiguous, store
 from .entry import Entry, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
-
-#: Up to so many taps are written out one after the other; so many channels are, of kernels of one tap.
-_UNROLLED, _CHANNELS = 12, 4
 
 
 class Correlating(NamedTuple):
@@ -244,7 +242,7 @@ def _write_tile(plan, b, arguments, number, height, vectors):
     layout, tile = plan.layout, Tile(plan.layout.vector, height, vectors, plan.layout.is_fused)
     taps = [layout.offset(tap) for tap in layout.correlation.grids[number].taps]
     columns = range(0, vectors * layout.lanes, layout.lanes)
-    over = _over_table if len(taps) > _UNROLLED else _over_channels
+    over = _over_table if len(taps) > cost.TAPS else _over_channels
     totals = over(b, layout, tile, weights, source, taps, columns) if taps else tile.zeros()
     store(b, totals, [at(b, sums, layout.item, i * plan.sums + j) for i in range(height) for j in columns])
 
@@ -252,7 +250,7 @@ def _write_tile(plan, b, arguments, number, height, vectors):
 def _over_channels(b, layout, tile, weights, source, taps, columns):
     """The sums over all channels, whose taps are written out; kernels of one tap have a few channels written out."""
     count = layout.correlation.inputs
-    group = min(_CHANNELS, count) if len(taps) == 1 else 1
+    group = min(cost.CHANNELS, count) if len(taps) == 1 else 1
     places = [i * layout.channel + tap for i in range(group) for tap in taps]
     size = len(taps) * tile.height
     panel = Blocks(weights, size, range(0, group * size, tile.height), layout, range(tile.height), broadcast(layout))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from ... import cost
 from .. import emit, ir
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Lines, Tile, contiguous, lane_sums
@@ -16,9 +17,6 @@ from .correlate import band_of, table_of
 from .entry import Entry, clear, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
-
-#: Vectors of pixels for each iteration of a tile's loop.
-_UNROLLED = 2
 
 
 class Weighing(NamedTuple):
@@ -189,9 +187,9 @@ def _write_tile(plan, b, arguments, height, width):
     """One size of tile: (outputs, sums, bands, vectors of each, the first pixel of each column)."""
     outputs, sums, count, vectors, *columns = arguments
     layout, lines = plan.layout, range(0, height * plan.line, plan.line)
-    end, pace = b.mul(vectors, I64(layout.lanes)), _UNROLLED * layout.lanes
-    whole = b.mul(b.udiv(vectors, I64(_UNROLLED)), I64(pace))
-    ranges = (I64(0), whole, pace, _UNROLLED), (whole, end, layout.lanes, 1)
+    end, pace = b.mul(vectors, I64(layout.lanes)), cost.PIXEL_STEPS * layout.lanes
+    whole = b.mul(b.udiv(vectors, I64(cost.PIXEL_STEPS)), I64(pace))
+    ranges = (I64(0), whole, pace, cost.PIXEL_STEPS), (whole, end, layout.lanes, 1)
     # A step holds all vectors of the right in registers: those of which there are fewer.
     is_turned = height < width
     tile = Tile(layout.vector, *((width, height) if is_turned else (height, width)), layout.is_fused)
@@ -282,5 +280,5 @@ def _cycles(layout, taps, rows, columns, together):
     for height, tall in heights(layout.correlation.outputs, rows):
         for width, wide in heights(together * taps, columns):
             loads = height + width * (1 + (layout.lanes - 1) / (2 * layout.lanes))
-            total += tall * wide * (max(height * width / 2, loads / 2, 4) + 0.05 * (height + width))
+            total += tall * wide * cost.step_cycles(height, width, loads)
     return total / together

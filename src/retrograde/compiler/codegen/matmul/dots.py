@@ -6,12 +6,12 @@ in a fixed order at the end. Matrix times vector, and results narrower than a ve
 
 from functools import partial
 
+from ... import cost
 from .. import emit
 from ..emit import BYTE, I64, address, offset
 from ..micro_kernel import Functions, Lines, Tile, added_chains, contiguous, lane_sum
 from .part import Part
 
-_CHAINS = 8
 #: What a tile is handed: rows of A and of C and columns of B and of C are so many bytes apart.
 _ARGUMENTS = ("k", "a", "b", "c", "a_row", "b_column", "c_row", "c_column")
 
@@ -87,7 +87,7 @@ def _write(spec, b, arguments, height, width):
     steps = [numbers["c_row"], numbers["c_column"]]
     if height < width:  # a step holds all vectors of the right in registers: those of which there are fewer
         sides.reverse(), steps.reverse()
-    tile = Tile(spec.vector, len(sides[0]), len(sides[1]), spec.is_fused, max(1, _CHAINS // (height * width)))
+    tile = Tile(spec.vector, len(sides[0]), len(sides[1]), spec.is_fused, max(1, cost.CHAINS // (height * width)))
     for place, total in enumerate(_sums(spec, b, tile, sides, numbers["k"])):
         row, column = (I64(x) for x in divmod(place, tile.width))
         where = address(b, numbers["c"], offset(b, row, steps[0], column, steps[1]), BYTE)

@@ -5,12 +5,11 @@ lies or from a packed panel; what is particular to products is where C keeps the
 single numbers with any step.
 """
 
+from ... import cost
 from .. import emit, ir
 from ..emit import BYTE, I64, address
 from ..micro_kernel import Panels, Rows, Tile, Walk, broadcast, contiguous, prefetch, unrolled
 from .product import BLOCK, TILE
-
-_UNROLL = 4
 
 
 class Writer:
@@ -69,7 +68,7 @@ def build(module, spec, name):
     b = writer.builder
     left, right = writer.left(), writer.right()
     _prefetch(writer)
-    sums = tile.grid(tile.over(b, unrolled(b, writer.numbers["k"], _UNROLL), left, right, tile.zeros()))
+    sums = tile.grid(tile.over(b, unrolled(b, writer.numbers["k"], cost.TILE_STEPS), left, right, tile.zeros()))
     if spec.is_c_contiguous and not spec.is_masked:
         _store(writer, sums)
     else:
