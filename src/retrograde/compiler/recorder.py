@@ -24,28 +24,6 @@ def _hold(states):
         value.data, value.record = data, record
 
 
-def remembered(tracer):
-    """What values hold now, for `rewound`; None where nothing is recorded."""
-    return None if tracer is None else (tracer, tracer.snapshot())
-
-
-def rewound(past):
-    """A context manager within which values hold what they did when `remembered` gave `past`.
-
-    A walk back may run in another recorder than what it walks through: for the examples of a vmap, or after those. What belongs
-    to a recorder that is over is gone with it; those around it still know their own.
-    """
-    present = None if current() is None else current().tracer
-    known = []
-    while present is not None:
-        known.append(present)
-        present = getattr(present, "outer", None)
-    while past is not None and past[0] not in known:
-        outer = getattr(past[0], "outer", None)
-        past = None if outer is None else (outer, past[1][1])
-    return nullcontext() if past is None else past[0].rewound_to(past[1])
-
-
 class Pick:
     """The op of one result of an op with several: (these, its number), and the order of its axes if that is another."""
 

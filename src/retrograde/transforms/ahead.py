@@ -4,9 +4,8 @@ only for the derivative of such a walk in its cotangents. That is a loop which g
 
 import numpy as np
 
-from ..compiler.recorder import rewound
 from ..core.gradient import gradient
-from ..core.mode import current, is_recording, recording, walkable
+from ..core.mode import current, is_recording, recording, rewound, walkable
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value
 from ..dtypes import is_float

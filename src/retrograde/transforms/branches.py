@@ -8,10 +8,9 @@ from functools import partial
 import numpy as np
 
 from .. import tree
-from ..compiler.recorder import remembered, rewound
 from ..compiler.repetition import Carry, Loop
 from ..core.gradient import gradient
-from ..core.mode import changed, current, enable_grad, is_recording, no_grad
+from ..core.mode import changed, current, enable_grad, is_recording, no_grad, remembered, rewound
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float

@@ -3,10 +3,9 @@
 from typing import Any
 
 from .. import tree
-from ..compiler.recorder import remembered, rewound
 from ..core.gradient import gradient
 from ..core.graph import ancestors
-from ..core.mode import changed, current, is_lazy, is_recording
+from ..core.mode import changed, current, is_lazy, is_recording, remembered, rewound
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
 from ..ops.conversions import after

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..compiler.recorder import remembered
 from ..compiler.repetition import Rows
-from ..core.mode import no_grad
+from ..core.mode import no_grad, remembered
 from ..core.value import Value, tick
 from ..ops._arrays import arrays
 from ..ops.comparisons import where
