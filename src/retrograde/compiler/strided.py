@@ -15,10 +15,10 @@ def unstrided(x, shape, index):
     parts = parts_of(index, len(shape))
     if parts is None or not all([isinstance(part, slice) or type(part) is int for part in parts]):
         return None
-    if not any([isinstance(part, slice) and part.step not in (None, 1, -1) for part in parts]):
+    if not any(map(_has_steps, parts)):
         return None
     last = parts[-1]
-    if isinstance(last, slice) and last.step not in (None, 1, -1):
+    if _has_steps(last):
         # Neighbours in memory: one vector is chosen for all of them.
         x, parts[-1] = collected(x, shape[-1], -1, np.arange(shape[-1])[last]), slice(None)
     axes = [_Axis.of(part, size) for part, size in zip(parts, shape, strict=True)]
@@ -29,6 +29,11 @@ def unstrided(x, shape, index):
     whole = tuple([a.size for a in axes])
     found = called("reshape", found, whole)
     return found if whole == tuple(shape) else called("getitem", found, tuple([slice(n) for n in shape]))
+
+
+def _has_steps(part):
+    """Whether a part of an index leaves out places between those that it chooses."""
+    return isinstance(part, slice) and part.step not in (None, 1, -1)
 
 
 def collected(x, size, axis, positions):
