@@ -4,11 +4,11 @@ import numpy as np
 
 from . import threads
 from .expression import Load
+from .interchanged import InterchangedLoop
 from .launches import Launch
 from .loop_call import LoopCall
+from .loop_launch import LoopLaunch
 from .pipeline import planned_body
-from .repeat import Repeat
-from .strands import Strands
 from .table import Scratch
 
 #: Frames are bits of a word.
@@ -26,9 +26,9 @@ class Assembler:
     """
 
     def __init__(self, draft, target):
-        self._schedule, self._accesses, self._homes = draft.schedule, draft.accesses, draft.homes
+        self._schedule, self._accesses, self._aliases = draft.schedule, draft.accesses, draft.aliases
         #: Where a buffer lives.
-        self.home = draft.home
+        self.storage = draft.storage
         self.target, self.body, self.before = target, draft.body, []
 
     def all_parts(self):
@@ -43,12 +43,12 @@ class Assembler:
 
     def lasts(self, step):
         """Whether a step writes what outlives the program."""
-        return any(root in self._homes for root in step.roots)
+        return any(root in self._aliases for root in step.roots)
 
     def layout(self, step, node):
         """(where the memory is, first element, steps per axis) of a node that is a view of memory which a step reads."""
         buffer, start, steps = self._accesses.layout(step, node)
-        return self.home(buffer), start, steps
+        return self.storage(buffer), start, steps
 
     def product(self, step):
         """The matrix product of a step."""
@@ -57,17 +57,17 @@ class Assembler:
     def box(self, step):
         """The loops of a step, with the memory where its buffers live."""
         box = self._accesses.box(step)
-        entries = tuple([e._replace(buffer=self.home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
-        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.home(s.buffer)) for s in box.stores]))
+        entries = tuple([e._replace(buffer=self.storage(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
+        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.storage(s.buffer)) for s in box.stores]))
 
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""
-        draft = planned_body(step, self.home)
+        draft = planned_body(step, self.storage)
         inner = Assembler(draft, self.target)
         parts = inner.all_parts()
-        if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
+        if not all([isinstance(part, (Launch, LoopLaunch)) for part in parts]):
             return [LoopCall(step)]
-        return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts, self.target)]
+        return [*inner.before, (InterchangedLoop if draft.is_interchanged else LoopLaunch)(draft, parts, self.target)]
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
@@ -80,7 +80,7 @@ class Assembler:
         ]
         return [
             *self._once([launch for launch in launches if launch.role == "pack"]),
-            _in_turns([launch for launch in launches if not launch.role], nest),
+            _interleaved([launch for launch in launches if not launch.role], nest),
             *[launch for launch in launches if launch.role == "finish"]]
 
     def _once(self, packing):
@@ -97,8 +97,8 @@ class Assembler:
         return here
 
 
-def _in_turns(passes, nest):
-    """One launch in which passes take turns."""
+def _interleaved(passes, nest):
+    """One launch in which passes run block by block."""
     buffers = tuple([b for launch in passes for b in launch.buffers])
     return passes[0]._replace(
         unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),

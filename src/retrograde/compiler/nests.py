@@ -1,4 +1,4 @@
-"""Nests: passes over the same rows that take turns block by block, so that what one hands to the next stays in cache.
+"""Nests: passes over the same rows that run block by block, so that what one hands to the next stays in cache.
 
 What only the passes themselves read is never written to memory that lasts: a chunk that runs has a frame to itself, in which it
 keeps one block of that, for as long as it is needed. There are as many frames as threads, and a frame stays in its core's cache.
@@ -21,7 +21,7 @@ _SMALL_MATRICES = 256 * 1024
 class Nest:
     """Passes in order over `rows` rows, which the first axes of their domains number.
 
-    block    how many rows a pass takes before the next one has its turn
+    block    how many rows a pass takes before the next pass does
     local    the results that nothing else reads, each with its place in the frame
     frame    the bytes of a frame
     frames   how many there are, once that is known

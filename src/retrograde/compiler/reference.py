@@ -10,13 +10,13 @@ import numpy as np
 
 from ..core import writes
 from ..core.symbol import replaced, symbols_in
+from .inspection import Inspected
 from .library_call import computed
 from .pipeline import planned
-from .planned import Planned
 from .program import Program
 
 
-class ReferenceProgram(Planned, Program):
+class ReferenceProgram(Inspected, Program):
     """A program whose steps are run by NumPy."""
 
     def __init__(self, graph):
@@ -25,7 +25,7 @@ class ReferenceProgram(Planned, Program):
         self.parts = [step.kernel.called(step) or ReferenceStep(step, schedule) for step in schedule.steps]
         super().__init__(graph, self.draft.layout())
         places = {id(leaf): i for i, leaf in enumerate(self.state)}
-        self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
+        self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.aliases.values())]
 
     def __call__(self, arrays):
         """The results, as new arrays. `arrays` have the inputs' shapes and dtypes."""

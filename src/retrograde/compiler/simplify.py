@@ -7,8 +7,8 @@ import numpy as np
 from ..core import registry
 from ..core.symbol import Symbol
 from .constants import SMALL, first, is_uniform
+from .index_arrays import added_along, added_at, chosen_at
 from .infer import called
-from .positions import added_along, added_at, chosen_at
 from .views import index_map
 
 _SAME_SHAPE = frozenset(["reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis"])

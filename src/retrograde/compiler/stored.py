@@ -14,7 +14,7 @@ from .machine import name_for
 from .native import NativeProgram
 from .packing import UnfitError, packed, unpacked
 from .units import library
-from .verifying import is_on
+from .verify_setting import is_on
 
 
 def native_program(graph):
@@ -39,7 +39,7 @@ def native_program(graph):
 
 
 def _assembled(graph, target):
-    return import_module(f"{__package__}.assembled").AssembledProgram(graph, target)
+    return import_module(f"{__package__}.build").BuiltProgram(graph, target)
 
 
 class StoredProgram(NativeProgram):

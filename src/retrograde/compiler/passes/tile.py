@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from ..nests import Nest
-from ..rows import Met
+from ..row_dependences import Met
 
 
 def tiled(schedule, accesses, kept):
@@ -23,7 +23,7 @@ def tiled(schedule, accesses, kept):
     """
     rows = _Rows(accesses)
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
-    if not any([schedule.steps[number].kernel.is_worth_turns(schedule.steps[number]) for number in candidates]):
+    if not any([schedule.steps[number].kernel.is_worth_tiling(schedule.steps[number]) for number in candidates]):
         return
     readers = {}
     for step in schedule.steps:
@@ -39,7 +39,7 @@ def tiled(schedule, accesses, kept):
             groups.unite(number, user)
     nests = []
     for steps, count in groups.found():
-        if any([step.kernel.is_worth_turns(step) for step in steps]):
+        if any([step.kernel.is_worth_tiling(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
             nest.cut(accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
             nests += [nest] if nest.blocks > 1 else []

@@ -1,4 +1,4 @@
-"""Strided: an array added to zeros at every so many places, as one added to zeros side by side.
+"""Scattering in steps: an array added to zeros at every so many places, as one added to zeros side by side.
 
 An axis of n places is, in steps of s, one of n / s places and one of s: what is added at each s-th place is added to one line of
 the second.

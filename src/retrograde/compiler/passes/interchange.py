@@ -1,4 +1,5 @@
-"""Strands: loops in which a row never meets another one, such as those over time with a batch beside it.
+"""Interchange: loops in which a row never meets another one, such as those over time with a batch beside it, run chunk of rows by
+chunk of rows, and iterations inside.
 
 Takes  the steps of the body of a loop.
 Gives  one `Nest` of all of them, where a chunk of rows goes through all iterations before the next one; or nothing. What was tiled
@@ -17,10 +18,10 @@ _MATRIX_BYTES = 1024 * 1024
 _LEAST_FLOPS = 4_000_000
 
 
-def in_strands(steps, accesses, body):
+def interchanged(steps, accesses, body):
     """Make all steps of the body of a loop one nest, if each keeps to its rows from iteration to iteration; whether it does."""
     loop = body.loop
-    are_passes = all([step.kernel.is_in_strands and 0 not in step.reduced for step in steps])
+    are_passes = all([step.kernel.is_interchanged and 0 not in step.reduced for step in steps])
     if not are_passes or body.copies or loop.length is None:
         return False
     products = [product for step in steps if (product := step.kernel.product(step, accesses)) is not None]
@@ -37,14 +38,14 @@ def in_strands(steps, accesses, body):
     return True
 
 
-def is_in_strands(steps, accesses, body):
+def is_interchanged(steps, accesses, body):
     """Whether the steps of a body, as they were tiled, are one nest without products in which each row keeps to itself from
     iteration to iteration, so that a chunk of rows may stay in cache through all of them.
     """
     nest = steps[0].nest if steps else None
     if nest is None or body.copies or body.loop.length is None:
         return False
-    are_passes = all([step.nest is nest and step.kernel.is_in_strands and 0 not in step.reduced for step in steps])
+    are_passes = all([step.nest is nest and step.kernel.is_interchanged and 0 not in step.reduced for step in steps])
     if not are_passes or any([step.kernel.product(step, accesses) is not None for step in steps]):
         return False
     return keep_to_rows(accesses, steps, nest.rows, [carry.leaf for carry in body.loop.carries])

@@ -1,4 +1,4 @@
-"""Positions: what an index with arrays chooses, told in a way that kernels can follow."""
+"""Index arrays: what an index with arrays chooses, told in a way that kernels can follow."""
 
 from math import prod
 
@@ -8,7 +8,7 @@ from ..core import registry
 from ..core.symbol import Symbol
 from .elements import are_within
 from .infer import called
-from .strided import collected, parts_of, unstrided
+from .scatter_steps import collected, parts_of, unstrided
 
 _ALL = slice(None)
 #: So many numbers of each line are looked for at each place of it; more are added one by one.

@@ -1,4 +1,4 @@
-"""Traced functions: a function of values, recorded on symbols that stand for arrays, and written as code."""
+"""The code of functions: a function of values, recorded on symbols that stand for arrays, and written as code."""
 
 from dataclasses import replace
 
