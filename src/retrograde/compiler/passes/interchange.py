@@ -21,7 +21,7 @@ _LEAST_FLOPS = 4_000_000
 def interchanged(steps, accesses, body):
     """Make all steps of the body of a loop one nest, if each keeps to its rows from iteration to iteration; whether it does."""
     loop = body.loop
-    are_passes = all([step.kernel.is_interchanged and 0 not in step.reduced for step in steps])
+    are_passes = all([step.kernel.may_interchange and 0 not in step.reduced for step in steps])
     if not are_passes or body.copies or loop.length is None:
         return False
     products = [product for step in steps if (product := step.kernel.product(step, accesses)) is not None]
@@ -45,7 +45,7 @@ def is_interchanged(steps, accesses, body):
     nest = steps[0].nest if steps else None
     if nest is None or body.copies or body.loop.length is None:
         return False
-    are_passes = all([step.nest is nest and step.kernel.is_interchanged and 0 not in step.reduced for step in steps])
+    are_passes = all([step.nest is nest and step.kernel.may_interchange and 0 not in step.reduced for step in steps])
     if not are_passes or any([step.kernel.product(step, accesses) is not None for step in steps]):
         return False
     return keep_to_rows(accesses, steps, nest.rows, [carry.leaf for carry in body.loop.carries])
