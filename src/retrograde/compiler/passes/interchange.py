@@ -22,13 +22,17 @@ def interchanged(steps, accesses, body):
     """Make all steps of the body of a loop one nest, if each keeps to its rows from iteration to iteration; whether it does."""
     loop = body.loop
     are_passes = all([step.kernel.may_interchange and 0 not in step.reduced for step in steps])
+    # A copy between iterations is of all rows at once, and a condition is asked of all rows: both would make chunks wait for each
+    # other.
     if not are_passes or body.copies or loop.length is None:
         return False
     products = [product for step in steps if (product := step.kernel.product(step, accesses)) is not None]
     problems = [product.problem for product in products]
+    # A matrix that changes with the iteration could not be packed once for all chunks.
     if not _are_worth_it(problems, loop.length) or any([body.fixed(product.b[0]) is None for product in products]):
         return False
     rows = min([problem.m for problem in problems])
+    # What is carried counts as changing: a row may read its own state of the iteration before, never another row's.
     if rows < 2 * _FEWEST_ROWS or not keep_to_rows(accesses, steps, rows, [carry.leaf for carry in loop.carries]):
         return False
     blocks = 1 << (rows // _FEWEST_ROWS).bit_length() - 1  # threads come in powers of two, too

@@ -63,6 +63,7 @@ def _is_sum(node):
 
 def _inner_sums(nodes, outputs):
     """The sums that are nothing but a part of another one which has an array in zeros among its terms."""
+    # What is given out counts as read twice: it must be there by itself, so it is no mere part of a larger sum.
     uses, laid, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
     for node in nodes:
         for read in node.inputs:
@@ -81,6 +82,7 @@ def _sum_made(node, inner, made):
     while stack:
         term = stack.pop()
         if term is node or term in inner:
+            # Terms from left to right, since rounding depends on the order in which they are added.
             stack.extend(term.args[::-1])
         else:
             terms.append(made[term])
@@ -88,6 +90,7 @@ def _sum_made(node, inner, made):
     found = [(term, PIECES["scatter_add"](term)) for term in terms if _is_laid(term)]
     laid = [(term, pieces[0][0]) for term, pieces in found if pieces is not None]
     parts, joined = _joined(laid, node.shape) if len(laid) > 1 else ([], set())
+    # Nothing was joined: the node itself stays, so that whoever knows it finds it again.
     if not parts and node.inputs == terms:
         return None
     total, *rest = [*[term for term in terms if term not in joined], *parts]
@@ -122,6 +125,7 @@ def _instead(node, inner, other):
 
 def _joined(laid, shape):
     """Arrays whose sum some terms are, and these terms. `laid` has (term, its piece) of those in zeros; one may be there twice."""
+    # Side by side without a gap: a concatenation, where no number is added to another.
     found = tiled([piece for _, piece in laid], shape)
     if found is not None:
         name, parts, axis = found
@@ -149,6 +153,7 @@ def _stacked(line, pieces, shape):
     first, last = line[0], line[-1] + 1
     sizes = shape[first:last]
     places = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
+    # Each line once: no additions, no zeros, the lines are only put in order.
     if sorted(places) == list(range(prod(sizes))):
         sources = [piece.source for _, piece in sorted(zip(places, pieces, strict=True), key=lambda pair: pair[0])]
         return called("reshape", called("stack", tuple(sources), axis=first), shape)

@@ -23,6 +23,7 @@ def tiled(schedule, accesses, kept):
     """
     rows = _Rows(accesses)
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
+    # Few programs have such a step. The search below is quadratic in the steps at worst, so it is not begun for nothing.
     if not any([schedule.steps[number].kernel.is_worth_tiling(schedule.steps[number]) for number in candidates]):
         return
     readers = {}
@@ -42,6 +43,7 @@ def tiled(schedule, accesses, kept):
         if any([step.kernel.is_worth_tiling(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
             nest.cut(accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
+            # One block is the same work in the same order, with a frame to be looked up for each buffer.
             nests += [nest] if nest.blocks > 1 else []
     for nest in nests:
         for step in nest.steps:
@@ -137,6 +139,8 @@ class _Groups:
             return
         counts = sorted({*a.counts, *b.counts}, reverse=True)
         steps = [self._steps[n] for n in numbers]
+        # The most rows first: small blocks fit the cache better, and fewer rows are only needed where a step meets several of a
+        # larger count.
         while counts and not self._rows.are_apart(steps, counts[0]):
             del counts[0]
         if not counts:
@@ -149,6 +153,7 @@ class _Groups:
         """Whether nothing outside these steps needs one of them while another needs it."""
         between = self._all_before(numbers) & ~members
         while between:
+            # `_before` has all that a step needs, also through others, so that each step in between is asked once.
             last = between.bit_length() - 1
             if self._before[last] & members:
                 return False
