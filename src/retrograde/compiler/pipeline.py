@@ -150,6 +150,7 @@ def _carry(draft):
 
 
 def _tile(draft):
+    # Tried first: where chunks of rows can go through all iterations, blocks within an iteration gain nothing more.
     draft.is_interchanged = draft.body is not None and interchanged(draft.schedule.steps, draft.accesses, draft.body)
     if not draft.is_interchanged:
         tiled(draft.schedule, draft.accesses, draft.kept)

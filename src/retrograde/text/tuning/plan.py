@@ -68,7 +68,7 @@ def _seen(sets, whole, calls, settings):
 
 
 def _divided(items, is_balanced, seed):
-    """Three sets; where answers are labels, each label is divided by itself, and labels take turns."""
+    """Three sets; where answers are labels, each label is divided by itself, and labels alternate."""
     shares = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST}
     if not is_balanced:
         return split_items(items, **shares, seed=seed)
