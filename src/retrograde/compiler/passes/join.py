@@ -23,7 +23,7 @@ _LEAST_LINES = 9
 def joined(outputs):
     """The graph of `outputs` with sums of arrays in zeros made at once."""
     nodes = outputs.nodes
-    if not any([_is_laid(node) for node in nodes]):
+    if not any([_is_scattered(node) for node in nodes]):
         return outputs
     made, inner = {}, _inner_sums(nodes, outputs)
     for node in nodes:
@@ -33,19 +33,19 @@ def joined(outputs):
     return Outputs([made[o] if isinstance(o, Symbol) else o for o in outputs])
 
 
-def _is_laid(node):
+def _is_scattered(node):
     return isinstance(node, Symbol) and node.op is not None and node.op.name == "scatter_add"
 
 
-def _laid_in_steps(node):
-    """(array in zeros of more axes, how these become others) of a node that is laid into zeros at every so many places; see
-    `strided`.
+def _scattered_in_steps(node):
+    """(array in zeros of more axes, how these become others) of a node that is scattered into zeros at every so many places;
+    see `scatter_steps`.
     """
     changes = []
     while isinstance(node, Symbol) and node.op is not None and _joins_axes(node):
         changes.append((node.op.name, repr(node.args[1:])))
         node = node.args[0]
-    return (node, tuple(changes)) if changes and _is_laid(node) else (None, ())
+    return (node, tuple(changes)) if changes and _is_scattered(node) else (None, ())
 
 
 def _joins_axes(node):
@@ -64,15 +64,15 @@ def _is_sum(node):
 def _inner_sums(nodes, outputs):
     """The sums that are nothing but a part of another one which has an array in zeros among its terms."""
     # What is given out counts as read twice: it must be there by itself, so it is no mere part of a larger sum.
-    uses, laid, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
+    uses, scattered, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
     for node in nodes:
         for read in node.inputs:
             uses[read] = uses.get(read, 0) + 1
-        if _is_sum(node) and any([_is_laid(a) or _laid_in_steps(a)[1] or a in laid for a in node.args]):
-            laid.add(node)
+        if _is_sum(node) and any([_is_scattered(a) or _scattered_in_steps(a)[1] or a in scattered for a in node.args]):
+            scattered.add(node)
     for node in reversed(nodes):
-        if node in laid:
-            inner.update([a for a in node.args if a in laid and uses[a] == 1])
+        if node in scattered:
+            inner.update([a for a in node.args if a in scattered and uses[a] == 1])
     return inner
 
 
@@ -87,9 +87,9 @@ def _sum_made(node, inner, made):
         else:
             terms.append(made[term])
     terms = _with_steps_together(terms)
-    found = [(term, PIECES["scatter_add"](term)) for term in terms if _is_laid(term)]
-    laid = [(term, pieces[0][0]) for term, pieces in found if pieces is not None]
-    parts, joined = _joined(laid, node.shape) if len(laid) > 1 else ([], set())
+    found = [(term, PIECES["scatter_add"](term)) for term in terms if _is_scattered(term)]
+    scattered = [(term, pieces[0][0]) for term, pieces in found if pieces is not None]
+    parts, joined = _joined(scattered, node.shape) if len(scattered) > 1 else ([], set())
     # Nothing was joined: the node itself stays, so that whoever knows it finds it again.
     if not parts and node.inputs == terms:
         return None
@@ -100,10 +100,10 @@ def _sum_made(node, inner, made):
 
 
 def _with_steps_together(terms):
-    """Terms in which arrays that are laid in the same steps are added up before their axes are joined."""
+    """Terms in which arrays that are scattered in the same steps are added up before their axes are joined."""
     groups, found = {}, []
     for term in terms:
-        inner, changes = _laid_in_steps(term)
+        inner, changes = _scattered_in_steps(term)
         if inner is None:
             found.append(term)
         else:
@@ -123,15 +123,15 @@ def _instead(node, inner, other):
     return renewed(node, (_instead(node.args[0], inner, other), *node.args[1:]))
 
 
-def _joined(laid, shape):
+def _joined(scattered, shape):
     """Arrays whose sum some terms are, and these terms. `laid` has (term, its piece) of those in zeros; one may be there twice."""
     # Side by side without a gap: a concatenation, where no number is added to another.
-    found = tiled([piece for _, piece in laid], shape)
+    found = tiled([piece for _, piece in scattered], shape)
     if found is not None:
         name, parts, axis = found
-        return [called(name, tuple(parts), axis=axis)], {term for term, _ in laid}
+        return [called(name, tuple(parts), axis=axis)], {term for term, _ in scattered}
     groups = {}
-    for term, piece in laid:
+    for term, piece in scattered:
         groups.setdefault(_line(piece, shape), []).append((term, piece))
     groups = {line: members for line, members in groups.items() if line is not None and len(members) >= _LEAST_LINES}
     parts = [_stacked(line, [piece for _, piece in members], shape) for line, members in groups.items()]
@@ -149,7 +149,7 @@ def _line(piece, shape):
 
 
 def _stacked(line, pieces, shape):
-    """The sum of lines laid into zeros of `shape`."""
+    """The sum of lines scattered into zeros of `shape`."""
     first, last = line[0], line[-1] + 1
     sizes = shape[first:last]
     places = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
