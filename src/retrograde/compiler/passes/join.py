@@ -124,7 +124,7 @@ def _instead(node, inner, other):
 
 
 def _joined(scattered, shape):
-    """Arrays whose sum some terms are, and these terms. `laid` has (term, its piece) of those in zeros; one may be there twice."""
+    """Arrays whose sum some terms are, and these terms. `scattered` has (term, its piece) of those in zeros, one perhaps twice."""
     # Side by side without a gap: a concatenation, where no number is added to another.
     found = tiled([piece for _, piece in scattered], shape)
     if found is not None:
