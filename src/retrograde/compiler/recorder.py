@@ -42,6 +42,8 @@ class Recorder:
     is_batch = False
     #: What records a scan where loops can be compiled as such; handed in, since it stands above.
     scan: Any = None
+    #: What records around this one: that of a vmap stands within another, or within none.
+    outer: Any = None
     #: What makes a value a view of the one that it was made of; handed in as well.
     shown: Any = None
 

@@ -160,8 +160,8 @@ def rewound(past):
     known = []
     while present is not None:
         known.append(present)
-        present = getattr(present, "outer", None)
+        present = present.outer
     while past is not None and past[0] not in known:
-        outer = getattr(past[0], "outer", None)
-        past = None if outer is None else (outer, past[1][1])
+        around = past[0].outer
+        past = None if around is None else (around, past[1][1])
     return nullcontext() if past is None else past[0].rewound_to(past[1])
