@@ -121,7 +121,7 @@ def refusing(theirs, reason):
     return function
 
 
-def _numbers_in(arguments):
+def _numbers_in(arguments) -> Any:
     """Arrays of no axes as NumPy's numbers: some functions take nothing else."""
     if isinstance(arguments, dict):
         return {name: _number(x) for name, x in arguments.items()}
