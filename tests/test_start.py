@@ -29,7 +29,7 @@ def test_import_loads_nothing_that_many_do_without():
 
 def test_a_model_needs_no_compiler():
     loaded = loaded_by("import retrograde as rg; rg.optim.Adam(rg.nn.Linear(2, 2).parameters())")
-    assert not loaded & {"llvmlite", "retrograde.compiler.native", "retrograde.compiler.pipeline"}
+    assert not loaded & {"llvmlite", "retrograde.compiler.backends.cpu.native", "retrograde.compiler.pipeline"}
 
 
 def test_all_that_is_listed_is_there():

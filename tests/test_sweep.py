@@ -9,6 +9,7 @@ import retrograde as rg
 import sweeping
 from retrograde.core.value import Value
 from retrograde.dtypes import is_float
+from retrograde.errors import MissingRuleError
 from retrograde.testing import check_gradients
 from sweeping import FLOATS, cases, gradients, has_derivative, plain, results
 
@@ -201,14 +202,22 @@ def test_each_gradient_alone_is_the_one_it_is_among_others(op):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not rg.ops.get(name).is_differentiable])
-def test_op_without_a_derivative_needs_no_gradient(name):
+def test_op_without_a_derivative_needs_no_gradient_or_refuses_to_lose_one(name):
     op = rg.ops.get(name)
     for case in cases(op):
         args, kwargs = case.drawn(np.float64)
         if "values" in op.skips or not case.operands(args):
             continue
-        _, found = case.run(args, kwargs, lambda x: rg.tensor(x, requires_grad=True))
-        assert not any(z.requires_grad for z in found)
+        tensors = [rg.tensor(x, requires_grad=True) for x in case.operands(args)]
+        run = lambda *tensors, case=case, args=args, kwargs=kwargs: results(op.call(*case.rebuilt(args, tensors), **kwargs))
+        with rg.no_grad():
+            has_floats = any(is_float(z.dtype) for z in run(*tensors))
+        if not has_floats:
+            assert not any(z.requires_grad for z in run(*tensors))
+            continue
+        for call in (run, rg.jit(run)):
+            with pytest.raises(MissingRuleError, match="has no derivative"):
+                call(*tensors)
 
 
 def _bound(op, args, kwargs):

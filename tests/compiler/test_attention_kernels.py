@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import ways
+from retrograde.compiler import backends
 from retrograde.compiler.passes.layout import written_as_read
 from retrograde.compiler.recorder import PICK
 from retrograde.compiler.threads import get_num_threads, set_num_threads
@@ -119,7 +119,7 @@ def test_heads_that_are_joined_next_are_written_beside_each_other(way, monkeypat
         z = attend(parts[0], parts[1], parts[2], is_causal=True)
         return rg.reshape(rg.permute_dims(z, (0, 2, 1, 3)), (2, 40, 48)) @ weight
 
-    monkeypatch.setenv(ways.VARIABLE, way)
+    monkeypatch.setenv(backends.VARIABLE, way)
     x, weight = drawn(2, 40, 144), drawn(48, 7, seed=1)
     step, slopes = rg.jit(layer), rg.grad(lambda x, weight: (layer(x, weight) ** 2).sum(), (0, 1))
     np.testing.assert_allclose(step(x, weight), layer(x, weight), rtol=1e-5, atol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.ways import way
+from retrograde.compiler.backends import chosen_name
 from retrograde.nn import functional
 
 #: Each case is traced once, on purpose.
@@ -34,7 +34,7 @@ def check(function, *operands, calls=False):
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         rounding = 1e-4 if wanted.dtype.itemsize == 4 or wanted.dtype == "complex64" else 1e-11
         np.testing.assert_allclose(found, wanted, rtol=rounding, atol=rounding * max(1, np.abs(wanted).max(initial=0)))
-    if way() == "native":  # else loops run from Python
+    if chosen_name() == "native":  # else loops run from Python
         assert ("library" in kinds_of(step)) is calls
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import ways
+from retrograde.compiler import backends
 from retrograde.compiler.threads import get_num_threads, set_num_threads
 from retrograde.errors import ShapeError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-from retrograde.compiler import direct
+from retrograde.compiler.backends.cpu import direct
 from retrograde.ops import _native
 
 RNG = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def test_eager_products_and_their_gradients_agree_with_compiled_ones_bit_by_bit(
 
 def test_where_numpy_is_the_way_it_multiplies_large_matrices_too(monkeypatch):
     x, y = RNG.standard_normal((300, 200)), RNG.standard_normal((200, 150))
-    monkeypatch.setenv(ways.VARIABLE, "reference")
+    monkeypatch.setenv(backends.VARIABLE, "reference")
     monkeypatch.setattr(_native.native, "_found", {})
     np.testing.assert_array_equal(np.asarray(rg.tensor(x) @ rg.tensor(y)), x @ y)
 

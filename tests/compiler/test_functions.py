@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import functions, ways
+from retrograde.compiler import backends
+from retrograde.compiler.backends.cpu import functions
 from retrograde.core.gradient import gradient
 from retrograde.ops import _native
 from together import in_threads
@@ -141,7 +142,7 @@ def test_rules_of_users_are_called_as_they_are():
 
 
 def test_numpy_computes_where_it_is_the_way(monkeypatch):
-    monkeypatch.setenv(ways.VARIABLE, "reference")
+    monkeypatch.setenv(backends.VARIABLE, "reference")
     monkeypatch.setattr(_native.native, "_found", {})
     x = RNG.standard_normal(MANY)
     np.testing.assert_array_equal(rg.gelu(rg.tensor(x)).numpy(), rg.ops.get("gelu_erf").kernel(x))

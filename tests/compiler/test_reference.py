@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import ways
+from retrograde.compiler import backends
 from retrograde.compiler.emitted import ELEMENTS, EMITTED
 from retrograde.compiler.passes.memory import Arena
 from retrograde.errors import ArgumentError, OutOfRangeError
@@ -21,13 +21,13 @@ WAYS = ["native", "reference"]
 def way(request, monkeypatch):
     if request.param == "native":
         pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-    monkeypatch.setenv(ways.VARIABLE, request.param)
+    monkeypatch.setenv(backends.VARIABLE, request.param)
     return request.param
 
 
 @pytest.fixture
 def reference(monkeypatch):
-    monkeypatch.setenv(ways.VARIABLE, "reference")
+    monkeypatch.setenv(backends.VARIABLE, "reference")
 
 
 def every_case():
@@ -176,7 +176,7 @@ def test_explain_and_profile_describe_the_same_kernels_in_both_ways(monkeypatch)
     pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
     reports = {}
     for way in WAYS:
-        monkeypatch.setenv(ways.VARIABLE, way)
+        monkeypatch.setenv(backends.VARIABLE, way)
         function = rg.jit(lambda x, y: rg.sin(x @ y).sum(axis=0))
         reports[way] = function.profile(np.ones((4, 5)), np.ones((5, 6)), repeats=2).kernels
         assert all(k.seconds is not None for k in reports[way])
@@ -187,7 +187,7 @@ def test_explain_and_profile_describe_the_same_kernels_in_both_ways(monkeypatch)
 
 
 def test_an_unknown_way_is_refused(monkeypatch):
-    monkeypatch.setenv(ways.VARIABLE, "fast")
+    monkeypatch.setenv(backends.VARIABLE, "fast")
     with pytest.raises(ArgumentError, match="native, reference"):
         rg.jit(lambda x: x + 1)(np.ones(2))
 
@@ -218,7 +218,7 @@ except rg.errors.MissingExtraError as error:
 
 
 def test_jit_works_where_llvmlite_is_not_installed():
-    environment = {name: value for name, value in os.environ.items() if name != ways.VARIABLE}
+    environment = {name: value for name, value in os.environ.items() if name != backends.VARIABLE}
     done = subprocess.run([sys.executable, "-W", "error", "-c", WITHOUT], capture_output=True, text=True, check=False,
                           env=environment)
     assert done.stdout.splitlines() == ["5.0 0.0 [0.0, 0.0]", "loop", "True"], done.stderr

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import rounded, stored
+from retrograde.compiler import rounded
+from retrograde.compiler.backends.cpu import stored
 from retrograde.compiler.passes import fuse
 from retrograde.core import registry
 

@@ -18,8 +18,8 @@ from retrograde.compiler.program import Graph
 from retrograde.errors import OutOfRangeError
 
 pytest.importorskip("llvmlite")
-from retrograde.compiler.assembled import AssembledProgram
-from retrograde.compiler.stored import StoredProgram
+from retrograde.compiler.backends.cpu.assembled import AssembledProgram
+from retrograde.compiler.backends.cpu.stored import StoredProgram
 from retrograde.compiler.units import library
 
 
@@ -188,10 +188,10 @@ print(json.dumps([found, loaded]))
 def test_a_second_process_generates_no_code_and_does_not_load_what_would(tmp_path):
     (first, before), (second, after) = (run_script(SCRIPT, tmp_path) for _ in range(2))
     assert first == second
-    assert "llvmlite" in before and "retrograde.compiler.assembled" in before
+    assert "llvmlite" in before and "retrograde.compiler.backends.cpu.assembled" in before
     generating = [name for name in after if name.startswith(("llvmlite", "retrograde.compiler.codegen"))]
     assert [name for name in generating if name not in ALLOWED] == []
-    assert not {"retrograde.compiler.assembled", "retrograde.compiler.pipeline", "retrograde.compiler.passes.lower"} & {*after}
+    assert not {"retrograde.compiler.backends.cpu.assembled", "retrograde.compiler.pipeline", "retrograde.compiler.passes.lower"} & {*after}
 
 
 #: The text of the threads' own code, whose name is made of it.

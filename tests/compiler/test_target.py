@@ -15,7 +15,7 @@ import emulated
 
 import retrograde as rg
 from retrograde.compiler import host, machine
-from retrograde.compiler.assemble import assemble
+from retrograde.compiler.backends.cpu.backend import BACKEND
 from retrograde.compiler.cpuid import identity
 from retrograde.compiler.engine import assembly, object_code
 from retrograde.compiler.image import IS_POSSIBLE, linked
@@ -50,7 +50,7 @@ def units(function, shape, dtype, target):
     """The units of the program of a function for a target, which is not run."""
     leaf = Symbol(None, (), shape, np.dtype(dtype))
     found = outcome_of(function, [leaf])
-    parts = assemble(planned(Graph([leaf], [], [found], [], [])), target)
+    parts = BACKEND.written(planned(Graph([leaf], [], [found], [], [])), target)
     return {unit.name: unit for part in parts if hasattr(part, "units") for unit in part.units}
 
 
@@ -149,7 +149,7 @@ def _program(function, shape, dtype, target):
     """(leaf, the node of the result, the launches) of the program of a function for a target."""
     leaf = Symbol(None, (), shape, np.dtype(dtype))
     draft = planned(Graph([leaf], [], [outcome_of(function, [leaf])], [], []))
-    return leaf, draft.outputs[0], assemble(draft, target)
+    return leaf, draft.outputs[0], BACKEND.written(draft, target)
 
 
 @pytest.mark.skipif(shutil.which("qemu-aarch64") is None, reason="needs qemu-aarch64, of qemu-user")

@@ -10,8 +10,8 @@ import pytest
 
 import retrograde as rg
 from graphs import called, draft_of, leaf
-from retrograde.compiler import pipeline, verifying
-from retrograde.compiler.passes import memory, tile
+from retrograde.compiler import pipeline, rows, verifying
+from retrograde.compiler.passes import memory
 from retrograde.core.symbol import Outputs, Symbol
 from retrograde.errors import VerifierError
 
@@ -94,7 +94,7 @@ def test_a_frame_that_two_live_results_share_is_found(monkeypatch):
 
 
 def test_a_sum_of_all_rows_that_is_read_within_its_nest_is_found(monkeypatch):
-    monkeypatch.setattr(tile._Rows, "are_apart", lambda self, steps, rows, changing=(): True)
+    monkeypatch.setattr(rows.RowFacts, "are_apart", lambda self, steps, rows, changing=(): True)
     x = leaf(256, 256)
     with pytest.raises(VerifierError, match=r"'tile' .* reads a sum of all rows before it is complete, at <sum"):
         draft_of([called("subtract", x, called("expand_dims", called("sum", x, axis=0), axis=1))])

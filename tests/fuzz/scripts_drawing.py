@@ -40,9 +40,9 @@ ACTIONS = (
     "handle = model.register_forward_hook(lambda m, i, o: o * 2)", "handle = parameter(model, {k}).register_hook(lambda g: g * 0.5) if parameter(model, {k}).requires_grad else handle",
     "handle is None or handle.remove()", "with rg.no_grad(): model_p = parameter(model, {k}); model_p *= 0.9", "parameter(model, {k}).data = parameter(model, {k}).data * 0.5",
     "parameter(model, {k}).data *= 0.5", "with rg.no_grad(): parameter(model, {k})[...] = 0.25", "kept += [p.grad for p in graded(model)[:1]]",
-    "kept += [parameter(model, {k}).detach()]", "extras.append(rg.tensor([0.5, 1.5], requires_grad=True))", "extras and extras.pop()",
+    "kept += [parameter(model, {k}).detach()]", "extras.append(rg.tensor([0.5, 1.5], dtype=rg.float64, requires_grad=True))", "extras and extras.pop()",
     "flags['fail'] = True", "flags['fail'] = False", "for b in model.buffers(): b += 1", "optimizer.step()",
-    "optimizer.add_param_group({{'params': [t for t in extras if not any(t is p for g in optimizer.param_groups for p in g['params'])][:1] or [rg.tensor([1.0], requires_grad=True)]}})",
+    "optimizer.add_param_group({{'params': [t for t in extras if not any(t is p for g in optimizer.param_groups for p in g['params'])][:1] or [rg.tensor([1.0], dtype=rg.float64, requires_grad=True)]}})",
     "rg.manual_seed({k})", "state['scale'] = rg.tensor(0.5)", "state['scale'] = state['scale'] * 2", "state['bias'] = rg.tensor([0.1, 0.2])", "state.pop('bias', None)",
     "step.count = 1 if hasattr(step, '__dict__') else 0", "optimizer.param_groups[0]['momentum'] = 0.3 if 'momentum' in optimizer.param_groups[0] else 0",
 )

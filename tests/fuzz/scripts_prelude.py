@@ -139,7 +139,7 @@ def problem(wanted, got, limit):
             x, y = a[name], b[name]
             if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and (x.shape, x.dtype) == (y.shape, y.dtype):
                 size = float(np.max(np.where((x == y) | (x != x) & (y != y), 0, np.abs(x.astype(float) - y.astype(float))), initial=0))
-                if not size <= limit * (1 + float(np.max(np.abs(x.astype(float)), initial=0))):
+                if not size <= limit * (1 + float(np.max(np.abs(x.astype(float)), initial=0, where=np.isfinite(x)))):
                     return call, name, size
             elif isinstance(x, float) and isinstance(y, float) and abs(x - y) <= limit * (1 + abs(x)):
                 continue

@@ -11,7 +11,8 @@ import opinfo_map  # noqa: E402 - it needs PyTorch's OpInfo
 
 #: Error inputs that are fine for ours, by op, with what PyTorch complains of.
 ACCEPTED = {
-    **dict.fromkeys(("complex", "masked_fill", "scatter", "scatter_add"), "operands of two types meet in the wider one"),
+    **dict.fromkeys(("complex", "masked_fill", "scatter", "scatter_add", *(f"nn.functional.conv{d}d" for d in (1, 2, 3))),
+                    "operands of two types meet in the wider one"),
     **dict.fromkeys(("mean", "trace", "t", "t_copy", "roll", "linalg.cross", "index_add"), "NumPy takes them, and so do ours"),
     **{f"nn.functional.{kind}_pool{d}d": "any number of axes may stand in front, and they may be of length 0"
        for kind in ("max", "adaptive_avg", "adaptive_max") for d in (1, 2, 3)},

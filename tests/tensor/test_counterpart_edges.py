@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde import numpy as drop_in
 from retrograde.errors import DTypeError, RetrogradeError
 
 INT, UNSIGNED = np.array([[5, 1, 3], [2, 8, 8]]), np.array([255, 128, 1], np.uint8)
 HALF = np.array([[np.nan, 1, 2], [3, np.nan, 5]])
 INF, NANS, SOLID = np.inf, np.array([[np.nan, np.nan], [np.nan, 2.0]]), np.arange(24.0).reshape(2, 3, 4)
 CALLS = {
+    "a median between a number and an infinity": (lambda np, x: np.median(np.where(x > 4, -INF, x), axis=1), INT[:, :2] * 1.0),
+    "a nanmedian between a number and an infinity": (lambda np, x: np.nanmedian(np.where(x > 1, INF, x), axis=0), HALF[:, :2]),
     "differences of unsigned integers": (lambda np, x: np.gradient(x), UNSIGNED),
     "unequal steps of unsigned integers": (lambda np, x: np.gradient(np.arange(3.0), x), UNSIGNED),
     "steps along chosen axes": (lambda np, x: np.gradient(x, 2.0, axis=1), HALF),
@@ -144,3 +147,43 @@ def test_a_line_between_finite_points_keeps_its_gradient_beside_infinite_ones():
     x = np.array([0.25, 1.0])
     found = rg.grad(lambda x: np.interp(x, np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 8.0])).sum())(x)
     assert found.tolist() == [2, 6]
+
+
+def test_least_squares_take_the_unit_of_rounding_for_a_bound_below_zero():
+    x = np.array([[0.0, 1, 0, 1, 2, 0], [0, 2, 0, 0, 1, 0], [1, 0, 1, 0, 0, 4], [0, 0, 0, 2, 3, 0]]).T
+    for rcond in (-1, None):
+        assert int(np.linalg.lstsq(rg.tensor(x), rg.tensor(x[:, 0]), rcond=rcond)[2]) == np.linalg.lstsq(x, x[:, 0], rcond=rcond)[2]
+    for shape in ((0, 0), (0, 4), (4, 0)):
+        x = np.zeros(shape)
+        found, expected = np.linalg.lstsq(rg.tensor(x), rg.tensor(x[:, :0])), np.linalg.lstsq(x, x[:, :0])
+        assert [np.shape(part) for part in found] == [np.shape(part) for part in expected]
+
+
+def test_lists_are_handed_on_to_numpy_as_lists():
+    x = np.array([[0.1, 0.5], [0.7, 1.5], [0.3, 0.9]])
+    edges = [np.array([0.0, 0.5, 1.0]), np.array([0.0, 1.0, 2.0])]
+    found, expected = drop_in.histogramdd(rg.tensor(x), bins=list(map(rg.tensor, edges))), np.histogramdd(x, bins=edges)
+    np.testing.assert_array_equal(found[0], expected[0])
+    columns = [rg.tensor(x[:, 0]), rg.tensor(x[:, 1])]
+    np.testing.assert_array_equal(drop_in.histogramdd(columns, bins=edges)[0], expected[0])
+    np.testing.assert_array_equal(np.asarray(drop_in.piecewise([0, 0], rg.tensor([True, False]), [1])), [1, 0])
+
+
+def test_places_along_one_axis_are_not_those_along_all():
+    for x in (SOLID[0], rg.tensor(SOLID[0, :3, :3])):
+        with pytest.raises(TypeError):
+            np.gradient(x, np.arange(3.0))
+
+
+def test_a_place_before_which_an_axis_is_rolled_must_be_there():
+    for start in (-4, 4):
+        with pytest.raises(np.exceptions.AxisError):
+            np.rollaxis(rg.tensor(SOLID), 0, start)
+    assert np.rollaxis(rg.tensor(SOLID), 0, 3).shape == np.rollaxis(SOLID, 0, 3).shape
+
+
+@pytest.mark.parametrize("name", ["cholesky", "eigh", "eigvalsh"])
+@pytest.mark.parametrize("shape", [(1, 0), (1, 3), (3, 1)])
+def test_a_triangle_of_no_square_matrix_is_an_error(name, shape):
+    with pytest.raises(RetrogradeError, match="square"):
+        getattr(np.linalg, name)(rg.tensor(np.ones(shape)))

@@ -247,3 +247,29 @@ def test_one_of_several_saved_results_that_was_written_to_is_refused(op):
     vectors *= 2
     with pytest.raises(InplaceError, match="written to in place"):
         (vectors * np.array([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+
+
+@pytest.mark.parametrize("shown", [
+    rg.squeeze, lambda t: rg.astype(t, "float64", copy=False), lambda t: t.reshape(2, 2), lambda t: t[...],
+    lambda t: rg.permute_dims(t, (0, 1)), lambda t: rg.broadcast_to(t, (2, 2)), lambda t: rg.moveaxis(t, 0, 0),
+], ids=["squeeze", "astype", "reshape", "getitem", "permute_dims", "broadcast_to", "moveaxis"])
+@pytest.mark.parametrize("compiled", [lambda f: f, rg.jit], ids=["eager", "jit"])
+def test_a_view_where_there_was_nothing_to_do_is_a_view_too(shown, compiled):
+    def function(x):
+        y = x * 1
+        z = shown(y)
+        z[0] = 7.0
+        return (z * z).sum() + 3 * (y**3).sum()
+
+    def leaf(x):
+        shown(x)[0] = 7.0
+        return x.sum()
+
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    try:
+        found = compiled(rg.grad(function))(x)
+    except rg.errors.InplaceError:  # NumPy makes a view of it that cannot be written to
+        return
+    np.testing.assert_allclose(found, [[0, 0], [6 + 81, 8 + 144]])
+    with pytest.raises(rg.errors.InplaceError, match="leaf"):
+        compiled(rg.grad(leaf))(x)

@@ -12,7 +12,7 @@ import pytest
 import retrograde as rg
 import sweeping
 from cube import Cube
-from retrograde.compiler import pending, ways
+from retrograde.compiler import backends, pending
 from retrograde.core import writes
 from retrograde.errors import DTypeError
 from retrograde.tensor.lazy import Lazy
@@ -31,7 +31,7 @@ def every_case():
 
 @pytest.mark.parametrize("case", list(every_case()))
 def test_a_lazy_op_and_its_gradient_are_the_eager_ones(case, monkeypatch):
-    monkeypatch.setenv(ways.VARIABLE, "reference")
+    monkeypatch.setenv(backends.VARIABLE, "reference")
     for dtype in (np.dtype(np.float64), np.dtype(np.float32), rg.bfloat16):
         args, kwargs = case.drawn(dtype)
         with np.errstate(all="ignore"):
@@ -548,7 +548,7 @@ def test_an_error_of_shapes_comes_at_once_and_names_the_op():
 def test_an_error_in_numbers_names_the_op_and_the_line_where_it_was_called(way, monkeypatch):
     if way == "native":
         pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-    monkeypatch.setenv(ways.VARIABLE, way)
+    monkeypatch.setenv(backends.VARIABLE, way)
     with rg.lazy():
         x = rg.ones(2, 3) * 2
         loss = rg.nn.functional.cross_entropy(x, rg.tensor([0, 7]))  # this line
@@ -608,7 +608,7 @@ def test_nodes_and_inputs_are_let_go_once_a_value_is_computed():
 
 
 def test_a_chain_of_twenty_thousand_ops_is_no_deeper_than_one_of_two(monkeypatch):
-    monkeypatch.setenv(ways.VARIABLE, "reference")
+    monkeypatch.setenv(backends.VARIABLE, "reference")
     with rg.lazy():
         x = rg.ones(2)
         for _ in range(20_000):

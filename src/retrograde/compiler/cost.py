@@ -60,3 +60,23 @@ FACTORS, FACTORS_IN_LANES = Grain(200_000, 32), Grain(50_000, 32)
 EAGER, EAGER_SHARED = Grain(16384, 64), 65536
 #: Blocks of rows of passes that take turns.
 MOST_NEST_CHUNKS = 32
+
+# Register tiles
+
+#: Steps of k in one iteration of a tile: of products and of attention; along pixels, for the gradient of a convolution's weight.
+TILE_STEPS, PIXEL_STEPS = 4, 2
+#: Sums that are added to at the same time, so that none waits for itself: two multiply-adds a cycle take four cycles each.
+CHAINS = 8
+#: Up to so many taps of a convolution are written out; so many channels are, of kernels of one tap.
+TAPS, CHANNELS = 12, 4
+#: A band of a convolution has about so many numbers of each channel of the result: a few channels of it stay in the first cache.
+BAND = 1100
+#: Queries that attention takes at a time, forward and backward, whose tiles stay in cache; the fewest keys of a block.
+QUERIES, FEWEST_KEYS = 64, 32
+#: Factorizations of large matrices have no more chunks than these if the rooms of all come to more numbers than the second.
+FEW_CHUNKS, MOST_ROOM = 8, 4_000_000
+
+
+def step_cycles(height, width, loads):
+    """Cycles of one step of a tile: two multiply-adds or two loads each, and not fewer than a sum takes to be ready again."""
+    return max(height * width * 0.5, loads * 0.5, CHAINS * 0.5) + 0.05 * (height + width)

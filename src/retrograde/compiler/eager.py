@@ -2,14 +2,11 @@
 
 from importlib import import_module
 
-from .ways import way
-
-#: What eager ops call for large arrays, by the modules that have it.
-_EAGER = {"fill": "drawing", "function": "functions", "product": "direct", "shaped": "shaped"}
+from .backends import chosen, chosen_name
 
 
 def eager(name):
-    """The function of compiled code that eager ops call by this name; where NumPy is the way now, it gives NotImplemented."""
-    if way() != "native":
-        return lambda *_: NotImplemented
-    return getattr(import_module(f"{__package__}.{_EAGER[name]}"), name)
+    """The function of compiled code that eager ops call by this name; where NumPy runs programs, it gives NotImplemented."""
+    if name == "shaped" and chosen_name() != "reference":  # whole programs, of any backend that is faster than NumPy
+        return import_module(f"{__package__}.shaped").shaped
+    return chosen().eager(name)

@@ -4,17 +4,17 @@ import numpy as np
 
 from ..core.symbol import Symbol, replaced
 from .library_call import array_of
-from .ways import new_program
+from .program import Graph
 
 
 class LoopCall:
-    """A step that runs a loop: its body is a program, which is called for each iteration."""
+    """A step that runs a loop: its body is a program, made by `program(graph)`, which is called for each iteration."""
 
     step, chunks = None, 1
 
-    def __init__(self, step):
+    def __init__(self, step, program):
         self.node, self._picks = step.roots[0], step.roots[1:]
-        self._loop, self._program = self.node.op, None
+        self._loop, self._make, self._program = self.node.op, program, None
 
     def run(self, arrays):
         """Compute the wanted results of the loop into their places in `arrays`."""
@@ -29,7 +29,7 @@ class LoopCall:
         self._wanted = [(pick, *self._loop.results[pick.args[1]]) for pick in self._picks]
         opened = self._loop.opened(self.node.args[2], [which for _, kind, which in self._wanted if kind == "stack"])
         self._is_leaf = [isinstance(leaf, Symbol) for leaf in opened.captured]
-        self._program = new_program(opened.leaves, [], opened.outputs, [])
+        self._program = self._make(Graph(opened.leaves, [], opened.outputs, [], []))
 
     def _turns(self, starts, stacks, fixed, count, arrays):
         loop, carried, iteration = self._loop, [_contiguous(a) for a in starts], 0

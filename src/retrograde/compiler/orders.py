@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import tree
 from ..core.dispatch import operands_of
 from ..core.symbol import Symbol, ordered
 from ..errors import InplaceError
@@ -67,14 +68,25 @@ def _alone(node, found):
     known = [found[a] for a in node.inputs]
     if node.op is None and getattr(node, "array", None) is not None:
         return node.array
+    if node.op is not None and node.op.name == "getitem" and not is_movement(node):
+        return _chosen(node, known)
     if node.op is None or not is_movement(node) and _is_row_major(node, known):
         return np.empty(node.shape, node.dtype)
     if is_movement(node) and isinstance(node.args[0], Symbol) and known[0] is not None:
         return np.asarray(node.op.kernel(known[0], *node.args[1:]))
-    if not node.op.broadcasts and node.op.name != "astype":
+    if node.op.name == "astype":  # a copy puts axes of stride 0 innermost, where a function of each element has them in order
+        return None if known[0] is None else np.empty_like(known[0], node.dtype)
+    if not node.op.broadcasts or any([a is None for a in known]):
         return None
-    return None if any([a is None for a in known]) else _elementwise(node, [
-        found[a] if isinstance(a, Symbol) else np.asarray(a) for a in operands_of(node.op, node.args)])
+    return _elementwise(node, [found[a] if isinstance(a, Symbol) else np.asarray(a) for a in operands_of(node.op, node.args)])
+
+
+def _chosen(node, known):
+    """The elements at positions that are arrays: NumPy puts those axes outermost in memory, wherever they stand in the result."""
+    if not isinstance(node.args[0], Symbol) or known[0] is None or not known[0].size:
+        return None
+    index = tree.map(lambda part: np.zeros(part.shape, part.dtype) if isinstance(part, Symbol) else part, node.args[1:])
+    return np.asarray(node.op.kernel(known[0], *index))
 
 
 def _is_row_major(node, known):

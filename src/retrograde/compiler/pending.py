@@ -13,8 +13,8 @@ from ..core.garbage import uncollected
 from ..core.symbol import Symbol, ordered, replaced
 from ..errors import RetrogradeError
 from ..ops._arrays import arrays as algebra
+from .backends import chosen_name, new_program
 from .library_call import check_kind, computed
-from .ways import new_program, way
 
 #: Held by whoever computes pending nodes, or changes what they read: programs have memory of their own, one call at a time.
 LOCK = RLock()
@@ -223,7 +223,7 @@ def structure(nodes, wanted):
         (node.shape, node.dtype) if node.op is None else (node.op, *[_argument_key(a, numbers) for a in node.args])
         for node in nodes
     ]
-    return way(), tuple(parts), tuple([numbers[node] for node in wanted])
+    return chosen_name(), tuple(parts), tuple([numbers[node] for node in wanted])
 
 
 def _argument_key(argument, numbers):

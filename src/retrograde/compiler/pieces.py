@@ -33,44 +33,6 @@ def are_tiles(node, pieces):
     return node.op.name in FILLED and len(pieces) > 1 and len({piece.source.shape for piece in pieces}) == 1
 
 
-def tiled(pieces, shape):
-    """("concatenate" or "stack", arrays in order, axis) for the sum of `pieces`, each of them in zeros of `shape`; None where they
-    do not fill it, side by side along one axis.
-    """
-    moved = {(i, axis[0]) for piece in pieces for i, axis in enumerate(piece.axes) if axis is not None}
-    if any([axis is None or axis[2] != 1 for piece in pieces for axis in piece.axes]):
-        return None
-    if all([piece.fixed for piece in pieces]):
-        return _stack_of(pieces, moved, shape)
-    return None if any([piece.fixed for piece in pieces]) else _row_of(pieces, shape)
-
-
-def _stack_of(pieces, moved, shape):
-    """As `tiled`, for arrays without the axis along which they stand."""
-    axes = {axis for piece in pieces for axis, _ in piece.fixed}
-    axis = min(axes)
-    others = [i for i in range(len(shape)) if i != axis]
-    pieces = sorted(pieces, key=lambda piece: piece.fixed)
-    is_full = len(axes) == 1 and [piece.fixed[0][1] for piece in pieces] == list(range(shape[axis]))
-    whole = tuple([shape[i] for i in others])
-    is_plain = moved == set(enumerate(others)) and all([len(p.fixed) == 1 and p.source.shape == whole for p in pieces])
-    return ("stack", [piece.source for piece in pieces], axis) if is_full and is_plain else None
-
-
-def _row_of(pieces, shape):
-    """As `tiled`, for arrays with the axis along which they stand."""
-    cut = {axis for piece in pieces for axis, n in enumerate(shape) if piece.source.shape[axis] != n}
-    if len(cut) != 1 or any([axis[0] != i for piece in pieces for i, axis in enumerate(piece.axes)]):
-        return None
-    (axis,), at = cut, 0
-    pieces = sorted(pieces, key=lambda piece: piece.axes[axis][1])
-    for piece in pieces:
-        if piece.axes[axis][1] != at:
-            return None
-        at += piece.source.shape[axis]
-    return ("concatenate", [piece.source for piece in pieces], axis) if at == shape[axis] else None
-
-
 def _padded(node):
     source, widths, value = node.args
     if not isinstance(source, Symbol) or not isinstance(value, (int, float)):

@@ -22,7 +22,6 @@ from .passes.memory import placed
 from .passes.order import risky_steps, updates_last
 from .passes.pool import pooled_first
 from .passes.rematerialise import rematerialised
-from .passes.strands import in_strands, is_in_strands
 from .passes.tile import tiled
 from .program import SMALL, Layout
 
@@ -150,10 +149,7 @@ def _carry(draft):
 
 
 def _tile(draft):
-    draft.is_in_strands = draft.body is not None and in_strands(draft.schedule.steps, draft.accesses, draft.body)
-    if not draft.is_in_strands:
-        tiled(draft.schedule, draft.accesses, draft.kept)
-        draft.is_in_strands = draft.body is not None and is_in_strands(draft.schedule.steps, draft.accesses, draft.body)
+    draft.is_in_strands = tiled(draft.schedule, draft.accesses, draft.kept, draft.body)
 
 
 def _order(draft):

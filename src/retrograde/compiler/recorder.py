@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_arrays, check_parameters, operands_of, recorded, unboxed
+from ..core.dispatch import as_arrays, check_parameters, check_results, operands_of, recorded, unboxed
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
 from ..core.value import Projection, Value
-from ..dtypes import is_float
+from ..dtypes import as_dtype, is_float
 from ..errors import TraceError
 from ..ops._arrays import arrays
+from ..ops.selections import getitem
 from .infer import infer, stand_in
 from .views import moves
 
@@ -41,6 +42,8 @@ class Recorder:
     is_batch = False
     #: What records a scan where loops can be compiled as such; handed in, since it stands above.
     scan: Any = None
+    #: What records around this one: that of a vmap stands within another, or within none.
+    outer: Any = None
     #: What makes a value a view of the one that it was made of; handed in as well.
     shown: Any = None
 
@@ -159,6 +162,8 @@ class Recorder:
         if any([getattr(a, "is_weak", False) for a in operands]):
             args = _met(op, args, operands)
             operands = operands_of(op, args)
+        if op.makes_views and op.family == "conversion" and isinstance(args[0], Value) and _has_nothing_to_convert(*args):
+            return self.apply(getitem.op, (args[0], ...))
         symbolic = tuple(self.symbolics(op, args))
         if op.family == "indexing" and _chooses_by_mask(op, symbolic):
             return self.refused(op, args)
@@ -169,10 +174,13 @@ class Recorder:
         if op.family in SIZED and _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-        records = op.is_differentiable and current().records
-        if records:
+        records = current().records
+        if records and op.is_differentiable:
             check_parameters(op, args)
         records = records and any(parents)
+        if records and not op.is_differentiable:
+            check_results(op, args, any([is_float(dtype) for _, dtype in (spec if op.is_multiple else (spec,))]))
+            records = False
         if op.is_multiple:
             node = self.node(op, symbolic, None, None)
             return self._several(op, args, parents if records else None, node, spec)
@@ -252,6 +260,11 @@ def _has_values(argument):
 
 #: Families of ops in which integers among the parameters are sizes, rather than positions.
 SIZED = frozenset(["movement", "joining", "reduction", "creation", "composite"])
+
+
+def _has_nothing_to_convert(x, dtype, copy=True, device=None):
+    """Whether a conversion may give a view of what it is asked to convert, and does."""
+    return not copy and device is None and x.dtype == as_dtype(dtype)
 
 
 def _chooses_by_mask(op, args):

@@ -26,6 +26,41 @@ class Met(NamedTuple):
     parts: set
 
 
+class RowFacts:
+    """What is known of the rows that passes go over, found once."""
+
+    def __init__(self, accesses):
+        self.accesses, self._known = accesses, {}
+
+    def counts(self, step):
+        """How many rows a step has by its own axes, the most first; none if it cannot be a pass of a nest."""
+        return step.kernel.rows(step, self.accesses)
+
+    def meets(self, step, rows):
+        """What a pass over so many rows meets, as `Met`; None if it does not go over so many, or sums all of them in parts."""
+        if (step, rows) not in self._known:
+            self._known[step, rows] = step.kernel.met(step, rows, self.accesses)
+        return self._known[step, rows]
+
+    def products(self, steps):
+        """The matrix products among steps."""
+        return [product for step in steps if (product := step.kernel.product(step, self.accesses)) is not None]
+
+    def are_apart(self, steps, rows, changing=()):
+        """Whether steps meet of one another, and of the buffers `changing`, given by identity, only what belongs to the same one of
+        so many rows.
+        """
+        made, met = set(changing), Met(set(), set(), set())
+        for step in steps:
+            found = self.meets(step, rows)
+            if found is None:
+                return False
+            for whole, part in zip(met, found, strict=True):
+                whole.update(part)
+            made.update(map(id, step.roots))
+        return made.isdisjoint(met.strangers) and met.parts.isdisjoint(met.read)
+
+
 def row_counts(domain):
     """How many rows loops over a domain have, by its first axes, the most first."""
     if not domain or domain[0] == 1:

@@ -9,8 +9,8 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..errors import RetrogradeError, VerifierError
 from . import threads
+from .backends import new_program
 from .outcome import outcome_of
-from .ways import new_program
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 _PLAIN = frozenset([int, float, bool, str, type(None)])

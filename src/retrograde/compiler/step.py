@@ -9,10 +9,10 @@ from ..core.edits import CLOCK
 from ..core.symbol import Symbol
 from ..ops._arrays import arrays as algebra
 from ..ops.random import State, run_drawing
+from .backends import new_program
 from .gradients import Gradients
 from .overlaps import Memory, overlap, shares
 from .quick import all_bound, all_same, quick_call
-from .ways import new_program
 
 
 class Step:

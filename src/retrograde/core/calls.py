@@ -49,7 +49,7 @@ def unary(op):
         if parent is None:
             return made(data)
         if packs is None:
-            return apply(op, (x,)) if op.is_differentiable else made(data)
+            return apply(op, (x,)) if op.is_differentiable or algebra.is_differentiable(data) else made(data)
         pack = packs[0]
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
@@ -136,7 +136,7 @@ def binary(op):
                 _EMPTY if second is None or q is None else second(both, data),
             )
         else:
-            return apply(op, (x, y)) if op.is_differentiable else made(data)
+            return apply(op, (x, y)) if op.is_differentiable or algebra.is_differentiable(data) else made(data)
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
         record.op = op

@@ -93,10 +93,13 @@ def apply(op, args):
     if mode is not None and mode.finds_anomalies:
         anomaly.check_forward(op, operands, data)
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-    records = op.is_differentiable and (mode is None or mode.records)
-    if records and op.parameters:
+    records = mode is None or mode.records
+    if records and op.parameters and op.is_differentiable:
         check_parameters(op, args)
     records = records and any(parents)
+    if records and not op.is_differentiable:
+        check_results(op, args, any(map(op.algebra.is_differentiable, data if op.is_multiple else (data,))))
+        records = False
     if records and may_have_lists:
         arrays = as_arrays(op, arrays)
     if op.is_multiple:
@@ -187,6 +190,17 @@ def check_parameters(op, args):
                 f"{op.arguments[i]}.detach() if it is to be a constant"), args)
 
 
+def check_results(op, args, has_floats):
+    """Raise a MissingRuleError if `op` has no derivative and makes floats of a value with a history, which would be lost.
+
+    Who registers an op of their own as one without a derivative says by it that no gradient flows.
+    """
+    if has_floats and not op.is_foreign:
+        raise explained(op, MissingRuleError(
+            f"{op.told or op.name} has no derivative, and its operands are part of a gradient here; pass x.detach() if they "
+            "are to be constants"), args)
+
+
 def plain(argument):
     """An argument without its graph: the data of a value, of each value in a sequence, or the argument itself."""
     if isinstance(argument, Value):
@@ -262,7 +276,8 @@ def several(op, arrays, parents, results):
 def remember_view(view, source, op, args):
     """Note on `view` how it comes from its base, and on the base that it has a view."""
     base = view.base = source if source.base is None else source.base
-    view.path = (*source.path, (op, args[1:]))
+    # A conversion that makes a view had nothing to convert.
+    view.path = source.path if op.family == "conversion" else (*source.path, (op, args[1:]))
     if base.record is not None and base.is_leaf:
         return  # such a base cannot be written to while anything is recorded
     if base.views is None:

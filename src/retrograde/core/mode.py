@@ -5,7 +5,7 @@ ordinary mode: the one test that the fast path of every op makes.
 """
 
 from collections.abc import Callable
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, nullcontext
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -143,3 +143,25 @@ def detect_anomaly():
     Slow: every result is searched.
     """
     return changed(finds_anomalies=True)
+
+
+def remembered(tracer):
+    """What values hold now, for `rewound`; None where nothing is recorded."""
+    return None if tracer is None else (tracer, tracer.snapshot())
+
+
+def rewound(past):
+    """A context manager within which values hold what they did when `remembered` gave `past`.
+
+    A walk back may run in another recorder than what it walks through: for the examples of a vmap, or after those. What belongs
+    to a recorder that is over is gone with it; those around it still know their own.
+    """
+    present = None if current() is None else current().tracer
+    known = []
+    while present is not None:
+        known.append(present)
+        present = present.outer
+    while past is not None and past[0] not in known:
+        around = past[0].outer
+        past = None if around is None else (around, past[1][1])
+    return nullcontext() if past is None else past[0].rewound_to(past[1])

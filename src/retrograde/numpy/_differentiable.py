@@ -42,7 +42,9 @@ def chosen(theirs):
         ours = counterparts.counterpart(theirs)
     except DTypeError as error:
         return refusing(theirs, str(error))
-    return either(theirs, ours, takes_sequences=counterparts.OF_SEQUENCES.get(theirs.__name__) is ours)
+    # What is passed on to NumPy takes lists as NumPy does: edges of a histogram along each axis are no table.
+    takes_sequences = counterparts.OF_SEQUENCES.get(theirs.__name__) is ours or theirs.__name__ in counterparts.passing.NAMES
+    return either(theirs, ours, takes_sequences)
 
 
 def either(theirs, ours, takes_sequences=False):
@@ -113,10 +115,21 @@ def refusing(theirs, reason):
         if holds_value(args) or holds_value(kwargs.values()):
             if _needs_gradient((args, list(kwargs.values()))):
                 raise DTypeError(reason)
-            return theirs(*data_of(args), **data_of(kwargs))
+            return theirs(*_numbers_in(data_of(args)), **_numbers_in(data_of(kwargs)))
         return theirs(*args, **kwargs)
 
     return function
+
+
+def _numbers_in(arguments) -> Any:
+    """Arrays of no axes as NumPy's numbers: some functions take nothing else."""
+    if isinstance(arguments, dict):
+        return {name: _number(x) for name, x in arguments.items()}
+    return tuple(map(_number, arguments))
+
+
+def _number(x):
+    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
 
 def drawn(theirs):

@@ -195,7 +195,7 @@ class ArrayAlgebra(Algebra):
         if data.__class__ is np.ndarray:
             base = data.base
             if base is None:
-                return False
+                return data is source  # NumPy hands on the array itself where there is nothing to do
             if base is source or base is getattr(source, "base", None):
                 return True
         return getattr(data, "base", None) is not None and self.owner(data) is self.owner(source)

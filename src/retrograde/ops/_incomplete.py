@@ -43,6 +43,9 @@ def slope(order, a, x):
         result[(a == 0) & (x > 0)] = 1  # the limit; its slope is infinite there, and stays NaN
     result[(x == 0) & (a > 0)] = 0
     result[np.isinf(x) & (x > 0) & (a > 0)] = 1 if order == 0 else 0
+    # An infinite order is above every place but an infinite one, where the limit depends on the way.
+    result[np.isinf(a) & (a > 0) & (x >= 0)] = 0
+    result[np.isinf(a) & np.isinf(x)] = np.nan
     return result
 
 

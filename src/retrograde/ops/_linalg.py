@@ -34,10 +34,22 @@ def _as_lapack(x):
 
 
 def _without_answer(function, operands):
-    """NaN in the form of the results, which is found with matrices that have an answer."""
+    """The results with NaN for the matrices of a stack that have no answer; their form is found with matrices that have one."""
     easy = [np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape) if x.ndim > 1 else x for x in operands]
     found = function(*easy)
-    return tuple([part * np.nan for part in found]) if isinstance(found, tuple) else found * np.nan
+    parts = [np.array(part) * np.nan for part in (found if isinstance(found, tuple) else (found,))]
+    stack = np.broadcast_shapes(*[x.shape[:-2] for x in operands])
+    # A result without these axes in front is of all matrices together.
+    if stack and all([x.ndim > 1 for x in operands]) and all([part.shape[: len(stack)] == stack for part in parts]):
+        spread = [np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in operands]
+        for place in np.ndindex(stack):
+            try:
+                one = function(*[x[place] for x in spread])
+            except np.linalg.LinAlgError:
+                continue
+            for part, answer in zip(parts, one if isinstance(one, tuple) else (one,), strict=True):
+                part[place] = answer
+    return tuple(parts) if isinstance(found, tuple) else parts[0]
 
 
 def _brought_back(found, dtype):
@@ -133,6 +145,10 @@ def _products_of_others(s):
 
 def adjugate_gradient(x, g):
     """What `adjugate` hands back, for singular matrices too: between the singular vectors, each two of the values left out."""
+    is_finite = np.isfinite(x).all((-2, -1), keepdims=True) & np.isfinite(g).all((-2, -1), keepdims=True)
+    if not is_finite.all():  # no decomposition of one may keep the others of a stack from theirs
+        found = adjugate_gradient(np.where(is_finite, x, 0), np.where(is_finite, g, 0))
+        return np.where(is_finite, found, np.nan)
     u, s, vh = np.linalg.svd(x)
     u, vh, is_same = np.conjugate(u), np.conjugate(vh), np.eye(s.shape[-1], dtype=bool)
     others = np.where(is_same, 0, _products_of_others(np.where(is_same, 1, s[..., None, :])))

@@ -43,7 +43,10 @@ def narrowed(z, x):
 
 @conversion(is_differentiable=False, samples=(call(np.ones(3, np.float32), dtype=int32),))
 def bitcast(x, /, dtype):
-    """The bits of `x` read as another `dtype` of the same width. It has no derivative, so no gradient flows."""
+    """The bits of `x` read as another `dtype` of the same width.
+
+    It has no derivative: where floats with a history are read as floats, it raises a MissingRuleError.
+    """
     return np.ascontiguousarray(x).view(as_dtype(dtype))
 
 

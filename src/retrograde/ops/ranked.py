@@ -8,7 +8,7 @@ from ._families import composite, search
 from ._native import dear_by_shape
 from ._samples import call, distinct, of, uniform
 from ._sorting import in_order, order_of
-from .comparisons import isnan, minimum, where
+from .comparisons import isinf, isnan, minimum, where
 from .conversions import astype
 from .gathering import add_along_axis, take_along_axis
 from .joins import concatenate
@@ -79,7 +79,10 @@ def between_ranks(x, weight, /, ranks):
     weight = astype(weight, dtype)
     # A weight of 0 must not turn an infinite neighbour into NaN, nor two equal ones of any weight.
     is_between = (weight != 0) & (weight != 1) & (low != high)
-    found = low + where(is_between, high - where(is_between, low, 0), 0) * weight
+    has_end = is_between & (isinf(low) | isinf(high))
+    found = low + where(is_between & ~has_end, high - where(is_between, low, 0), 0) * weight
+    # What lies between a number and an infinity is infinite; between both infinities is no number.
+    found = where(has_end, where(has_end, low, 0) * (1 - weight) + where(has_end, high, 0) * weight, found)
     return where(is_between, found, where(weight == 0, low, high)), places
 
 

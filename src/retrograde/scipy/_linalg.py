@@ -5,6 +5,8 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError
 from ..numpy._differentiable import either, refusing
 from ..ops import inverses, sylvester
+from ..ops._linalg import check_square
+from ..ops.comparisons import where
 from ..ops.complexes import adjoint, conj
 from ..ops.eigen import matrix_exp
 from ..ops.joins import concatenate
@@ -45,18 +47,27 @@ def _cho_solve(c_and_lower, b, **_):
     return _triangular(second, _triangular(first, b, False), True)
 
 
+def _mirrored(a, lower, turned):
+    check_square(a)
+    return tril(a) + turned(tril(a, -1)) if lower else triu(a) + turned(triu(a, 1))
+
+
+def _hermitian(a, lower):
+    """The matrix of which one triangle is given; imaginary parts on the diagonal are not read, as in LAPACK."""
+    check_square(a)
+    if a.dtype.kind == "c":
+        a = where(np.eye(a.shape[-1], dtype=bool), a.real, a)
+    return _mirrored(a, lower, adjoint)
+
+
 #: What is read of a matrix by its kind, whatever the other elements are: SciPy's `assume_a`.
 _READ = {
     "gen": lambda a, lower: a, "general": lambda a, lower: a, None: lambda a, lower: a,
-    "sym": lambda a, lower: _mirrored(a, lower, matrix_transpose), "her": lambda a, lower: _mirrored(a, lower, adjoint),
-    "pos": lambda a, lower: _mirrored(a, lower, adjoint), "diagonal": lambda a, lower: tril(triu(a)),
+    "sym": lambda a, lower: _mirrored(a, lower, matrix_transpose), "her": _hermitian,
+    "pos": _hermitian, "diagonal": lambda a, lower: tril(triu(a)),
     "lower triangular": lambda a, lower: tril(a), "upper triangular": lambda a, lower: triu(a),
 }
 _READ.update({"symmetric": _READ["sym"], "hermitian": _READ["her"], "positive definite": _READ["pos"]})
-
-
-def _mirrored(a, lower, turned):
-    return tril(a) + turned(tril(a, -1)) if lower else triu(a) + turned(triu(a, 1))
 
 
 def _solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None, transposed=False):
@@ -64,7 +75,11 @@ def _solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite
         raise ArgumentError(f"scipy.linalg.solve on tensors does not take assume_a={assume_a!r}; it takes "
                             f"{', '.join(str(kind) for kind in _READ)}")
     a = _READ[assume_a](stacked(a), lower)
-    return inverses.solve(matrix_transpose(a) if transposed else a, stacked(b))
+    a = matrix_transpose(a) if transposed else a
+    if assume_a in ("pos", "positive definite"):
+        # By Cholesky's factor, so that a matrix that is not positive definite is an error, as it is for SciPy.
+        return _cho_solve((LINALG["cholesky"](a), True), stacked(b))
+    return inverses.solve(a, stacked(b))
 
 
 def _eigh(a, b=None, *, lower=True, eigvals_only=False, **rest):

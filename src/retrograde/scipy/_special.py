@@ -23,7 +23,10 @@ def _polygamma(n, x):
 
 
 def _multigammaln(a, d):
-    return gamma.multigammaln(a, int(constant(d, "the dimension of multigammaln")))
+    dimension = constant(d, "the dimension of multigammaln")
+    if np.ndim(dimension) or dimension != np.floor(dimension):
+        raise ArgumentError(f"multigammaln needs a whole number as its dimension, got {dimension}")
+    return gamma.multigammaln(a, int(dimension))
 
 
 def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
@@ -47,6 +50,8 @@ def _comb(N, k, *, exact=False, repetition=False):
 def _factorial(n, exact=False, extend="zero"):
     if exact:
         raise ArgumentError("factorial of tensors does not take exact=True")
+    if extend != "zero":
+        raise ArgumentError(f"factorial of tensors does not take extend={extend!r}; use gamma(n + 1)")
     return where(data_of(n) < 0, 0, exp(gamma.lgamma(maximum(n, 0.0) + 1.0)))
 
 

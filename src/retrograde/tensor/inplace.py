@@ -131,10 +131,10 @@ def _check_writable(x):
     root = x if x.base is None else x.base
     if root is not x and is_tracing() and x.is_traced and not x.is_shared():
         return  # what eager ops would have copied
-    if is_recording() and root.requires_grad and root.is_leaf and root.record.target() is root:
-        what = "a leaf" if root is x else "a view of a leaf"
-        raise InplaceError(f"{what} that requires gradients cannot be written to; do it within rg.no_grad(), or write to "
-                           "a copy: x = x.clone()")
+    for value, what in ((x, "a leaf" if root is x else "a view that is a leaf"), (root, "a view of a leaf")):
+        if is_recording() and value.requires_grad and value.is_leaf and value.record.target() is value:
+            raise InplaceError(f"{what} that requires gradients cannot be written to; do it within rg.no_grad(), or write to "
+                               "a copy: x = x.clone()")
 
 
 def _write(x, index, data):

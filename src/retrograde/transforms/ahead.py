@@ -5,7 +5,7 @@ only for the derivative of such a walk in its cotangents. That is a loop which g
 import numpy as np
 
 from ..core.gradient import gradient
-from ..core.mode import current, is_recording, recording, walkable
+from ..core.mode import current, is_recording, recording, rewound, walkable
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value
 from ..dtypes import is_float
@@ -69,7 +69,7 @@ class Ahead:
         """The tangents of what is carried in the end, from those of what the loop depends on."""
         if any(needs[len(self._numbers) :]):
             check_steps(None)
-        given, tracer = dict(zip([*self._origins, *self._outside], g, strict=True)), current().tracer
+        given = dict(zip([*self._origins, *self._outside], g, strict=True))
         like = [self._starts[i] for i in self._flowing]
         tangents = [_zeros(x) if given.get(i) is None else given[i] for i, x in zip(self._flowing, like, strict=True)]
         of_outside = [given[r] for r in self._outside]
@@ -78,7 +78,7 @@ class Ahead:
         def iteration(carried, _):
             return self._turn(carried[:count], carried[count:], of_outside)
 
-        with tracer.rewound_to(self._past), unnoted():
+        with rewound(self._past), unnoted():
             ends = self._again(iteration, [*self._starts, *tangents])[count:]
         found = dict(zip(self._flowing, ends, strict=True))
         of_cotangents = [found.get(i) if needed else None for i, needed in zip(self._numbers, needs, strict=False)]

@@ -10,7 +10,7 @@ import numpy as np
 from .. import tree
 from ..compiler.repetition import Carry, Loop
 from ..core.gradient import gradient
-from ..core.mode import changed, current, enable_grad, is_recording, no_grad
+from ..core.mode import changed, current, enable_grad, is_recording, no_grad, remembered, rewound
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
@@ -42,7 +42,7 @@ def traced_cond(tracer, predicate, true_function, false_function):
 
 def _chosen(tracer, predicate, functions, agree):
     """The list that the chosen of two functions gives; `agree` makes two lists agree. None in them stands for zeros."""
-    start, traced, parents, draws = tick(), [], {}, [Draws(), Draws()]
+    start, past, traced, parents, draws = tick(), remembered(tracer), [], {}, [Draws(), Draws()]
     for function, drawn in zip(functions, draws, strict=True):
         with tracer.attempt() as attempt, unnoted() if tracer.is_batch else drawn.recorded():
             leaves = function()
@@ -65,7 +65,7 @@ def _chosen(tracer, predicate, functions, agree):
         tracer.note_kind(value, all([is_plain(tracer, x) for x in pairs[i]]))
     is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
     if is_recording() and any(is_linked) and parents:
-        call = _Choice(predicate.unlinked(), functions, tuple(parents), places, draws)
+        call = _Choice(predicate.unlinked(), functions, tuple(parents), places, draws, past)
         record = Record().filled(call, tuple(parents), ())
         values = [arrays.made(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
     found: list = [None] * len(pairs)
@@ -130,8 +130,8 @@ class _Choice:
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
 
-    def __init__(self, predicate, functions, parents, places, draws):
-        self._predicate, self._functions = predicate, functions
+    def __init__(self, predicate, functions, parents, places, draws, past):
+        self._predicate, self._functions, self._past = predicate, functions, past
         self._parents, self._places, self._draws = parents, places, draws
 
     def revived(self, record):
@@ -146,7 +146,8 @@ class _Choice:
         return tuple([next(found) if needed else None for needed in needs])
 
     def _pulled(self, function, draws, g, needs, is_again):
-        with enable_grad(), draws.replayed():
+        # What the function reads may have been written to since: it reads what was there when it was called for the first time.
+        with enable_grad(), draws.replayed(), rewound(self._past):
             outputs = function()
         pairs = [(outputs[i], c) for i, c in zip(self._places, g, strict=True)
                  if c is not None and isinstance(outputs[i], Value) and outputs[i].record is not None]

@@ -1,12 +1,11 @@
 """Checkpointing: what a part of the forward pass would keep is computed again in the backward pass."""
 
-from contextlib import nullcontext
 from typing import Any
 
 from .. import tree
 from ..core.gradient import gradient
 from ..core.graph import ancestors
-from ..core.mode import changed, current, is_lazy, is_recording
+from ..core.mode import changed, current, is_lazy, is_recording, remembered, rewound
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
 from ..ops.conversions import after
@@ -35,7 +34,7 @@ def _run(function, args, kwargs):
     if not is_recording() or is_lazy():  # lazy values keep nothing until they are computed
         return function(*args, **kwargs)
     start, draws, mode = tick(), Draws(), current()
-    past = None if mode is None or mode.tracer is None else mode.tracer.snapshot()
+    past = None if mode is None else remembered(mode.tracer)
     with changed(keeps_arrays=False), draws.recorded():
         outputs, build = tree.flatten(function(*args, **kwargs))
     places = [i for i, o in enumerate(outputs) if isinstance(o, Value) and o.record is not None]
@@ -83,10 +82,8 @@ class _Segment:
 
     def function(self, g, needs, *saved):
         """The gradients of all parents from those of the outputs."""
-        is_differentiable_again, mode = is_recording(), current()
-        tracer = None if mode is None else mode.tracer
-        past = nullcontext() if self._past is None or tracer is None else tracer.rewound_to(self._past)
-        with changed(records=True, repeats=(self.name, self._ran, tick())), self._draws.replayed(), past:
+        is_differentiable_again = is_recording()
+        with changed(records=True, repeats=(self.name, self._ran, tick())), self._draws.replayed(), rewound(self._past):
             args, kwargs = self._build(_put_off([
                 constant if link is None else link[0].kind(data, link[1])
                 for constant, link, data in zip(self._constants, self._links, saved, strict=True)

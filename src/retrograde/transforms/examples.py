@@ -12,7 +12,7 @@ from ..tensor.creation import asarray
 from .carried import dtype_of, shape_of, writable
 from .checkpoint import outside
 from .traced import flat_while, flattened
-from .turned import Turned, has_record, linked
+from .turned import Turned, has_record, linked, writes_so_far
 
 
 def scan_of_examples(batch, f, init, leaves, build, count, reverse, is_checkpoint=False):
@@ -66,6 +66,7 @@ class Examples:
     made     for each thing that is stacked, whether it differs between examples
     before   what was carried before each iteration, and `states`, what `written` held then; if a derivative may ask for it
     held     what tensors from outside held after the loop
+    past     how many writes had been put down before the loop
     """
 
     def __init__(self, batch, call, starts, rows):
@@ -75,7 +76,7 @@ class Examples:
         self.differs = [self._around(x)[1] for x in starts]
         self.rows_around = [self._around(x) for x in self.rows]
         self.written, self.parents, self.made = [], (), []
-        self.before, self.states, self.held = [], [], []
+        self.before, self.states, self.held, self.past = [], [], [], writes_so_far(batch)
 
     def _around(self, x):
         return self.batch.held(x) if isinstance(x, Value) else (x, False)

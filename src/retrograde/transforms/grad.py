@@ -4,16 +4,17 @@ from functools import partial
 from itertools import compress
 from math import prod
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import tree
+from ..core.algebra import Algebra
 from ..core.gradient import walked
 from ..core.graph import span_of
 from ..core.leaving import differentiating
 from ..core.mode import current, is_recording, recording, walkable
-from ..core.value import Value
+from ..core.value import Record, Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
@@ -177,6 +178,13 @@ def stop_gradient(x):
     return tree.map(lambda part: part.detach() if isinstance(part, Value) else part, x)
 
 
+class _Target(NamedTuple):
+    """What a gradient is asked for: the value that an argument has when the function is called."""
+
+    record: Record
+    algebra: Algebra
+
+
 class _Inputs:
     """The arguments of a call, with those to differentiate in replaced by fresh nodes of the graph."""
 
@@ -193,6 +201,8 @@ class _Inputs:
             self.args[number] = build(nodes)
             self._builders.append((build, len(nodes)))
             self._nodes += nodes
+        # The records as they are now: a function that writes to its argument gives that node another one.
+        self._targets = [_Target(node.record, node.algebra) for node in self._nodes]
 
     def _node(self, x):
         """A fresh node with the data of `x`, linked to `x` if an outer derivative may flow through it."""
@@ -218,9 +228,9 @@ class _Inputs:
         if outputs:
             seeds = [_seeded(o, s) for o, s in zip(outputs, seeds, strict=True)]
             if span is None or span.outputs != [o.record for o in outputs]:
-                span = span_of(outputs, self._nodes)
+                span = span_of(outputs, self._targets)
             self._is_outer = span.is_open or any([isinstance(s, Value) and s.requires_grad for s in seeds])
-            found = walked(span, self._nodes, seeds, True, self._is_outer)
+            found = walked(span, self._targets, seeds, True, self._is_outer)
             if self._is_outer or any([node.is_traced for node in self._nodes]):
                 found = _apart(found, seeds)
         return self._built([self._given(*pair) for pair in zip(self._nodes, found, strict=True)])
@@ -228,7 +238,7 @@ class _Inputs:
     def span(self, outputs):
         """What is between the arguments and `outputs`; None if nothing is."""
         live = [o for o in outputs if isinstance(o, Value) and o.record is not None]
-        return span_of(live, self._nodes) if live else None
+        return span_of(live, self._targets) if live else None
 
     def _given(self, node, g):
         if node.is_traced or isinstance(g, Value):

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..compiler.backends import chosen
 from ..compiler.overlaps import meets_itself
 from ..compiler.program import SMALL
 from ..compiler.step import Step
 from ..compiler.trace import Trace
-from ..compiler.ways import expect_program
 from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
@@ -309,7 +309,7 @@ def _spec(leaf, records):
 @uncollected()
 def _traced(function, leaves, build, records):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
-    expect_program()
+    chosen().expect()
     trace = Trace()
     trace.scan, trace.shown = traced_scan, shown
     inputs = [_argument(leaf, records) for leaf in leaves]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.ways import new_program
+from ..compiler.backends import new_program
 from ..core.gradient import gradient
 from ..core.graph import ancestors
 from ..core.mode import changed, current, is_recording

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import tree
 from ..compiler.repetition import Rows
-from ..core.mode import no_grad
+from ..core.mode import no_grad, remembered
 from ..core.value import Value, tick
 from ..ops._arrays import arrays
 from ..ops.comparisons import where
@@ -14,7 +14,7 @@ from ..ops.random import State, begun, unnoted
 from ..tensor.creation import asarray
 from .carried import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable
 from .recurrence import Carried, Recurrence
-from .turned import Body
+from .turned import Body, writes_so_far
 
 #: More steps than any loop takes.
 _ENDLESS = 1 << 62
@@ -63,7 +63,7 @@ def traced_while(tracer, condition, body, init):
     with no_grad():
         count = where(goes_on, np.int64(_ENDLESS), np.int64(0))
     def run(call, starts):
-        past = tracer.snapshot()
+        past = remembered(tracer)
         loop = recorded(tracer, call, starts, [], None, False, False, tracer.symbol(count))
         loop.again, loop.past = run, past
         return loop.finals[: len(starts)]
@@ -93,7 +93,8 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     array is one as long as the body makes arrays of it, as it is outside of a trace.
     """
     made = Recurrence(tracer, length, reverse, is_checkpoint, count=count)
-    stacks = [x if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
+    past, starts = writes_so_far(tracer), [_as_it_is(tracer, x) for x in starts]
+    stacks = [_as_it_is(tracer, x) if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
     attempt, outs, kinds = _settled(tracer, made, call, starts, stacks)
     written = attempt.written
     for carried, out in zip(made.carries, outs, strict=True):
@@ -109,9 +110,13 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
         capture.now = final.data if moves else capture.now
         if id(capture) in attempt.linked:
             capture.value.record = final.record
-    rows = [arrays.made(tracer.symbol(x), x.record) if isinstance(x, Value) else x for x in stacks]
-    made.body = Body(call, starts, rows, [c.value for c in written], tracer.held_now())
+    made.body = Body(call, starts, stacks, [c.value for c in written], tracer.held_now(), past)
     return made
+
+
+def _as_it_is(tracer, x):
+    """A value with what it holds and its history now: the derivative reads it after the function may have written to `x`."""
+    return arrays.made(tracer.symbol(x), x.record) if isinstance(x, Value) else x
 
 
 def _settled(tracer, made, call, starts, stacks):

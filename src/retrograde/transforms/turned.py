@@ -3,6 +3,7 @@ the body again, from what was carried before that iteration, and walks back thro
 turn.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,15 @@ def linked(op, finals, stacked):
     values = [*finals, *stacked]
     values = [op.result(record, i, x) if is_float(x.dtype) else x for i, x in enumerate(values)]
     return values[: len(finals)], values[len(finals) :]
+
+
+def writes_so_far(tracer):
+    """(recorder, how many writes it has put down) of a recorder and of those around it."""
+    found = []
+    while tracer is not None:
+        found.append((tracer, len(tracer.writes)))
+        tracer = getattr(tracer, "outer", None)
+    return found
 
 
 def check_steps(length):
@@ -109,6 +119,7 @@ class Body:
     rows: list
     written: list
     held: list
+    past: list
     made: list = field(default_factory=list)
     states: list = field(default_factory=list)
 
@@ -172,7 +183,13 @@ class Back:
         """The cotangents after one iteration, from those before it: of what is carried, of parents, of rows."""
         before, rows, of_made, of_before, states = handed
         values = [*self._loop.written, *[value for value, _ in self._stale]]
-        with enable_grad(), unnoted(), tracer.rewound(values, [*states, *[state for _, state in self._stale]]):
+        with ExitStack() as past:
+            # What the body reads of the trace itself may have been written to since, too.
+            for recorder, count in self._loop.past:
+                past.enter_context(recorder.made_rewound_to(count))
+            past.enter_context(enable_grad())
+            past.enter_context(unnoted())
+            past.enter_context(tracer.rewound(values, [*states, *[state for _, state in self._stale]]))
             before, rows = [self._fresh(x) for x in before], [self._fresh(x) for x in rows]
             after, made = self._loop.call(list(map(writable, before)), list(map(writable, rows)))
         pairs = [*zip([after[i] for i in self._flowing], carried, strict=True), *zip(made, of_made, strict=True)]

@@ -14,7 +14,8 @@ from retrograde.errors import RetrogradeError
 #: How many calls had a tensor among their arguments.
 reached = [0]
 #: What an error says that refuses an option or a function for tensors: then arrays are handed in, as if it were not offered.
-_REFUSAL = re.compile("does not take|is not an op|has no derivative|has no gradient|do not take|not supported|takes no ")
+_REFUSAL = re.compile("does not take|is not an op|has no derivative|has no gradient|do not take|not supported|takes no |takes neither|"
+                      "real numbers are needed")
 
 
 def module(drop_in, plain, takes_numbers=False):

@@ -59,6 +59,21 @@ def address(builder, pointer, offset, item):
     return builder.gep(pointer, [number(offset)], source_etype=item) if offset.__class__ is not int or offset else pointer
 
 
+def at(builder, pointer, item, *terms):
+    """The address of the element whose number is the sum of `terms`: numbers, or pairs of an index and a step."""
+    total, known = None, 0
+    for term in terms:
+        index, step = term if isinstance(term, tuple) else (term, 1)
+        if isinstance(index, int) and isinstance(step, int):
+            known += index * step
+            continue
+        part = index if step == 1 else builder.mul(number(index), number(step))
+        total = part if total is None else builder.add(total, part)
+    if total is not None:
+        pointer = address(builder, pointer, total, item)
+    return address(builder, pointer, known, item) if known else pointer
+
+
 def offset(builder, row, row_stride, column, column_stride):
     """`row * row_stride + column * column_stride`; strides 0 and 1 cost nothing."""
     row, column = scaled(builder, row, row_stride), scaled(builder, column, column_stride)

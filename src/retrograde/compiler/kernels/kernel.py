@@ -102,8 +102,8 @@ class Kernel(Kind):
         """A step as launches of compiled code, or as what Python runs; `assembler` says where buffers are."""
         raise NotImplementedError
 
-    def called(self, step):
-        """What runs a step that has no code; None where NumPy can compute its nodes one by one."""
+    def called(self, step, program):
+        """What runs a step that has no code; None where NumPy can compute its nodes one by one. `program(graph)` makes programs."""
         return
 
     # Reports

@@ -20,9 +20,9 @@ class Library(Kernel):
         return True
 
     def launches(self, step, assembler):
-        return [self.called(step)]
+        return [self.called(step, assembler.program)]
 
-    def called(self, step):
+    def called(self, step, program):
         return LibraryCall(step.roots[0])
 
 
@@ -41,5 +41,5 @@ class Repeated(Library):
     def launches(self, step, assembler):
         return assembler.repeated(step)
 
-    def called(self, step):
-        return LoopCall(step)
+    def called(self, step, program):
+        return LoopCall(step, program)

@@ -1,35 +1,59 @@
 """Tile: which steps go over the same rows, and run one after the other on a tile of rows that stays in cache.
 
-Takes  steps in order.
-Gives  `Nest`s of steps, which stand beside each other then, each with the rows of a tile and what is local to it.
+Takes  steps in order; of the body of a loop also what it carries.
+Gives  `Nest`s of steps, which stand beside each other then, each with the rows of a tile and what is local to it; and whether a
+       loop is in strands: all steps of its body are one nest, and a chunk of rows goes through all iterations before the next one.
 Keeps  the steps of a nest meet nothing of one another but what belongs to the same row, no sum of all rows that is not complete
-       before the nest is over; each step comes after those that it reads.
+       before the nest is over; each step comes after those that it reads. In strands this holds from iteration to iteration too.
+       Results do not depend on the number of threads, since the chunks do not.
 
 Softmax, cross entropy and normalisations fold each row, then go over it again, several times; a layer multiplies rows by a
-matrix, adds a bias, applies an activation and multiplies again.
+matrix, adds a bias, applies an activation and multiplies again. Loops over time often have a batch beside it, whose rows never
+meet.
 """
 
-from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from ..rows import RowFacts
+from .groups import Groups
+from .nests import STRAND_ROWS, Nest
 
-from ..nests import Nest
-from ..rows import Met
+#: The matrices of an iteration of strands have at most so many bytes, since each chunk meets all of them.
+_MATRIX_BYTES = 1024 * 1024
+#: Loops of fewer operations than this are not worth sharing.
+_LEAST_FLOPS = 4_000_000
 
 
-def tiled(schedule, accesses, kept):
-    """Form the nests among the steps of a schedule: members have it as their `nest`, and stand beside each other.
+def tiled(schedule, accesses, kept, body=None):
+    """Form the nests among the steps of a schedule, which may be those of the `body` of a loop: members have it as their `nest`,
+    and stand beside each other. Returns whether the loop is in strands.
 
     What is among the nodes `kept` is read when all is over.
     """
-    rows = _Rows(accesses)
+    rows = RowFacts(accesses)
+    nest = None if body is None else _strand_of_products(schedule.steps, rows, body)
+    if nest is not None:
+        _join(nest)
+        return True
+    nests = _nests(schedule, rows, kept)
+    for nest in nests:
+        _join(nest)
+    return body is not None and len(nests) == 1 and _is_strand(schedule.steps, nests[0], rows, body)
+
+
+def _join(nest):
+    for step in nest.steps:
+        step.nest = nest
+
+
+def _nests(schedule, rows, kept):
+    """The nests among the steps of a schedule, whose members are put beside each other."""
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
     if not any([schedule.steps[number].kernel.is_worth_turns(schedule.steps[number]) for number in candidates]):
-        return
+        return []
     readers = {}
     for step in schedule.steps:
         for node in schedule.read_by(step):
             readers.setdefault(node, set()).add(step)
-    groups, going = _Groups(schedule, rows), {schedule.steps[number] for number in candidates}
+    groups, going = Groups(schedule, rows), {schedule.steps[number] for number in candidates}
     # A sum of all rows is complete when a nest is over: it must not keep out what needs it.
     for number in sorted(candidates, key=lambda number: (_is_awaited(schedule.steps[number], readers, going), number)):
         groups.open(number)
@@ -41,17 +65,10 @@ def tiled(schedule, accesses, kept):
     for steps, count in groups.found():
         if any([step.kernel.is_worth_turns(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
-            nest.cut(accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
+            nest.cut(rows.accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
             nests += [nest] if nest.blocks > 1 else []
-    for nest in nests:
-        for step in nest.steps:
-            step.nest = nest
     schedule.steps = groups.order(nests)
-
-
-def keep_to_rows(accesses, steps, rows, changing):
-    """Whether steps meet of one another, and of the nodes `changing`, only what belongs to the same one of so many rows."""
-    return _Rows(accesses).are_apart(steps, rows, map(id, changing))
+    return nests
 
 
 def _is_awaited(step, readers, going):
@@ -68,141 +85,44 @@ def _is_awaited(step, readers, going):
     return False
 
 
-class _Rows:
-    """What is known of the rows that passes go over, found once."""
-
-    def __init__(self, accesses):
-        self._accesses, self._known = accesses, {}
-
-    def counts(self, step):
-        """How many rows a step has by its own axes, the most first; none if it cannot be a pass of a nest."""
-        return step.kernel.rows(step, self._accesses)
-
-    def meets(self, step, rows):
-        """What a pass over so many rows meets, as `Met`; None if it does not go over so many, or sums all of them in parts."""
-        if (step, rows) not in self._known:
-            self._known[step, rows] = step.kernel.met(step, rows, self._accesses)
-        return self._known[step, rows]
-
-    def are_apart(self, steps, rows, changing=()):
-        """Whether steps meet of one another, and of what is `changing`, only what belongs to the same one of so many rows."""
-        made, met = set(changing), Met(set(), set(), set())
-        for step in steps:
-            found = self.meets(step, rows)
-            if found is None:
-                return False
-            for whole, part in zip(met, found, strict=True):
-                whole.update(part)
-            made.update(map(id, step.roots))
-        return made.isdisjoint(met.strangers) and met.parts.isdisjoint(met.read)
-
-
-@dataclass(eq=False)
-class _Group:
-    """Steps that are to be a nest: the bits of `members`, their `numbers`, and the `counts` of rows that they may be: one that all
-    go over, and after it smaller ones that some have by their axes.
+def _strand_of_products(steps, rows, body):
+    """The nest of all steps of a body with products, if rows keep to themselves and a chunk of them had better meet all matrices
+    alone; None otherwise.
     """
-
-    members: int
-    numbers: list
-    counts: list
-
-
-class _Groups:
-    """The steps of a schedule by number, what each needs before it, and the nests that are being made."""
-
-    def __init__(self, schedule, rows):
-        self._steps, self._rows = schedule.steps, rows
-        makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
-        self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
-        self.users = [[] for _ in self._steps]
-        self._nest_of, self._before = {}, []
-        for needed in self.producers:
-            self._before.append(0)
-            for n in needed:
-                self.users[n].append(len(self._before) - 1)
-                self._before[-1] |= self._before[n] | 1 << n
-
-    def open(self, number):
-        """Begin a nest with a step."""
-        self._nest_of[number] = _Group(1 << number, [number], self._rows.counts(self._steps[number]))
-
-    def unite(self, one, other):
-        """Make the nests of two steps one if nothing outside stands between their members and all keep to their rows."""
-        a, b = self._nest_of.get(one), self._nest_of.get(other)
-        if a is None or b is None or a is b:
-            return
-        numbers = sorted(a.numbers + b.numbers)
-        if not self._is_whole(a.members | b.members, numbers):
-            return
-        counts = sorted({*a.counts, *b.counts}, reverse=True)
-        steps = [self._steps[n] for n in numbers]
-        while counts and not self._rows.are_apart(steps, counts[0]):
-            del counts[0]
-        if not counts:
-            return
-        group = _Group(a.members | b.members, numbers, counts)
-        self._nest_of |= dict.fromkeys(numbers, group)
-        self._tie(group)
-
-    def _is_whole(self, members, numbers):
-        """Whether nothing outside these steps needs one of them while another needs it."""
-        between = self._all_before(numbers) & ~members
-        while between:
-            last = between.bit_length() - 1
-            if self._before[last] & members:
-                return False
-            between &= ~(1 << last)
-        return True
-
-    def _all_before(self, numbers):
-        """All that some steps need."""
-        found = 0
-        for number in numbers:
-            found |= self._before[number]
-        return found
-
-    def _tie(self, group):
-        """Note that whatever needs one of these steps needs all of them from here on."""
-        whole = group.members | self._all_before(group.numbers)
-        for n, before in enumerate(self._before):
-            if before & group.members or group.members >> n & 1:
-                self._before[n] |= whole & ~(1 << n)
-
-    def found(self):
-        """(steps, number of rows) of each nest of several steps."""
-        groups = dict.fromkeys(self._nest_of.values())
-        return [([self._steps[n] for n in g.numbers], g.counts[0]) for g in groups if len(g.numbers) > 1]
-
-    def order(self, nests):
-        """The steps with the members of each nest beside each other, else as they were as far as that can be."""
-        number = {step: n for n, step in enumerate(self._steps)}
-        heads = list(range(len(self._steps)))
-        for nest in nests:
-            for step in nest.steps:
-                heads[number[step]] = number[nest.steps[0]]
-        needs = {head: set() for head in heads}
-        for head, needed in zip(heads, self.producers, strict=True):
-            needs[head] |= {heads[n] for n in needed} - {head}
-        members = {head: [] for head in heads}
-        for head, step in zip(heads, self._steps, strict=True):
-            members[head].append(step)
-        return [step for head in _sorted(needs) for step in members[head]]
+    if not _may_be_strand(steps, body):
+        return None
+    products = rows.products(steps)
+    problems = [product.problem for product in products]
+    if not _are_worth_it(problems, body.loop.length) or any([body.fixed(product.b[0]) is None for product in products]):
+        return None
+    count = min([problem.m for problem in problems])
+    if count < 2 * STRAND_ROWS or not rows.are_apart(steps, count, _carried(body)):
+        return None
+    nest = Nest(steps, count)
+    nest.cut_for_strands()
+    return nest
 
 
-def _sorted(needs):
-    """The keys of `needs` in rising order, except that each comes after those that it needs."""
-    users = {}
-    for key, needed in needs.items():
-        for n in needed:
-            users.setdefault(n, []).append(key)
-    waiting = {key: len(needed) for key, needed in needs.items()}
-    ready, found = [key for key, count in waiting.items() if not count], []
-    heapify(ready)
-    while ready:
-        found.append(heappop(ready))
-        for user in users.get(found[-1], ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heappush(ready, user)
-    return found
+def _is_strand(steps, nest, rows, body):
+    """Whether the nest of a body is one of all its steps, without products, whose rows keep to themselves from iteration to
+    iteration: then a chunk of them may stay in cache through all of these.
+    """
+    is_all = all([step.nest is nest for step in steps]) and _may_be_strand(steps, body)
+    return is_all and not rows.products(steps) and rows.are_apart(steps, nest.rows, _carried(body))
+
+
+def _may_be_strand(steps, body):
+    """Whether the kernels of a body can run on a chunk of rows alone, and the body carries what it has made without copies."""
+    can_run = all([step.kernel.is_in_strands and 0 not in step.reduced for step in steps])
+    return can_run and not body.copies and body.loop.length is not None
+
+
+def _carried(body):
+    return [id(carry.leaf) for carry in body.loop.carries]
+
+
+def _are_worth_it(problems, iterations):
+    """Whether products are of rows by matrices that a chunk of rows had better meet alone."""
+    are_plain = all([not problem.batch and problem.c == (problem.n, 1) for problem in problems])
+    is_much = iterations * sum([problem.flops for problem in problems]) >= _LEAST_FLOPS
+    return are_plain and is_much and sum([problem.matrix_bytes for problem in problems]) <= _MATRIX_BYTES

@@ -99,8 +99,9 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     refuse("gradient", edge_order=None if edge_order == 1 else edge_order)
     f = _floats(f)
     axes = axis_tuple(axis, f.ndim)
-    if len(varargs) not in (0, 1, len(axes)):
-        raise DTypeError(f"gradient takes no steps, one, or one for each of {len(axes)} axes, got {len(varargs)}")
+    if len(varargs) not in (0, 1, len(axes)) or len(varargs) < len(axes) and any(map(np.ndim, varargs)):
+        raise DTypeError(f"gradient takes no steps, one number, or one for each of {len(axes)} axes, got {len(varargs)} of shapes "
+                         f"{[*map(np.shape, varargs)]}")
     steps = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
     if any([f.shape[a] < 2 for a in axes]):
         raise ShapeError(f"gradient needs two points along each axis, got shape {f.shape}")
@@ -277,6 +278,7 @@ def _outer(a, b, out=None):
 
 def piecewise(x, condlist, funclist, *args, **kw):
     """For each element of `x` the function of the last condition that holds; one more function is for all others."""
+    x = stacked(x)
     conditions = _conditions(x, condlist)
     functions, others = list(funclist[: len(conditions)]), list(funclist[len(conditions) :])
     if len(functions) != len(conditions) or len(others) > 1:

@@ -99,7 +99,7 @@ def _swapaxes(a, axis1, axis2):
 def rollaxis(a, axis, start=0):
     """`a` with `axis` moved to stand before the axis `start`."""
     axis = one_axis(axis, a.ndim)
-    start = start + a.ndim if start < 0 else start
+    start = a.ndim if start == a.ndim else one_axis(start, a.ndim)
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 

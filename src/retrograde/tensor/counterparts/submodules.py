@@ -21,6 +21,7 @@ from ...ops import (
     searches,
     tensors,
 )
+from ...ops._linalg import check_square
 from . import calculus
 from .operands import refuse, stacked
 
@@ -37,6 +38,7 @@ def _hermitian(a, UPLO):
     """The Hermitian matrices whose lower or upper triangle is that of `a`: NumPy reads no more, and so no gradient goes further."""
     if UPLO.upper() not in ("L", "U"):
         raise ArgumentError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
+    check_square(a)  # rows and columns of other numbers would be broadcast against each other
     read, below = (matrices.triu(a), matrices.triu(a, 1)) if UPLO.upper() == "U" else (matrices.tril(a), matrices.tril(a, -1))
     return read + complexes.adjoint(below)
 
@@ -69,13 +71,14 @@ def _lstsq(a, b, rcond=None):
     """
     a, b = stacked(a), stacked(b)
     if rcond is not None:
-        rcond = max(rcond, float(ml_dtypes.finfo(np.result_type(a.dtype, np.float32)).eps)) if rcond < 0 else rcond
+        # LAPACK's precision is the unit of rounding, half of NumPy's eps.
+        rcond = float(ml_dtypes.finfo(np.result_type(a.dtype, np.float32)).eps) / 2 if rcond < 0 else rcond
     found, rank = inverses.lstsq(a, b, rcond), norms.matrix_rank(a, rcond)
     rows, columns = a.shape
     is_full = rows > columns and (getattr(rank, "is_traced", False) or int(rank) == columns)
     distances = contractions.matmul(a, found) - b
     distances = complexes.real(distances * complexes.conj(distances))
-    residuals = distances.sum(0, keepdims=b.ndim == 1) if is_full else distances[:0, 0] if b.ndim > 1 else distances[:0]
+    residuals = distances.sum(0, keepdims=b.ndim == 1) if is_full else distances[:0].sum(1) if b.ndim > 1 else distances[:0]
     return found, residuals, rank, factorizations.svdvals(a)
 
 

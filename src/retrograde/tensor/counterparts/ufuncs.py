@@ -16,6 +16,7 @@ from ...ops.exponential import exp, expm1, log, log1p, logaddexp
 from ...ops.gammas import regularized_beta
 from ...ops.movements import expand_dims
 from ...ops.rounding import trunc
+from ...ops.special import hypot
 from ...ops.trigonometric import cos, sin, tan
 from .operands import cast, constant, data_of, stacked
 from .passing import on_data
@@ -88,6 +89,10 @@ def modf(x):
 
 #: As in SciPy: exponents below are taken for 0. There the first terms of the series have the derivatives in the exponent.
 _ALMOST_ZERO = 1e-19
+#: The logarithm of the greatest float64.
+_GREATEST = math.log(np.finfo(float).max)
+#: Two numbers whose logarithms lie so far apart may have a ratio that does not fit a float32.
+_MOST_APART = 80.0
 
 
 def boxcox(x, exponent):
@@ -97,7 +102,12 @@ def boxcox(x, exponent):
     safe, level = where(is_zero, 1, exponent), log(x)
     u = exponent * where(is_zero & ~isinf(level), level, 0)
     near = level * (1 + u * (1 / 2 + u * (1 / 6 + u / 24)))
-    return where(is_zero, near, where(x < 0, np.nan, expm1(safe * level) / safe))
+    raised = safe * level
+    # Where the power does not fit, its quotient by the exponent may.
+    is_great = (raised > _GREATEST) & ~isinf(raised)
+    far = exp(where(is_great, raised, 0) - log(abs(safe))) * sign(safe) - 1 / safe
+    found = where(is_great, far, expm1(where(is_great, 0, raised)) / safe)
+    return where(is_zero, near, where(x < 0, np.nan, found))
 
 
 def inv_boxcox(y, exponent):
@@ -105,16 +115,26 @@ def inv_boxcox(y, exponent):
     y, exponent = stacked(y), stacked(exponent)
     is_zero = abs(exponent) < _ALMOST_ZERO
     safe = where(is_zero, 1, exponent)
-    u = exponent * where(is_zero & ~isinf(y), y, 0)
-    near = exp(y * (1 - u * (1 / 2 - u * (1 / 3 - u / 4))))
-    return where(is_zero, near, exp(log1p(safe * y) / safe))
+    u = exponent * where(is_zero & (abs(y) < 1 / _ALMOST_ZERO), y, 0)
+    near = exp(where(is_zero, y, 0) * (1 - u * (1 / 2 - u * (1 / 3 - u / 4))))
+    with np.errstate(over="ignore"):
+        raised = safe * y
+    # A product that does not fit is the power itself: its logarithm is a sum of two.
+    is_great = (raised == np.inf) & ~isinf(y)
+    level = where(is_great, log(abs(safe)) + log(where(is_great, abs(y), 1)), log1p(where(is_great, 0, raised)))
+    return where(is_zero, near, exp(level / safe))
 
 
 def rel_entr(x, y):
     """x log(x / y): 0 where `x` is 0, and infinite outside of the numbers for which it is defined."""
     x, y = stacked(x), stacked(y)
     is_inside = (x > 0) & (y > 0)
-    inside = x * log(where(is_inside, x, 1) / where(is_inside, y, 1))
+    over, under = where(is_inside, x, 1), where(is_inside, y, 1)
+    # As in SciPy: near 1 the difference of both is known better than their ratio, and one that does not fit has a logarithm.
+    is_near, far = (over > 0.5 * under) & (over < 2 * under), log(over) - log(under)
+    is_plain = ~is_near & (abs(far) < _MOST_APART)
+    level = where(is_plain, log(where(is_plain, over, 1) / where(is_plain, under, 1)), far)
+    inside = x * where(is_near, log1p(where(is_near, over - under, 0) / where(is_near, under, 1)), level)
     return where(isnan(x) | isnan(y), np.nan, where(is_inside, inside, where((x == 0) & (y >= 0), x * 0, np.inf)))
 
 
@@ -126,8 +146,13 @@ def kl_div(x, y):
 
 
 def pseudo_huber(delta, r):
-    """A smooth loss, square near 0 and linear beyond `delta`."""
-    return delta**2 * ((1 + (r / delta) ** 2) ** 0.5 - 1)
+    """A smooth loss, square near 0 and linear beyond `delta`; infinite for a `delta` below 0."""
+    delta, r = stacked(delta), stacked(r)
+    is_plain = (delta > 0) & ~isinf(r)
+    safe, size = where(is_plain, delta, 1), where(is_plain, abs(r), 1)
+    # delta^2 (sqrt(1 + (r / delta)^2) - 1), written so that nothing is lost for a small `r`.
+    found = safe * size * (size / (hypot(safe, size) + safe))
+    return where(delta < 0, np.inf, where(is_plain, found, where(delta == 0, 0, delta * abs(r))))
 
 
 def huber(delta, r):

@@ -8,9 +8,9 @@ keys and values grow in tiles in scratch memory, those of queries in memory of t
 import math
 
 from .. import emit
-from ..convolution.entry import Entry, at
+from ..convolution.entry import Entry
 from ..convolution.layout import heights
-from ..emit import I64
+from ..emit import I64, at
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .forward import lane_numbers

@@ -9,9 +9,9 @@ import math
 
 from .. import emit, ir
 from ..builder import Builder
-from ..convolution.entry import Entry, at
+from ..convolution.entry import Entry
 from ..convolution.layout import heights
-from ..emit import I64
+from ..emit import I64, at
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .packing import Packing, clear, scatter

@@ -6,8 +6,7 @@ arrays of a kernel share: such code takes long to compile.
 """
 
 from .. import emit, ir
-from ..convolution.entry import at
-from ..emit import I32, I64, POINTER
+from ..emit import I32, I64, POINTER, at
 from .softmax import masked
 
 

@@ -1,7 +1,6 @@
 """Where the matrices of a task are: the leading axes of arrays, counted down from a number."""
 
-from ..convolution.entry import at
-from ..emit import I64
+from ..emit import I64, at
 
 
 def digits(b, number, lengths):

@@ -4,15 +4,11 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
+from ... import cost
 from ...target import ITEM_BYTES
 from .. import ir
 from ..convolution.layout import odd_lines
 from ..vectors import InVectors
-
-#: Queries that the forward pass takes at a time, and those that the backward pass does: the tiles of these stay in cache.
-_QUERIES, _ROWS = 64, 64
-#: The fewest keys of a block.
-_FEWEST_KEYS = 32
 
 
 class Operand(NamedTuple):
@@ -70,13 +66,8 @@ class Attending(InVectors):
     def key_block(self):
         """Keys of a block, in whole tiles: they and their values half fill the first cache."""
         fitting = self.first_cache // (2 * ITEM_BYTES[self.dtype] * (self.sizes.depth + self.sizes.width))
-        wanted = min(max(fitting, _FEWEST_KEYS), 2 * _QUERIES, self.sizes.keys)
+        wanted = min(max(fitting, cost.FEWEST_KEYS), 2 * cost.QUERIES, self.sizes.keys)
         return max(1, wanted // self.tile) * self.tile if wanted < self.sizes.keys else ceil(wanted / self.tile) * self.tile
-
-    @property
-    def heights(self):
-        """The heights of tiles that make up any number of rows."""
-        return [self.rows, *[2**k for k in range(self.rows.bit_length(), -1, -1) if 2**k < self.rows]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +82,7 @@ class Forward(Attending):
     @property
     def tiles(self):
         """Tiles of queries in a block."""
-        return min(max(1, _QUERIES // self.tile), ceil(self.sizes.queries / self.tile))
+        return min(max(1, cost.QUERIES // self.tile), ceil(self.sizes.queries / self.tile))
 
     @property
     def blocks(self):
@@ -165,7 +156,7 @@ class Backward(Attending):
     @property
     def query_block(self):
         """Queries of a block."""
-        return _ROWS
+        return cost.QUERIES
 
     @property
     def line(self):

@@ -5,19 +5,18 @@ Vectors run along the numbers of a key and of a value. All products of the query
 
 import math
 
+from ... import cost
 from .. import emit
 from ..builder import Builder
-from ..convolution.entry import Entry, at
-from ..convolution.weight import lane_sums
-from ..emit import I64
+from ..convolution.entry import Entry
+from ..emit import I64, at
+from ..micro_kernel import lane_sums
 from ..vecmath.elements import constant
 from ..vecmath.exponential import LOG2_E
 from .places import digits, matrix, rooms
 from .softmax import masked, power
 
 _BUFFERS = ("query", "key", "value", "mask", "result", "sums", "scratch")
-#: Sums that are added to at the same time, so that none waits for itself.
-_TOGETHER = 8
 
 
 def write_single(module, name, plan):
@@ -123,8 +122,8 @@ class _Single:
         if plan.mask is not None:
             total = k.where(k.equal(total, 0), 1, total)
         result = at(b, self.entry.pointers["result"], plan.item, (number, width))
-        for start in range(0, width, _TOGETHER * plan.lanes):
-            columns = range(start, min(start + _TOGETHER * plan.lanes, width), plan.lanes)
+        for start in range(0, width, cost.CHAINS * plan.lanes):
+            columns = range(start, min(start + cost.CHAINS * plan.lanes, width), plan.lanes)
             masks = [emit.lane_mask(b, I64(width - c), plan.lanes) if c + plan.lanes > width else None for c in columns]
             for column, value, mask in zip(columns, self._sums(columns, masks), masks, strict=True):
                 emit.store(b, b.fdiv(value, total), at(b, result, plan.item, column), mask)
@@ -132,7 +131,7 @@ class _Single:
     def _sums(self, columns, masks):
         """The sums of some columns of the values, each times its weight: several keys at a time where columns are few."""
         b, plan = self.b, self.plan
-        count = 2 ** (_TOGETHER // len(columns)).bit_length() // 2
+        count = 2 ** (cost.CHAINS // len(columns)).bit_length() // 2
         whole = plan.sizes.keys - plan.sizes.keys % count
         sums = [emit.zeros(plan.vector)] * (count * len(columns))
         for first, end, step in ((0, whole, count), (whole, plan.sizes.keys, 1)):

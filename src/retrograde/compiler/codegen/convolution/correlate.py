@@ -2,20 +2,19 @@
 
 Row k of the right matrix, one tap of one channel, is the image itself from a certain place on, so nothing is copied but the
 image with its border. What tiles compute past the end of a row of pixels is left out when rows are stored.
-See layout.py for the scratch memory, and matmul/tiles.py for the same tile over packed panels.
+See layout.py for the scratch memory.
 """
 
 from functools import partial
 from typing import NamedTuple
 
+from ... import cost
 from .. import emit, ir
-from ..emit import I64, POINTER
-from .entry import Entry, at, copy_row
+from ..emit import I64, at
+from ..micro_kernel import Blocks, Functions, Table, Tile, broadcast, contiguous, store
+from .entry import Entry, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
-
-#: Up to so many taps are written out one after the other; so many channels are, of kernels of one tap.
-_UNROLLED, _CHANNELS = 12, 4
 
 
 class Correlating(NamedTuple):
@@ -134,8 +133,7 @@ def write_correlation(module, name, plan):
     """
     entry = Entry(module, name, ("source", "packed", "bias", "result", "scratch"), ("tasks", "chunks"), {None: plan.layout.item})
     layout, b = plan.layout, entry.builder
-    tiles = {(g, h, v): _tile(module, name, plan, g, h, v) for g in range(len(layout.correlation.grids))
-             for h, _ in plan.tiles for v in _widths(plan, layout.correlation.grids[g])}
+    tiles = Functions(module, name, partial(_write_tile, plan))
     scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
     sums = at(b, scratch, plan.layout.item, layout.correlation.inputs * layout.channel)
     with emit.loop(b, 0, layout.correlation.inputs * layout.channel // layout.lanes) as place:
@@ -163,12 +161,12 @@ def band_of(builder, layout, task):
 
 
 def _widths(plan, grid):
-    """The widths of tiles, in vectors, that a grid needs."""
+    """The widths of tiles, in vectors, that a grid needs, the full one first."""
     layout = plan.layout
     if layout.bands > 1:
-        return list(range(1, layout.vectors + 1))
+        return [layout.vectors, *range(1, layout.vectors)]
     vectors = -(-layout.flat(grid, grid.rows[2]) // layout.lanes)
-    return sorted({layout.vectors if vectors >= layout.vectors else 0, vectors % layout.vectors} - {0})
+    return [width for width in (layout.vectors if vectors >= layout.vectors else 0, vectors % layout.vectors) if width]
 
 
 def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
@@ -195,18 +193,18 @@ def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
 def _row_of_tiles(b, plan, tiles, kind, weights, scratch, sums, numbers):
     """All pixels of a few output channels: tiles of full width, and a narrower last one."""
     layout, (vectors, whole) = plan.layout, numbers
-    if (*kind, layout.vectors) in tiles:
-        with emit.loop(b, 0, whole, layout.vectors) as place:
-            _call_tile(b, plan, tiles[(*kind, layout.vectors)], weights, scratch, sums, place.index)
-    for width in range(1, layout.vectors):
-        if (*kind, width) in tiles:
+
+    def call(width, vector):
+        places = [at(b, pointer, layout.item, (vector, layout.lanes)) for pointer in (scratch, sums)]
+        tiles.call(b, (*kind, width), [weights, *places])
+
+    for width in _widths(plan, layout.correlation.grids[kind[0]]):
+        if width == layout.vectors:
+            with emit.loop(b, 0, whole, width) as place:
+                call(width, place.index)
+        else:
             with b.if_then(b.icmp_signed("==", b.sub(vectors, whole), I64(width))):
-                _call_tile(b, plan, tiles[(*kind, width)], weights, scratch, sums, whole)
-
-
-def _call_tile(b, plan, tile, weights, scratch, sums, vector):
-    places = [at(b, pointer, plan.layout.item, (vector, plan.layout.lanes)) for pointer in (scratch, sums)]
-    b.call(tile, [weights, *places])
+                call(width, whole)
 
 
 def _store(entry, plan, grid, sums, height, image, output, first_row, rows):
@@ -238,67 +236,39 @@ def _adding(builder, number):
 # Tiles
 
 
-def _tile(module, name, plan, number, height, vectors):
-    """The function of one size of tile of a grid: (weights, first pixel, sums) to the sums over all channels and taps."""
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 3), f"{name}_{number}_{height}x{vectors}")
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    b, layout = ir.IRBuilder(function.append_basic_block("entry")), plan.layout
-    weights, source, sums = function.args
+def _write_tile(plan, b, arguments, number, height, vectors):
+    """One size of tile of a grid: (weights, first pixel, sums) to the sums over all channels and taps."""
+    weights, source, sums = arguments
+    layout, tile = plan.layout, Tile(plan.layout.vector, height, vectors, plan.layout.is_fused)
     taps = [layout.offset(tap) for tap in layout.correlation.grids[number].taps]
-    totals = [emit.zeros(plan.layout.vector)] * (height * vectors)
-    totals = _over_channels(b, plan, (height, vectors), weights, source, taps, totals, f"{function.name}_taps")
-    for place, value in enumerate(totals):
-        i, j = divmod(place, vectors)
-        emit.store(b, value, at(b, sums, plan.layout.item, i * plan.sums + j * layout.lanes))
-    b.ret_void()
-    return function
+    columns = range(0, vectors * layout.lanes, layout.lanes)
+    over = _over_table if len(taps) > cost.TAPS else _over_channels
+    totals = over(b, layout, tile, weights, source, taps, columns) if taps else tile.zeros()
+    store(b, totals, [at(b, sums, layout.item, i * plan.sums + j) for i in range(height) for j in columns])
 
 
-def _over_channels(b, plan, size, weights, source, taps, totals, name):
-    layout, count = plan.layout, plan.layout.correlation.inputs
-    if not taps:
-        return totals
-    if len(taps) > _UNROLLED:
-        return _overtable_of(b, plan, size, weights, source, table_of(b.module, name, taps), len(taps), totals)
-    group = min(_CHANNELS, count) if len(taps) == 1 else 1
+def _over_channels(b, layout, tile, weights, source, taps, columns):
+    """The sums over all channels, whose taps are written out; kernels of one tap have a few channels written out."""
+    count = layout.correlation.inputs
+    group = min(cost.CHANNELS, count) if len(taps) == 1 else 1
+    places = [i * layout.channel + tap for i in range(group) for tap in taps]
+    size = len(taps) * tile.height
+    panel = Blocks(weights, size, range(0, group * size, tile.height), layout, range(tile.height), broadcast(layout))
+    image = Blocks(source, layout.channel, places, layout, columns, contiguous(layout))
     whole = count - count % group
-    for start, stop, step in ((0, whole, group), (whole, count, 1)):
-        if start == stop:
-            continue
-        with emit.loop(b, start, stop, step, totals) as channel:
-            panel = at(b, weights, plan.layout.item, (channel.index, len(taps) * size[0]))
-            image = at(b, source, plan.layout.item, (channel.index, layout.channel))
-            for k, (further, tap) in enumerate((i * layout.channel, tap) for i in range(step) for tap in taps):
-                pixel = at(b, image, plan.layout.item, further + tap)
-                channel.values = _step(b, plan, size, at(b, panel, plan.layout.item, k * size[0]), pixel, channel.values)
-        totals = channel.results
-    return totals
+    ranges = [(start, stop, step, step * len(taps)) for start, stop, step in ((0, whole, group), (whole, count, 1)) if start < stop]
+    return tile.over(b, ranges, panel, image, tile.zeros())
 
 
-def _overtable_of(b, plan, size, weights, source, table, count, totals):
-    """Over all channels and the taps of a table, a few at a time."""
+def _over_table(b, layout, tile, weights, source, taps, columns):
+    """The sums over all channels, whose taps are read from a table, a few at a time."""
+    table, count = table_of(b.module, f"{b.function.name}_taps", taps), len(taps)
     together = max([n for n in range(1, 9) if count % n == 0])
-    with emit.loop(b, 0, plan.layout.correlation.inputs, 1, totals) as channel:
-        panel = at(b, weights, plan.layout.item, (channel.index, count * size[0]))
-        image = at(b, source, plan.layout.item, (channel.index, plan.layout.channel))
-        with emit.loop(b, 0, count, together, channel.values) as tap:
-            part = at(b, panel, plan.layout.item, (tap.index, size[0]))
-            for k in range(together):
-                place = b.load(at(b, table, I64, tap.index, k), typ=I64)
-                pixel, numbers = at(b, image, plan.layout.item, place), at(b, part, plan.layout.item, k * size[0])
-                tap.values = _step(b, plan, size, numbers, pixel, tap.values)
-        channel.values = tap.results
+    with emit.loop(b, 0, layout.correlation.inputs, 1, tile.zeros()) as channel:
+        panel = at(b, weights, layout.item, (channel.index, count * tile.height))
+        image = at(b, source, layout.item, (channel.index, layout.channel))
+        places = range(0, together * tile.height, tile.height)
+        left = Blocks(panel, tile.height, places, layout, range(tile.height), broadcast(layout))
+        right = Table(image, table, layout, columns, contiguous(layout))
+        channel.values = tile.over(b, [(0, count, together, together)], left, right, channel.values)
     return channel.results
-
-
-def _step(b, plan, size, weights, pixel, totals):
-    """One tap of one channel."""
-    height, vectors = size
-    lanes, is_fused, totals = plan.layout.lanes, plan.layout.is_fused, list(totals)
-    right = [emit.load(b, at(b, pixel, plan.layout.item, j * lanes), plan.layout.vector) for j in range(vectors)]
-    for i in range(height):
-        left = emit.splat(b, emit.load(b, at(b, weights, plan.layout.item, i), plan.layout.item), lanes)
-        for j, value in enumerate(right):
-            totals[i * vectors + j] = emit.multiply_add(b, left, value, totals[i * vectors + j], is_fused)
-    return totals

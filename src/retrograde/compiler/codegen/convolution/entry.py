@@ -1,7 +1,7 @@
 """Entries with their pointers and numbers by name, and rows of numbers that they move."""
 
 from .. import emit, entry, ir
-from ..emit import I64, address
+from ..emit import I64, address, at
 
 #: Rows of more pieces than this are moved in a loop.
 _UNROLLED = 8
@@ -21,21 +21,6 @@ class Entry(entry.Entry):
         b = self.builder
         first = b.sdiv(b.mul(self.chunk, emit.number(total)), emit.number(parts))
         return first, b.sdiv(b.mul(b.add(self.chunk, I64(1)), emit.number(total)), emit.number(parts))
-
-
-def at(builder, pointer, item, *terms):
-    """The address of the element whose number is the sum of `terms`: numbers, or pairs of an index and a step."""
-    total, known = None, 0
-    for term in terms:
-        index, step = term if isinstance(term, tuple) else (term, 1)
-        if isinstance(index, int) and isinstance(step, int):
-            known += index * step
-            continue
-        part = index if step == 1 else builder.mul(emit.number(index), emit.number(step))
-        total = part if total is None else builder.add(total, part)
-    if total is not None:
-        pointer = address(builder, pointer, total, item)
-    return address(builder, pointer, known, item) if known else pointer
 
 
 def copy_row(builder, item, lanes, source, target, count, steps=(1, 1), change=None):

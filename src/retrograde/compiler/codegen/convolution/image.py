@@ -1,8 +1,8 @@
 """Laying out images in scratch memory: each channel as its planes, with a border of zeros."""
 
 from .. import emit
-from ..emit import I64
-from .entry import at, clear, copy_row
+from ..emit import I64, at
+from .entry import clear, copy_row
 from .layout import inside
 
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
+from ... import cost
 from ...target import ITEM_BYTES
 from ..vectors import InVectors
 from .shape import Correlation
 
-#: A band has about this many numbers of each channel of the result, so that a few channels of it stay in the first cache.
-_BAND = 1100
 _LINE = 64
 
 
@@ -92,7 +91,7 @@ def banded(correlation, target, dtype, least=1):
     reach = correlation.reach[0]
     line = (columns + correlation.reach[1]) * correlation.inputs * len(correlation.planes) * ITEM_BYTES[dtype]
     by_cache = target.second_cache // 2 // max(line, 1) - reach
-    by_size = ceil(_BAND / (columns + correlation.reach[1]))
+    by_size = ceil(cost.BAND / (columns + correlation.reach[1]))
     wanted = max(1, min(max(by_cache, reach, 1), max(by_size, 2 * reach, 4)))
     bands = min(max(ceil(rows / wanted), least), rows)
     short, tall = divmod(rows, bands)
@@ -120,7 +119,7 @@ def _cycles(size, count, vectors, lanes):
 
 def _step(height, vectors, lanes):
     loads = height + vectors * (1 + (lanes - 1) / (2 * lanes))
-    return max(height * vectors / 2, loads / 2, 4) + 0.05 * (height + vectors)
+    return cost.step_cycles(height, vectors, loads)
 
 
 def heights(count, largest):

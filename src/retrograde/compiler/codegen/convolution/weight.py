@@ -6,17 +6,17 @@ Sums are made for fixed parts of the batch and added in order: they have the sam
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
+from ... import cost
 from .. import emit, ir
-from ..emit import I64, POINTER
+from ..emit import I64, at
+from ..micro_kernel import Blocks, Functions, Lines, Tile, contiguous, lane_sums
 from .correlate import band_of, table_of
-from .entry import Entry, at, clear, copy_row
+from .entry import Entry, clear, copy_row
 from .image import lay_out
 from .layout import Layout, heights, odd_lines
-
-#: Vectors of pixels for each iteration of a tile's loop.
-_UNROLLED = 2
 
 
 class Weighing(NamedTuple):
@@ -108,19 +108,19 @@ def write_weighing(module, name, plan):
     """
     entry = Entry(module, name, ("source", "other", "partial", "scratch"), ("tasks", "blocks", "parts"), {None: plan.layout.item})
     b, layout, correlation = entry.builder, plan.layout, plan.layout.correlation
-    tiles = {(h, w): _tile(module, name, plan, h, w) for h, _ in plan.tiles for w, _ in plan.widths}
+    tiles = Functions(module, name, partial(_write_tile, plan))
     places = [i * layout.channel + layout.offset(tap) for i in range(plan.together) for tap in plan.grid.taps]
     table = table_of(module, f"{name}_columns", places)
     scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
-    partial = at(b, entry.pointers["partial"], plan.layout.item, (entry.chunk, plan.partial))
+    own_sums = at(b, entry.pointers["partial"], plan.layout.item, (entry.chunk, plan.partial))
     outputs = at(b, scratch, plan.layout.item, plan.images * plan.input_room)
     _clear_all(b, plan, scratch, plan.room)
-    _clear_all(b, plan, partial, plan.partial)
+    _clear_all(b, plan, own_sums, plan.partial)
     first, end = entry.share(entry.words["blocks"], entry.words["parts"])
     with emit.loop(b, first, end) as block, emit.loop(b, 0, correlation.groups) as group:
         task = b.mul(block.index, I64(plan.images))
         count = emit.minimum(b, plan.images, b.sub(entry.words["tasks"], task))
-        sums = at(b, partial, plan.layout.item, (group.index, plan.group_sums))
+        sums = at(b, own_sums, plan.layout.item, (group.index, plan.group_sums))
         _lay_out_inputs(entry, plan, scratch, task, count, group.index)
         base, row = 0, 0
         for height, tall in plan.tiles:
@@ -179,43 +179,28 @@ def _sweep(b, plan, tiles, height, table, scratch, outputs, sums, count, vectors
                 places = [b.load(at(b, first, I64, j), typ=I64) for j in range(width)]
                 pixels = [at(b, source, plan.layout.item, place) for place in places]
                 to = at(b, here, plan.layout.item, base, (tile.index, plan.block(height, width)))
-                b.call(tiles[height, width], [outputs, to, count, I64(vectors), *pixels])
+                tiles.call(b, (height, width), [outputs, to, count, I64(vectors), *pixels])
             base, column = base + wide * plan.block(height, width), column + wide * width
 
 
-def _tile(module, name, plan, height, width):
-    """The function of one size of tile: (outputs, sums, bands, vectors of each, the first pixel of each column)."""
-    kind = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64, *[POINTER] * width])
-    function = ir.Function(module, kind, f"{name}_{height}x{width}")
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    b, layout = ir.IRBuilder(function.append_basic_block("entry")), plan.layout
-    outputs, sums, count, vectors, *columns = function.args
-    totals = [emit.zeros(plan.layout.vector)] * (height * width)
-    end, iteration = b.mul(vectors, I64(layout.lanes)), _UNROLLED * layout.lanes
-    whole = b.mul(b.udiv(vectors, I64(_UNROLLED)), I64(iteration))
-    with emit.loop(b, 0, count, 1, totals) as band:
-        left = at(b, outputs, plan.layout.item, (band.index, plan.pixels))
-        right = [at(b, column, plan.layout.item, (band.index, plan.input_room)) for column in columns]
-        for first, stop, step in ((I64(0), whole, iteration), (whole, end, layout.lanes)):
-            with emit.loop(b, first, stop, step, band.values) as vector:
-                for ahead in range(0, step, layout.lanes):
-                    vector.values = _added(b, plan, height, vector, ahead, left, right)
-            band.values = vector.results
-    _gather(b, plan, band.results, sums)
-    b.ret_void()
-    return function
-
-
-def _added(b, plan, height, vector, ahead, left, right):
-    """The totals of a tile with the products of a vector of pixels, so many `ahead` of an iteration's first one."""
-    layout, totals = plan.layout, list(vector.values)
-    pixels = [emit.load(b, at(b, column, layout.item, vector.index, ahead), layout.vector) for column in right]
-    for i in range(height):
-        value = emit.load(b, at(b, left, layout.item, vector.index, i * plan.line + ahead), layout.vector)
-        for j, pixel in enumerate(pixels):
-            totals[j * height + i] = emit.multiply_add(b, value, pixel, totals[j * height + i], layout.is_fused)
-    return totals
+def _write_tile(plan, b, arguments, height, width):
+    """One size of tile: (outputs, sums, bands, vectors of each, the first pixel of each column)."""
+    outputs, sums, count, vectors, *columns = arguments
+    layout, lines = plan.layout, range(0, height * plan.line, plan.line)
+    end, pace = b.mul(vectors, I64(layout.lanes)), cost.PIXEL_STEPS * layout.lanes
+    whole = b.mul(b.udiv(vectors, I64(cost.PIXEL_STEPS)), I64(pace))
+    ranges = (I64(0), whole, pace, cost.PIXEL_STEPS), (whole, end, layout.lanes, 1)
+    # A step holds all vectors of the right in registers: those of which there are fewer.
+    is_turned = height < width
+    tile = Tile(layout.vector, *((width, height) if is_turned else (height, width)), layout.is_fused)
+    with emit.loop(b, 0, count, 1, tile.zeros()) as band:
+        rows = Blocks(at(b, outputs, layout.item, (band.index, plan.pixels)), 1, range(0, pace, layout.lanes), layout, lines,
+                      contiguous(layout))
+        pixels = Lines([at(b, column, layout.item, (band.index, plan.input_room)) for column in columns], 1, layout.item,
+                       contiguous(layout), layout.lanes)
+        band.values = tile.over(b, ranges, *((pixels, rows) if is_turned else (rows, pixels)), band.values)
+    totals = tile.grid(band.results)
+    _gather(b, plan, [x for column in (totals if is_turned else zip(*totals, strict=True)) for x in column], sums)
 
 
 def _gather(b, plan, totals, sums):
@@ -227,31 +212,6 @@ def _gather(b, plan, totals, sums):
         place = at(b, sums, plan.layout.item, start)
         found = lane_sums(b, totals[start : start + group], group)
         emit.store(b, b.fadd(emit.load(b, place, kind), found), place)
-
-
-def lane_sums(b, vectors, group):
-    """One short vector with the sum of the lanes of each of `group` vectors."""
-    lanes = vectors[0].type.count
-    while len(vectors) > 1:
-        vectors = [_paired(b, x, y, lanes, group) for x, y in zip(vectors[::2], vectors[1::2], strict=True)]
-    found = vectors[0]
-    while lanes > group:
-        lanes //= 2
-        low, high = (emit.shuffle(b, found, found, range(start, start + lanes)) for start in (0, lanes))
-        found = b.fadd(low, high)
-    return found
-
-
-def _paired(b, x, y, lanes, group):
-    """Sums of neighbours in x and in y, inside each run of `group` lanes: those of x first."""
-    picks = [[], []]
-    for start in range(0, lanes, group):
-        for base in (0, lanes):
-            for i in range(0, group, 2):
-                picks[0].append(base + start + i)
-                picks[1].append(base + start + i + 1)
-    even, odd = (emit.shuffle(b, x, y, p) for p in picks)
-    return b.fadd(even, odd)
 
 
 def write_total(module, name, plan):
@@ -320,5 +280,5 @@ def _cycles(layout, taps, rows, columns, together):
     for height, tall in heights(layout.correlation.outputs, rows):
         for width, wide in heights(together * taps, columns):
             loads = height + width * (1 + (layout.lanes - 1) / (2 * layout.lanes))
-            total += tall * wide * (max(height * width / 2, loads / 2, 4) + 0.05 * (height + width))
+            total += tall * wide * cost.step_cycles(height, width, loads)
     return total / together

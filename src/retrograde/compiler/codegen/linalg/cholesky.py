@@ -109,8 +109,10 @@ class _Writer(Kernel):
     def _factorize(self, first, columns):
         """A strip: rows above its diagonal block, and those in it."""
         b = self.ir
-        self.tiles.each(b, I64(0), first, lambda i, height: self._tile("substitute", i, height, first))
-        self.tiles.each(b, first, b.add(first, columns), lambda i, height: self._rows(i, height, first))
+        for height, row in self.tiles.each(b, I64(0), first):
+            self._tile("substitute", row, height, first)
+        for height, row in self.tiles.each(b, first, b.add(first, columns)):
+            self._rows(row, height, first)
 
     def _tile(self, way, i, height, first):
         b, item = self.ir, self.spec.item

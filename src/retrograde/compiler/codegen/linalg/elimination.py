@@ -93,8 +93,10 @@ class _Writer(Kernel):
     def _eliminate(self, first, columns):
         """A strip: the rows above its diagonal block, those below, and its columns."""
         b = self.ir
-        self.tiles.each(b, I64(0), first, lambda i, height: self._tile("unit", i, height, i, first))
-        self.tiles.each(b, first, self.n, lambda i, height: self._tile("subtract", i, height, first, first))
+        for height, row in self.tiles.each(b, I64(0), first):
+            self._tile("unit", row, height, row, first)
+        for height, row in self.tiles.each(b, first, self.n):
+            self._tile("subtract", row, height, first, first)
         with emit.loop(b, first, b.add(first, columns)) as column:
             self._change_rows(column.index, self._pivot_row(column.index), b.add(first, I64(self.spec.width)))
             self._take_column(column.index, first)

@@ -9,9 +9,6 @@ from ..entry import Entry
 from .blocks import Place
 from .tiles import Tiles
 
-#: There are no more chunks than these whose rooms come to more numbers than the second.
-_FEW_CHUNKS, _MOST_ROOM = 8, 4_000_000
-
 
 def dimensions_of(batch):
     """A batch as the last words of a kernel: how many axes it has, and each from the innermost on. It has for each axis its length
@@ -38,7 +35,7 @@ class Dealt:
     def step(self):
         """How many parts a chunk takes."""
         grain = cost.FACTORS
-        grain = grain._replace(most=min(grain.most, max(_FEW_CHUNKS, _MOST_ROOM // self.room)))
+        grain = grain._replace(most=min(grain.most, max(cost.FEW_CHUNKS, cost.MOST_ROOM // self.room)))
         return grain.share(self.count, self.count * self.work)
 
     @property

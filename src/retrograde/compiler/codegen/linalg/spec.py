@@ -46,8 +46,3 @@ class Spec(InVectors):
 def spec_for(target, dtype):
     """The spec for a machine."""
     return Spec(dtype, target.lanes(dtype), 6 if target.registers <= 16 else 8, target.has_fma)
-
-
-def heights_below(height):
-    """The heights of the tiles for rows that are left: powers of two below `height`, the greatest first."""
-    return [1 << i for i in range((height - 1).bit_length() - 1, -1, -1)]

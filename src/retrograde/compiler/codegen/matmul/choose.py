@@ -4,6 +4,7 @@ from functools import lru_cache, partial
 from math import ceil
 from typing import NamedTuple
 
+from ... import cost
 from ...target import ITEM_BYTES
 from .plan import Plan, aligned
 from .spec import Dots, Loops, Packing, Stream, Tile
@@ -201,15 +202,14 @@ def _tile_sizes(registers):
 def _tile_cost(tile, lanes, m, n):
     row_tiles, _, short, tall = _even_tiles(m, tile[0])
     full, rest = divmod(n, tile[1] * lanes)
-    cost = 0
+    cycles = 0
     for height, count in ((short + 1, tall), (short, row_tiles - tall)):
-        cost += count * (full * _step_cycles(height, tile[1]) + (rest > 0) * _step_cycles(height, ceil(rest / lanes)))
-    return cost
+        cycles += count * (full * _cycles(height, tile[1]) + (rest > 0) * _cycles(height, ceil(rest / lanes)))
+    return cycles
 
 
-def _step_cycles(height, vectors):
-    """Cycles of one step of k: two multiply-adds or two loads each, and a chain of eight in flight."""
-    return max(height * vectors / 2, (height + vectors) / 2, 4) + 0.05 * (height + vectors)
+def _cycles(height, vectors):
+    return cost.step_cycles(height, vectors, height + vectors)
 
 
 def _even_tiles(total, largest):

@@ -4,19 +4,22 @@ A few rows of A meet a few columns of B in registers; each pair of them has one 
 in a fixed order at the end. Matrix times vector, and results narrower than a vector, are done this way.
 """
 
-from .. import emit, ir
-from ..emit import BYTE, I64, POINTER, address, offset
+from functools import partial
+
+from ... import cost
+from .. import emit
+from ..emit import BYTE, I64, address, offset
+from ..micro_kernel import Functions, Lines, Tile, added_chains, contiguous, lane_sum
 from .part import Part
 
-_CHAINS = 8
 #: What a tile is handed: rows of A and of C and columns of B and of C are so many bytes apart.
-_ARGUMENTS = {"k": I64, "a": POINTER, "b": POINTER, "c": POINTER, "a_row": I64, "b_column": I64, "c_row": I64, "c_column": I64}
+_ARGUMENTS = ("k", "a", "b", "c", "a_row", "b_column", "c_row", "c_column")
 
 
 def build(module, spec, name):
     """Emit the function of a chunk of a product made of dot products."""
     part = Part(module, name)
-    functions = {(height, width): _tile(part, spec, height, width) for height in spec.heights for width in spec.widths}
+    functions = Functions(part.module, part.name, partial(_write, spec))
     batches, rows, columns = part.chunk()
     with part.each_batch(*batches):
         if spec.is_b_packed:
@@ -57,7 +60,7 @@ def _call(part, spec, functions, first_tile, row_tile, column_tile):
     is_wide = builder.icmp_signed("<", column_tile, numbers.wide_tiles)
 
     def leaf(height, width):
-        builder.call(functions[height, width], arguments)
+        functions.call(builder, (height, width), arguments)
 
     def by_width(height):
         _branch(builder, is_wide, spec.widths, lambda width: leaf(height, width))
@@ -77,76 +80,33 @@ def _branch(builder, condition, sizes, action):
             action(sizes[-1])
 
 
-class _Tile:
-    """The function of `height` rows by `width` columns under construction."""
-
-    def __init__(self, part, spec, height, width):
-        self.spec, self.height, self.width = spec, height, width
-        kind = ir.FunctionType(ir.VoidType(), list(_ARGUMENTS.values()))
-        self.function = ir.Function(part.module, kind, f"{part.name}.{height}x{width}")
-        self.function.linkage = "internal"
-        self.function.attributes.add("noinline")
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.k, self.a, self.b, self.c, self.a_row, self.b_column, self.c_row, self.c_column = self.function.args
-
-
-def _tile(part, spec, height, width):
-    tile = _Tile(part, spec, height, width)
-    for place, total in enumerate(_product(tile)):
-        row, column = (I64(x) for x in divmod(place, width))
-        where = address(tile.builder, tile.c, offset(tile.builder, row, tile.c_row, column, tile.c_column), BYTE)
-        emit.store(tile.builder, _horizontal(tile, total), where)
-    tile.builder.ret_void()
-    return tile.function
+def _write(spec, b, arguments, height, width):
+    """Write a tile of a few rows by a few columns."""
+    numbers = dict(zip(_ARGUMENTS, arguments, strict=True))
+    sides = [_lines(b, numbers, label, step, count) for label, step, count in (("a", "a_row", height), ("b", "b_column", width))]
+    steps = [numbers["c_row"], numbers["c_column"]]
+    if height < width:  # a step holds all vectors of the right in registers: those of which there are fewer
+        sides.reverse(), steps.reverse()
+    tile = Tile(spec.vector, len(sides[0]), len(sides[1]), spec.is_fused, max(1, cost.CHAINS // (height * width)))
+    for place, total in enumerate(_sums(spec, b, tile, sides, numbers["k"])):
+        row, column = (I64(x) for x in divmod(place, tile.width))
+        where = address(b, numbers["c"], offset(b, row, steps[0], column, steps[1]), BYTE)
+        emit.store(b, lane_sum(b, total), where)
 
 
-def _product(tile):
-    """One vector of partial sums for each pair of a row and a column."""
-    builder, lanes = tile.builder, tile.spec.lanes
-    pairs = tile.height * tile.width
-    unrolled = max(1, _CHAINS // pairs)
-    whole = builder.sub(tile.k, builder.srem(tile.k, I64(unrolled * lanes)))
-    start = [emit.zeros(tile.spec.vector)] * (pairs * unrolled)
-    with emit.loop(builder, 0, whole, unrolled * lanes, start) as main:
-        for copy in range(unrolled):
-            k = builder.add(main.index, I64(copy * lanes))
-            sums = slice(copy * pairs, (copy + 1) * pairs)
-            main.values[sums] = _step(tile, k, main.values[sums], None)
-    sums = [_pairwise(builder, main.results[pair::pairs]) for pair in range(pairs)]
-    with emit.loop(builder, whole, tile.k, lanes, sums) as rest:
-        mask = emit.lane_mask(builder, builder.sub(tile.k, rest.index), lanes)
-        rest.values = _step(tile, rest.index, rest.values, mask)
+def _lines(b, numbers, label, step, count):
+    """Where the rows of A, or the columns of B, begin."""
+    return [address(b, numbers[label], b.mul(I64(i), numbers[step]), BYTE) for i in range(count)]
+
+
+def _sums(spec, b, tile, sides, k):
+    """A vector of partial sums for each pair of a row and a column."""
+    left, right = (Lines(lines, 1, spec.item, contiguous(spec), spec.lanes) for lines in sides)
+    pace = tile.chains * spec.lanes
+    whole = b.sub(k, b.srem(k, I64(pace)))
+    sums = tile.over(b, [(I64(0), whole, pace, tile.chains)], left, right, tile.zeros())
+    with emit.loop(b, whole, k, spec.lanes, added_chains(b, sums, tile.height * tile.width)) as rest:
+        mask, place = emit.lane_mask(b, b.sub(k, rest.index), spec.lanes), (rest.index, 0)  # lanes past the end are zero
+        left, right = (Lines(lines, 1, spec.item, contiguous(spec, lambda _: mask)) for lines in sides)
+        rest.values = tile.step(b, left.read(b, place), right.read(b, place), rest.values)
     return rest.results
-
-
-def _step(tile, k, sums, mask):
-    """One vector of each row times one of each column; lanes past the end are zero."""
-    left = [_vector(tile, tile.a, i, tile.a_row, k, mask) for i in range(tile.height)]
-    right = [_vector(tile, tile.b, j, tile.b_column, k, mask) for j in range(tile.width)]
-    pairs = [(x, y) for x in left for y in right]
-    is_fused = tile.spec.is_fused
-    return [emit.multiply_add(tile.builder, x, y, total, is_fused) for (x, y), total in zip(pairs, sums, strict=True)]
-
-
-def _vector(tile, pointer, number, step, k, mask):
-    line = address(tile.builder, pointer, tile.builder.mul(I64(number), step), BYTE)
-    return emit.load(tile.builder, address(tile.builder, line, k, tile.spec.item), tile.spec.vector, mask)
-
-
-def _pairwise(builder, values):
-    """The sum of some values, as a tree."""
-    while len(values) > 1:
-        rest = values[len(values) // 2 * 2 :]
-        values = [builder.fadd(x, y) for x, y in zip(values[::2], values[1::2], strict=False)] + rest
-    return values[0]
-
-
-def _horizontal(tile, value):
-    """The sum of the lanes of a vector, by halves."""
-    lanes = value.type.count
-    while lanes > 1:
-        lanes //= 2
-        low = emit.shuffle(tile.builder, value, value, range(lanes))
-        high = emit.shuffle(tile.builder, value, value, range(lanes, 2 * lanes))
-        value = tile.builder.fadd(low, high)
-    return tile.builder.extract_element(value, emit.I32(0))

@@ -1,14 +1,15 @@
-"""The register tile: a few rows of C by a few vectors, held in registers over a whole block of k.
+"""Tiles of products: a few rows of C by a few vectors, over a block of k.
 
-One tile is one call, `void(A, B, C, numbers of the block)`; see K. Goto and R. van de Geijn, Anatomy of high-performance matrix
-multiplication, ACM TOMS 34(3), 2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
+One tile is one call, `void(A, B, C, numbers of the block)`. A is broadcast from rows, columns or a packed panel, B is read where it
+lies or from a packed panel; what is particular to products is where C keeps the sums, in vectors, in a part of the last one, or in
+single numbers with any step.
 """
 
+from ... import cost
 from .. import emit, ir
 from ..emit import BYTE, I64, address
+from ..micro_kernel import Panels, Rows, Tile, Walk, broadcast, contiguous, prefetch, unrolled
 from .product import BLOCK, TILE
-
-_UNROLL = 4
 
 
 class Writer:
@@ -26,23 +27,27 @@ class Writer:
         if spec.is_masked:
             left = self.builder.sub(self.numbers["remaining"], I64((spec.vectors - 1) * spec.lanes))
             self.mask = emit.lane_mask(self.builder, left, spec.lanes)
-        #: Where A has the first number of each row, and how far the next one is, counted in what.
-        self.rows, self.left_move, self.left_unit = self._rows(), *self._left_move()
-        #: How many bytes the next row of B is away.
-        self.right_move = spec.panel * spec.item_bytes or self.numbers["b_row"]
 
-    def _rows(self):
-        if self.spec.left in ("panels", "columns"):
-            return [address(self.builder, self.a, i, self.spec.item) for i in range(self.spec.height)]
-        step = self.numbers["a_row"]
-        rows = [address(self.builder, self.a, self.builder.mul(I64(i), step), BYTE) for i in range(self.spec.height)]
+    def left(self):
+        """How A is read."""
+        b, spec, numbers = self.builder, self.spec, self.numbers
+        if spec.left == "panels":
+            return Panels(b, self.a, spec.height, numbers["k"], spec)
+        if spec.left == "columns":
+            rows = [address(b, self.a, i, spec.item) for i in range(spec.height)]
+            return Rows(rows, numbers["a_column"], BYTE, broadcast(spec))
+        rows = [address(b, self.a, b.mul(I64(i), numbers["a_row"]), BYTE) for i in range(spec.height)]
+        move = (1, spec.item) if spec.left == "rows" else (numbers["a_column"], BYTE)
         # Frozen, or LLVM would compute each row from the one before in every iteration.
-        return [self.builder.freeze(row) for row in rows]
+        return Rows([b.freeze(row) for row in rows], *move, broadcast(spec))
 
-    def _left_move(self):
-        if self.spec.left == "rows":
-            return 1, self.spec.item
-        return (self.spec.height, self.spec.item) if self.spec.left == "panels" else (self.numbers["a_column"], BYTE)
+    def right(self):
+        """How B is read."""
+        spec = self.spec
+        offsets = range(0, spec.vectors * spec.lanes, spec.lanes)
+        if spec.panel:
+            return Walk(self.b, spec.panel * spec.item_bytes, spec, offsets, contiguous(spec))
+        return Walk(self.b, self.numbers["b_row"], spec, offsets, contiguous(spec, self.column_mask))
 
     def column_mask(self, j):
         """The mask of vector `j`: only the last one of a ragged tile has one."""
@@ -59,90 +64,27 @@ class Writer:
 
 def build(module, spec, name):
     """Emit the function of a tile and give it back."""
-    tile = Writer(module, spec, name)
-    _prefetch(tile)
-    sums = _product(tile)
+    writer, tile = Writer(module, spec, name), Tile(spec.vector, spec.height, spec.vectors, spec.is_fused)
+    b = writer.builder
+    left, right = writer.left(), writer.right()
+    _prefetch(writer)
+    sums = tile.grid(tile.over(b, unrolled(b, writer.numbers["k"], cost.TILE_STEPS), left, right, tile.zeros()))
     if spec.is_c_contiguous and not spec.is_masked:
-        _store(tile, sums)
+        _store(writer, sums)
     else:
-        _store_row_by_row(tile, sums)
-    tile.builder.ret_void()
-    return tile.function
+        _store_row_by_row(writer, sums)
+    b.ret_void()
+    return writer.function
 
 
 def _prefetch(tile):
     """Ask early for the rows of C that are read when the block of k ends."""
     with tile.builder.if_then(_is_added(tile)):
         for i in range(tile.spec.height):
-            _prefetch_line(tile, tile.place(i, 0), 1)
+            prefetch(tile.builder, tile.place(i, 0), is_written=True)
             if tile.spec.is_c_contiguous:  # both ends of a row: a tile seldom starts where a cache line does
                 end = address(tile.builder, tile.place(i, tile.spec.vectors), -1, tile.spec.item)
-                _prefetch_line(tile, end, 1)
-
-
-def _prefetch_line(tile, where, is_write):
-    """Fetch a cache line of data into the first cache."""
-    arguments = [where, *(emit.I32(x) for x in (is_write, 3, 1))]
-    tile.builder.call_external("llvm.prefetch.p0", ir.VoidType(), arguments)
-
-
-def _product(tile):
-    """The sums over this block of k, as rows of vectors."""
-    vectors, builder, depth = tile.spec.vectors, tile.builder, tile.numbers["k"]
-    start = [emit.zeros(tile.spec.vector)] * (tile.spec.height * vectors)
-    whole = builder.and_(depth, I64(-_UNROLL))
-    next_panel = address(builder, tile.a, builder.mul(depth, I64(tile.spec.height)), tile.spec.item)
-    with emit.loop(builder, 0, whole, _UNROLL, [I64(0), tile.b, *start]) as main:
-        if tile.spec.left == "panels":
-            _prefetch_panel(tile, address(builder, next_panel, main.values[0], tile.left_unit))
-        main.values = _steps(tile, _UNROLL, *main.values)
-    with emit.loop(builder, whole, depth, 1, main.results) as rest:
-        rest.values = _steps(tile, 1, *rest.values)
-    sums = rest.results[2:]
-    return [sums[i : i + vectors] for i in range(0, len(sums), vectors)]
-
-
-def _prefetch_panel(tile, ahead):
-    """Bring what the next tile reads of its panel of A, which follows this one, into the first cache meanwhile."""
-    for place in range(0, _UNROLL * tile.spec.height * tile.spec.item_bytes, 64):
-        _prefetch_line(tile, address(tile.builder, ahead, place, BYTE), 0)
-
-
-def _steps(tile, count, left, right, *sums):
-    """So many rank-one updates of the tile, `left` along the rows of A, with B from `right` on: where these go on, and the
-    sums.
-    """
-    builder = tile.builder
-    for step in range(count):
-        sums = _step(tile, (left, emit.scaled(builder, step, tile.left_move)), _after(tile, right, step), list(sums))
-    return [builder.add(left, emit.number(emit.scaled(builder, count, tile.left_move))), _after(tile, right, count), *sums]
-
-
-def _after(tile, right, steps):
-    """Where B has the row so many steps after the one at `right`."""
-    return address(tile.builder, right, emit.scaled(tile.builder, steps, tile.right_move), BYTE)
-
-
-def _step(tile, left, right, sums):
-    """One rank-one update of the tile."""
-    spec, builder = tile.spec, tile.builder
-    row_of_b = _row_of_b(tile, right)
-    for i, row in enumerate(tile.rows):
-        for move in left:
-            row = address(builder, row, move, tile.left_unit)
-        number = emit.splat(builder, emit.load(builder, row, spec.item), spec.lanes)
-        for j, vector in enumerate(row_of_b, i * spec.vectors):
-            sums[j] = emit.multiply_add(builder, number, vector, sums[j], spec.is_fused)
-    return sums
-
-
-def _row_of_b(tile, right):
-    """The vectors of B for one k."""
-    builder, spec = tile.builder, tile.spec
-    masks = [None if spec.panel else tile.column_mask(j) for j in range(spec.vectors)]
-    return [
-        emit.load(builder, address(builder, right, j * spec.lanes, spec.item), spec.vector, mask) for j, mask in enumerate(masks)
-    ]
+                prefetch(tile.builder, end, is_written=True)
 
 
 def _store(tile, sums):

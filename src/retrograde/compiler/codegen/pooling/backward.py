@@ -2,8 +2,8 @@
 
 from .. import emit, ir
 from ..convolution.correlate import table_of
-from ..convolution.entry import Entry, at, clear, pieces, width_for
-from ..emit import I64
+from ..convolution.entry import Entry, clear, pieces, width_for
+from ..emit import I64, at
 from .forward import filled
 from .pool import TAP
 

@@ -1,8 +1,8 @@
 """Pooling forward: the greatest element of each window, with its place, or the mean."""
 
 from .. import emit, ir
-from ..convolution.entry import Entry, at, pieces, read_every_other, read_run, width_for
-from ..emit import I64
+from ..convolution.entry import Entry, pieces, read_every_other, read_run, width_for
+from ..emit import I64, at
 from ..vecmath.elements import undefined
 from .pool import TAP
 

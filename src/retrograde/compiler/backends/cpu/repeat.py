@@ -1,10 +1,10 @@
 """Repeats: loops as native steps. The steps of the body are planned once; in each iteration they find other rows in their table."""
 
-from .codegen.repeats import HEAD, write_repeat
-from .failures import FLAG
-from .passes.carry import ALL_BITS
-from .table import POOL, Scratch, laid_out
-from .units import unit_of
+from ...codegen.repeats import HEAD, write_repeat
+from ...failures import FLAG
+from ...passes.carry import ALL_BITS
+from ...table import POOL, Scratch, laid_out
+from ...units import unit_of
 
 
 class Repeat:

@@ -1,15 +1,15 @@
-"""The native way: the steps of a program as machine code, one native call for each run of them."""
+"""Native programs: the steps of a program as machine code, one native call for each run of them."""
 
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from . import threads
-from .failures import FLAG, failure
-from .program import SMALL, Layout, Program
-from .table import STEP_WORDS, Words, address_of
-from .units import library
+from ... import threads
+from ...failures import FLAG, failure
+from ...program import SMALL, Layout, Program
+from ...table import STEP_WORDS, Words, address_of
+from ...units import library
 
 
 class Code(NamedTuple):

@@ -1,19 +1,17 @@
-"""Assembled programs: a graph is planned, its kernels are compiled, and it is ready to run."""
+"""Assembled programs: the kernels of a planned graph are compiled, and it is ready to run."""
 
 from functools import partial
 
 import numpy as np
 
-from . import cost, threads
-from .assemble import assemble
-from .failures import FLAG
-from .launches import Launch
+from ... import cost, threads
+from ...failures import FLAG
+from ...launches import Launch
+from ...planned import Planned
+from ...table import POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
+from ...units import library
 from .native import Code, NativeProgram
-from .pipeline import planned
-from .planned import Planned
 from .repeat import Repeat
-from .table import POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
-from .units import library
 
 #: What runs as steps of the native runner.
 _NATIVE = (Launch, Repeat)
@@ -22,12 +20,11 @@ _NATIVE = (Launch, Repeat)
 class AssembledProgram(Planned, NativeProgram):
     """A native program that was planned in this process."""
 
-    def __init__(self, graph, target):
-        self.graph, self.draft = graph, (draft := planned(graph))
-        self.parts = assemble(draft, target)
-        units = {unit.name: unit for part in self.parts if isinstance(part, _NATIVE) for unit in part.units}
+    def __init__(self, graph, draft, parts):
+        self.graph, self.draft, self.parts = graph, draft, parts
+        units = {unit.name: unit for part in parts if isinstance(part, _NATIVE) for unit in part.units}
         library().load([threads.unit(), *units.values()])
-        super().__init__(graph, _code(graph, draft, self.parts, units))
+        super().__init__(graph, _code(graph, draft, parts, units))
 
     def single_runs(self, arrays):
         """For each part a function that runs it alone."""

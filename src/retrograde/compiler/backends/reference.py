@@ -1,4 +1,4 @@
-"""The reference way: the same steps in the same places of memory, each computed by NumPy.
+"""The reference backend: the same steps in the same places of memory, each computed by NumPy.
 
 Slower than machine code, with the same answers to rounding. It needs nothing but NumPy, and it checks the plan: what reads
 memory that another step has overwritten is wrong here as it is there.
@@ -8,22 +8,36 @@ from functools import partial
 
 import numpy as np
 
-from ..core import writes
-from ..core.symbol import replaced, symbols_in
-from .library_call import computed
-from .pipeline import planned
-from .planned import Planned
-from .program import Program
+from ...core import writes
+from ...core.symbol import replaced, symbols_in
+from ..library_call import computed
+from ..planned import Planned
+from ..program import Program
+from . import interface
+
+
+class Backend(interface.Backend):
+    """NumPy, step by step."""
+
+    def target(self):
+        """NumPy is the same everywhere."""
+
+    def written(self, draft, target):
+        """A `ReferenceStep` for each step that is not a call of Python anyway."""
+        schedule = draft.schedule
+        return [step.kernel.called(step, self.program) or ReferenceStep(step, schedule) for step in schedule.steps]
+
+    def load(self, graph, draft, parts):
+        """A program that NumPy runs."""
+        return ReferenceProgram(graph, draft, parts)
 
 
 class ReferenceProgram(Planned, Program):
     """A program whose steps are run by NumPy."""
 
-    def __init__(self, graph):
-        self.graph, self.draft = graph, planned(graph)
-        schedule = self.draft.schedule
-        self.parts = [step.kernel.called(step) or ReferenceStep(step, schedule) for step in schedule.steps]
-        super().__init__(graph, self.draft.layout())
+    def __init__(self, graph, draft, parts):
+        self.graph, self.draft, self.parts = graph, draft, parts
+        super().__init__(graph, draft.layout())
         places = {id(leaf): i for i, leaf in enumerate(self.state)}
         self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
 
@@ -87,3 +101,6 @@ def _inside(step, schedule):
             stack.append((node, True))
             stack.extend((a, False) for a in symbols_in(node.args) if a not in seen)
     return order, loaded
+
+
+BACKEND = Backend()

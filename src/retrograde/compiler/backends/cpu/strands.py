@@ -1,12 +1,12 @@
-"""Strands: loops as native steps in which a row never meets another one; see `passes.strands`.
+"""Strands: loops as native steps in which a row never meets another one; see `passes.tile`.
 
 Each chunk of rows goes through all iterations on one thread, with nobody to wait for: what an iteration hands to the next stays
 in the cache of its core.
 """
 
-from .codegen.strands import PLACE
+from ...codegen.strands import PLACE
+from ...table import call_of
 from .repeat import Repeat, move
-from .table import call_of
 
 #: Tables are so many words apart at least, a cache line: threads write to them all the time.
 _LINE = 8

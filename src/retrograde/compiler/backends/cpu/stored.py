@@ -5,53 +5,47 @@ Such a start neither plans nor generates code, and loads nothing of what does.
 
 from contextlib import suppress
 from functools import cached_property
-from importlib import import_module
 
-from . import threads
-from .host import target
-from .keys import NoKeyError, key_of
-from .machine import name_for
+from ... import threads
+from ...keys import NoKeyError, key_of
+from ...machine import name_for
+from ...units import library
+from ...verifying import is_on
 from .native import NativeProgram
 from .packing import UnfitError, packed, unpacked
-from .units import library
-from .verifying import is_on
 
 
-def native_program(graph):
-    """A native program for a graph: the one that an earlier process stored, or one that is assembled now."""
+def stored_or_made(graph, backend):
+    """A program for a graph: the one that an earlier process stored, or one that the backend makes now."""
     try:
         text, arrays = key_of(graph)
     except NoKeyError:
-        return _assembled(graph, target())
-    name, store = name_for(("program", threads.get_num_threads(), text), target()), library().store
+        return backend.made(graph)
+    name, store = name_for(("program", threads.get_num_threads(), text), backend.target()), library().store
     data = store.get(name)
     if data is not None:
         code = unpacked(data, graph, arrays)
         if library().load_stored(code.units):
-            program = StoredProgram(graph, code)
+            program = StoredProgram(graph, code, backend)
             if is_on():
                 _ = program.schedule  # planned anew, or the passes that made it would not be verified
             return program
-    made = _assembled(graph, target())
+    made = backend.made(graph)
     with suppress(NoKeyError, UnfitError):
         store.put(name, packed(made.code, graph, arrays))
     return made
 
 
-def _assembled(graph, target):
-    return import_module(f"{__package__}.assembled").AssembledProgram(graph, target)
-
-
 class StoredProgram(NativeProgram):
     """A native program that was found on disk. Who asks what it consists of waits until it has been planned."""
 
-    def __init__(self, graph, code):
+    def __init__(self, graph, code, backend):
         super().__init__(graph, code)
-        self._graph = graph
+        self._graph, self._backend = graph, backend
 
     @cached_property
     def _whole(self):
-        return _assembled(self._graph, target())
+        return self._backend.made(self._graph)
 
     @property
     def schedule(self):

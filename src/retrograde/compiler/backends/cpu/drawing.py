@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from ..dtypes import name_of
-from . import cost, threads
-from .host import target
-from .random_plan import RandomPlan, has_kernel
-from .table import STEP_WORDS, address_of
-from .units import library
-from .ways import way
+from ....dtypes import name_of
+from ... import cost, threads
+from ...host import target
+from ...random_plan import RandomPlan, has_kernel
+from ...table import STEP_WORDS, address_of
+from ...units import library
 
 
 class Filler:
@@ -31,7 +30,7 @@ class Filler:
         return address is not None
 
     def _look_for(self, name, plan):
-        if not has_kernel(*name) or way() != "native":
+        if not has_kernel(*name):
             self._addresses[name] = None
             return
         unit, is_first = plan.unit(target()), name not in self._drawn

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from ..core.symbol import Symbol
-from .codegen.loop_plan import plan_loops
-from .codegen.loops import write_loops
-from .failures import SeveralStepsError
-from .outcome import outcome_of
-from .pipeline import planned
-from .program import Graph
+from ....core.symbol import Symbol
+from ...codegen.loop_plan import plan_loops
+from ...codegen.loops import write_loops
+from ...failures import SeveralStepsError
+from ...outcome import outcome_of
+from ...pipeline import planned
+from ...program import Graph
 
 #: Kernels are planned for so many elements, and serve any number that vectors divide.
 _MANY = 1 << 20

@@ -6,8 +6,8 @@ keeps one block of that, for as long as it is needed. There are as many frames a
 
 from dataclasses import dataclass, field
 
-from . import cost
-from .passes.memory import Arena
+from .. import cost
+from .memory import Arena
 
 #: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
 #: meets all of their matrices.
@@ -15,6 +15,8 @@ _BLOCK_BYTES, _PRODUCT_BYTES = 48 * 1024, 256 * 1024
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 _FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
 _SMALL_MATRICES = 256 * 1024
+#: A chunk of strands has at least so many rows: each of them meets all matrices, which had better be worth it.
+STRAND_ROWS = 16
 
 
 @dataclass(eq=False)
@@ -67,6 +69,11 @@ class Nest:
             (node, self.block_bytes(node), number, last.get(id(node), number))
             for number, step in enumerate(self.steps) for node in step.roots if node in local])
         self.local, self.frame = arena.places, arena.size
+
+    def cut_for_strands(self):
+        """Decide on blocks of a nest whose chunks go through all iterations of a loop: as many as can be, for threads to share."""
+        blocks = 1 << (self.rows // STRAND_ROWS).bit_length() - 1  # threads come in powers of two, too
+        self.block = -(-self.rows // blocks)
 
 
 def _product_block(products, rows, row_bytes):

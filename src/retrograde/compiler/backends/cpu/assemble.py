@@ -2,22 +2,24 @@
 
 import numpy as np
 
-from . import threads
-from .expression import Load
-from .launches import Launch
-from .loop_call import LoopCall
-from .pipeline import planned_body
+from ... import threads
+from ...expression import Load
+from ...launches import Launch
+from ...loop_call import LoopCall
+from ...pipeline import planned_body
+from ...table import Scratch
 from .repeat import Repeat
 from .strands import Strands
-from .table import Scratch
 
 #: Frames are bits of a word.
 _MOST_FRAMES = 62
 
 
-def assemble(draft, target):
-    """The steps of a draft in order: launches of code for a target, and library calls."""
-    return Assembler(draft, target).all_parts()
+def assemble(draft, target, program):
+    """The steps of a draft in order: launches of code for a target, and library calls. `program(graph)` makes the programs of loops
+    that run from Python.
+    """
+    return Assembler(draft, target, program).all_parts()
 
 
 class Assembler:
@@ -25,11 +27,11 @@ class Assembler:
     whose steps these are, None outside of loops; `before` are launches to run before its first iteration.
     """
 
-    def __init__(self, draft, target):
+    def __init__(self, draft, target, program):
         self._schedule, self._accesses, self._homes = draft.schedule, draft.accesses, draft.homes
         #: Where a buffer lives.
         self.home = draft.home
-        self.target, self.body, self.before = target, draft.body, []
+        self.target, self.program, self.body, self.before = target, program, draft.body, []
 
     def all_parts(self):
         """What the steps become, in order."""
@@ -63,10 +65,10 @@ class Assembler:
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""
         draft = planned_body(step, self.home)
-        inner = Assembler(draft, self.target)
+        inner = Assembler(draft, self.target, self.program)
         parts = inner.all_parts()
         if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
-            return [LoopCall(step)]
+            return [LoopCall(step, self.program)]
         return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts, self.target)]
 
     def _nest(self, nest):

@@ -1,0 +1,44 @@
+"""Backends: what makes programs of planned graphs, and runs them. This file alone knows which there are.
+
+Each is behind the interface of `interface.py`, and is loaded once it is asked for: one of them needs a library that may be missing,
+or takes long to load.
+"""
+
+import os
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+
+from ... import extras
+from ...errors import ArgumentError
+from ..program import Graph
+
+#: The variable that asks for a backend. Without it programs run as machine code where llvmlite is installed, else by NumPy.
+VARIABLE = "RETROGRADE_COMPILER"
+#: The module of each backend, which has it as `BACKEND`.
+_MODULES = {"native": "cpu.backend", "reference": "reference"}
+
+
+def new_program(inputs, state, results, updates, held=()):
+    """A program of the backend of this process; the arguments are those of `Graph`."""
+    return chosen().program(Graph(inputs, state, results, updates, held))
+
+
+def chosen():
+    """The backend of this process."""
+    return import_module(f"{__package__}.{_MODULES[chosen_name()]}").BACKEND
+
+
+def chosen_name():
+    """The name of the backend of this process: "native" or "reference"."""
+    asked = os.environ.get(VARIABLE, "")
+    if asked not in ("", *_MODULES):
+        raise ArgumentError(f"the variable {VARIABLE} must be one of {', '.join(_MODULES)}, got {asked!r}")
+    if asked == "native":
+        extras.optional("llvmlite", "jit")
+    return asked or ("native" if _is_installed() else "reference")
+
+
+@cache
+def _is_installed():
+    return find_spec("llvmlite") is not None

@@ -1,0 +1,1 @@
+"""The backend for processors: steps as machine code, made by LLVM."""

@@ -1,0 +1,49 @@
+"""The backend for processors. What plans and writes code is loaded when there is something to write; a program that an earlier
+process has left on disk needs neither.
+"""
+
+from importlib import import_module
+
+from ...host import target
+from ...threads import unit
+from ...units import library
+from .. import interface
+from .stored import stored_or_made
+
+#: What eager ops call for large arrays, by the modules that have it.
+_EAGER = {"fill": "drawing", "function": "functions", "product": "direct"}
+
+
+class Backend(interface.Backend):
+    """Machine code, which is kept on disk."""
+
+    def target(self):
+        """The processor that code is for; see `host`."""
+        return target()
+
+    def written(self, draft, target):
+        """Launches of compiled code, loops of them, and calls of Python where an op has no kernel."""
+        return _module("assemble").assemble(draft, target, self.program)
+
+    def load(self, graph, draft, parts):
+        """A program of machine code."""
+        return _module("assembled").AssembledProgram(graph, draft, parts)
+
+    def program(self, graph):
+        """The program that an earlier process stored, or a new one, which is stored."""
+        return stored_or_made(graph, self)
+
+    def expect(self):
+        """Begin to compile the code that runs steps."""
+        library().expect(unit())
+
+    def eager(self, name):
+        """Compiled code for one op, with no program around it."""
+        return getattr(_module(_EAGER[name]), name) if name in _EAGER else super().eager(name)
+
+
+def _module(name):
+    return import_module(f"{__package__}.{name}")
+
+
+BACKEND = Backend()

@@ -1,0 +1,32 @@
+"""The micro-kernel: a register tile with its inner loop, which products of matrices, attention, linear algebra and convolutions
+share. See `tile` for the sums, `loaders` for how operands are read, `epilogue` for what is done with the sums.
+"""
+
+from .epilogue import added_chains, lane_sum, lane_sums, loaded_if, store
+from .functions import Functions, each_height
+from .loaders import Blocks, Lines, Paces, Panels, Rows, Table, Walk, broadcast, contiguous, from_registers, minus, prefetch
+from .tile import Tile, unrolled
+
+__all__ = [
+    "Blocks",
+    "Functions",
+    "Lines",
+    "Paces",
+    "Panels",
+    "Rows",
+    "Table",
+    "Tile",
+    "Walk",
+    "added_chains",
+    "broadcast",
+    "contiguous",
+    "each_height",
+    "from_registers",
+    "lane_sum",
+    "lane_sums",
+    "loaded_if",
+    "minus",
+    "prefetch",
+    "store",
+    "unrolled",
+]

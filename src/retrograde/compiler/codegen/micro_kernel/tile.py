@@ -1,0 +1,66 @@
+"""The register tile: some rows by some columns of vectors of sums, which stay in registers while k goes by.
+
+Each step of k takes one value for each row, the left operand, and one for each column, the right operand, and adds the product of
+each pair to its sum. Where the left is a number in all lanes, that is an update of rank one; where both are vectors along k, it is
+a dot product for each lane. See K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication, ACM TOMS 34(3),
+2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
+"""
+
+from typing import NamedTuple
+
+from .. import emit, ir
+from ..emit import I64
+
+
+class Tile(NamedTuple):
+    """`height` by `width` sums of type `vector`, row by row. Of several `chains`, steps take one after the other, since one sum
+    takes several cycles to be ready for the next; their sums are added up by the epilogue.
+    """
+
+    vector: ir.VectorType
+    height: int
+    width: int
+    is_fused: bool
+    chains: int = 1
+
+    def zeros(self):
+        """Sums to begin with."""
+        return [emit.zeros(self.vector)] * (self.height * self.width * self.chains)
+
+    def grid(self, sums):
+        """Sums by rows."""
+        return [sums[i : i + self.width] for i in range(0, len(sums), self.width)]
+
+    def over(self, b, ranges, left, right, sums):
+        """The sums after all steps of some `ranges` of k: each is (start, stop, how far an iteration goes, its steps)."""
+        state = [*left.carried, *right.carried, *sums]
+        for start, stop, pace, steps in ranges:
+            with emit.loop(b, start, stop, pace, state) as loop:
+                loop.values = self._iteration(b, left, right, loop, steps)
+            state = loop.results
+        return state[len(state) - len(sums) :]
+
+    def _iteration(self, b, left, right, loop, steps):
+        lefts, rights = len(left.carried), len(left.carried) + len(right.carried)
+        there = right.begin(b, loop.index, loop.values[lefts:rights], steps)
+        here = left.begin(b, loop.index, loop.values[:lefts], steps)
+        sums, size = loop.values[rights:], self.height * self.width
+        for step in range(steps):
+            chain = slice(step % self.chains * size, (step % self.chains + 1) * size)
+            sums[chain] = self.step(b, left.read(b, here), right.read(b, there), sums[chain])
+            here, there = left.onward(b, here), right.onward(b, there)
+        return [*left.end(b, here), *right.end(b, there), *sums]
+
+    def step(self, b, left, right, sums):
+        """The sums after one step, whose values are `left(i)` for each row and `right(j)` for each column."""
+        columns, found = [right(j) for j in range(self.width)], []
+        for i, row in enumerate(self.grid(sums)):
+            value = left(i)
+            found += [emit.multiply_add(b, value, column, x, self.is_fused) for column, x in zip(columns, row, strict=True)]
+        return found
+
+
+def unrolled(b, depth, steps):
+    """The ranges of `depth` numbers of k: as many as can be in iterations of `steps`, a power of two, and then one by one."""
+    whole = b.and_(depth, I64(-steps))
+    return (I64(0), whole, steps, steps), (whole, depth, 1, 1)

@@ -1,0 +1,118 @@
+"""Groups: which steps can stand beside each other and take turns on rows, whatever needs what.
+
+Used by the pass `tile`: it asks for two groups to be made one, and this file knows whether that can be.
+"""
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+
+@dataclass(eq=False)
+class _Group:
+    """Steps that are to be a nest: the bits of `members`, their `numbers`, and the `counts` of rows that they may be: one that all
+    go over, and after it smaller ones that some have by their axes.
+    """
+
+    members: int
+    numbers: list
+    counts: list
+
+
+class Groups:
+    """The steps of a schedule by number, what each needs before it, and the nests that are being made."""
+
+    def __init__(self, schedule, rows):
+        self._steps, self._rows = schedule.steps, rows
+        makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
+        self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
+        self.users = [[] for _ in self._steps]
+        self._nest_of, self._before = {}, []
+        for needed in self.producers:
+            self._before.append(0)
+            for n in needed:
+                self.users[n].append(len(self._before) - 1)
+                self._before[-1] |= self._before[n] | 1 << n
+
+    def open(self, number):
+        """Begin a nest with a step."""
+        self._nest_of[number] = _Group(1 << number, [number], self._rows.counts(self._steps[number]))
+
+    def unite(self, one, other):
+        """Make the nests of two steps one if nothing outside stands between their members and all keep to their rows."""
+        a, b = self._nest_of.get(one), self._nest_of.get(other)
+        if a is None or b is None or a is b:
+            return
+        numbers = sorted(a.numbers + b.numbers)
+        if not self._is_whole(a.members | b.members, numbers):
+            return
+        counts = sorted({*a.counts, *b.counts}, reverse=True)
+        steps = [self._steps[n] for n in numbers]
+        while counts and not self._rows.are_apart(steps, counts[0]):
+            del counts[0]
+        if not counts:
+            return
+        group = _Group(a.members | b.members, numbers, counts)
+        self._nest_of |= dict.fromkeys(numbers, group)
+        self._tie(group)
+
+    def _is_whole(self, members, numbers):
+        """Whether nothing outside these steps needs one of them while another needs it."""
+        between = self._all_before(numbers) & ~members
+        while between:
+            last = between.bit_length() - 1
+            if self._before[last] & members:
+                return False
+            between &= ~(1 << last)
+        return True
+
+    def _all_before(self, numbers):
+        """All that some steps need."""
+        found = 0
+        for number in numbers:
+            found |= self._before[number]
+        return found
+
+    def _tie(self, group):
+        """Note that whatever needs one of these steps needs all of them from here on."""
+        whole = group.members | self._all_before(group.numbers)
+        for n, before in enumerate(self._before):
+            if before & group.members or group.members >> n & 1:
+                self._before[n] |= whole & ~(1 << n)
+
+    def found(self):
+        """(steps, number of rows) of each nest of several steps."""
+        groups = dict.fromkeys(self._nest_of.values())
+        return [([self._steps[n] for n in g.numbers], g.counts[0]) for g in groups if len(g.numbers) > 1]
+
+    def order(self, nests):
+        """The steps with the members of each nest beside each other, else as they were as far as that can be."""
+        number = {step: n for n, step in enumerate(self._steps)}
+        heads = list(range(len(self._steps)))
+        for nest in nests:
+            for step in nest.steps:
+                heads[number[step]] = number[nest.steps[0]]
+        needs = {head: set() for head in heads}
+        for head, needed in zip(heads, self.producers, strict=True):
+            needs[head] |= {heads[n] for n in needed} - {head}
+        members = {head: [] for head in heads}
+        for head, step in zip(heads, self._steps, strict=True):
+            members[head].append(step)
+        return [step for head in _sorted(needs) for step in members[head]]
+
+
+def _sorted(needs):
+    """The keys of `needs` in rising order, except that each comes after those that it needs."""
+    users = {}
+    for key, needed in needs.items():
+        for n in needed:
+            users.setdefault(n, []).append(key)
+    waiting = {key: len(needed) for key, needed in needs.items()}
+    ready, found = [key for key, count in waiting.items() if not count], []
+    heapify(ready)
+    while ready:
+        found.append(heappop(ready))
+        for user in users.get(found[-1], ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heappush(ready, user)
+    return found
