@@ -17,7 +17,7 @@ from .prompt_tasks import is_right
 SHOTS = 8
 # One step of as many candidates as the calls allow; more steps of fewer would share the level of the gate.
 STEPS_OF_OURS = 1
-# On 48 items the default of 0.05 has refused one true gain of twelve; what is accepted by chance is seldom worse, and is tested after.
+# On 48 items the default of 0.05 refused one true gain of twelve; what is accepted by chance is seldom worse, and is tested.
 LEVEL = 0.2
 # The steps of TextGrad's own experiments with prompts.
 STEPS = 12
