@@ -14,7 +14,7 @@ from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value
 from ..dtypes import is_float
-from ..errors import ArgumentError, ShapeError, TraceError
+from ..errors import ArgumentError, MissingRuleError, ShapeError, TraceError
 from ..ops.conversions import astype
 from ..ops.movements import broadcast_to, moveaxis
 from ..tensor.boxes import gathered
@@ -298,8 +298,11 @@ class Batch(Recorder):
         """The results by the ops that `op` is made of; None if it is not made of any when called like that, or of such as have no
         derivative, where one may be asked for around the vmap.
         """
-        with changed(tracer=self):
-            result = op.expansion(*replaced(args, Tensor))
+        try:
+            with changed(tracer=self):
+                result = op.expansion(*replaced(args, Tensor))
+        except MissingRuleError:
+            return None
         found = None if result is NotImplemented else self.results(result)
         is_lost = found is not None and found.record is None and op.is_differentiable and is_recording() and is_float(found.dtype)
         return None if is_lost and any([self._found[s][0].record is not None for s in symbols_in(args)]) else found
