@@ -5,7 +5,7 @@ from importlib import import_module
 
 import numpy as np
 
-from ..compiler.backends import chosen_name
+from ..compiler.backends import chosen
 from ..core import writes
 from ..core.mode import current
 from ..errors import RetrogradeError
@@ -35,7 +35,7 @@ class CompiledSteps:
         if self._step is None:
             if not _is_worth(optimizer):
                 return False
-            if chosen_name() != "native":
+            if not chosen().is_faster:
                 self._changes = _PATIENCE + 1
                 return False
         members = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]

@@ -11,6 +11,9 @@ from importlib import import_module
 class Backend:
     """What makes programs of planned graphs, and runs them."""
 
+    #: Whether programs run faster than the ops of NumPy one by one, so that eager code and optimizers have some made for them.
+    is_faster = True
+
     def target(self):
         """What code of this process is written for, in the backend's own terms. It is asked once for each program, and handed on:
         tests write for others.
