@@ -150,17 +150,20 @@ def remembered(tracer):
     return None if tracer is None else (tracer, tracer.snapshot())
 
 
+def recorders(tracer):
+    """A recorder and those around it, from within: that of a vmap may stand within others. Nothing for None."""
+    while tracer is not None:
+        yield tracer
+        tracer = tracer.outer
+
+
 def rewound(past):
     """A context manager within which values hold what they did when `remembered` gave `past`.
 
     A walk back may run in another recorder than what it walks through: for the examples of a vmap, or after those. What belongs
     to a recorder that is over is gone with it; those around it still know their own.
     """
-    present = None if current() is None else current().tracer
-    known = []
-    while present is not None:
-        known.append(present)
-        present = present.outer
+    known = list(recorders(None if current() is None else current().tracer))
     while past is not None and past[0] not in known:
         around = past[0].outer
         past = None if around is None else (around, past[1][1])

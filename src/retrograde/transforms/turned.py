@@ -12,7 +12,7 @@ import numpy as np
 from .. import tree
 from ..compiler.repetition import Rows
 from ..core.gradient import gradient
-from ..core.mode import current, enable_grad, is_recording
+from ..core.mode import current, enable_grad, is_recording, recorders
 from ..core.value import Projection, Record, Value
 from ..dtypes import is_float
 from ..errors import GraphError
@@ -41,11 +41,7 @@ def linked(op, finals, stacked):
 
 def writes_so_far(tracer):
     """(recorder, how many writes it has put down) of a recorder and of those around it."""
-    found = []
-    while tracer is not None:
-        found.append((tracer, len(tracer.writes)))
-        tracer = getattr(tracer, "outer", None)
-    return found
+    return [(recorder, len(recorder.writes)) for recorder in recorders(tracer)]
 
 
 def check_steps(length):
