@@ -200,7 +200,7 @@ def composed(op, args):
 
 
 def redirected_or_raised(op, error, args):
-    """What a library makes of `args` that takes such calls, since the kernel could not; without one `error`, explained, is raised."""
+    """What a library that takes such calls makes of `args`, since the kernel could not; `error`, explained, is raised without one."""
     if (found := op.algebra.redirected(op, args)) is not NotImplemented:
         return found
     raise explained(op, error, args) from None

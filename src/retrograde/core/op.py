@@ -8,7 +8,7 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import broadcast
 from . import registry
 from .calls import CROSSED, NOTHING, dispatcher
-from .rule import RESULT, Rule
+from .rule import RESULT, Rule, pair_packer
 from .value import Projection, Value
 
 Arguments = ParamSpec("Arguments")
@@ -53,7 +53,8 @@ class Op:
     is_differentiable whether it has a derivative at all
     is_foreign        whether it was written outside of this package: the shapes of what its rules return are checked then, and of
                       what the kernel returns where operands are broadcast
-    picks             for two operands whose rules read one value at most: its place in (x, y, result)
+    pairs             for two operands with a rule each, what gathers what both rules read, as `pair_packer` makes it; `NOTHING` and
+                      `CROSSED` of the two commonest kinds of ops, for which their dispatch has it written out
     expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
     result_shape      the shape of the result from the arguments, for a kernel that would take long to ask; NotImplemented where it
                       is asked all the same. The dtype is what NumPy makes of the operands, or what `result_dtype` says
@@ -87,7 +88,7 @@ class Op:
             raise ArgumentError(f"op {self.name!r} has an effect, so that its kernel cannot be asked for the shape of its result; "
                                 "give it result_shape=, a function of its arguments")
         self.rules: Any = None
-        self.picks: Any = None
+        self.pairs: Any = None
         self.joint: Any = None
         self.call: Any = None
         self._read_signature(optional)
@@ -157,7 +158,7 @@ class Op:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
         self.rules = tuple([None if rule is None else self._eager_rule(rule, 1, i) for i, rule in enumerate(rules)])
         self.__dict__.pop("packs", None)
-        self.picks = _picks(self.rules)
+        self.pairs = _pairs(self.rules)
 
     def _eager_rule(self, function, leading, place):
         rule, defaults = Rule(self, function, leading), self.defaults
@@ -239,17 +240,17 @@ def _real_checked(kernel):
     return checked
 
 
-def _picks(rules):
-    """For each of two rules the place of the one value that it reads, None if it reads nothing; None if one reads more."""
-    read = [rule.sources if rule else () for rule in rules]
-    if len(rules) != 2 or any(len(sources) > 1 or not _PLACES.keys() >= set(sources) for sources in read):
+def _pairs(rules):
+    """What gathers what both of two rules read; None where there are not two."""
+    if len(rules) != 2:
         return None
-    found = tuple(_PLACES[sources[0]] if sources else None for sources in read)
-    return next((known for known in (NOTHING, CROSSED) if known == found), found)
+    read = tuple([rule.sources if rule else () for rule in rules])
+    return _COMMONEST.get(read) or pair_packer(*read)
 
 
+# Sums read nothing, products the other operand.
+_COMMONEST = {((), ()): NOTHING, (((1, None),), ((0, None),)): CROSSED}
 _OF_RESULT = (RESULT, None)
-_PLACES = {(0, None): 0, (1, None): 1, _OF_RESULT: 2}
 
 
 def _linked(data, record):
