@@ -200,7 +200,7 @@ def composed(op, args):
 
 
 def redirected_or_raised(op, error, args):
-    """What a library that takes such calls makes of `args`, since the kernel could not; `error`, explained, is raised without one."""
+    """What a library that takes such calls makes of `args`, which the kernel could not; without one, raises `error`, explained."""
     if (found := op.algebra.redirected(op, args)) is not NotImplemented:
         return found
     raise explained(op, error, args) from None
