@@ -183,7 +183,11 @@ def single(op):
             return apply(op, args)
         array = x.data
         rest = args[1:]
-        arrays = (array, *(rest if _PLAIN.issuperset(map(type, rest)) else _without_graphs(op, args)))
+        if not _PLAIN.issuperset(map(type, rest)):
+            if op.is_differentiable:
+                check_parameters(op, args)
+            rest = map(plain, rest)
+        arrays = (array, *rest)
         try:
             data = kernel(*arrays)
         except Exception as error:
@@ -212,13 +216,6 @@ def single(op):
 
 # Parameters without a graph of their own.
 _PLAIN = frozenset([int, float, bool, str, slice, type(None), type(...)])
-
-
-def _without_graphs(op, args):
-    """The parameters of an op of one operand as its kernel takes them."""
-    if op.is_differentiable:
-        check_parameters(op, args)
-    return map(plain, args[1:])
 
 
 def _is_plain(argument):

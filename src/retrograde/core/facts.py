@@ -54,4 +54,9 @@ class Facts:
         unknown = [name for name in told if name not in Facts.__annotations__]
         if unknown:
             raise TypeError(f"no fact of an op is called {', '.join(unknown)}; there are {', '.join(Facts.__annotations__)}")
+        # All of them, also what was not told: each call of an op reads some, and what only the class has takes longer to find.
+        self.__dict__.update(_UNTOLD)
         self.__dict__.update(told)
+
+
+_UNTOLD = {name: getattr(Facts, name) for name in Facts.__annotations__}

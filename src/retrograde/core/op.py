@@ -48,13 +48,12 @@ class Op(Facts):
                       what the kernel returns where operands are broadcast
     """
 
-    rules: Any = None
-    pairs: Any = None
-    joint: Any = None
-    call: Any = None
-
     def __init__(self, kernel, *, family, algebra, name=None, optional=(), faster=None, **facts):
         super().__init__(**facts)
+        self.rules: Any = None
+        self.pairs: Any = None
+        self.joint: Any = None
+        self.call: Any = None
         self.name = name or kernel.__name__
         self.told = self.name if self.told is None else self.told
         self.kernel: Any = kernel
