@@ -120,30 +120,46 @@ class Recurrence:
 
     def link(self):
         """Give the results their history."""
-        leaves = {c.leaf.record: c.start for c in self.carries if c.leaf.record is not None}
-        leaves |= {leaf.record: value for leaf, value in self.handed if leaf.record is not None}
-        outs, made = [c.out for c in self.carries], [] if self.length is None else self.made
-        roots = [v.record for v in (*outs, *made) if isinstance(v, Value) and v.record is not None]
-        inside = [r for r in ancestors(roots, self.windows[0][0]) if self._is_inside(r)] if roots else []
-        outside = dict.fromkeys(p for r in inside for p in r.parents if p is not None and not self._is_inside(p))
-        outside.update(dict.fromkeys(r for r in roots if not self._is_inside(r)))
-        needed = {r for r, value in leaves.items() if isinstance(value, Value) and value.record is not None} | set(outside)
+        inside, self.outside = self._records()
+        needed = {*[leaf.record for leaf, source in self._leaves() if _record_of(source) is not None], *self.outside}
         flows = self._flowing(inside, needed)
         if not flows:
+            self.outside = []
             return
-        self.outside = list(outside)
         self.flowing = [i for i, c in enumerate(self.carries) if c.leaf.record in flows]
-        self.rows = [i for i, (leaf, value) in enumerate(self.handed) if leaf.record in needed and leaf.record is not None]
-        self.starts = [i for i in self.flowing if getattr(self.carries[i].start, "record", None) is not None]
-        parents = [*[self.carries[i].start.record for i in self.starts], *[self.handed[i][1].record for i in self.rows], *outside]
-        record, self.width = Record().filled(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
+        self.rows = [i for i, (leaf, _) in enumerate(self.handed) if leaf.record in needed and leaf.record is not None]
+        self.starts = [i for i in self.flowing if _record_of(self.carries[i].start) is not None]
+        starts, rows = [self.carries[i].start for i in self.starts], [self.handed[i][1] for i in self.rows]
+        record = Record().filled(self, (*[value.record for value in (*starts, *rows)], *self.outside), ())
+        self._link_results(record, flows)
+
+    def _given(self):
+        """What the body gives for each iteration, of a loop with a length."""
+        return [] if self.length is None else self.made
+
+    def _leaves(self):
+        """(leaf of the body, what it stands for outside) of all leaves that can have a derivative."""
+        pairs = [*[(c.leaf, c.start) for c in self.carries], *self.handed]
+        return [(leaf, source) for leaf, source in pairs if leaf.record is not None]
+
+    def _records(self):
+        """The records that the body made, in the order of a walk back, and those outside which they depend on."""
+        roots = [r for v in (*[c.out for c in self.carries], *self._given()) if (r := _record_of(v)) is not None]
+        inside = [r for r in ancestors(roots, self.windows[0][0]) if self._is_inside(r)] if roots else []
+        parents = [p for r in inside for p in r.parents if p is not None]
+        return inside, list(dict.fromkeys([r for r in (*parents, *roots) if not self._is_inside(r)]))
+
+    def _link_results(self, record, flows):
+        """Let `record` be the history of the results through which a derivative flows."""
+        self.width = 2 * len(self.carries) + len(self._given())
         for i, c in enumerate(self.carries):
             if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
                 self.finals[i] = arrays.made(self.finals[i].data, Projection(record, i, self.width))
-        for j, y in enumerate(made):
-            if isinstance(y, Value) and y.record in flows and y.record is not None and self._is_inside(y.record):
-                data = self.tracer.symbol(self.stacked[j])
-                self.stacked[j] = arrays.made(data, Projection(record, len(outs) + j, self.width))
+        for j, y in enumerate(self._given(), len(self.carries)):
+            # What the body gives as it found it outside has the history that it had there.
+            if (own := _record_of(y)) in flows and self._is_inside(own):
+                row = j - len(self.carries)
+                self.stacked[row] = arrays.made(self.tracer.symbol(self.stacked[row]), Projection(record, j, self.width))
 
     def _flowing(self, inside, needed):
         """The records through which a derivative flows that something outside may want."""
@@ -282,6 +298,11 @@ class Recurrence:
         back.loops = [self.loop, *self.loops]
         needed = (leaves_below if self.is_checkpoint else frontier)(back.loops, roots)
         return back.close([*back.bindings, *[(node, loop.stacked(node)) for node, loop in needed.items()]], others)
+
+
+def _record_of(value):
+    """The record of a value; None of what has none, such as an array."""
+    return value.record if isinstance(value, Value) else None
 
 
 def _zeros(like):

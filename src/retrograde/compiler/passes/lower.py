@@ -65,29 +65,36 @@ class _Lowering:
         if node.op is None:
             return node
         args = replaced(node.args, self._done.__getitem__)
-        if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
-            return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
-        if is_own(node.op) and symbols_in(args) and (traced := traced_kernel(node, args, self._trace)) is not NotImplemented:
-            return tuple([self.lowered(part) for part in traced]) if node.op.is_multiple else self.lowered(traced)
-        if node.op is PICK and args[0].__class__ is tuple:
-            return args[0][args[1]]
-        if node.shape is not None and node.op is not PICK and not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
+        simpler = self._in_simpler_ops(node, args)
+        if simpler is not NotImplemented:
+            return tuple([self.lowered(part) for part in simpler]) if node.op.is_multiple else self.lowered(simpler)
+        if node.op is PICK:
+            # Of an op that was expanded the results are there, one by one.
+            return args[0][args[1]] if args[0].__class__ is tuple else self._equal_to(PICK, args, node.shape, node.dtype)
+        if node.shape is None:  # an op of several results, or of none: a kernel of its own, which reads memory
+            return self._equal_to(node.op, replaced(args, self._in_memory), None, node.dtype)
+        # The first argument alone says it nearly always; to look at all of them takes longer.
+        if not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
             known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
                 return known
-        if node.shape is not None and node.op is not PICK and involves_complex(node):
-            return self._in_parts(node, args)
-        op = node.op
-        if node.shape is None:
-            args = replaced(args, self._in_memory)
-        elif op is not PICK:
-            simple = simplified(op, args, node.shape, node.dtype)
-            if isinstance(simple, Symbol):
-                return simple
-            if simple[1] is not args:
-                simple = simple[0], replaced(simple[1], self._interned)
-            op, args = simple
-        return self._equal_to(op, args, node.shape, node.dtype)
+        return self._in_parts(node, args) if involves_complex(node) else self._simplified(node, args)
+
+    def _in_simpler_ops(self, node, args):
+        """What the op of a node is made of: its expansion, or of an op of a user's its kernel; NotImplemented where it stays."""
+        if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
+            return expanded
+        return traced_kernel(node, args, self._trace) if is_own(node.op) and symbols_in(args) else NotImplemented
+
+    def _simplified(self, node, args):
+        """A node by the rules of algebra, merged with what is equal to it."""
+        simple = simplified(node.op, args, node.shape, node.dtype)
+        if isinstance(simple, Symbol):
+            return simple
+        op, simple_args = simple
+        if simple_args is not args:
+            simple_args = replaced(simple_args, self._interned)
+        return self._equal_to(op, simple_args, node.shape, node.dtype)
 
     def _equal_to(self, op, args, shape, dtype):
         """The node of an op on these arguments, the same for equal ones."""
