@@ -11,9 +11,9 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from ..shapes import row_major
+from .access_maps import AccessMaps
 from .elements import are_within
 from .pieces import FILLED
-from .places import Places
 
 
 class Load(NamedTuple):
@@ -133,7 +133,7 @@ class Expression:
         self.entries, self._numbers, self._equal = [], {}, {}
         # On which loops each entry depends, and what several together do.
         self._flags, self._unions = [], {}
-        self._places = Places(domain)
+        self._places = AccessMaps(domain)
 
     def add(self, root):
         """The number of the entry that computes `root` over the whole domain, which is its shape."""

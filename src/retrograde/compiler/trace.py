@@ -12,11 +12,11 @@ from ..ops._arrays import arrays
 from ..ops.random import State
 from .attempt import Attempt
 from .captures import Capture, Gradient, gradient_of
+from .concrete import contents, rereader
 from .constants import as_constant, is_kept_as
 from .effects import LAST, Effectful, World
 from .frozen import INSTEAD, Frozen
 from .orders import written_over
-from .readings import contents, reading
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
@@ -222,7 +222,7 @@ class Trace(Recorder):
             return None
         return self.leaves.setdefault(id(value), (value, value.record))[1]
 
-    def turned_leaves(self):
+    def switched_leaves(self):
         """(value, whether it requires gradients in the end) of tensors from outside of which that is another than at first."""
         return [(v, v.record is not None) for v, first in self.leaves.values() if (v.record is None) is not (first is None)]
 
@@ -291,7 +291,7 @@ class Trace(Recorder):
         is_made = isinstance(symbol, Symbol)
         known = {c.start: c.value for c in self.captured() if c.owner is None and id(c.value) not in numbers}
         owner = None if capture is None else capture.owner
-        read = reading(symbol, known) if is_made else lambda: value.data if owner is None else gradient_of(owner)
+        read = rereader(symbol, known) if is_made else lambda: value.data if owner is None else gradient_of(owner)
         if read is None:
             return None
         if is_made and is_float(symbol.dtype):

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .. import tree
-from ..compiler.repetition import Carry, Loop
+from ..compiler.loop_op import Carry, Loop
 from ..core.gradient import gradient
 from ..core.mode import changed, current, enable_grad, is_recording, no_grad, remembered, rewound
 from ..core.symbol import Symbol
@@ -20,7 +20,7 @@ from ..ops.comparisons import logical_not
 from ..ops.movements import reshape
 from ..ops.random import Draws, unnoted
 from ..tensor.creation import asarray
-from .carried import agreeing, dtype_of, is_plain, shape_of
+from .carry_checks import agreeing, dtype_of, is_plain, shape_of
 from .checkpoint import outside
 
 

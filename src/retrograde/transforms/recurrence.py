@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.repetition import Carry, Loop, Rows, frontier, leaves_below
+from ..compiler.loop_op import Carry, Loop, Rows, frontier, leaves_below
 from ..core.graph import ancestors
 from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
@@ -19,9 +19,9 @@ from ..errors import GraphError
 from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
 from ..tensor.tensor import Tensor
-from .ahead import Ahead
-from .loop_sums import sum_over_turns
-from .turned import Back, Turned, check_steps, walked_back
+from .batched_loop import Back, BatchedLoop, check_steps, walked_back
+from .forward_loop import ForwardLoop
+from .loop_sums import sum_over_iterations
 
 
 @dataclass
@@ -211,7 +211,7 @@ class Recurrence:
         likes = walked_back(outs, [r.algebra.made(None, r) for r in outside], [_seed(x, True) for x in outs], True)
         starts = [self.carries[i].leaf if needed else None for i, needed in zip(self.starts, needs, strict=False)]
         of_outside = dict(zip(outside, likes, strict=True))
-        ahead = Ahead(self.body, self.flowing, self.starts, self.outside, self.again, self.past)
+        ahead = ForwardLoop(self.body, self.flowing, self.starts, self.outside, self.again, self.past)
         return ahead.walk(g[: len(self.body.starts)], [*starts, *map(of_outside.get, self.outside)], record.parents)
 
     def _for_examples(self, g, needs, record=None):
@@ -219,7 +219,8 @@ class Recurrence:
         if self.body is None:
             raise GraphError("within vmap, a pullback cannot walk through the derivative of a loop outside; take both "
                              "derivatives within vmap, or use rg.hessian")
-        op, (carries, made) = Turned(self.body, self.length, self.reverse, self.is_checkpoint), (len(self.carries), len(self.made))
+        op = BatchedLoop(self.body, self.length, self.reverse, self.is_checkpoint)
+        carries, made = len(self.carries), len(self.made)
         with changed(tracer=self.tracer):
             before = [self.view(self.loop.stacked(c.leaf.data)) for c in self.carries]
         if record is not None:
@@ -261,7 +262,7 @@ class Recurrence:
             return self._accumulated(back, found, start, *saved)
         nodes = [None if c is None else self.node(c) for c in found]
         trial = self._closed(back, [n for n in nodes if isinstance(n, Symbol)])
-        plans: list = [None if n is None else sum_over_turns(n, trial.nodes) for n in nodes]
+        plans: list = [None if n is None else sum_over_iterations(n, trial.nodes) for n in nodes]
         with no_grad():
             totals = [self._accumulate(back, c, False) if c is not None and plan is None else None
                       for c, plan in zip(found, plans, strict=True)]

@@ -50,7 +50,7 @@ class Attention(Kernel):
 
     def launches(self, step, assembler):
         node = source(step.roots[0])
-        wanted = {root.args[1]: assembler.home(root) for root in step.roots}
+        wanted = {root.args[1]: assembler.storage(root) for root in step.roots}
         named = _named_of(node)
         read = {name: assembler.layout(step, named[name]) for name in _OPERANDS[node.op.name] if named[name] is not None}
         launches = _forward if node.op.name == "attention_with_sums" else _backward

@@ -12,7 +12,7 @@ from ..codegen.loops import write_loops
 from ..elements import REDUCTIONS, has_elements
 from ..expression import Load, doubled
 from ..launches import Launch
-from ..rows import LEAST, met_by_loops, row_counts
+from ..row_dependences import LEAST, met_by_loops, row_counts
 from ..table import Scratch
 from ..units import unit_of
 from .kernel import Kernel
@@ -24,7 +24,7 @@ class Loops(Kernel):
 
     name = "loop"
     is_apart, may_wait = False, False
-    fuses = is_in_strands = True
+    fuses = is_interchanged = True
 
     def group(self, node, stage, domain, reduced):
         return stage, domain, reduced
@@ -41,7 +41,7 @@ class Loops(Kernel):
     def met(self, step, rows, accesses):
         return met_by_loops(accesses.box(step), rows)
 
-    def is_worth_turns(self, step):
+    def is_worth_tiling(self, step):
         return bool(step.reduced) and prod(step.domain) >= LEAST
 
     def rows_read(self, step, accesses):

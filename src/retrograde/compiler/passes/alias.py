@@ -9,7 +9,7 @@ Keeps  nobody reads a leaf after it was overwritten; no leaf is written before t
 from ...core.symbol import Symbol
 
 
-def homes(schedule, updates, kept, risky):
+def computed_in_place(schedule, updates, kept, risky):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
     It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it

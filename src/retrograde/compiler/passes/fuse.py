@@ -14,7 +14,7 @@ from functools import cached_property
 
 from ...core.symbol import Symbol
 from ..kinds import Facts
-from ..repeated_places import met_at_several_places
+from ..recomputed import met_at_several_places
 from ..rounded import rounded_products
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.

@@ -1,4 +1,4 @@
-"""Nests: passes over the same rows that take turns block by block, so that what one hands to the next stays in cache.
+"""Nests: passes over the same rows that run block by block, so that what one hands to the next stays in cache.
 
 What only the passes themselves read is never written to memory that lasts: a chunk that runs has a frame to itself, in which it
 keeps one block of that, for as long as it is needed. There are as many frames as threads, and a frame stays in its core's cache.
@@ -15,15 +15,15 @@ _BLOCK_BYTES, _PRODUCT_BYTES = 48 * 1024, 256 * 1024
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 _FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
 _SMALL_MATRICES = 256 * 1024
-#: A chunk of strands has at least so many rows: each of them meets all matrices, which had better be worth it.
-STRAND_ROWS = 16
+#: A chunk of rows of an interchanged loop has at least so many rows: each of them meets all matrices, which had better be worth it.
+CHUNK_ROWS = 16
 
 
 @dataclass(eq=False)
 class Nest:
     """Passes in order over `rows` rows, which the first axes of their domains number.
 
-    block    how many rows a pass takes before the next one has its turn
+    block    how many rows a pass takes before the next pass does
     local    the results that nothing else reads, each with its place in the frame
     frame    the bytes of a frame
     frames   how many there are, once that is known
@@ -70,9 +70,9 @@ class Nest:
             for number, step in enumerate(self.steps) for node in step.roots if node in local])
         self.local, self.frame = arena.places, arena.size
 
-    def cut_for_strands(self):
+    def cut_for_interchange(self):
         """Decide on blocks of a nest whose chunks go through all iterations of a loop: as many as can be, for threads to share."""
-        blocks = 1 << (self.rows // STRAND_ROWS).bit_length() - 1  # threads come in powers of two, too
+        blocks = 1 << (self.rows // CHUNK_ROWS).bit_length() - 1  # threads come in powers of two, too
         self.block = -(-self.rows // blocks)
 
 

@@ -1,4 +1,4 @@
-"""Rows: what passes over the same rows meet of one another, which decides whether they may take turns block by block."""
+"""Dependences between rows: what passes over the same rows read of one another, so whether they may run block by block."""
 
 from math import prod
 from typing import NamedTuple

@@ -1,5 +1,5 @@
-"""Ahead: forward derivatives of loops whose iterations nobody counts. Nobody can walk back through one of these, but `jvp` asks
-only for the derivative of such a walk in its cotangents. That is a loop which goes the same way and carries tangents along.
+"""Forward loops: forward derivatives of loops whose iterations nobody counts. Nobody can walk back through one of these, but `jvp`
+asks only for the derivative of such a walk in its cotangents. That is a loop which goes the same way and carries tangents along.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from ..ops.arithmetic import positive
 from ..ops.movements import broadcast_to
 from ..ops.random import unnoted
 from ..tensor.tensor import Tensor
-from .carried import dtype_of, shape_of
-from .turned import check_steps, has_record, walked_back
+from .batched_loop import check_steps, has_record, walked_back
+from .carry_checks import dtype_of, shape_of
 
 
 class _Unknown:
@@ -32,7 +32,7 @@ class _Unknown:
 _UNKNOWN = _Unknown()
 
 
-class Ahead:
+class ForwardLoop:
     """The op of a walk back through a loop, whose parents are the cotangents that the walk starts with.
 
     body      how its body is called, as a `Body`

@@ -1,4 +1,4 @@
-"""Repetition: the op of a loop in a graph. Its body is a graph of its own, which is compiled once, however often it runs.
+"""The op of a loop in a graph. Its body is a graph of its own, which is compiled once, however often it runs.
 
 The body is recorded by the trace that records everything else. What in it is the same in each iteration is therefore
 outside of the loop: it is computed once, and the loop captures it.
