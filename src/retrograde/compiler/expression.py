@@ -308,3 +308,8 @@ def arguments_of(entry):
 def depends_of(entry):
     """Which loops an entry depends on: nonzero where it does."""
     return entry.depends if isinstance(entry, Load) and entry.depends is not None else entry.steps
+
+
+def dtype_of_entry(entry):
+    """The dtype of an entry's value, None for a number that takes it from what it meets."""
+    return name_of(entry.node.dtype) if isinstance(entry, Apply) else entry.dtype

@@ -14,27 +14,19 @@ from typing import NamedTuple
 from ...dtypes import name_of
 from .. import cost
 from ..elements import operation_key
-from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
+from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of, dtype_of_entry
 from ..failures import FLAG
 from ..rounded import PRODUCTS
 from ..target import ITEM_BYTES
 from .box import Box, found_together
+from .loop_lanes import lanes_of
 from .rolling import find_runs, taped
 from .signs import Signs
-from .vecmath.elements import BYTES, is_float
+from .vecmath.elements import BYTES
 
-#: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
-#: constant once for all of them.
-_WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
 #: Bytes of a line of memory, which has at most so many numbers.
 LINE = 64
 _LARGEST_LINE = LINE // min(ITEM_BYTES.values())
-#: Several vectors at once are worth a rest of fewer if they take so many iterations: with repetitions inside, and without.
-_FEWEST_ITERATIONS_OF_RUNS, _FEWEST_ITERATIONS = 1, 4
-#: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
-_WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
-#: What does fewer entries in all than this is not worth the code for most vectors at once.
-_WIDE_WORK = 8192
 #: A body with at least this many entries is searched for repetitions.
 _LONG = 64
 #: Room for one number of any dtype on a tape.
@@ -280,7 +272,7 @@ def plan_loops(box, target, rows=None):
     vector = box.vector_loop()
     box, levels, runs = _rolled(box, vector)
     written = [number for item in _items(box, runs) for number in _numbers_of(item)]
-    lanes = _lanes([box.entries[number] for number in written], box, vector, target, bool(runs))
+    lanes = lanes_of([box.entries[number] for number in written], box, vector, target, bool(runs))
     if rows is None:
         length, chunks = _chunks(box, vector, lanes)
     else:
@@ -325,14 +317,6 @@ def _levels(box, vector):
     loops, flags = box.order(vector), [depends_of(e) for e in box.entries]
     known = {f: max([at + 1 for at, loop in enumerate(loops) if f and f[loop]], default=0) for f in set(flags)}
     return [known[f] for f in flags]
-
-
-def _wide_lanes(box, vector, lanes, target):
-    """Enough lanes for all of a short vector loop: long chains wait for each other, not for the processor."""
-    length = box.lengths[vector]
-    while lanes < length <= _WIDTH * lanes and lanes * BYTES["float32"] < _WIDTH * target.vector_bytes:
-        lanes *= 2
-    return lanes
 
 
 def _numbers(plan):
@@ -387,34 +371,8 @@ def _chunks(box, vector, lanes):
     return step, -(-length // step)
 
 
-def _lanes(entries, box, vector, target, has_runs):
-    """How many elements one value of a body of these entries holds: those of several vectors, if the vector loop takes as many
-    iterations then as are worth it.
-    """
-    if vector is None:
-        return 1
-    moving = {dtype for dtype, loops in {(dtype_of_entry(e), depends_of(e)) for e in entries} if not loops or loops[vector]}
-    sizes = [BYTES[dtype] for dtype in moving - {None} if is_float(dtype)]
-    lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
-    size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in entries])
-    fewest = _FEWEST_ITERATIONS_OF_RUNS if has_runs else _FEWEST_ITERATIONS
-    for most, width in _WIDTHS:
-        if size < most and length >= fewest * width * lanes and (width < _WIDTH or box.work >= _WIDE_WORK):
-            lanes *= width
-            break
-    else:
-        while lanes > 1 and lanes >= 2 * length:
-            lanes //= 2
-    return _wide_lanes(box, vector, lanes, target) if has_runs else lanes
-
-
 def _buffers(box):
     found = {}
     for part in (*[e for e in box.entries if isinstance(e, Load)], *box.stores):
         found.setdefault(id(part.buffer), part.buffer)
     return list(found.values())
-
-
-def dtype_of_entry(entry):
-    """The dtype of an entry's value, None for a number that takes it from what it meets."""
-    return name_of(entry.node.dtype) if isinstance(entry, Apply) else entry.dtype
