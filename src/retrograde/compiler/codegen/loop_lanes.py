@@ -14,7 +14,7 @@ _WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
 _WIDE_WORK = 8192
 
 
-def lanes_of(entries, box, vector, target, has_runs):
+def chosen_lanes(entries, box, vector, target, has_runs):
     """How many elements one value of a body of these entries holds: those of several vectors, if the vector loop takes as many
     iterations then as are worth it.
     """

@@ -6,7 +6,7 @@ and constants that only scale.
 
 import struct
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from ..failures import FLAG
 from ..rounded import PRODUCTS
 from ..target import ITEM_BYTES
 from .box import Box, found_together
-from .loop_lanes import lanes_of
+from .loop_lanes import chosen_lanes
 from .rolling import find_runs, taped
 from .signs import Signs
 from .vecmath.elements import BYTES
@@ -118,6 +118,12 @@ class LoopPlan:
         """What the kernel reads and writes, in the order of its slots."""
         checks = [FLAG] if self.box.has_checks else []
         return (*_buffers(self.box), *self.partials, *checks, *([self.tape] if self.tape else []))
+
+    def with_slots(self, buffers, numbers):
+        """The same plan for a kernel that is handed just these buffers, in this order, and these numbers."""
+        plan = replace(self, numbers=numbers)
+        plan.buffers = buffers
+        return plan
 
     @property
     def crossing(self):
@@ -272,7 +278,7 @@ def plan_loops(box, target, rows=None):
     vector = box.vector_loop()
     box, levels, runs = _rolled(box, vector)
     written = [number for item in _items(box, runs) for number in _numbers_of(item)]
-    lanes = lanes_of([box.entries[number] for number in written], box, vector, target, bool(runs))
+    lanes = chosen_lanes([box.entries[number] for number in written], box, vector, target, bool(runs))
     if rows is None:
         length, chunks = _chunks(box, vector, lanes)
     else:

@@ -20,12 +20,12 @@ class Kernel(Kind):
     fuses            whether results of several nodes are computed together, and operands on the way
     may_wait         whether an operand that is read long after it was made may be computed again (see `passes.rematerialise`)
     fewest_rows      how many rows a pass of a nest computes at least
-    is_interchanged    whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
+    may_interchange  whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
     """
 
     name, several = "", ()
     is_apart = True
-    fuses = is_interchanged = False
+    fuses = may_interchange = False
     fewest_rows = 1
     may_wait = True
 

@@ -24,7 +24,7 @@ class Loops(Kernel):
 
     name = "loop"
     is_apart, may_wait = False, False
-    fuses = is_interchanged = True
+    fuses = may_interchange = True
 
     def group(self, node, stage, domain, reduced):
         return stage, domain, reduced

@@ -19,7 +19,7 @@ _code = Code("matmul")
 class Matmul(Kernel):
     """A product of matrices."""
 
-    name, ops, is_interchanged = "matmul", ("matmul",), True
+    name, ops, may_interchange = "matmul", ("matmul",), True
 
     def matches(self, node, facts):
         is_plain = bool(node.size) and node.dtype.kind == "f" and has_elements(node)

@@ -113,7 +113,7 @@ def _is_interchanged(steps, nest, rows, body):
 
 def _may_be_interchanged(steps, body):
     """Whether the kernels of a body can run on a chunk of rows alone, and the body carries what it has made without copies."""
-    can_run = all([step.kernel.is_interchanged and 0 not in step.reduced for step in steps])
+    can_run = all([step.kernel.may_interchange and 0 not in step.reduced for step in steps])
     return can_run and not body.copies and body.loop.length is not None
 
 
