@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..core.symbol import Symbol, ordered
+from ..core.symbol import Symbol, complete, ordered
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, TraceError
@@ -171,15 +171,8 @@ class Trace(Recorder):
 
     def _is_plain(self, symbol):
         """Whether a node depends on nothing but what stands for arrays."""
-        known, stack = self.plain, [symbol]
-        while stack:
-            node = stack[-1]
-            waiting = [] if node in known else [a for a in node.inputs if a not in known]
-            stack += waiting
-            if not waiting:
-                stack.pop()
-                if node not in known:
-                    known[node] = node.op is not None and all([known[a] for a in node.inputs])
+        known = self.plain
+        complete(known, [symbol], lambda node: node.op is not None and all([known[a] for a in node.inputs]))
         return known[symbol]
 
     def note_kind(self, value, is_plain):

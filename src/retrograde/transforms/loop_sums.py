@@ -50,7 +50,7 @@ def sum_over_iterations(node, changing):
 
 
 def _total(node, changing):
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     x, axis = node.args[0], named.get("axis")
     if x not in changing or named.get("where") is not None or x.dtype != node.dtype:
         return None

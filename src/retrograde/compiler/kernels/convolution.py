@@ -63,7 +63,7 @@ def _lies_apart(image, facts):
 
 def _geometry_of(node):
     """The sizes of a convolution."""
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     shapes = [getattr(named[name], "shape", named[name]) for name in _GEOMETRIES[node.op.name]]
     return Geometry.of(*shapes, *[named[name] for name in ("stride", "padding", "dilation", "groups")])
 

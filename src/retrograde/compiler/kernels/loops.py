@@ -83,7 +83,7 @@ class Reduction(Kind):
     def matches(self, node, facts):
         if not node.size or not has_elements(node):
             return False
-        named, x = dict(zip(node.op.arguments, node.args, strict=True)), node.args[0]
+        named, x = node.named, node.args[0]
         kinds = "b" if node.op.name in ("any", "all") else "fi"
         return x.dtype == node.dtype and node.dtype.kind in kinds and named.get("where") is None and x.size > 0
 
@@ -116,7 +116,7 @@ class Pair(Kind):
 
 def reduced_axes(node):
     """The axes, counted from the front, that a reduction folds."""
-    axis = dict(zip(node.op.arguments, node.args, strict=True))["axis"]
+    axis = node.named["axis"]
     ndim = node.args[0].ndim
     axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     return tuple(sorted(a % ndim for a in axes)) if ndim else ()

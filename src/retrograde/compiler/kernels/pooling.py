@@ -44,7 +44,7 @@ class Pooling(Kernel):
 
     def launches(self, step, assembler):
         node = source(step.roots[0])
-        windows, named = _windows_of(node), dict(zip(node.op.arguments, node.args, strict=True))
+        windows, named = _windows_of(node), node.named
         read, *others = [assembler.layout(step, a) for a in node.args[:2] if hasattr(a, "dtype")]
         is_mean, is_backward = "avg" in node.op.name, "shape" in named
         wanted = {root.args[1]: assembler.storage(root) for root in step.roots if root.op is PICK}
@@ -76,7 +76,7 @@ def _operands(node):
 
 def _windows_of(node):
     """The windows of pooling."""
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     shape = named.get("shape", node.args[0].shape)
     names = ("kernel_size", "stride", "padding")
     return Windows.of(shape, *[named[name] for name in names], named.get("dilation", 1), named["ceil_mode"])

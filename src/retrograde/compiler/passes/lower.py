@@ -9,7 +9,7 @@ Keeps  what each result is, its shape and its dtype; leaves stay themselves.
 import numpy as np
 
 from ...core.mode import changed
-from ...core.symbol import Outputs, Symbol, replaced, symbols_in
+from ...core.symbol import Outputs, Symbol, complete, replaced, symbols_in
 from ...core.value import Value
 from ...dtypes import parts_dtype
 from ...ops._arrays import arrays
@@ -40,26 +40,20 @@ class _Lowering:
         return self._in_memory(self.lowered(root))
 
     def lowered(self, root):
-        """The node for `root`; iterative, since graphs may be deep."""
+        """The node for `root`."""
         if not isinstance(root, Symbol):
             return root
-        done, stack = self._done, [root]
-        while stack:
-            node = stack[-1]
-            if node in done:
-                stack.pop()
-                continue
-            waiting = [a for a in node.inputs if a not in done]
-            if waiting:
-                stack += waiting
-                continue
-            stack.pop()
-            done[node] = made = self._made(node)
-            if made.__class__ is Symbol:  # mostly
-                self._standing.add(made)
-            elif made.__class__ is tuple:
-                self._standing.update([part for part in made if isinstance(part, Symbol)])
-        return done[root]
+        complete(self._done, [root], self._standing_for)
+        return self._done[root]
+
+    def _standing_for(self, node):
+        """What stands for a node, whose arguments are lowered; noted as such."""
+        made = self._made(node)
+        if made.__class__ is Symbol:  # mostly
+            self._standing.add(made)
+        elif made.__class__ is tuple:
+            self._standing.update([part for part in made if isinstance(part, Symbol)])
+        return made
 
     def _made(self, node):
         if node.op is None:
