@@ -73,11 +73,14 @@ class Body:
             nbytes, out = carry.leaf.nbytes, carried[number]
             history = self.wanted.get(("history", number))
             if history is not None:
+                # All states are wanted outside: each is computed in its row there, and read from it in the next iteration.
                 buffer, last = self.storage(history), loop.length * nbytes
                 first, last = (last, 0) if loop.reverse else (0, last)
                 self._place(carry.leaf, self._rows(buffer, nbytes, int(loop.reverse)))
                 after, more = self._rows(buffer, nbytes, int(not loop.reverse)), 0
             else:  # two rows, which alternate
+                # Which of the two holds the last state depends on whether the number of iterations is odd. Where that is not
+                # known, native code adds `more` then.
                 buffer, first = Scratch(2 * nbytes), 0
                 self._place(carry.leaf, (buffer, 0, nbytes, 0, 1))
                 after = buffer, 0, nbytes, 1, 1
@@ -99,6 +102,7 @@ class Body:
         if is_computed and id(out) not in self.places:
             self._place(out, place)
             return
+        # An object of its own stands for the target: `out` has a place already, as what is carried to two names has.
         target, out = object(), out if isinstance(out, Symbol) else np.ascontiguousarray(out)
         self._place(target, place)
         self._kept.append(out)

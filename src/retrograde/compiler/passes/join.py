@@ -34,6 +34,7 @@ def _is_sum(node):
 
 def _inner_sums(nodes, outputs):
     """The sums that are nothing but a part of another one which has an array in zeros among its terms."""
+    # What is given out counts as read twice: it must be there by itself, so it is no mere part of a larger sum.
     uses, laid, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
     for node in nodes:
         for read in node.inputs:
@@ -52,12 +53,15 @@ def _sum_made(node, inner, made):
     while stack:
         term = stack.pop()
         if term is node or term in inner:
+            # Terms from left to right, since rounding depends on the order in which they are added.
+            # Terms from left to right, since rounding depends on the order in which they are added.
             stack.extend(term.args[::-1])
         else:
             terms.append(made[term])
     found = terms
     for rule in SUMS:
         found = rule.replace(found, node.shape)
+    # Nothing was joined: the node itself stays, so that whoever knows it finds it again.
     if found == node.inputs:
         return None
     total, *rest = found

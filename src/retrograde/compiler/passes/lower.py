@@ -114,6 +114,7 @@ class _Lowering:
 
     def _in_parts(self, node, args):
         """The node for one that makes complex numbers or reads them, made of their parts as far as that can be."""
+        # Complex numbers in memory, in another shape: no part of them needs to be taken out.
         if is_shown_as_it_is(node, args):
             source = args[0].args[0] if is_shown_as_it_is(args[0], args[0].args) else args[0]
             return source if source.shape == node.shape else self._equal_to(node.op, (source, node.shape), node.shape, node.dtype)
@@ -128,6 +129,7 @@ class _Lowering:
 
     def _parts_of(self, argument):
         """The parts of an argument of an op: values, arrays or numbers."""
+        # By identity, with the array beside it: while it is kept, no other one can get its address.
         if isinstance(argument, np.ndarray):  # each is taken apart once
             if id(argument) not in self._constants:
                 self._constants[id(argument)] = argument, known_parts(argument)
@@ -141,6 +143,7 @@ class _Lowering:
     def _part(self, node, op):
         """The node of a part of complex numbers in memory, with which lowering is over."""
         part = self._equal_to(op, (node,), node.shape, parts_dtype(node.dtype))
+        # Lowering it again would find complex numbers among its arguments, and take them apart once more.
         self._done[part] = part
         return part
 

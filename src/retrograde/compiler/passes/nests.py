@@ -60,10 +60,12 @@ class Nest:
         made = [root for step in self.steps for root in step.roots]
         touched = {id(buffer): buffer for step in self.steps for buffer in step.kernel.rows_read(step, accesses)}
         touched |= {id(root): root for root in made}
+        # What has fewer elements than rows, such as a bias, is the same for each row and stays in cache by itself.
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
         products = [product for step in self.steps if (product := step.kernel.product(step, accesses)) is not None]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
         self.block = max(self.block, *[step.kernel.fewest_rows for step in self.steps])
+        # Passes of one block run one after the other, so a place in the frame is free again after the last pass that reads it.
         last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in step.kernel.rows_read(step, accesses)}
         arena = Arena([
             (node, self.block_bytes(node), number, last.get(id(node), number))
@@ -83,6 +85,7 @@ def _product_block(products, rows, row_bytes):
     matrices = {product.matrix: product.problem for product in products}.values()
     nbytes = sum([problem.matrix_bytes for problem in matrices])
     fewest = _FEWEST_ROWS if nbytes <= _SMALL_MATRICES else _FEW_ROWS
+    # Rows of a nest may be several of a product each, as tokens of an example are.
     height = min([problem.m for problem in matrices]) // rows
     return min(max(_power(_PRODUCT_BYTES // row_bytes), _power(fewest // height)), _power(_MOST_ROWS // height))
 

@@ -22,6 +22,7 @@ def updates_last(schedule, updates, risky):
     """
     if not risky:
         return schedule.steps
+    # The steps of a nest stand beside each other since `tile`, so one group each.
     groups = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
     makers = {root: group for group in groups for step in group for root in step.roots}
     reads = {group: [makers[n] for step in group for n in schedule.read_by(step) if n in makers] for group in groups}

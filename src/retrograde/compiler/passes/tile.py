@@ -47,6 +47,7 @@ def _join(nest):
 def _nests(schedule, rows, kept):
     """The nests among the steps of a schedule, whose members are put beside each other."""
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
+    # Few programs have such a step. The search below is quadratic in the steps at worst, so it is not begun for nothing.
     if not any([schedule.steps[number].kernel.is_worth_tiling(schedule.steps[number]) for number in candidates]):
         return []
     readers = {}
@@ -66,6 +67,7 @@ def _nests(schedule, rows, kept):
         if any([step.kernel.is_worth_tiling(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
             nest.cut(rows.accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
+            # One block is the same work in the same order, with a frame to be looked up for each buffer.
             nests += [nest] if nest.blocks > 1 else []
     schedule.steps = groups.order(nests)
     return nests
@@ -93,9 +95,11 @@ def _products_interchanged(steps, rows, body):
         return None
     products = rows.products(steps)
     problems = [product.problem for product in products]
+    # A matrix that changes with the iteration could not be packed once for all chunks.
     if not _are_worth_it(problems, body.loop.length) or any([body.fixed(product.b[0]) is None for product in products]):
         return None
     count = min([problem.m for problem in problems])
+    # What is carried counts as changing: a row may read its own state of the iteration before, never another row's.
     if count < 2 * CHUNK_ROWS or not rows.are_apart(steps, count, _carried(body)):
         return None
     nest = Nest(steps, count)
@@ -114,6 +118,8 @@ def _is_interchanged(steps, nest, rows, body):
 def _may_be_interchanged(steps, body):
     """Whether the kernels of a body can run on a chunk of rows alone, and the body carries what it has made without copies."""
     can_run = all([step.kernel.may_interchange and 0 not in step.reduced for step in steps])
+    # A copy between iterations is of all rows at once, and a condition is asked of all rows: both would make chunks wait for each
+    # other.
     return can_run and not body.copies and body.loop.length is not None
 
 

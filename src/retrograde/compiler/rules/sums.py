@@ -162,6 +162,7 @@ def _stacked(line, pieces, shape):
     first, last = line[0], line[-1] + 1
     sizes = shape[first:last]
     places = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
+    # Each line once: no additions, no zeros, the lines are only put in order.
     if sorted(places) == list(range(prod(sizes))):
         sources = [piece.source for _, piece in sorted(zip(places, pieces, strict=True), key=lambda pair: pair[0])]
         return called("reshape", called("stack", tuple(sources), axis=first), shape)
