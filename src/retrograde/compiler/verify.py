@@ -61,6 +61,7 @@ def _check(holds, node, told):
 
 def _check_graph(draft):
     """Each node stands after its arguments, its leaves are handed in, and it has the shape and the dtype that its op gives."""
+    # Most passes after `fuse` leave the graph alone; what was looked at once is not looked at again.
     if draft.outputs is draft.verified[0]:
         return
     known, seen = draft.verified[1], set()
@@ -82,6 +83,7 @@ def _check_graph(draft):
 
 
 def _check_spec(node):
+    # Picks are checked instead, each against its op's result of that number.
     if node.shape is None:  # of several results, which are asked for one by one
         return
     shape, dtypes = _spec_of_pick(node) if node.op is PICK else _spec(node.op, node.args)
@@ -108,6 +110,7 @@ def _spec(op, args):
     except TypeError:
         return _inferred(op, args)
     if found is None:
+        # Emptied and not pruned: it fills rarely, and any order of use would cost at each look.
         if len(_KNOWN) >= _MOST:
             _KNOWN.clear()
         found = _KNOWN[key] = _inferred(op, args)

@@ -144,6 +144,8 @@ def ordered(outputs):
     stack: list = [o for o in reversed(outputs) if isinstance(o, Symbol)]
     while stack:
         node = stack.pop()
+        # A marker below which the node itself waits, in place of a second visit with a test of all arguments: traces have many
+        # thousand nodes.
         if node is None:  # the arguments of the node below are there
             found.append(stack.pop())
         elif node not in seen:

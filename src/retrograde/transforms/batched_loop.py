@@ -71,6 +71,8 @@ class BatchedLoop:
 
     def __init__(self, loop, length, reverse, is_checkpoint):
         self.loop, self.length, self.reverse, self.is_checkpoint = loop, length, reverse, is_checkpoint
+        # Every float that is carried: which of them a derivative flows through is known only once the body has been walked, in
+        # `Back`.
         self.flowing = [i for i, x in enumerate(loop.starts) if is_float(dtype_of(x))]
         self._starts = [i for i in self.flowing if has_record(loop.starts[i])]
         self._rows = [i for i, x in enumerate(loop.rows) if has_record(x)]

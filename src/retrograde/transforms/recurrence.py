@@ -168,6 +168,8 @@ class Recurrence:
             for record in inside:
                 if not flows.isdisjoint(record.parents):
                     flows.add(record)
+            # What flows into a carry comes in at its leaf in the next iteration, so that more may flow then: again until nothing
+            # is new.
             more = {c.leaf.record for c in self.carries if c.leaf.record is not None and isinstance(c.out, Value)
                     and c.out.record in flows} - flows
             if not more:
@@ -184,14 +186,18 @@ class Recurrence:
         if self.length is None and self.body is not None and is_recording() and current().tracer is self.tracer:
             return self._ahead(g, needs, *saved)
         check_steps(self.length)
+        # The loop's nodes are of a trace that does not know of examples: a loop is made again, in which each example has its own.
         if current().tracer is not self.tracer:
             return self._for_examples(g, needs, *saved)
+        # A derivative that may be differentiated again is recorded as the loop itself was: its body has records, in a window of
+        # time of its own.
         is_again, start = is_recording(), tick()
         back = Recurrence(self.tracer, self.length, not self.reverse, self.is_checkpoint)
         outputs, seeds = self._seeds(back, g, is_again)
         wanted = needs[len(self.starts) + len(self.rows) :]
         outside = [r for r, is_wanted in zip(self.outside, wanted, strict=True) if is_wanted]
         targets = [self.carries[i].leaf for i in self.flowing] + [self.handed[i][0] for i in self.rows]
+        # Values without data stand for records outside: the walk asks for their history alone.
         targets += [r.algebra.made(None, r) for r in outside]
         with self.tracer.world.refusing():
             found = walked_back(outputs, targets, seeds, is_again)
@@ -261,6 +267,8 @@ class Recurrence:
         if is_again:
             return self._accumulated(back, found, start, *saved)
         nodes = [None if c is None else self.node(c) for c in found]
+        # Only a closed loop says which nodes change from iteration to iteration; with that it is planned which sums can be taken
+        # out of it, and closed anew.
         trial = self._closed(back, [n for n in nodes if isinstance(n, Symbol)])
         plans: list = [None if n is None else sum_over_iterations(n, trial.nodes) for n in nodes]
         with no_grad():
@@ -297,6 +305,8 @@ class Recurrence:
         """The loop of `back`, which reads what it needs of this one, and of those whose derivative this one is."""
         roots = [*[self.node(c.out) for c in back.carries], *[self.node(y) for y in back.made], *others]
         back.loops = [self.loop, *self.loops]
+        # A checkpoint keeps what was carried and computes all else again; otherwise what the forward body made is stacked, row by
+        # row.
         needed = (leaves_below if self.is_checkpoint else frontier)(back.loops, roots)
         return back.close([*back.bindings, *[(node, loop.stacked(node)) for node, loop in needed.items()]], others)
 

@@ -218,7 +218,9 @@ class LoopPlan:
         box, vector = self.box, self.vector
         rest = None if vector is None else (box.lengths[vector] % self.lanes, box.lengths[vector] >= self.lanes)
         rest = rest if self.crossing is None else (*rest, box.lengths[self.crossing] % _LARGEST_LINE)
+        # Long loops and buffers that begin anywhere share code; which starts are 0 is in the key, since those words are left out.
         lengths = tuple("n" if ("length", i) in self.numbers else n for i, n in enumerate(box.lengths))
+        # Code that finishes partial sums is unrolled over chunks; all other code does not know how many there are.
         split = self.chunks if self.partials else self.is_cut
         entries = tuple(
             self._entry_key(item, place) if isinstance(item, int) else self._run_key(item, place) for item in self.items
@@ -274,6 +276,7 @@ class Rows(NamedTuple):
 
 def plan_loops(box, target, rows=None):
     """The plan of a box; `rows` if it is one pass of a nest."""
+    # A pass of a nest keeps its rows as the first loop, whatever could be merged with it, since blocks are cut from that.
     box = box.merged() if rows is None else box.in_rows(rows.count)
     vector = box.vector_loop()
     box, levels, runs = _rolled(box, vector)
@@ -283,6 +286,7 @@ def plan_loops(box, target, rows=None):
         length, chunks = _chunks(box, vector, lanes)
     else:
         length, chunks = rows.block, -(-box.lengths[0] // rows.block)
+        # A block may have fewer rows than a vector has lanes.
         lanes = min(lanes, length) if vector == 0 else lanes
     kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
     plan = LoopPlan(
@@ -352,6 +356,8 @@ def _scales(box, written):
         and e.value not in _PLAIN_FACTORS
     }
     for entry in entries:
+        # Only a factor or a divisor may be known as late as at run time: elsewhere a constant decides which code is best (a
+        # power, a bound).
         if isinstance(entry, Apply) and not constants.isdisjoint(entry.arguments):
             is_scaling = entry.node.op.name in ("multiply", "divide") and entry.node.dtype.kind == "f"
             (scaling if is_scaling else others).update(entry.arguments)
@@ -368,11 +374,14 @@ def _chunks(box, vector, lanes):
         return 1, 1
     outermost = box.order(vector)[0]
     length = box.lengths[outermost]
+    # By the work alone and never by the number of threads: sums in parts round by how they are cut.
     wanted = min(cost.LOOPS.chunks(box.work), length)
+    # What is folded in order cannot be had in parts at all.
     if wanted < 2 or (box.has_order and box.is_folded_in_parts(vector)):
         return length, 1
     step = -(-length // wanted)
     if outermost == vector:
+        # Whole vectors, so that only the last chunk has a rest, and no two threads write to one vector.
         step = -(-step // lanes) * lanes
     return step, -(-length // step)
 

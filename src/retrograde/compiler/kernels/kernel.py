@@ -137,6 +137,7 @@ class Code:
         self._name = name
 
     def __getattr__(self, name):
+        # Loaded late: a program that is found on disk needs none of code generation, and a process without llvmlite none at all.
         found = getattr(import_module(f"{__package__.rpartition('.')[0]}.codegen.{self._name}"), name)
         setattr(self, name, found)
         return found

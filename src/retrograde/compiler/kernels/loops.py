@@ -42,6 +42,8 @@ class Loops(Kernel):
         return met_by_loops(accesses.box(step), rows)
 
     def is_worth_tiling(self, step):
+        # A fold of rows is what others go over the same rows for again. Elementwise passes alone are fused, or have nothing in
+        # common.
         return bool(step.reduced) and prod(step.domain) >= LEAST
 
     def rows_read(self, step, accesses):
@@ -66,6 +68,7 @@ class Loops(Kernel):
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
         if not plan.partials:
             return [launch]
+        # One thread, after all chunks: parts are added in the same order whoever made them.
         return [launch, launch._replace(entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
 
     def computed(self, step, schedule):
@@ -85,6 +88,8 @@ class Reduction(Kind):
             return False
         named, x = node.named, node.args[0]
         kinds = "b" if node.op.name in ("any", "all") else "fi"
+        # Simplifying has made these out of others: it converts first, and selects by `where` (see `simplify`). What is left is
+        # the library's.
         return x.dtype == node.dtype and node.dtype.kind in kinds and named.get("where") is None and x.size > 0
 
     def domain(self, node, facts):

@@ -71,13 +71,17 @@ class Matmul(Kernel):
         product, storage = assembler.product(step), assembler.storage
         problem, node = product.problem, step.roots[0]
         block = nest.block * (problem.m // nest.rows)
+        # Two plans: the last block may have fewer rows, and tiles are chosen by their number.
         packing, plans = _code.choose_panels(assembler.target, problem, (block, problem.m - (nest.blocks - 1) * block))
         right = packing.functions["right"]
+        # Forward and backward passes read one weight in two orders, which are two packings; equal ones are packed once for all
+        # products.
         before, matrix = [], (product.matrix, right, packing.numbers["k_block"])
         if matrix not in panels:
             panels[matrix] = Scratch(packing.panel_bytes)
             before.append(_packed(step, packing, assembler.target, storage, product.b, panels[matrix]))
         unit_for = partial(part_unit, assembler.target)
+        # The entry is the same for both, since it reads what differs from the descriptor.
         unit, descriptors = unit_for(plans[0].entry), [plan.descriptor(address=unit_for) for plan in plans]
         item = node.dtype.itemsize
         a = _rows_of(nest, product.a, block * problem.a[0], item)
@@ -122,6 +126,7 @@ def _packs_matrix(problem, target):
 def _launch(step, product, plan, target, matrix, storage, result, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
     problem = product.problem
+    # Here the number of threads may decide: each element of the result is summed by one thread, in one order.
     chunks = threads.get_num_threads() if problem.flops > cost.SHARED_FLOPS else 1
     unit_for = partial(part_unit, target)
     unit, item = unit_for(plan.entry), ITEM_BYTES[problem.dtype]
@@ -137,6 +142,7 @@ def _rows_of(nest, operand, move, item):
     """
     buffer, start = operand
     if isinstance(buffer, Symbol) and buffer in nest.local:
+        # One block in each frame: it moves with the frame, and all blocks that a thread computes lie in the same place.
         return start * item + nest.local[buffer], 0, nest.frame
     return start * item, move * item, 0
 

@@ -59,6 +59,7 @@ class _Lowering:
         if node.op is None:
             return node
         args = replaced(node.args, self._done.__getitem__)
+        # Expanded before anything else, so that the rules below see primitives alone.
         simpler = self._in_simpler_ops(node, args)
         if simpler is not NotImplemented:
             return tuple([self.lowered(part) for part in simpler]) if node.op.is_multiple else self.lowered(simpler)

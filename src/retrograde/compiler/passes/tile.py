@@ -29,6 +29,7 @@ def tiled(schedule, accesses, kept, body=None):
     What is among the nodes `kept` is read when all is over.
     """
     rows = RowFacts(accesses)
+    # Tried first: where chunks of rows can go through all iterations, blocks within an iteration gain nothing more.
     nest = None if body is None else _products_interchanged(schedule.steps, rows, body)
     if nest is not None:
         _join(nest)
