@@ -1,7 +1,7 @@
 """Expressions: what one kernel computes for one point of its domain, with every view folded into addresses.
 
 A domain is a box of loops. Where a point is in each array is a place, and a load knows how far its address moves with each loop.
-Pieces laid beside each other (a border, a concatenation) are computed where the point is inside them.
+Pieces that are joined (a border, a concatenation) are computed where the point is inside them.
 """
 
 from typing import NamedTuple

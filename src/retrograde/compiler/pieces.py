@@ -1,4 +1,4 @@
-"""Pieces: ops that lay arrays beside each other, or into zeros, as the places of those arrays in the result."""
+"""Pieces: ops that concatenate arrays, or scatter them into zeros, as the places of those arrays in the result."""
 
 from typing import NamedTuple
 

@@ -10,13 +10,13 @@ The derivative of a loop over the parts of an array, its rows or its numbers, is
 
 from ...core.symbol import Outputs, Symbol, renewed, replaced
 from ..infer import called
-from ..rules.sums import SUMS, added_in_steps, is_added
+from ..rules.sums import SUMS, scattered_in_steps, is_scattered
 
 
 def joined(outputs):
     """The graph of `outputs` with sums of arrays in zeros made at once."""
     nodes = outputs.nodes
-    if not any([is_added(node) for node in nodes]):
+    if not any([is_scattered(node) for node in nodes]):
         return outputs
     made, inner = {}, _inner_sums(nodes, outputs)
     for node in nodes:
@@ -35,15 +35,15 @@ def _is_sum(node):
 def _inner_sums(nodes, outputs):
     """The sums that are nothing but a part of another one which has an array in zeros among its terms."""
     # What is given out counts as read twice: it must be there by itself, so it is no mere part of a larger sum.
-    uses, laid, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
+    uses, scattered, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
     for node in nodes:
         for read in node.inputs:
             uses[read] = uses.get(read, 0) + 1
-        if _is_sum(node) and any([is_added(a) or added_in_steps(a)[1] or a in laid for a in node.args]):
-            laid.add(node)
+        if _is_sum(node) and any([is_scattered(a) or scattered_in_steps(a)[1] or a in scattered for a in node.args]):
+            scattered.add(node)
     for node in reversed(nodes):
-        if node in laid:
-            inner.update([a for a in node.args if a in laid and uses[a] == 1])
+        if node in scattered:
+            inner.update([a for a in node.args if a in scattered and uses[a] == 1])
     return inner
 
 
