@@ -60,8 +60,7 @@ def _chosen(tracer, predicate, functions, agree):
     is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
     if is_recording() and any(is_linked) and parents:
         call = _Choice(predicate.unlinked(), functions, tuple(parents), places, draws, past)
-        record = Record().filled(call, tuple(parents), ())
-        values = [arrays.made(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
+        values = _linked(values, Record().filled(call, tuple(parents), ()), is_linked)
     found: list = [None] * len(pairs)
     for i, value in zip(places, values, strict=True):
         found[i] = value
@@ -76,6 +75,11 @@ def _attempted(tracer, function, draws):
         raise TraceError("a branch cannot write to a tensor from outside what has a gradient; return it instead, or write within "
                          "rg.no_grad()")
     return leaves, attempt
+
+
+def _linked(values, record, is_linked):
+    """`values` with a history by `record`, those of them that have one."""
+    return [arrays.made(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
 
 
 def _has_record(x):

@@ -10,7 +10,7 @@ The derivative of a loop over the parts of an array, its rows or its numbers, is
 
 from ...core.symbol import Outputs, Symbol, renewed, replaced
 from ..infer import called
-from ..rules.sums import SUMS, scattered_in_steps, is_scattered
+from ..rules.sums import SUMS, is_scattered, scattered_in_steps
 
 
 def joined(outputs):
@@ -53,7 +53,6 @@ def _sum_made(node, inner, made):
     while stack:
         term = stack.pop()
         if term is node or term in inner:
-            # Terms from left to right, since rounding depends on the order in which they are added.
             # Terms from left to right, since rounding depends on the order in which they are added.
             stack.extend(term.args[::-1])
         else:
