@@ -153,7 +153,8 @@ class Back:
         def iteration(carried, handed):
             mark = tracer.mark()
             of_carried, of_parents, of_rows = self._pulled(tracer, carried[: len(like)], self._build(handed))
-            changing = tracer.since(mark)
+            # What an iteration is handed is there before it is called.
+            changing = tracer.since(mark).union(map(tracer.symbol, (*carried, *handed)))
             plans.update({i: sum_over_iterations(tracer.symbol(of_parents[i]), changing) for i, x in known.items() if x is None})
             totals = [t + of_parents[i] for t, i in zip(carried[len(like) :], added, strict=True)]
             return [*of_carried, *totals], [*of_rows, *map(arrays.made, _needed(plans))]
