@@ -1,11 +1,8 @@
 """Random numbers as launches of kernels, each of which makes numbers of one kind from a state on."""
 
-from importlib import import_module
 from typing import NamedTuple
 
 from . import cost
-from .launches import Launch
-from .units import unit_of
 
 #: A chunk makes a multiple of the numbers that any vectors make at once.
 _GROUP = 64
@@ -55,17 +52,14 @@ class RandomPlan(NamedTuple):
         """A rough guess of how long one thread takes."""
         return self.count * cost.RANDOM_SECONDS[self.name, self.dtype]
 
-    def unit(self, target):
-        """The code for a target. What writes it is loaded if it is not on disk."""
-        return unit_of(self.key, self._write, target)
+    def unit(self, writer):
+        """The code, by a writer of it. What writes it is loaded if it is not on disk."""
+        return writer.unit(self.key, lambda module, name: writer.code("random").write_random(module, name, self))
 
-    def _write(self, module, name):
-        import_module(f"{__package__}.codegen.random").write_random(module, name, self)
-
-    def launch(self, step, state, result, target, lasts=False):
+    def launch(self, step, state, result, writer, lasts=False):
         """The launch that fills `result` from `state` on."""
-        unit = self.unit(target)
-        return Launch(step, unit, unit.name, (state, result), self.words, self.chunks, lasts, self.seconds)
+        unit = self.unit(writer)
+        return writer.launch(step, unit, unit.name, (state, result), self.words, self.chunks, lasts, self.seconds)
 
 
 def has_kernel(name, dtype):

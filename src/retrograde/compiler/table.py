@@ -1,7 +1,6 @@
 """Tables: launches as the words that native code reads."""
 
 import ctypes
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,13 +10,6 @@ from .codegen.parallel import NEST_HEAD
 POOL = "pool"
 #: Words of one step: its function, where its slots are, how many chunks it has, and whether it writes what lasts.
 STEP_WORDS = 4
-
-
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """Memory of the code's own."""
-
-    nbytes: int
 
 
 class Words:

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from retrograde.compiler.backends.cpu.writer import Writer
 from retrograde.compiler.codegen.matmul import choose
 from retrograde.compiler.host import target
 from retrograde.compiler.kernels.matmul import part_unit
@@ -26,7 +27,7 @@ class Bound:
         self._space = np.empty(count * room + 64, np.uint8)
         space = -(-address_of(self._space) // 64) * 64
         self._table = np.array([*[x.ctypes.data for x in self._arrays], space], np.int64)
-        unit_for = partial(part_unit, target())
+        unit_for = partial(part_unit, Writer(target()))
         entry, words = unit_for(plan.entry), Words()
         launch = Launch(None, entry, entry.name, range(4), (0, 0, 0, room, *plan.descriptor(count, unit_for)), count, False)
         library().load(launch.units)

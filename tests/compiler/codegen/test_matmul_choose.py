@@ -3,6 +3,7 @@
 import llvmlite.binding as llvm
 import pytest
 
+from retrograde.compiler.backends.cpu.writer import Writer
 from retrograde.compiler.codegen.matmul import choose, choose_panels
 from retrograde.compiler.codegen.matmul.choose import tile_size
 from retrograde.compiler.codegen.matmul.spec import Dots, Loops
@@ -39,7 +40,7 @@ def test_large_products_use_the_tile_that_fills_the_registers(name, dtype, lanes
 )
 def test_code_for_every_machine_passes_the_verifier(name, m, n, k):
     for spec in choose(MACHINES[name], problem(m, n, k)).specs:
-        llvm.parse_assembly(part_unit(MACHINES[name], spec).text).verify()
+        llvm.parse_assembly(part_unit(Writer(MACHINES[name]), spec).text).verify()
 
 
 @pytest.mark.parametrize("name", MACHINES)

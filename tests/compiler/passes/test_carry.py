@@ -6,10 +6,10 @@ import pytest
 import retrograde as rg
 from graphs import leaf
 from retrograde.compiler import outcome, pipeline
+from retrograde.compiler.kernels.kernel import Scratch
 from retrograde.compiler.loop_op import Loop
 from retrograde.compiler.passes.carry import ALL_BITS
 from retrograde.compiler.program import Graph
-from retrograde.compiler.table import Scratch
 from retrograde.transforms import loop_tracing as loops
 
 

@@ -13,8 +13,6 @@ from .entry import Entry
 from .keys import BITS, key_of, number_of
 from .vectors import SCALAR_TYPES
 
-#: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
-MOST_RANKED = 128
 #: So many vectors are compared at a time.
 _TOGETHER = 4
 
@@ -65,7 +63,7 @@ class _Writer:
         self.rows, self.count, self.ranked, step = (entry.word(2 + i) for i in range(4))
         self.first = self.ir.mul(entry.chunk, step)
         self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.rows)
-        self.keys = emit.scratch(self.ir, ir.ArrayType(self.bits, MOST_RANKED))
+        self.keys = emit.scratch(self.ir, ir.ArrayType(self.bits, cost.MOST_RANKED))
         #: The last number found, as vectors are compared with it.
         self.least = emit.scratch(self.ir, self.item)
 

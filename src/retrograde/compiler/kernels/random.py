@@ -44,7 +44,7 @@ class Random(Kernel):
     def _launch(step, assembler, plan):
         node = step.roots[0]
         state = assembler.layout(step, node.args[0])[0]
-        return plan.launch(step, state, assembler.storage(node), assembler.target, assembler.lasts(step))
+        return plan.launch(step, state, assembler.storage(node), assembler, assembler.lasts(step))
 
 
 def _plan_of(node):

@@ -7,8 +7,9 @@ import numpy as np
 from ... import cost, threads
 from ...failures import FLAG
 from ...inspection import Inspected
+from ...kernels.kernel import Scratch
 from ...launches import Launch
-from ...table import POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
+from ...table import POOL, STEP_WORDS, Words, address_of, laid_out
 from ...units import library
 from .loop_launch import LoopLaunch
 from .native import Code, NativeProgram

@@ -2,8 +2,9 @@
 
 from ...codegen.loop_runner import HEAD, write_loop_runner
 from ...failures import FLAG
+from ...kernels.kernel import Scratch
 from ...passes.carry import ALL_BITS
-from ...table import POOL, Scratch, laid_out
+from ...table import POOL, laid_out
 from ...units import unit_of
 
 

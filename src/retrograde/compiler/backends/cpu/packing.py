@@ -7,11 +7,12 @@ import numpy as np
 from ....core import registry
 from ....core.symbol import Symbol, symbols_in
 from ....dtypes import name_of
+from ...kernels.kernel import Scratch
 from ...keys import name_of_op
 from ...library_call import LibraryCall
 from ...program import Layout
 from ...recorder import PICK
-from ...table import Scratch, Words
+from ...table import Words
 from .native import Code
 
 #: Constants of more bytes than this, which are not those of the graph itself, are not worth their place on disk.
