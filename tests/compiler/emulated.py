@@ -5,8 +5,8 @@ import subprocess
 
 import numpy as np
 
-from retrograde.compiler.engine import object_code
-from retrograde.compiler.table import Words
+from retrograde.compiler.backends.cpu.engine import object_code
+from retrograde.compiler.backends.cpu.table import Words
 from retrograde.core.symbol import Symbol
 
 _CODE, _DATA, _LINE = 0x400000, 0x10000000, 64

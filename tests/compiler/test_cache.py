@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.compiler import cache
-from retrograde.compiler.cache import Cache, default_cache
+from retrograde.compiler.backends.cpu import cache
+from retrograde.compiler.backends.cpu.cache import Cache, default_cache
 
 posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="rights are those of POSIX")
 

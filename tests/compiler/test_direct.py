@@ -7,7 +7,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler import backends
-from retrograde.compiler.threads import get_num_threads, set_num_threads
+from retrograde.compiler.backends.cpu.threads import get_num_threads, set_num_threads
 from retrograde.errors import ShapeError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")

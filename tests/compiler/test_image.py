@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("llvmlite")
-from retrograde.compiler import image
-from retrograde.compiler.engine import object_code
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu import image
+from retrograde.compiler.backends.cpu.engine import object_code
+from retrograde.compiler.backends.cpu.host import target
 from retrograde.errors import CompilerError
 
 pytestmark = pytest.mark.skipif(not image.IS_POSSIBLE, reason="images are for Linux on x86-64")

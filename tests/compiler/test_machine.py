@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from retrograde.compiler import machine
+from retrograde.compiler.backends.cpu import machine
 
 pytest.importorskip("llvmlite")
 
@@ -23,7 +23,7 @@ def forget():
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A package with a file in each kind of place, in place of our own."""
-    for folder in ("", "compiler/codegen/matmul", "core", "ops", "tensor", "nn"):
+    for folder in ("", "compiler/backends/cpu/codegen/matmul", "core", "ops", "tensor", "nn"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "file.py").write_text("x = 1\n")
     monkeypatch.setattr(machine, "_PACKAGE", str(tmp_path))
@@ -36,7 +36,7 @@ def test_the_fingerprint_is_the_same_until_something_decisive_changes(package):
     (package / "nn" / "file.py").write_text("x = 2 + 2\n")  # decides nothing: what is traced is what counts
     assert first == fingerprint()
     seen = {first}
-    for folder in ("", "compiler/codegen/matmul", "core", "ops", "tensor"):
+    for folder in ("", "compiler/backends/cpu/codegen/matmul", "core", "ops", "tensor"):
         (package / folder / "file.py").write_text("x = 2 + 2\n")
         seen.add(fingerprint())
     os.utime(package / "ops" / "file.py", (1, 1))

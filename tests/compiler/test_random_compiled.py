@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.writer import Writer
-from retrograde.compiler.host import target
 from retrograde.compiler.random_plan import RandomPlan
 from retrograde.nn import functional
 

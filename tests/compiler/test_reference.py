@@ -226,8 +226,8 @@ def test_jit_works_where_llvmlite_is_not_installed():
 
 def test_the_names_of_what_is_emitted_are_those_that_the_code_generator_has():
     pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-    from retrograde.compiler.codegen.builder import Builder
-    from retrograde.compiler.codegen.vecmath import NAMES, elements
+    from retrograde.compiler.backends.cpu.codegen.builder import Builder
+    from retrograde.compiler.backends.cpu.codegen.vecmath import NAMES, elements
 
     ops = [op for op in map(rg.ops.get, rg.ops.names()) if op.broadcasts and op.emit is None]
     assert {op.name for op in ops if hasattr(Builder, op.name) or op.name in NAMES} <= EMITTED

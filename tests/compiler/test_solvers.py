@@ -9,8 +9,8 @@ from retrograde.errors import ArgumentError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
-from retrograde.compiler.codegen import linalg as code
-from retrograde.compiler.codegen.linalg.spec import Spec
+from retrograde.compiler.backends.cpu.codegen import linalg as code
+from retrograde.compiler.backends.cpu.codegen.linalg.spec import Spec
 
 #: Each case is traced once, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::retrograde.errors.RetraceWarning")

@@ -11,8 +11,8 @@ import pytest
 from stored_cases import CASES, NUMBERS, TABLE, trained
 
 import retrograde as rg
-from retrograde.compiler.cache import Cache
-from retrograde.compiler.image import IS_POSSIBLE
+from retrograde.compiler.backends.cpu.cache import Cache
+from retrograde.compiler.backends.cpu.image import IS_POSSIBLE
 from retrograde.compiler.keys import key_of
 from retrograde.compiler.program import Graph
 from retrograde.errors import OutOfRangeError
@@ -20,7 +20,7 @@ from retrograde.errors import OutOfRangeError
 pytest.importorskip("llvmlite")
 from retrograde.compiler.backends.cpu.build import BuiltProgram
 from retrograde.compiler.backends.cpu.stored import StoredProgram
-from retrograde.compiler.units import library
+from retrograde.compiler.backends.cpu.units import library
 
 
 @pytest.fixture
@@ -189,13 +189,13 @@ def test_a_second_process_generates_no_code_and_does_not_load_what_would(tmp_pat
     (first, before), (second, after) = (run_script(SCRIPT, tmp_path) for _ in range(2))
     assert first == second
     assert "llvmlite" in before and "retrograde.compiler.backends.cpu.build" in before
-    generating = [name for name in after if name.startswith(("llvmlite", "retrograde.compiler.codegen"))]
+    generating = [name for name in after if name.startswith(("llvmlite", "retrograde.compiler.backends.cpu.codegen"))]
     assert [name for name in generating if name not in ALLOWED] == []
     assert not {"retrograde.compiler.backends.cpu.build", "retrograde.compiler.pipeline", "retrograde.compiler.passes.lower"} & {*after}
 
 
 #: The text of the threads' own code, whose name is made of it.
-ALLOWED = ("retrograde.compiler.codegen", "retrograde.compiler.codegen.parallel", "retrograde.compiler.codegen.interchange")
+ALLOWED = ("retrograde.compiler.backends.cpu.codegen", "retrograde.compiler.backends.cpu.codegen.parallel", "retrograde.compiler.backends.cpu.codegen.interchange")
 
 
 def run_script(script, folder):

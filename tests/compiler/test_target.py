@@ -14,12 +14,12 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 import emulated
 
 import retrograde as rg
-from retrograde.compiler import host, machine
+from retrograde.compiler.backends.cpu import host, machine
 from retrograde.compiler.backends.cpu.backend import BACKEND
-from retrograde.compiler.cpuid import identity
-from retrograde.compiler.engine import assembly, object_code
-from retrograde.compiler.image import IS_POSSIBLE, linked
-from retrograde.compiler.machine import name_for
+from retrograde.compiler.backends.cpu.cpuid import identity
+from retrograde.compiler.backends.cpu.engine import assembly, object_code
+from retrograde.compiler.backends.cpu.image import IS_POSSIBLE, linked
+from retrograde.compiler.backends.cpu.machine import name_for
 from retrograde.compiler.outcome import outcome_of
 from retrograde.compiler.pipeline import planned
 from retrograde.compiler.program import Graph
@@ -168,7 +168,7 @@ SCRIPT = """
 import json
 import retrograde as rg
 from retrograde.compiler import host
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu.host import target
 f = rg.jit(lambda x: (rg.sin(x @ x) * 0.5, rg.softmax(x)))
 x = rg.arange(4900.0).reshape(70, 70) / 5000
 found = [z.numpy().astype("float64").tolist() for z in f(x)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import threads
+from retrograde.compiler.backends.cpu import threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with llvmlite")
 NUMBERS = np.linspace(0.0, 1.0, 700 * 700).reshape(700, 700)

@@ -5,10 +5,10 @@ import ctypes
 import pytest
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-from retrograde.compiler import compiling
-from retrograde.compiler.cache import Cache
-from retrograde.compiler.host import target
-from retrograde.compiler.units import Library, TextUnit
+from retrograde.compiler.backends.cpu import compiling
+from retrograde.compiler.backends.cpu.cache import Cache
+from retrograde.compiler.backends.cpu.host import target
+from retrograde.compiler.backends.cpu.units import Library, TextUnit
 
 
 def unit(name, number):

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..dtypes import name_of
 from ..shapes import row_major
-from .codegen.box import Box
 from .expression import Expression
+from .index.box import Box
 from .problem import Problem
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..core.symbol import Symbol
 from ..errors import RetrogradeError, VerifierError
-from . import threads
-from .backends import new_program
+from .backends import get_num_threads, new_program
 from .outcome import outcome_of
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
@@ -22,7 +21,7 @@ def shaped(name, traced, args):
     """What the function `traced` of values gives for `args`, arrays and plain parameters; NotImplemented where only NumPy can
     tell, also for what is wrong with them. `name` is what the function is known by.
     """
-    key = name, threads.get_num_threads(), tuple([_spec(a) for a in args])
+    key = name, get_num_threads(), tuple([_spec(a) for a in args])
     program = NotImplemented if NotImplemented in key[-1] else _programs(key, traced, args)
     if program is NotImplemented:
         return NotImplemented

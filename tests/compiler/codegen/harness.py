@@ -6,9 +6,9 @@ from functools import cache
 import llvmlite.binding as llvm
 import numpy as np
 
-from retrograde.compiler.codegen import ir
-from retrograde.compiler.codegen.builder import Builder
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu.codegen import ir
+from retrograde.compiler.backends.cpu.codegen.builder import Builder
+from retrograde.compiler.backends.cpu.host import target
 
 LANES = {"float32": 8, "float64": 4}
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()

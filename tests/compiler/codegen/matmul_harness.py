@@ -5,14 +5,14 @@ from functools import partial
 
 import numpy as np
 
+from retrograde.compiler.backends.cpu.codegen.matmul import choose
+from retrograde.compiler.backends.cpu.host import target
+from retrograde.compiler.backends.cpu.launches import Launch
+from retrograde.compiler.backends.cpu.table import Words, address_of
+from retrograde.compiler.backends.cpu.units import library
 from retrograde.compiler.backends.cpu.writer import Writer
-from retrograde.compiler.codegen.matmul import choose
-from retrograde.compiler.host import target
 from retrograde.compiler.kernels.matmul import part_unit
-from retrograde.compiler.launches import Launch
 from retrograde.compiler.problem import problem_of
-from retrograde.compiler.table import Words, address_of
-from retrograde.compiler.units import library
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 

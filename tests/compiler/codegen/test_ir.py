@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
-from retrograde.compiler.codegen import ir
-from retrograde.compiler.codegen.counting import counted
-from retrograde.compiler.engine import assembly, engine
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu.codegen import ir
+from retrograde.compiler.backends.cpu.codegen.counting import counted
+from retrograde.compiler.backends.cpu.engine import assembly, engine
+from retrograde.compiler.backends.cpu.host import target
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()

@@ -3,11 +3,11 @@
 import llvmlite.binding as llvm
 import pytest
 
+from retrograde.compiler.backends.cpu.codegen.matmul import choose, choose_panels
+from retrograde.compiler.backends.cpu.codegen.matmul.choose import tile_size
+from retrograde.compiler.backends.cpu.codegen.matmul.spec import Dots, Loops
+from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.writer import Writer
-from retrograde.compiler.codegen.matmul import choose, choose_panels
-from retrograde.compiler.codegen.matmul.choose import tile_size
-from retrograde.compiler.codegen.matmul.spec import Dots, Loops
-from retrograde.compiler.host import target
 from retrograde.compiler.kernels.matmul import part_unit
 from retrograde.compiler.problem import Problem
 from retrograde.compiler.target import cache_sizes, describe

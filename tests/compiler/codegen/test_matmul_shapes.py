@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matmul_harness import assert_product, operand, product
 
-from retrograde.compiler.codegen.matmul import choose
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu.codegen.matmul import choose
+from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.problem import problem_of
 
 SHAPES = [

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
-from retrograde.compiler.codegen import emit, ir
-from retrograde.compiler.codegen.emit import BYTE, I64, POINTER, address, at
-from retrograde.compiler.codegen.micro_kernel import (
+from retrograde.compiler.backends.cpu.codegen import emit, ir
+from retrograde.compiler.backends.cpu.codegen.emit import BYTE, I64, POINTER, address, at
+from retrograde.compiler.backends.cpu.codegen.micro_kernel import (
     Blocks,
     Functions,
     Lines,
@@ -33,9 +33,9 @@ from retrograde.compiler.codegen.micro_kernel import (
     store,
     unrolled,
 )
-from retrograde.compiler.codegen.vectors import InVectors
-from retrograde.compiler.engine import engine, object_code
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu.codegen.vectors import InVectors
+from retrograde.compiler.backends.cpu.engine import engine, object_code
+from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.target import ITEM_BYTES
 
 _NUMBERS = count()

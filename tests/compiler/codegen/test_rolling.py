@@ -6,9 +6,9 @@ import pytest
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 import retrograde as rg
 from retrograde import nn
-from retrograde.compiler.cache import Cache
-from retrograde.compiler.codegen import loop_plan
-from retrograde.compiler.units import library
+from retrograde.compiler.backends.cpu.cache import Cache
+from retrograde.compiler.backends.cpu.codegen import loop_plan
+from retrograde.compiler.backends.cpu.units import library
 
 BODIES = {
     "sine": lambda y, k: y * 0.99 + rg.sin(y) * 0.01,

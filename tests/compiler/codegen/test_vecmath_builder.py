@@ -8,8 +8,8 @@ import pytest
 from harness import bits_of, build_map, compile_map, make_machine, optimize
 
 import retrograde as rg
-from retrograde.compiler.codegen.vecmath.table import FEW_CALLS
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu.codegen.vecmath.table import FEW_CALLS
+from retrograde.compiler.backends.cpu.host import target
 
 FLOATS = {
     "add": np.add,

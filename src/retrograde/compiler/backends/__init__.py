@@ -39,6 +39,18 @@ def chosen_name():
     return asked or ("native" if _is_installed() else "reference")
 
 
+def get_num_threads():
+    """How many threads compiled code uses: by default one per core that this process may run on."""
+    return chosen().get_num_threads()
+
+
+def set_num_threads(count):
+    """Let compiled code use `count` threads. Results are the same, bit for bit, for any number."""
+    if not isinstance(count, int) or count < 1:
+        raise ArgumentError(f"the number of threads must be an integer of at least 1, got {count!r}")
+    chosen().set_num_threads(count)
+
+
 @cache
 def _is_installed():
     return find_spec("llvmlite") is not None

@@ -5,7 +5,7 @@ from math import prod, sqrt
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from .. import cost
-from ..codegen.fourier import Transform, has_many_lines
+from ..index.fourier import Transform, has_many_lines
 from .kernel import Kernel, Scratch, launch
 
 #: For each op: whether it reads and makes real numbers, the sign of its exponents, and the norm with which it divides.

@@ -3,8 +3,8 @@
 from ...core.symbol import Symbol
 from ...dtypes import is_complex, name_of
 from ...shapes import row_major
-from ..codegen.box import Store
 from ..elements import AFTER, CHEAP_OPS, CHECKS, are_within, has_elements, is_checked, is_elementwise
+from ..index.box import Store
 from ..pieces import MOST_IN_LOOPS, PIECES, are_tiles
 from ..views import MOVEMENTS, is_movement
 from .kind import Kind

@@ -4,10 +4,10 @@ import numpy as np
 
 from ...expression import Load
 from ...kernels.kernel import Scratch
-from ...launches import Launch
 from ...loop_call import LoopCall
 from ...pipeline import planned_body
 from .interchanged import InterchangedLoop
+from .launches import Launch
 from .loop_launch import LoopLaunch
 from .writer import Writer
 

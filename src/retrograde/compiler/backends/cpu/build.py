@@ -4,15 +4,16 @@ from functools import partial
 
 import numpy as np
 
-from ... import cost, threads
+from ... import cost
 from ...failures import FLAG
 from ...inspection import Inspected
 from ...kernels.kernel import Scratch
-from ...launches import Launch
-from ...table import POOL, STEP_WORDS, Words, address_of, laid_out
-from ...units import library
+from . import threads
+from .launches import Launch
 from .loop_launch import LoopLaunch
 from .native import Code, NativeProgram
+from .table import POOL, STEP_WORDS, Words, address_of, laid_out
+from .units import library
 
 #: What runs as steps of the native runner.
 _NATIVE = (Launch, LoopLaunch)

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ....shapes import row_major
-from ... import threads
 from ...failures import FLAG
-from ...host import target
 from ...kernels.matmul import array_launch
 from ...problem import problem_of
-from ...table import POOL, Words, address_of, laid_out
-from ...units import library
+from . import threads
+from .host import target
+from .table import POOL, Words, address_of, laid_out
+from .units import library
 from .writer import Writer
 
 

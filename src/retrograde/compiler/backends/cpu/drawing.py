@@ -3,11 +3,12 @@
 import numpy as np
 
 from ....dtypes import name_of
-from ... import cost, threads
-from ...host import target
+from ... import cost
 from ...random_plan import RandomPlan, has_kernel
-from ...table import STEP_WORDS, address_of
-from ...units import library
+from . import threads
+from .host import target
+from .table import STEP_WORDS, address_of
+from .units import library
 from .writer import Writer
 
 

@@ -12,8 +12,8 @@ from ...keys import name_of_op
 from ...library_call import LibraryCall
 from ...program import Layout
 from ...recorder import PICK
-from ...table import Words
 from .native import Code
+from .table import Words
 
 #: Constants of more bytes than this, which are not those of the graph itself, are not worth their place on disk.
 _MOST_BYTES = 1 << 20

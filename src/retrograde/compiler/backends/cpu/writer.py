@@ -2,9 +2,9 @@
 
 from importlib import import_module
 
-from ...launches import Launch
-from ...threads import get_num_threads
-from ...units import unit_of
+from .launches import Launch
+from .threads import get_num_threads
+from .units import unit_of
 
 
 class Writer:
@@ -28,4 +28,4 @@ class Writer:
     @staticmethod
     def code(name):
         """A module of code generation by its name, loaded late: a program that is found on disk needs none of them."""
-        return import_module(f"{__package__.rpartition('.')[0].rpartition('.')[0]}.codegen.{name}")
+        return import_module(f"{__package__}.codegen.{name}")
