@@ -145,11 +145,11 @@ def test_imports_point_down_the_layers_and_none_is_late(path):
     ("core/gradient.py", "import numpy as np"),
     ("compiler/backends/cpu/codegen/signs.py", "from .. import attending"),
     ("compiler/backends/cpu/codegen/signs.py", "from importlib import import_module\nimport_module(f\"{__package__.rpartition('.')[0]}.units\")"),
-    ("compiler/expression.py", "from .lower import lower"),
-    ("compiler/expression.py", "from .codegen import emit"),
-    ("compiler/step.py", "from .backends.cpu.native import Code"), ("compiler/kernels/loops.py", "from ..backends import reference"),
+    ("compiler/index/expression.py", "from .lower import lower"),
+    ("compiler/index/expression.py", "from .codegen import emit"),
+    ("compiler/calls/step.py", "from .backends.cpu.native import Code"), ("compiler/kernels/loops.py", "from ..backends import reference"),
     ("transforms/jit.py", "from ..compiler.backends import cpu"), ("compiler/backends/reference.py", "from .cpu import native"),
-    ("compiler/eager.py", "import_module('retrograde.compiler.backends.cpu.direct')"),
+    ("compiler/calls/eager.py", "import_module('retrograde.compiler.backends.cpu.direct')"),
     ("compiler/backends/__init__.py", "MORE = {'late': 'transforms.jit'}\nimport_module(f'retrograde.{MORE[name]}')"),
 ])
 def test_a_planted_violation_of_the_layers_is_found(path, planted):

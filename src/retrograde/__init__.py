@@ -286,7 +286,7 @@ def _of_core(name):
 
 
 core.provide(_of_core)
-native.provide(lambda name: importlib.import_module("retrograde.compiler.eager").eager(name))
+native.provide(lambda name: importlib.import_module("retrograde.compiler.calls.eager").eager(name))
 
 
 def __getattr__(name) -> Any:

@@ -9,8 +9,8 @@ import retrograde as rg
 from retrograde.compiler import backends
 from retrograde.compiler.backends import reference
 from retrograde.compiler.backends.interface import Backend
-from retrograde.compiler.library_call import array_of, computed
-from retrograde.compiler.program import Program
+from retrograde.compiler.run.library_call import array_of, computed
+from retrograde.compiler.run.program import Program
 from retrograde.core.symbol import replaced
 from retrograde.errors import ArgumentError
 

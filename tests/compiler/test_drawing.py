@@ -8,7 +8,7 @@ import pytest
 import retrograde as rg
 from retrograde.compiler.backends.cpu import drawing
 from retrograde.compiler.backends.cpu.units import library
-from retrograde.compiler.eager import eager
+from retrograde.compiler.calls.eager import eager
 from retrograde.ops import _streams
 from together import in_threads
 

@@ -6,7 +6,7 @@ import pytest
 import retrograde as rg
 from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.writer import Writer
-from retrograde.compiler.random_plan import RandomPlan
+from retrograde.compiler.kernels.random_plan import RandomPlan
 from retrograde.nn import functional
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")

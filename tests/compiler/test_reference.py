@@ -9,7 +9,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler import backends
-from retrograde.compiler.emitted import ELEMENTS, EMITTED
+from retrograde.compiler.index.emitted import ELEMENTS, EMITTED
 from retrograde.compiler.passes.memory import Arena
 from retrograde.errors import ArgumentError, OutOfRangeError
 from sweeping import cases, has_derivative

@@ -13,8 +13,8 @@ from stored_cases import CASES, NUMBERS, TABLE, trained
 import retrograde as rg
 from retrograde.compiler.backends.cpu.cache import Cache
 from retrograde.compiler.backends.cpu.image import IS_POSSIBLE
-from retrograde.compiler.keys import key_of
-from retrograde.compiler.program import Graph
+from retrograde.compiler.graph.keys import key_of
+from retrograde.compiler.run.program import Graph
 from retrograde.errors import OutOfRangeError
 
 pytest.importorskip("llvmlite")

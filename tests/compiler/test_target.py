@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
 import emulated
+from retrograde.compiler.trace.trace.outcome import outcome_of
 
 import retrograde as rg
 from retrograde.compiler.backends.cpu import host, machine
@@ -20,9 +21,8 @@ from retrograde.compiler.backends.cpu.cpuid import identity
 from retrograde.compiler.backends.cpu.engine import assembly, object_code
 from retrograde.compiler.backends.cpu.image import IS_POSSIBLE, linked
 from retrograde.compiler.backends.cpu.machine import name_for
-from retrograde.compiler.outcome import outcome_of
 from retrograde.compiler.pipeline import planned
-from retrograde.compiler.program import Graph
+from retrograde.compiler.run.program import Graph
 from retrograde.compiler.target import NAMES, lacking, named
 from retrograde.core.symbol import Symbol
 from retrograde.errors import ArgumentError

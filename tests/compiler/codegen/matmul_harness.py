@@ -11,8 +11,8 @@ from retrograde.compiler.backends.cpu.launches import Launch
 from retrograde.compiler.backends.cpu.table import Words, address_of
 from retrograde.compiler.backends.cpu.units import library
 from retrograde.compiler.backends.cpu.writer import Writer
+from retrograde.compiler.index.problem import problem_of
 from retrograde.compiler.kernels.matmul import part_unit
-from retrograde.compiler.problem import problem_of
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 

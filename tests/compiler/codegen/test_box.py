@@ -3,8 +3,8 @@
 import numpy as np
 
 import retrograde as rg
-from retrograde.compiler.expression import Load
 from retrograde.compiler.index.box import Box, Store
+from retrograde.compiler.index.expression import Load
 
 
 def box_of(lengths, loads, store, combine=None):

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 import retrograde as rg
-from retrograde.compiler.expression import Load
 from retrograde.compiler.index.box import Box, Store
+from retrograde.compiler.index.expression import Load
 
 
 def drawn(*shape, dtype="float32"):

@@ -8,8 +8,8 @@ from retrograde.compiler.backends.cpu.codegen.matmul.choose import tile_size
 from retrograde.compiler.backends.cpu.codegen.matmul.spec import Dots, Loops
 from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.writer import Writer
+from retrograde.compiler.index.problem import Problem
 from retrograde.compiler.kernels.matmul import part_unit
-from retrograde.compiler.problem import Problem
 from retrograde.compiler.target import cache_sizes, describe
 
 CACHES = (32 * 1024, 512 * 1024, 32 * 1024 * 1024)

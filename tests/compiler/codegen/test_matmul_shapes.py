@@ -6,7 +6,7 @@ from matmul_harness import assert_product, operand, product
 
 from retrograde.compiler.backends.cpu.codegen.matmul import choose
 from retrograde.compiler.backends.cpu.host import target
-from retrograde.compiler.problem import problem_of
+from retrograde.compiler.index.problem import problem_of
 
 SHAPES = [
     (0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 1, 1), (1, 1, 300), (1, 64, 32), (64, 1, 32), (2, 3, 500),

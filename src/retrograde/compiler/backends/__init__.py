@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from ... import extras
 from ...errors import ArgumentError
-from ..program import Graph
+from ..run.program import Graph
 
 #: The variable that asks for a backend. Without it programs run as machine code where llvmlite is installed, else by NumPy.
 VARIABLE = "RETROGRADE_COMPILER"

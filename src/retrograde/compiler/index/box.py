@@ -4,9 +4,9 @@ from collections import Counter
 from math import prod
 from typing import NamedTuple
 
-from ..elements import CHEAP_OPS, CHECKS, PARTNERS
-from ..expression import Apply, Constant, Load
 from ..target import ITEM_BYTES
+from .elements import CHEAP_OPS, CHECKS, PARTNERS
+from .expression import Apply, Constant, Load
 
 #: A function takes about as long as this many cheap ops.
 _FUNCTION = 12

@@ -7,7 +7,7 @@ from ...dtypes import name_of
 from ...ops.attending import are_shared, batch_of, is_plain
 from ...shapes import row_major
 from .. import cost
-from ..recorder import PICK
+from ..graph.recorder import PICK
 from ..target import ITEM_BYTES
 from .kernel import Kernel, Scratch, source
 

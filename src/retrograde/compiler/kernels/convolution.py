@@ -5,8 +5,8 @@ from ...dtypes import name_of
 from ...ops._convolving import Geometry
 from ...shapes import row_major
 from .. import cost
-from ..access_maps import AccessMaps
-from ..elements import has_float_operands
+from ..index.access_maps import AccessMaps
+from ..index.elements import has_float_operands
 from ..target import ITEM_BYTES
 from .kernel import Kernel, Scratch
 

@@ -7,7 +7,7 @@ its launch (`launch`), and for what both depend on (`target`, `threads`); see `b
 
 from dataclasses import dataclass
 
-from ..recorder import PICK
+from ..graph.recorder import PICK
 from .kind import Kind
 
 

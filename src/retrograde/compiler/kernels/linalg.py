@@ -6,8 +6,8 @@ from typing import NamedTuple
 from ...core.dispatch import operands_of
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_float_operands
-from ..failures import FLAG, NOT_DEFINITE, SINGULAR
+from ..index.elements import has_float_operands
+from ..run.failures import FLAG, NOT_DEFINITE, SINGULAR
 from .kernel import Kernel, Scratch, launch
 
 #: Operations for each number of the result and each row of the matrix.

@@ -6,10 +6,10 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from ...shapes import row_major
 from .. import cost
-from ..elements import REDUCTIONS, has_elements
-from ..expression import Load, doubled
 from ..index.box import Store
-from ..row_dependences import LEAST, met_by_loops, row_counts
+from ..index.elements import REDUCTIONS, has_elements
+from ..index.expression import Load, doubled
+from ..index.row_dependences import LEAST, met_by_loops, row_counts
 from .kernel import Kernel, Scratch
 from .kind import Kind
 

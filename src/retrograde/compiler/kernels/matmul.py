@@ -4,9 +4,9 @@ from functools import partial
 
 from ...core.symbol import Symbol
 from .. import cost
-from ..accesses import Product
-from ..elements import has_elements
-from ..row_dependences import is_worth_rows, met_by_product
+from ..index.accesses import Product
+from ..index.elements import has_elements
+from ..index.row_dependences import is_worth_rows, met_by_product
 from ..target import ITEM_BYTES
 from .kernel import Kernel, Scratch
 

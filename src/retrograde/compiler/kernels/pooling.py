@@ -8,8 +8,8 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._pooling import Windows
 from .. import cost
-from ..elements import has_float_operands
-from ..recorder import PICK
+from ..graph.recorder import PICK
+from ..index.elements import has_float_operands
 from .kernel import Kernel, source
 
 #: Places in a window are kept as bytes, and each is written out.

@@ -4,9 +4,9 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._streams import MOST_CHOICES
 from ...ops.random import mask_threshold
-from ..random_plan import OPS, WORDS, RandomPlan, has_kernel
-from ..row_dependences import LEAST, Met, row_counts
+from ..index.row_dependences import LEAST, Met, row_counts
 from .kernel import Kernel
+from .random_plan import OPS, WORDS, RandomPlan, has_kernel
 
 
 class Random(Kernel):

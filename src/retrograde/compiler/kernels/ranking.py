@@ -5,7 +5,7 @@ from math import prod
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_elements
+from ..index.elements import has_elements
 from .kernel import Kernel, launch
 
 

@@ -6,7 +6,7 @@ from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from .. import cost
-from ..elements import has_elements
+from ..index.elements import has_elements
 from .kernel import Kernel, launch
 
 #: What joins two numbers, and whether this starts with the last element.

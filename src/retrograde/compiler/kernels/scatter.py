@@ -4,8 +4,8 @@ from math import prod
 
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_elements, is_checked
-from ..failures import FLAG
+from ..index.elements import has_elements, is_checked
+from ..run.failures import FLAG
 from .kernel import Kernel, launch
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_elements
+from ..index.elements import has_elements
 from .kernel import Kernel, launch
 
 #: Each rank takes some passes over its row; more than so many are found faster in the whole order.

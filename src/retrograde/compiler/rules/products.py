@@ -6,8 +6,8 @@ import numpy as np
 
 from ...core import registry
 from ...core.symbol import Symbol
-from ..constants import first, is_uniform
-from ..infer import called
+from ..graph.constants import first, is_uniform
+from ..graph.infer import called
 from .algebra import is_number
 
 #: Ops that put axes in another order.

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ...expression import Load
+from ...index.expression import Load
 from ...kernels.kernel import Scratch
-from ...loop_call import LoopCall
 from ...pipeline import planned_body
+from ...run.loop_call import LoopCall
 from .interchanged import InterchangedLoop
 from .launches import Launch
 from .loop_launch import LoopLaunch

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from ... import cost
-from ...failures import FLAG
-from ...inspection import Inspected
+from ...inspection.inspection import Inspected
 from ...kernels.kernel import Scratch
+from ...run.failures import FLAG
 from . import threads
 from .launches import Launch
 from .loop_launch import LoopLaunch

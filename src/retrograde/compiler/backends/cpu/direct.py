@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ....shapes import row_major
-from ...failures import FLAG
+from ...index.problem import problem_of
 from ...kernels.matmul import array_launch
-from ...problem import problem_of
+from ...run.failures import FLAG
 from . import threads
 from .host import target
 from .table import POOL, Words, address_of, laid_out

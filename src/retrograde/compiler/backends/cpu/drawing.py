@@ -4,7 +4,7 @@ import numpy as np
 
 from ....dtypes import name_of
 from ... import cost
-from ...random_plan import RandomPlan, has_kernel
+from ...kernels.random_plan import RandomPlan, has_kernel
 from . import threads
 from .host import target
 from .table import STEP_WORDS, address_of

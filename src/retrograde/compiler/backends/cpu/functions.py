@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 
 from ... import cost
-from ...failures import SeveralStepsError
+from ...run.failures import SeveralStepsError
 from . import threads
 from .host import target
 from .table import STEP_WORDS, address_of

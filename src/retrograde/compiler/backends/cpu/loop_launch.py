@@ -1,8 +1,8 @@
 """Loops as native steps. The steps of the body are planned once; in each iteration they find other rows in their table."""
 
-from ...failures import FLAG
 from ...kernels.kernel import Scratch
 from ...passes.carry import ALL_BITS
+from ...run.failures import FLAG
 from .codegen.loop_runner import HEAD, write_loop_runner
 from .table import POOL, laid_out
 from .units import unit_of

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...failures import FLAG, failure
-from ...program import SMALL, Layout, Program
+from ...run.failures import FLAG, failure
+from ...run.program import SMALL, Layout, Program
 from . import threads
 from .table import STEP_WORDS, Words, address_of
 from .units import library

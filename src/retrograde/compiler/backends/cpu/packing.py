@@ -7,11 +7,11 @@ import numpy as np
 from ....core import registry
 from ....core.symbol import Symbol, symbols_in
 from ....dtypes import name_of
+from ...graph.keys import name_of_op
+from ...graph.recorder import PICK
 from ...kernels.kernel import Scratch
-from ...keys import name_of_op
-from ...library_call import LibraryCall
-from ...program import Layout
-from ...recorder import PICK
+from ...run.library_call import LibraryCall
+from ...run.program import Layout
 from .native import Code
 from .table import Words
 

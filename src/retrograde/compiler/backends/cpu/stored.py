@@ -6,7 +6,7 @@ Such a start neither plans nor generates code, and loads nothing of what does.
 from contextlib import suppress
 from functools import cached_property
 
-from ...keys import NoKeyError, key_of
+from ...graph.keys import NoKeyError, key_of
 from ...verify_setting import is_on
 from . import threads
 from .machine import name_for

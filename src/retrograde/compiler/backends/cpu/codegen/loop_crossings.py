@@ -4,7 +4,7 @@ One number at a time they would take as many loads as there are lanes, each of a
 innermost, some iterations at a time: lines are read whole, as many as there are lanes, and squares of them transposed in registers.
 """
 
-from ....expression import Load
+from ....index.expression import Load
 from ....target import ITEM_BYTES
 from . import emit, ir
 from .counting import counted

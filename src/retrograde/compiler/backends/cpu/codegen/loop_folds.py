@@ -1,7 +1,7 @@
 """The reductions of a loop kernel: values folded into registers, or row after row into memory."""
 
-from ....elements import REDUCTIONS, start_of
 from ....index.box import is_ordered
+from ....index.elements import REDUCTIONS, start_of
 from . import ir
 from .builder import Builder
 from .counting import counted

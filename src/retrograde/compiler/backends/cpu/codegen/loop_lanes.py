@@ -1,6 +1,6 @@
 """Lanes: how many elements one value of a loop kernel holds, which is one vector of them, or several."""
 
-from ....expression import Apply, depends_of, dtype_of_entry
+from ....index.expression import Apply, depends_of, dtype_of_entry
 from .vecmath.elements import BYTES, is_float
 
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from .....dtypes import name_of
 from .... import cost
-from ....elements import operation_key
-from ....expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of, dtype_of_entry
-from ....failures import FLAG
 from ....index.box import Box, found_together
-from ....rounded import PRODUCTS
+from ....index.elements import operation_key
+from ....index.expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of, dtype_of_entry
+from ....index.rounded import PRODUCTS
+from ....run.failures import FLAG
 from ....target import ITEM_BYTES
 from .loop_lanes import chosen_lanes
 from .rolling import find_runs, taped

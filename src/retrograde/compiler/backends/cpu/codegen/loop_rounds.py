@@ -1,6 +1,6 @@
 """The runs of a loop kernel: rounds of entries that repeat, written once, as a loop."""
 
-from ....expression import Load, arguments_of, dtype_of_entry
+from ....index.expression import Load, arguments_of, dtype_of_entry
 from . import ir
 from .counting import counted
 from .vecmath.elements import lanes_of

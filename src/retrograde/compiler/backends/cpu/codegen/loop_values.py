@@ -5,9 +5,9 @@ from functools import reduce
 import numpy as np
 
 from .....dtypes import name_of
-from ....elements import IDENTITIES, PARTNERS
-from ....expression import Constant, Inside, Load, Select
-from ....failures import FLAG
+from ....index.elements import IDENTITIES, PARTNERS
+from ....index.expression import Constant, Inside, Load, Select
+from ....run.failures import FLAG
 from . import emit, ir
 from .vecmath.elements import dtype_of, lanes_of, type_of, undefined
 

@@ -4,7 +4,7 @@ The entry of a kernel is `void(ptr table, ptr slots, i64 chunk)`: `slots` holds 
 pointers, then its run-time numbers.
 """
 
-from ....expression import Load
+from ....index.expression import Load
 from . import emit, ir
 from .builder import Builder
 from .counting import counted

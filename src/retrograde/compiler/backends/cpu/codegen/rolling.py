@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .....dtypes import name_of
-from ....elements import operation_key
-from ....expression import Apply, Load, arguments_of
+from ....index.elements import operation_key
+from ....index.expression import Apply, Load, arguments_of
 
 #: A repetition has at least this many rounds, and a round at most this many entries.
 _LEAST, _LONGEST = 4, 256

@@ -2,8 +2,8 @@
 
 from functools import reduce
 
-from ....elements import IDENTITIES
-from ....expression import Apply, Constant, Select
+from ....index.elements import IDENTITIES
+from ....index.expression import Apply, Constant, Select
 
 #: What a sign is made of: both for zero, neither for what may be on either side. NaN may be anywhere.
 _NOT_BELOW, _NOT_ABOVE = 1, 2

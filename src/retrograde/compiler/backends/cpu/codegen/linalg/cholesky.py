@@ -6,7 +6,7 @@ factorized some at a time. The symmetric part of X is read, and what is asked fo
 
 from dataclasses import dataclass
 
-from .....failures import NOT_DEFINITE
+from .....run.failures import NOT_DEFINITE
 from .. import emit, ir
 from ..emit import I32, I64
 from ..vecmath.elements import suffix_of

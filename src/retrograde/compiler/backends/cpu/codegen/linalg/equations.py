@@ -5,7 +5,7 @@ A triangle that is upper, or read across, is one with other steps: what counts i
 
 from dataclasses import dataclass
 
-from .....failures import SINGULAR
+from .....run.failures import SINGULAR
 from .. import emit
 from ..emit import I64
 from .blocks import Place, copy_lines, give_out, take_in
