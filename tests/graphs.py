@@ -1,12 +1,12 @@
 """Small graphs written by hand, and what the passes of the compiler make of them."""
 
 import numpy as np
-from retrograde.compiler.trace.trace.outcome import outcome_of
 
 from retrograde.compiler import pipeline
 from retrograde.compiler.graph.infer import called
 from retrograde.compiler.passes.fuse import Schedule
 from retrograde.compiler.run.program import Graph
+from retrograde.compiler.trace.outcome import outcome_of
 from retrograde.core.symbol import Outputs, Symbol
 
 __all__ = ["called", "draft_of", "leaf", "names", "schedule_of", "steps", "traced"]

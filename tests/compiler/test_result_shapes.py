@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from retrograde.compiler.trace.trace.trace import Trace
 
 import retrograde as rg
 from retrograde.compiler.graph.infer import infer
+from retrograde.compiler.trace.trace import Trace
 from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
 from retrograde.errors import ShapeError

@@ -10,7 +10,7 @@ from retrograde.compiler.graph.loop_op import Loop
 from retrograde.compiler.kernels.kernel import Scratch
 from retrograde.compiler.passes.carry import ALL_BITS
 from retrograde.compiler.run.program import Graph
-from retrograde.compiler.trace.trace import outcome
+from retrograde.compiler.trace import outcome
 from retrograde.transforms import loop_tracing as loops
 
 

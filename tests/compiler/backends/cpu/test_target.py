@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
 import emulated
-from retrograde.compiler.trace.trace.outcome import outcome_of
 
 import retrograde as rg
 from retrograde.compiler.backends.cpu import host, machine
@@ -24,6 +23,7 @@ from retrograde.compiler.backends.cpu.machine import name_for
 from retrograde.compiler.pipeline import planned
 from retrograde.compiler.run.program import Graph
 from retrograde.compiler.target import NAMES, lacking, named
+from retrograde.compiler.trace.outcome import outcome_of
 from retrograde.core.symbol import Symbol
 from retrograde.errors import ArgumentError
 from retrograde.ops.conversions import astype
