@@ -95,8 +95,8 @@ def _forward(step, node, read, wanted, assembler):
 
 def _result(step, sizes):
     """How far apart results lie along leading axes and from row to row: in an order of axes of their own, or as they come."""
-    turned = [_steps_of(root) for root in step.roots if root.args[1] == 0 and len(root.args) > 2]
-    steps = turned[0] if turned else row_major((*sizes.batch, sizes.queries, sizes.width))
+    ordered = [_steps_of(root) for root in step.roots if root.args[1] == 0 and len(root.args) > 2]
+    steps = ordered[0] if ordered else row_major((*sizes.batch, sizes.queries, sizes.width))
     return steps[:-2], steps[-2]
 
 

@@ -75,12 +75,12 @@ def _tanh(x):
     return Parts(s * cosh(real) / below, sin(x.imag) * c / below)
 
 
-def _turned(x):
+def _rotated(x):
     """`x` times i."""
     return Parts(minus(0, x.imag), x.real)
 
 
-def _turned_back(x):
+def _rotated_back(x):
     return Parts(x.imag, minus(0, x.real))
 
 
@@ -171,9 +171,9 @@ FUNCTIONS = {
     "sinh": _sinh,
     "cosh": _cosh,
     "tanh": _tanh,
-    "sin": lambda x: _turned_back(_sinh(_turned(x))),
-    "cos": lambda x: _cosh(_turned(x)),
-    "tan": lambda x: _turned_back(_tanh(_turned(x))),
+    "sin": lambda x: _rotated_back(_sinh(_rotated(x))),
+    "cos": lambda x: _cosh(_rotated(x)),
+    "tan": lambda x: _rotated_back(_tanh(_rotated(x))),
     "equal": _equal,
     "not_equal": lambda x, y: logical_not(_equal(x, y)),
     "isnan": lambda x: one_holds(isnan, x),

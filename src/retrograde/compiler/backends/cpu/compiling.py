@@ -14,7 +14,7 @@ __all__ = ["assembly", "code_of", "compiled", "engine", "text_of"]
 #: Seconds after which the thread that writes code lets those that compile go on, should they wait for Python's lock. They need
 #: it for moments, between calls into LLVM, and some twenty times for each unit: at the usual 5 ms they would hardly begin before
 #: all is written.
-_TURN = 5e-4
+_SWITCH_SECONDS = 5e-4
 
 
 def text_of(unit):
@@ -29,16 +29,16 @@ def compiled(units):
     that need no passes are large, and come first, so that no core waits for the last.
     """
     units = sorted(units, key=lambda unit: not unit.is_final)
-    with _short_turns(), ThreadPoolExecutor(available_cores()) as worker:
+    with _switching_often(), ThreadPoolExecutor(available_cores()) as worker:
         waiting = {unit.name: worker.submit(code_of, unit.text, unit.target, unit.is_final) for unit in units}
         return {name: future.result() for name, future in waiting.items()}
 
 
 @contextmanager
-def _short_turns():
+def _switching_often():
     """Let threads switch often."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, _TURN))
+    sys.setswitchinterval(min(before, _SWITCH_SECONDS))
     try:
         yield
     finally:

@@ -82,7 +82,7 @@ class TransformPlan(_Plan, InVectors):
 
     @property
     def table(self):
-        """The factors that numbers are turned by."""
+        """The factors that numbers are rotated by."""
         t = self.transform
         return _table(t.halved, t.size if t.is_from_real or t.is_to_real else 0, t.sign, t.dtype)
 
@@ -243,7 +243,7 @@ class _Writer:
         self.buffers.reverse()
 
     def _for_pairs(self, made):
-        """Write what `made` makes of each number but the first, of its mirror image, and of what they are turned by."""
+        """Write what `made` makes of each number but the first, of its mirror image, and of what they are rotated by."""
         b, half = self.ir, self.t.halved
         table = len(self.plan.table) - half
         with emit.loop(b, 1, half) as k:

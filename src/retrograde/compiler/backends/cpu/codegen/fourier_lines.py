@@ -70,7 +70,7 @@ class LinePlan(_Plan, InVectors):
 
     @property
     def table(self):
-        """The factors that numbers are turned by."""
+        """The factors that numbers are rotated by."""
         t = self.transform
         return _table(self.sizes, t.size if t.is_from_real or t.is_to_real else 0, t.sign, t.dtype)
 
@@ -119,14 +119,14 @@ def _table(sizes, real_size, sign, dtype):
     for number, size in enumerate(sizes):
         rest = left // size
         angles = np.outer(np.arange(1, size), np.arange(rest)) / left
-        parts.append(_turns(angles, sign).ravel() if number == 0 else np.moveaxis(_turns(angles.T, sign), 0, -1).ravel())
+        parts.append(_twiddles(angles, sign).ravel() if number == 0 else np.moveaxis(_twiddles(angles.T, sign), 0, -1).ravel())
         left = rest
     if real_size:
-        parts.append(_turns(np.arange(length) / real_size, sign).ravel())
+        parts.append(_twiddles(np.arange(length) / real_size, sign).ravel())
     return np.concatenate(parts).astype(dtype)
 
 
-def _turns(angles, sign):
+def _twiddles(angles, sign):
     """The cosines and the sines of parts of a circle."""
     twiddles = sign * 2 * np.pi * angles
     return np.stack([np.cos(twiddles), np.sin(twiddles)])
@@ -185,7 +185,7 @@ class _Writer:
         self.last = _Buffer(self, self.buffers[0])
 
     def _first_pass(self, size, rest, source, target):
-        """Butterflies side by side, whose results are turned and then transposed."""
+        """Butterflies side by side, whose results are rotated and then transposed."""
         b = self.ir
         with _along(b, rest, self.lanes) as at:
             found = self._transformed([source.vector(b.add(at, I64(rest * j))) for j in range(size)])
@@ -201,7 +201,7 @@ class _Writer:
                     target.put(place, (rows[0][lane], rows[1][lane]))
 
     def _pass(self, size, rest, stride, table, source, target):
-        """Butterflies of numbers that lie side by side and are turned alike."""
+        """Butterflies of numbers that lie side by side and are rotated alike."""
         b = self.ir
         with emit.loop(b, 0, rest) as group:
             first = b.mul(group.index, I64(size - 1))
@@ -249,7 +249,7 @@ class _Writer:
     # Spectra of real numbers
 
     def _pairs(self, source, put, made):
-        """Let `put` write what `made` makes of each number but the first, of its mirror image, and of what they are turned by."""
+        """Let `put` write what `made` makes of each number but the first, of its mirror image, and of what they are rotated by."""
         b, half = self.ir, self.length
         table = len(self.plan.table) - 2 * half
         with _along(b, half - 1, self.lanes) as at:

@@ -11,13 +11,13 @@ def key_of(b, number):
     item = kind.element if isinstance(kind, ir.VectorType) else kind
     bits = BITS["float32" if isinstance(item, ir.FloatType) else "float64"]
     of_bits = emit.like(kind, bits)
-    key = _turned(b, b.bitcast(b.fadd(number, _each(kind, 0.0)), of_bits))
+    key = _flipped(b, b.bitcast(b.fadd(number, _each(kind, 0.0)), of_bits))
     return b.select(b.fcmp_unordered("uno", number, number), _each(of_bits, greatest(bits)), key)
 
 
 def number_of(b, key, item):
     """The number that a key is of."""
-    return b.bitcast(_turned(b, key), item)
+    return b.bitcast(_flipped(b, key), item)
 
 
 def greatest(bits):
@@ -25,8 +25,8 @@ def greatest(bits):
     return (1 << (bits.width - 1)) - 2
 
 
-def _turned(b, bits):
-    """Bits of numbers as integers of the same order, or back: of negative ones all but the sign are turned round."""
+def _flipped(b, bits):
+    """Bits of numbers as integers of the same order, or back: of negative ones all but the sign are flipped."""
     width = (bits.type.element if isinstance(bits.type, ir.VectorType) else bits.type).width
     sign = b.ashr(bits, _each(bits.type, width - 1))
     return b.xor(bits, b.and_(sign, _each(bits.type, (1 << (width - 1)) - 1)))

@@ -79,7 +79,7 @@ class _Writer:
         joined = self.k.bitwise_or(self.k.bitwise_and(x, _LOWER), self.k.shift_left(y, 32))
         return self.ir.bitcast(joined, ir.VectorType(I32, 2 * self._lanes))
 
-    def by_turns(self, x, y):
+    def alternating(self, x, y):
         """Numbers of two vectors, alternating."""
         lanes = x.type.count
         return emit.shuffle(self.ir, x, y, [part * lanes + lane for lane in range(lanes) for part in range(2)])
@@ -96,7 +96,7 @@ def _of_words(convert):
         number = convert(writer)
 
         def made(first, second, third, fourth):
-            return number(writer.by_turns(writer.beside(first, third), writer.beside(second, fourth)))
+            return number(writer.alternating(writer.beside(first, third), writer.beside(second, fourth)))
 
         return made
 
@@ -138,7 +138,7 @@ def _uniform_of_two(writer):
 
 
 def _normal(writer):
-    return lambda first, second: writer.by_turns(*normal_pair(writer.k, first, second))
+    return lambda first, second: writer.alternating(*normal_pair(writer.k, first, second))
 
 
 def _integers(writer):
@@ -155,7 +155,7 @@ def _integers(writer):
 def _normal_of_two(writer):
     def made(*words):
         narrow = [writer.ir.trunc(word, ir.VectorType(I32, word.type.count)) for word in words]
-        return writer.by_turns(*normal_pair(writer.k, *narrow))
+        return writer.alternating(*normal_pair(writer.k, *narrow))
 
     return made
 

@@ -146,6 +146,6 @@ class _Writer:
             return b.fmul(x, y)
         lanes = range(x.type.count)
         real, imag = (emit.shuffle(b, y, y, [lane - lane % 2 + part for lane in lanes]) for part in (0, 1))
-        turned = emit.shuffle(b, x, x, [lane ^ 1 for lane in lanes])
+        swapped = emit.shuffle(b, x, x, [lane ^ 1 for lane in lanes])
         signs = ir.Constant(x.type, [2.0 * (lane % 2) - 1 for lane in lanes])
-        return b.fadd(b.fmul(x, real), b.fmul(turned, b.fmul(imag, signs)))
+        return b.fadd(b.fmul(x, real), b.fmul(swapped, b.fmul(imag, signs)))

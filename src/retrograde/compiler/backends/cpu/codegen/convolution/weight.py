@@ -191,16 +191,16 @@ def _write_tile(plan, b, arguments, height, width):
     whole = b.mul(b.udiv(vectors, I64(cost.PIXEL_STEPS)), I64(pace))
     ranges = (I64(0), whole, pace, cost.PIXEL_STEPS), (whole, end, layout.lanes, 1)
     # A step holds all vectors of the right in registers: those of which there are fewer.
-    is_turned = height < width
-    tile = Tile(layout.vector, *((width, height) if is_turned else (height, width)), layout.is_fused)
+    is_swapped = height < width
+    tile = Tile(layout.vector, *((width, height) if is_swapped else (height, width)), layout.is_fused)
     with emit.loop(b, 0, count, 1, tile.zeros()) as band:
         rows = Blocks(at(b, outputs, layout.item, (band.index, plan.pixels)), 1, range(0, pace, layout.lanes), layout, lines,
                       contiguous(layout))
         pixels = Lines([at(b, column, layout.item, (band.index, plan.input_room)) for column in columns], 1, layout.item,
                        contiguous(layout), layout.lanes)
-        band.values = tile.over(b, ranges, *((pixels, rows) if is_turned else (rows, pixels)), band.values)
+        band.values = tile.over(b, ranges, *((pixels, rows) if is_swapped else (rows, pixels)), band.values)
     totals = tile.grid(band.results)
-    _gather(b, plan, [x for column in (totals if is_turned else zip(*totals, strict=True)) for x in column], sums)
+    _gather(b, plan, [x for column in (totals if is_swapped else zip(*totals, strict=True)) for x in column], sums)
 
 
 def _gather(b, plan, totals, sums):

@@ -65,8 +65,8 @@ def _copy_squares(b, spec, source, target, rows):
     """Rows whose columns follow each other in memory."""
     across = Place(source.base, source.column, source.row)
     with emit.loop(b, 0, rows, spec.lanes) as row, emit.loop(b, 0, spec.width, spec.lanes) as column:
-        turned = emit.transpose(b, square_at(b, spec, across, column.index, row.index), spec.item_bytes)
-        for k, vector in enumerate(turned):
+        transposed = emit.transpose(b, square_at(b, spec, across, column.index, row.index), spec.item_bytes)
+        for k, vector in enumerate(transposed):
             emit.store(b, vector, target.at(b, spec.item, b.add(row.index, I64(k)), column.index))
 
 
