@@ -167,7 +167,7 @@ def test_code_for_aarch64_computes_the_same_under_an_emulator(kernel, tmp_path):
 SCRIPT = """
 import json
 import retrograde as rg
-from retrograde.compiler import host
+from retrograde.compiler.backends.cpu import host
 from retrograde.compiler.backends.cpu.host import target
 f = rg.jit(lambda x: (rg.sin(x @ x) * 0.5, rg.softmax(x)))
 x = rg.arange(4900.0).reshape(70, 70) / 5000
