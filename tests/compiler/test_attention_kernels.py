@@ -5,9 +5,9 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler import backends
+from retrograde.compiler.backends.cpu.threads import get_num_threads, set_num_threads
+from retrograde.compiler.graph.recorder import PICK
 from retrograde.compiler.passes.layout import written_as_read
-from retrograde.compiler.recorder import PICK
-from retrograde.compiler.threads import get_num_threads, set_num_threads
 from retrograde.core import registry
 from retrograde.core.symbol import Outputs, Symbol
 from retrograde.nn.functional import scaled_dot_product_attention as attend

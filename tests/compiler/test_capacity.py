@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import capacity
+from retrograde.compiler.run import capacity
 from retrograde.errors import MemoryLimitError
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
-from retrograde.compiler.constants import as_constant, constant_key
+from retrograde.compiler.graph.constants import as_constant, constant_key
 
 COUNT, F = 5000, nn.functional
 

@@ -5,11 +5,11 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.compiler.codegen.convolution import layout_of
-from retrograde.compiler.codegen.convolution.layout import heights, inside
-from retrograde.compiler.codegen.convolution.shape import backward_of, forward_of
-from retrograde.compiler.host import target
-from retrograde.compiler.threads import get_num_threads, set_num_threads
+from retrograde.compiler.backends.cpu.codegen.convolution import layout_of
+from retrograde.compiler.backends.cpu.codegen.convolution.layout import heights, inside
+from retrograde.compiler.backends.cpu.codegen.convolution.shape import backward_of, forward_of
+from retrograde.compiler.backends.cpu.host import target
+from retrograde.compiler.backends.cpu.threads import get_num_threads, set_num_threads
 from retrograde.ops._convolving import Geometry
 from retrograde.ops.convolution import conv2d_input, conv2d_weight
 

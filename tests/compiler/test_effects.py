@@ -6,8 +6,8 @@ import pytest
 import retrograde as rg
 from graphs import draft_of, leaf
 from retrograde.compiler import pipeline, verify_setting
-from retrograde.compiler.effects import TOKEN, Effectful
-from retrograde.compiler.recorder import PICK
+from retrograde.compiler.graph.effects import TOKEN, Effectful
+from retrograde.compiler.graph.recorder import PICK
 from retrograde.core.symbol import Outputs, Symbol
 from retrograde.errors import ArgumentError, VerifierError
 

@@ -10,13 +10,13 @@ import retrograde as rg
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
 from retrograde.compiler import cost, kinds
-from retrograde.compiler.cache import Cache
-from retrograde.compiler.codegen import ir
-from retrograde.compiler.codegen.counting import counted
-from retrograde.compiler.codegen.entry import Entry
+from retrograde.compiler.backends.cpu.cache import Cache
+from retrograde.compiler.backends.cpu.codegen import ir
+from retrograde.compiler.backends.cpu.codegen.counting import counted
+from retrograde.compiler.backends.cpu.codegen.entry import Entry
+from retrograde.compiler.backends.cpu.units import library
 from retrograde.compiler.kernels.kernel import Kernel, launch
 from retrograde.compiler.kernels.kind import Kind
-from retrograde.compiler.units import library
 
 
 def test_an_op_may_be_of_several_kinds_only_where_the_list_says_which_comes_first():

@@ -5,8 +5,8 @@ import pytest
 
 import retrograde as rg
 import sweeping
-from retrograde.compiler.orders import ANY_ORDER
-from retrograde.compiler.views import MOVEMENTS
+from retrograde.compiler.graph.orders import ANY_ORDER
+from retrograde.compiler.graph.views import MOVEMENTS
 from retrograde.errors import InplaceError, RetrogradeError
 
 NAMES = [name for name in rg.ops.names() if not rg.ops.get(name).broadcasts and name not in {*MOVEMENTS, *ANY_ORDER, "contract"}]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.purity import is_pure
+from retrograde.compiler.lowering.purity import is_pure
 
 X = np.linspace(-2.0, 2.0, 12).reshape(3, 4)
 FACTOR, PAIR, TABLE, FROZEN = 1.5, (2.0, 3), np.array(2.5), np.array(0.5, np.float32)

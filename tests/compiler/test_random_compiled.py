@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.host import target
-from retrograde.compiler.random_plan import RandomPlan
+from retrograde.compiler.backends.cpu.host import target
+from retrograde.compiler.backends.cpu.writer import Writer
+from retrograde.compiler.kernels.random_plan import RandomPlan
 from retrograde.nn import functional
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
@@ -124,6 +125,6 @@ def test_noise_that_is_added_needs_no_memory_of_its_own():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_no_step_of_a_normal_number_is_rounded_in_another_way(dtype):
-    text = RandomPlan("random_normal", dtype, 100).unit(target()).text
+    text = RandomPlan("random_normal", dtype, 100).unit(Writer(target())).text
     assert "fmul" in text
     assert not [word for word in ("fma", "fmuladd", "fast", "contract", "reassoc", "arcp") if word in text]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.infer import infer
-from retrograde.compiler.trace import Trace
+from retrograde.compiler.graph.infer import infer
+from retrograde.compiler.trace.trace import Trace
 from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
 from retrograde.errors import ShapeError
@@ -44,7 +44,7 @@ def test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, dtype):
 
 @pytest.mark.parametrize("op", KEEPING, ids=lambda op: op.name)
 def test_small_arrays_tell_the_shape_and_dtype_of_the_kernels_result(op, monkeypatch):
-    monkeypatch.setattr("retrograde.compiler.infer._SMALL", 0)
+    monkeypatch.setattr("retrograde.compiler.graph.infer._SMALL", 0)
     test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, "float16")
     test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, "float32")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import rounded
 from retrograde.compiler.backends.cpu import stored
+from retrograde.compiler.index import rounded
 from retrograde.compiler.passes import fuse
 from retrograde.core import registry
 

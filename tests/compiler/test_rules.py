@@ -5,14 +5,14 @@ import pytest
 
 import retrograde as rg
 from graphs import leaf, traced
-from retrograde.compiler import simplify
 from retrograde.compiler.backends.reference import BACKEND
 from retrograde.compiler.passes import join
 from retrograde.compiler.passes.lower import lower
-from retrograde.compiler.program import Graph
+from retrograde.compiler.rules import simplify
 from retrograde.compiler.rules.rule import Call, Rule, applied, by_op
 from retrograde.compiler.rules.sums import SUMS
 from retrograde.compiler.rules.table import RULES
+from retrograde.compiler.run.program import Graph
 from retrograde.core.registry import get as op_named
 from retrograde.core.symbol import Symbol
 from retrograde.ops.conversions import astype

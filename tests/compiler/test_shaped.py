@@ -6,8 +6,8 @@ import pytest
 
 import retrograde as rg
 from retrograde import linalg
-from retrograde.compiler import shaped
-from retrograde.compiler.shaped import _programs
+from retrograde.compiler.calls import shaped
+from retrograde.compiler.calls.shaped import _programs
 from retrograde.core.gradient import gradient
 from retrograde.errors import ArgumentError, OutOfRangeError
 from retrograde.ops import _native

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.constants import is_uniform
+from retrograde.compiler.graph.constants import is_uniform
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 

@@ -9,8 +9,8 @@ from retrograde.errors import ArgumentError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
-from retrograde.compiler.codegen.linalg.spec import Spec
-from retrograde.compiler.kernels import linalg as kernels
+from retrograde.compiler.backends.cpu.codegen import linalg as code
+from retrograde.compiler.backends.cpu.codegen.linalg.spec import Spec
 
 #: Each case is traced once, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::retrograde.errors.RetraceWarning")
@@ -229,7 +229,7 @@ def test_equations_in_a_loop_are_native_steps_of_it():
 @pytest.mark.parametrize(("dtype", "lanes", "height", "is_fused"), [("float32", 16, 8, True), ("float64", 2, 8, False)])
 @pytest.mark.parametrize(("rows", "batch"), [(5, ()), (33, ()), (70, ()), (3, (35,))])
 def test_kernels_for_other_vectors_give_the_same_values(rows, batch, dtype, lanes, height, is_fused, monkeypatch):
-    monkeypatch.setattr(kernels._code, "spec_for", lambda *_: Spec(dtype, lanes, height, is_fused))
+    monkeypatch.setattr(code, "spec_for", lambda *_: Spec(dtype, lanes, height, is_fused))
     x, y, g = definite(rows, batch, dtype), np.ones((*batch, rows, 19), dtype), np.ones((*batch, rows, rows), dtype)
     z = drawn(rows, batch, dtype)
     close(compiled(linalg.cholesky, x), np.linalg.cholesky(x.astype("float64")), dtype)

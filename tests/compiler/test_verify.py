@@ -10,7 +10,8 @@ import pytest
 
 import retrograde as rg
 from graphs import called, draft_of, leaf
-from retrograde.compiler import pipeline, row_dependences, verify_setting
+from retrograde.compiler import pipeline, verify_setting
+from retrograde.compiler.index import row_dependences
 from retrograde.compiler.passes import memory
 from retrograde.core.symbol import Outputs, Symbol
 from retrograde.errors import VerifierError

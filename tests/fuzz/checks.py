@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 import retrograde as rg
-from retrograde.compiler.codegen.vecmath import NAMES as ELEMENTARY
+from retrograde.compiler.backends.cpu.codegen.vecmath import NAMES as ELEMENTARY
 from retrograde.errors import GraphError, MemoryLimitError, MissingRuleError, RetrogradeError, TraceError
 
 from . import rivals

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..core.symbol import STRAY, Outputs, Symbol
 from ..errors import TraceError
 from . import verify
-from .accesses import Accesses
+from .index.accesses import Accesses
 from .passes.alias import computed_in_place
 from .passes.carry import Body
 from .passes.fuse import Schedule
@@ -23,7 +23,7 @@ from .passes.order import risky_steps, updates_last
 from .passes.pool import pooled_first
 from .passes.rematerialise import rematerialised
 from .passes.tile import tiled
-from .program import SMALL, Layout
+from .run.program import SMALL, Layout
 
 
 @dataclass(eq=False)

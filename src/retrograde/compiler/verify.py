@@ -13,11 +13,11 @@ import numpy as np
 from ..core.dispatch import operands_of
 from ..core.symbol import Symbol
 from ..errors import VerifierError
-from .effects import has_effect
-from .infer import infer
-from .loop_op import Loop
+from .graph.effects import has_effect
+from .graph.infer import infer
+from .graph.loop_op import Loop
+from .graph.recorder import PICK
 from .passes.order import risky_steps
-from .recorder import PICK
 from .verify_setting import is_on
 
 #: Constants of at most so many elements stand in the keys of what is known of an op's result.

@@ -4,6 +4,7 @@ arrays.
 
 import numpy as np
 
+from ._arrays import shape_of
 from ._families import indexing
 from ._samples import call
 from .comparisons import where
@@ -63,7 +64,7 @@ def _set_in_ops(x, y, index):
 
 def fitting(y, ndim):
     """`y` as NumPy writes it to `ndim` axes: further ones in front, which are of length 1, are left out."""
-    shape = np.shape(y)
+    shape = shape_of(y)
     extra = len(shape) - ndim
     return y if extra <= 0 or any([n != 1 for n in shape[:extra]]) else reshape(y, shape[extra:])
 

@@ -4,10 +4,10 @@ import weakref
 
 import numpy as np
 
-from ..compiler.orders import in_order, written_over
-from ..compiler.pending import Pending, leaf_of
-from ..compiler.recorder import SIZED, Recorder
-from ..compiler.views import moves
+from ..compiler.calls.pending import Pending, leaf_of
+from ..compiler.graph.orders import in_order, written_over
+from ..compiler.graph.recorder import SIZED, Recorder
+from ..compiler.graph.views import moves
 from ..core import dispatch
 from ..core.mode import changed, current
 from ..core.symbol import Symbol

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.pending import LOCK, compute
+from ..compiler.calls.pending import LOCK, compute
 from ..core.mode import changed, current, is_lazy
 from ..core.symbol import Symbol
 from ..core.value import Projection, Unsettled, Value

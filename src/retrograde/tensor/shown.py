@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.orders import in_order
+from ..compiler.graph.orders import in_order
 from ..core.mode import changed, current
 from ..core.symbol import Symbol
 from ..core.value import Value

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..compiler.loop_op import Rows
+from ..compiler.graph.loop_op import Rows
 from ..core.gradient import gradient
 from ..core.mode import current, enable_grad, is_recording, recorders
 from ..core.value import Projection, Record, Value

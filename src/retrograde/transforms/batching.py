@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.infer import stand_in
+from ..compiler.graph.infer import stand_in
 from ..core.dispatch import plain
 from ..dtypes import without_promotion
 from ..ops.contractions import contract, matmul

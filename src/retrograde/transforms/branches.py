@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .. import tree
-from ..compiler.loop_op import Carry, Loop
+from ..compiler.graph.loop_op import Carry, Loop
 from ..core.gradient import gradient
 from ..core.mode import changed, current, enable_grad, is_recording, no_grad, remembered, rewound
 from ..core.symbol import Symbol

@@ -12,10 +12,10 @@ import numpy as np
 
 from .. import tree
 from ..compiler.backends import chosen
-from ..compiler.overlaps import meets_itself
-from ..compiler.program import SMALL
-from ..compiler.step import Step
-from ..compiler.trace import Trace
+from ..compiler.calls.overlaps import meets_itself
+from ..compiler.calls.step import Step
+from ..compiler.run.program import SMALL
+from ..compiler.trace.trace import Trace
 from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol

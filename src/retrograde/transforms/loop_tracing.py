@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..compiler.loop_op import Rows
+from ..compiler.graph.loop_op import Rows
 from ..core.mode import no_grad, remembered
 from ..core.value import Value, tick
 from ..ops._arrays import arrays

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.loop_op import Carry, Loop, Rows, frontier, leaves_below
+from ..compiler.graph.loop_op import Carry, Loop, Rows, frontier, leaves_below
 from ..core.graph import ancestors
 from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol

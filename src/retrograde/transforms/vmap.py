@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..compiler.orders import written_over
-from ..compiler.recorder import PICK, Recorder
+from ..compiler.graph.orders import written_over
+from ..compiler.graph.recorder import PICK, Recorder
 from ..core import writes
 from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in

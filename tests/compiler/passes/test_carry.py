@@ -5,11 +5,12 @@ import pytest
 
 import retrograde as rg
 from graphs import leaf
-from retrograde.compiler import outcome, pipeline
-from retrograde.compiler.loop_op import Loop
+from retrograde.compiler import pipeline
+from retrograde.compiler.graph.loop_op import Loop
+from retrograde.compiler.kernels.kernel import Scratch
 from retrograde.compiler.passes.carry import ALL_BITS
-from retrograde.compiler.program import Graph
-from retrograde.compiler.table import Scratch
+from retrograde.compiler.run.program import Graph
+from retrograde.compiler.trace import outcome
 from retrograde.transforms import loop_tracing as loops
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from graphs import called, leaf, names, schedule_of, steps
-from retrograde.compiler import recomputed
-from retrograde.compiler.recomputed import met_at_several_places
+from retrograde.compiler.passes import recomputed
+from retrograde.compiler.passes.recomputed import met_at_several_places
 
 
 def test_elementwise_ops_and_views_are_one_loop():

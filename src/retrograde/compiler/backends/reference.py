@@ -10,9 +10,9 @@ import numpy as np
 
 from ...core import writes
 from ...core.symbol import replaced, symbols_in
-from ..inspection import Inspected
-from ..library_call import computed
-from ..program import Program
+from ..inspection.inspection import Inspected
+from ..run.library_call import computed
+from ..run.program import Program
 from . import interface
 
 

@@ -3,10 +3,10 @@
 from ...core.symbol import Symbol
 from ...dtypes import is_complex, name_of
 from ...shapes import row_major
-from ..codegen.box import Store
-from ..elements import AFTER, CHEAP_OPS, CHECKS, are_within, has_elements, is_checked, is_elementwise
-from ..pieces import MOST_IN_LOOPS, PIECES, are_tiles
-from ..views import MOVEMENTS, is_movement
+from ..graph.views import MOVEMENTS, is_movement
+from ..index.box import Store
+from ..index.elements import AFTER, CHEAP_OPS, CHECKS, are_within, has_elements, is_checked, is_elementwise
+from ..index.pieces import MOST_IN_LOOPS, PIECES, are_tiles
 from .kind import Kind
 from .loops import LOOPS, result_steps
 

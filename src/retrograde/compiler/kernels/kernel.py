@@ -1,15 +1,21 @@
 """Kernel: what computes stored nodes in one pass over memory. One file of this folder has one kernel.
 
 A kernel says which nodes it computes, what it reads, what it costs, whether it may fail, and by which launches of compiled code it
-runs. What writes that code is loaded once it is needed: to load all code generation takes longer than planning a small program.
+runs. Code is the backend's: a kernel asks the `assembler` for what writes it (`code`), for the unit that it becomes (`unit`), for
+its launch (`launch`), and for what both depend on (`target`, `threads`); see `backends.cpu.writer`.
 """
 
-from importlib import import_module
+from dataclasses import dataclass
 
-from ..launches import Launch
-from ..recorder import PICK
-from ..units import unit_of
+from ..graph.recorder import PICK
 from .kind import Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Scratch:
+    """Memory that a kernel needs while it runs."""
+
+    nbytes: int
 
 
 class Kernel(Kind):
@@ -126,18 +132,5 @@ def launch(step, plan, write, buffers, seconds, assembler):
     """The launch of a step by its plan, whose code `write(module, name, plan)` writes. The plan has a `key`, plain data on which
     all of the code depends, `words`, the numbers that it is handed after its buffers, and `chunks`.
     """
-    unit = unit_of(plan.key, lambda module, name: write(module, name, plan), assembler.target)
-    return [Launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
-
-
-class Code:
-    """A module of code generation, by its name; it is loaded when it is first asked for something."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def __getattr__(self, name):
-        # Loaded late: a program that is found on disk needs none of code generation, and a process without llvmlite none at all.
-        found = getattr(import_module(f"{__package__.rpartition('.')[0]}.codegen.{self._name}"), name)
-        setattr(self, name, found)
-        return found
+    unit = assembler.unit(plan.key, lambda module, name: write(module, name, plan))
+    return [assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]

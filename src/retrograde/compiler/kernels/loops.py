@@ -6,16 +6,11 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from ...shapes import row_major
 from .. import cost
-from ..codegen.box import Store
-from ..codegen.loop_plan import Rows, plan_loops
-from ..codegen.loops import write_loops
-from ..elements import REDUCTIONS, has_elements
-from ..expression import Load, doubled
-from ..launches import Launch
-from ..row_dependences import LEAST, met_by_loops, row_counts
-from ..table import Scratch
-from ..units import unit_of
-from .kernel import Kernel
+from ..index.box import Store
+from ..index.elements import REDUCTIONS, has_elements
+from ..index.expression import Load, doubled
+from ..index.row_dependences import LEAST, met_by_loops, row_counts
+from .kernel import Kernel, Scratch
 from .kind import Kind
 
 
@@ -54,18 +49,19 @@ class Loops(Kernel):
 
     def rows_launches(self, step, nest, assembler, panels):
         local = {id(node): (nest.block_bytes(node), place) for node, place in nest.local.items()}
-        return self._launches(step, assembler, Rows(nest.rows, nest.block, nest.frame, local))
+        rows = assembler.code("loop_plan").Rows(nest.rows, nest.block, nest.frame, local)
+        return self._launches(step, assembler, rows)
 
     @staticmethod
     def _launches(step, assembler, rows):
-        plan = plan_loops(assembler.box(step), assembler.target, rows)
-        unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan), assembler.target)
+        plan = assembler.code("loop_plan").plan_loops(assembler.box(step), assembler.target, rows)
+        unit = assembler.unit(plan.key(), lambda module, name: assembler.code("loops").write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
         seconds = plan.work * cost.ENTRY_SECONDS
-        launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
+        launch = assembler.launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
         if not plan.partials:
             return [launch]
         # One thread, after all chunks: parts are added in the same order whoever made them.

@@ -8,13 +8,10 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._pooling import Windows
 from .. import cost
-from ..elements import has_float_operands
-from ..launches import Launch
-from ..recorder import PICK
-from ..units import unit_of
-from .kernel import Code, Kernel, source
+from ..graph.recorder import PICK
+from ..index.elements import has_float_operands
+from .kernel import Kernel, source
 
-_code = Code("pooling")
 #: Places in a window are kept as bytes, and each is written out.
 _MOST_PLACES = 100
 
@@ -49,12 +46,12 @@ class Pooling(Kernel):
         is_mean, is_backward = "avg" in node.op.name, "shape" in named
         wanted = {root.args[1]: assembler.storage(root) for root in step.roots if root.op is PICK}
         means = {"divisor": named["divisor_override"], "lengths": windows.lengths(named["count_include_pad"])} if is_mean else {}
-        dtype, target = name_of(node.args[0].dtype), assembler.target
-        pool = _code.Pool(
-            dtype, target.lanes(dtype), windows.shape[-2:], windows.result, windows.kernel, windows.stride, windows.padding,
-            windows.dilation, is_mean, has_values=is_mean or 0 in wanted, has_taps=1 in wanted, **means)
-        write = _code.write_backward if is_backward else _code.write_forward
-        unit = unit_of((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), target, is_final=True)
+        dtype, code = name_of(node.args[0].dtype), assembler.code("pooling")
+        pool = code.Pool(
+            dtype, assembler.target.lanes(dtype), windows.shape[-2:], windows.result, windows.kernel, windows.stride,
+            windows.padding, windows.dilation, is_mean, has_values=is_mean or 0 in wanted, has_taps=1 in wanted, **means)
+        write = code.write_backward if is_backward else code.write_forward
+        unit = assembler.unit((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), is_final=True)
         if is_backward:
             taps = others[0] if others else read
             buffers, starts = (read[0], taps[0], assembler.storage(node)), (read[1], taps[1], 0)
@@ -64,7 +61,7 @@ class Pooling(Kernel):
         planes, size = math.prod(windows.shape[:-2]), math.prod(windows.shape)
         chunks = min(planes, cost.POOLS.chunks(size))
         words, seconds = (*starts, planes, chunks), size * cost.POOL_SECONDS
-        return [Launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]
+        return [assembler.launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]
 
     def flops(self, node):
         return math.prod(_windows_of(source(node)).shape)

@@ -4,9 +4,9 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._streams import MOST_CHOICES
 from ...ops.random import mask_threshold
-from ..random_plan import OPS, WORDS, RandomPlan, has_kernel
-from ..row_dependences import LEAST, Met, row_counts
+from ..index.row_dependences import LEAST, Met, row_counts
 from .kernel import Kernel
+from .random_plan import OPS, WORDS, RandomPlan, has_kernel
 
 
 class Random(Kernel):
@@ -44,7 +44,7 @@ class Random(Kernel):
     def _launch(step, assembler, plan):
         node = step.roots[0]
         state = assembler.layout(step, node.args[0])[0]
-        return plan.launch(step, state, assembler.storage(node), assembler.target, assembler.lasts(step))
+        return plan.launch(step, state, assembler.storage(node), assembler, assembler.lasts(step))
 
 
 def _plan_of(node):

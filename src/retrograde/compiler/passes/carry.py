@@ -8,7 +8,7 @@ Keeps  an iteration never writes to the row that it reads: what is carried witho
 import numpy as np
 
 from ...core.symbol import Symbol
-from ..table import Scratch
+from ..kernels.kernel import Scratch
 
 #: The bits of the number of an iteration that choose a row, where there is one for each.
 ALL_BITS = -1

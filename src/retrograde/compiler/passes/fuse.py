@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...core.symbol import Symbol
+from ..index.rounded import rounded_products
 from ..kinds import Facts
-from ..recomputed import met_at_several_places
-from ..rounded import rounded_products
+from .recomputed import met_at_several_places
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3

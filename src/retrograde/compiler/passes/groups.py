@@ -1,4 +1,4 @@
-"""Groups: which steps can stand beside each other and take turns on rows, whatever needs what.
+"""Groups: which steps can stand beside each other and run block by block over the same rows, whatever needs what.
 
 Used by the pass `tile`: it asks for two groups to be made one, and this file knows whether that can be.
 """

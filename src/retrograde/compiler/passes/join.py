@@ -9,7 +9,7 @@ The derivative of a loop over the parts of an array, its rows or its numbers, is
 """
 
 from ...core.symbol import Outputs, Symbol, renewed, replaced
-from ..infer import called
+from ..graph.infer import called
 from ..rules.sums import SUMS, is_scattered, scattered_in_steps
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core import registry
 from ...core.symbol import Outputs, Symbol, renewed, replaced
+from ..graph.recorder import PICK
 from ..kernels.attention import ATTENTION
-from ..recorder import PICK
 
 #: Ops that change the order of axes.
 _PERMUTING = frozenset(["permute_dims", "transpose", "moveaxis"])

@@ -14,12 +14,12 @@ from ...core.value import Value
 from ...dtypes import parts_dtype
 from ...ops._arrays import arrays
 from ...ops.movements import broadcast_to
-from ..complex_parts import Parts, known_parts
-from ..complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
-from ..constants import constant_key
-from ..own_kernel import is_own, traced_kernel
-from ..simplify import folded, simplified
-from ..trace import PICK, Trace
+from ..graph.constants import constant_key
+from ..lowering.complex_parts import Parts, known_parts
+from ..lowering.complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
+from ..lowering.own_kernel import is_own, traced_kernel
+from ..rules.simplify import folded, simplified
+from ..trace.trace import PICK, Trace
 
 
 def lower(outputs):

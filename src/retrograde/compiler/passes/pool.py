@@ -7,9 +7,9 @@ Keeps  results and gradients, bit for bit: relu does not fall, so that the relu 
 """
 
 from ...core.symbol import Outputs, Symbol, renewed, replaced
-from ..infer import called
+from ..graph.infer import called
+from ..graph.recorder import PICK
 from ..kernels.loops import reduced_axes
-from ..recorder import PICK
 
 
 def pooled_first(outputs):

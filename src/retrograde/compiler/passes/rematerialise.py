@@ -12,8 +12,8 @@ from math import prod
 
 from ...core import registry
 from ...core.symbol import Outputs, Symbol, ordered, renewed, replaced
-from ..elements import AFTER, PARTNERS
-from ..infer import called
+from ..graph.infer import called
+from ..index.elements import AFTER, PARTNERS
 from .fuse import Schedule
 from .memory import lifetimes
 

@@ -12,7 +12,7 @@ matrix, adds a bias, applies an activation and multiplies again. Loops over time
 meet.
 """
 
-from ..row_dependences import RowFacts
+from ..index.row_dependences import RowFacts
 from .groups import Groups
 from .nests import CHUNK_ROWS, Nest
 

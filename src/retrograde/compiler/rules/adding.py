@@ -7,8 +7,8 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...ops.bands import band
-from ..elements import are_within
-from ..infer import called
+from ..graph.infer import called
+from ..index.elements import are_within
 from .index import (
     WHOLE,
     Index,

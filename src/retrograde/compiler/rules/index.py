@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from ...core.symbol import Symbol
-from ..infer import called
+from ..graph.infer import called
 
 WHOLE = slice(None)
 #: What most indices are made of.

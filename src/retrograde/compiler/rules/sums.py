@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.symbol import Symbol, renewed
-from ..infer import called
-from ..pieces import PIECES
+from ..graph.infer import called
+from ..index.pieces import PIECES
 
 #: Fewer lines are added up where the sum is needed: each is a comparison and a choice for each number.
 _LEAST_LINES = 9

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ... import threads
-from ...expression import Load
-from ...launches import Launch
-from ...loop_call import LoopCall
+from ...index.expression import Load
+from ...kernels.kernel import Scratch
 from ...pipeline import planned_body
-from ...table import Scratch
+from ...run.loop_call import LoopCall
 from .interchanged import InterchangedLoop
+from .launches import Launch
 from .loop_launch import LoopLaunch
+from .writer import Writer
 
 #: Frames are bits of a word.
 _MOST_FRAMES = 62
@@ -22,7 +22,7 @@ def assemble(draft, target, program):
     return Assembler(draft, target, program).all_parts()
 
 
-class Assembler:
+class Assembler(Writer):
     """What kernels ask for their launches: where buffers are, in what loop, and for which `target`. `body` is the body of the loop
     whose steps these are, None outside of loops; `before` are launches to run before its first iteration.
     """
@@ -31,7 +31,8 @@ class Assembler:
         self._schedule, self._accesses, self._aliases = draft.schedule, draft.accesses, draft.aliases
         #: Where a buffer lives.
         self.storage = draft.storage
-        self.target, self.program, self.body, self.before = target, program, draft.body, []
+        super().__init__(target)
+        self.program, self.body, self.before = program, draft.body, []
 
     def all_parts(self):
         """What the steps become, in order."""
@@ -73,7 +74,7 @@ class Assembler:
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
-        nest.frames = min(threads.get_num_threads(), nest.chunks, _MOST_FRAMES)
+        nest.frames = min(self.threads, nest.chunks, _MOST_FRAMES)
         frames, panels = Scratch(nest.frame * nest.frames), {}
         local = {id(node) for node in nest.local}
         launches = [launch for step in nest.steps for launch in step.kernel.rows_launches(step, nest, self, panels)]

@@ -4,14 +4,16 @@ from functools import partial
 
 import numpy as np
 
-from ... import cost, threads
-from ...failures import FLAG
-from ...inspection import Inspected
-from ...launches import Launch
-from ...table import POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
-from ...units import library
+from ... import cost
+from ...inspection.inspection import Inspected
+from ...kernels.kernel import Scratch
+from ...run.failures import FLAG
+from . import threads
+from .launches import Launch
 from .loop_launch import LoopLaunch
 from .native import Code, NativeProgram
+from .table import POOL, STEP_WORDS, Words, address_of, laid_out
+from .units import library
 
 #: What runs as steps of the native runner.
 _NATIVE = (Launch, LoopLaunch)

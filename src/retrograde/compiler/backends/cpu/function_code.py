@@ -1,12 +1,12 @@
 """The code of functions: a function of values, recorded on symbols that stand for arrays, and written as code."""
 
 from ....core.symbol import Symbol
-from ...codegen.loop_plan import plan_loops
-from ...codegen.loops import write_loops
-from ...failures import SeveralStepsError
-from ...outcome import outcome_of
 from ...pipeline import planned
-from ...program import Graph
+from ...run.failures import SeveralStepsError
+from ...run.program import Graph
+from ...trace.outcome import outcome_of
+from .codegen.loop_plan import plan_loops
+from .codegen.loops import write_loops
 
 #: Kernels are planned for so many elements, and serve any number that vectors divide.
 _MANY = 1 << 20

@@ -4,9 +4,9 @@ Each chunk of rows goes through all iterations on one thread, with nobody to wai
 in the cache of its core.
 """
 
-from ...codegen.interchange import PLACE
-from ...table import call_of
+from .codegen.interchange import PLACE
 from .loop_launch import LoopLaunch, move
+from .table import call_of
 
 #: Tables are so many words apart at least, a cache line: threads write to them all the time.
 _LINE = 8

@@ -1,10 +1,11 @@
 """Loops as native steps. The steps of the body are planned once; in each iteration they find other rows in their table."""
 
-from ...codegen.loop_runner import HEAD, write_loop_runner
-from ...failures import FLAG
+from ...kernels.kernel import Scratch
 from ...passes.carry import ALL_BITS
-from ...table import POOL, Scratch, laid_out
-from ...units import unit_of
+from ...run.failures import FLAG
+from .codegen.loop_runner import HEAD, write_loop_runner
+from .table import POOL, laid_out
+from .units import unit_of
 
 
 class LoopLaunch:

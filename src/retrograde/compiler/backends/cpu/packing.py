@@ -7,12 +7,13 @@ import numpy as np
 from ....core import registry
 from ....core.symbol import Symbol, symbols_in
 from ....dtypes import name_of
-from ...keys import name_of_op
-from ...library_call import LibraryCall
-from ...program import Layout
-from ...recorder import PICK
-from ...table import Scratch, Words
+from ...graph.keys import name_of_op
+from ...graph.recorder import PICK
+from ...kernels.kernel import Scratch
+from ...run.library_call import LibraryCall
+from ...run.program import Layout
 from .native import Code
+from .table import Words
 
 #: Constants of more bytes than this, which are not those of the graph itself, are not worth their place on disk.
 _MOST_BYTES = 1 << 20
