@@ -89,7 +89,7 @@ class Shown(Tensor):
         """What the base holds once this view holds `value`."""
         sources = _parts(self.base, self.path[:-1])[: len(self.path)]
         for source, (op, rest) in zip(reversed(sources), reversed(self.path), strict=True):
-            lay = _LAID_BACK.get(op.name)
+            lay = _LAID_BACK.get(op.name, getattr(op, "laid_back", None))
             if lay is None:
                 raise InplaceError(f"a view made by {op.name} shows elements more than once and cannot be written to; write to a "
                                    "copy, x.clone()")
