@@ -1,5 +1,5 @@
-"""By rules: the derivative around a vmap of an op that is computed in parts for all examples. It is by the op's own rules, which know
-corners that its parts do not, such as a length of 0.
+"""By rules: the derivative around a vmap of an op that is computed in parts for all examples. It is by the rules of the op, which
+know corners that its parts do not, such as a length of 0.
 """
 
 from ..core.function import Function
