@@ -65,7 +65,7 @@ def _specs(op, result):
 
 def _of_small(op, args, sizes):
     """What `infer` gives for an op that keeps sizes, from arrays with small ones in the place of `sizes`, in their order; None if
-    these tell nothing, as where axes are laid together: their sizes are primes, which no product is.
+    these tell nothing, as where axes are joined: their sizes are primes, which no product is.
     """
     if len(sizes) > len(_PRIMES):
         return None
