@@ -7,7 +7,7 @@ from ..core.mode import enable_grad, is_recording
 from ..core.symbol import replaced, symbols_in
 from ..core.value import Value
 from ..ops.reductions import sum as summed
-from .turned import walked_back
+from .batched_loop import walked_back
 
 
 class ByRules(Function):
