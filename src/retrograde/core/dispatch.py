@@ -310,6 +310,11 @@ def remember_view(view, source, op, args):
         return  # such a base cannot be written to while anything is recorded
     if base.views is None:
         base.views = []
-    elif len(base.views) >= 16 and (len(base.views) & (len(base.views) - 1)) == 0:
-        base.views[:] = [ref for ref in base.views if ref() is not None]
-    base.views.append(weakref.ref(view))
+    note_reference(base.views, view)
+
+
+def note_reference(references, value):
+    """Add a weak reference to a list, from which those that are dead are taken at times."""
+    if len(references) >= 16 and (len(references) & (len(references) - 1)) == 0:
+        references[:] = [reference for reference in references if reference() is not None]
+    references.append(weakref.ref(value))

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import tree
 from ..compiler.backends import chosen
-from ..compiler.calls.overlaps import meets_itself
+from ..compiler.calls.overlaps import lies_otherwise, meets_itself
 from ..compiler.calls.step import Step
 from ..compiler.run.program import SMALL
 from ..compiler.trace.trace import Trace
@@ -194,7 +194,7 @@ class Compiled:
         if step is _EAGER or step.meets(list(map(_array_of, given))):
             return self._function(*args, **kwargs)
         memory.last = step
-        is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
+        is_flat = not kwargs and not step.rewritten and not step.in_rows and all([_is_array(a) for a in args])
         specs = [(*_spec(a, records), a.nbytes <= SMALL) for a in args] if is_flat else []
         memory.latest = (specs, records, step) if is_flat else None
         is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
@@ -329,7 +329,7 @@ def _traced(function, leaves, build, records):
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
-            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace):
+            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace) or lies_otherwise(trace):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
@@ -348,6 +348,7 @@ def _traced(function, leaves, build, records):
     finally:
         trace.restore()
     step.rewritten = written
+    step.in_rows = [i for i, symbol in zip(numbers, symbols, strict=True) if symbol in trace.in_rows]
     step.bind()
     return step
 

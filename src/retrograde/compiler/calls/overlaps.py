@@ -33,6 +33,11 @@ def meets_itself(trace):
     return overlap([c.value.data for c in captures], [c.now is not c.start for c in captures])
 
 
+def lies_otherwise(trace):
+    """Whether a tensor from outside does not lie row by row, as its order in memory was taken to be."""
+    return any([not value.data.flags.c_contiguous for value in trace.in_order()])
+
+
 class Memory:
     """The memory of some arrays, as it is asked at each call whether others lie in it: arrays of another owner do not."""
 

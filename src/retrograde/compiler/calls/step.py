@@ -59,6 +59,9 @@ class Step:
         self.targets: Any = None
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
+        #: The places of arguments that must lie row by row in memory, and the tensors from outside.
+        self.in_rows = []
+        self._rows_outside = trace.in_order()
 
     def fits(self, arguments=()):
         """Whether all that the trace took for granted is still so, and none of the arrays `arguments` lies in a gradient that is
@@ -110,8 +113,10 @@ class Step:
 
     def meets(self, leaves):
         """Whether an array of the arguments, whose other leaves are None, lies in memory that is written to in another way, which
-        compiled code would not see.
+        compiled code would not see, or lies in another order than it must.
         """
+        if any([not leaves[i].flags.c_contiguous for i in self.in_rows]):
+            return True
         arrays = [(i, leaf) for i, leaf in enumerate(leaves) if leaf is not None]
         given = [array for _, array in arrays]
         if self.targets is not None and self.targets.holds_one(given) or self._gradients.hold_one(given):
@@ -153,6 +158,8 @@ class Step:
             else:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
             arrays.append(data)
+        if any([not value.data.flags.c_contiguous for value in self._rows_outside]):
+            return False
         written = [id(c.start) in self._written for c in self._captures if c.owner is None]
         if any(written) and overlap(arrays, written):
             return False

@@ -95,6 +95,8 @@ class Recorder:
     def __init__(self):
         #: (value, what it held, its record) of values of this recorder that were written to, for each write.
         self.writes = []
+        #: The nodes of inputs, and the identities of tensors from outside, that count as lying row by row in memory.
+        self.in_rows = set()
 
     def snapshot(self):
         """What values hold now, for `rewound_to`."""

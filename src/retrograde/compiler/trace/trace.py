@@ -332,6 +332,10 @@ class Trace(Recorder):
         """The captures that hold something else at the end than at the start."""
         return [capture for capture in self.captured() if capture.now is not capture.start]
 
+    def in_order(self):
+        """The tensors from outside whose order in memory the trace took for granted."""
+        return [c.value for key, c in self.captures.items() if key in self.in_rows or c.start in self.in_rows]
+
     def held_now(self):
         """(capture, what it holds now) of all captures without a history."""
         return [(capture, capture.now) for capture in self.captured() if capture.record is None]
