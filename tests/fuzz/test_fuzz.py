@@ -129,6 +129,16 @@ def test_rounding_that_differs_between_what_is_all_but_equal_makes_a_program_uns
     assert max(_movement(spread, FORMS["jit"], arrays(spread), evaluate(spread, FORMS["jit"].wanted, arrays(spread)))) > 1
 
 
+def test_a_sum_that_another_order_rounds_otherwise_makes_a_program_unstable_and_an_exact_one_does_not():
+    for numbers, statement, is_moved in (
+        ("[0.6, 1.8, 3.0, -1.8, -3.0, -0.6]", "v9 = rg.mean(x0) >= 0", True), ("[0.5, 1.5, 3.0, -1.5, -3.0, -0.5]", "v9 = rg.mean(x0) >= 0", False),
+        ("[0.1] * 9", "v9 = x0.mean() == x0[0]", True), ("[0.5] * 9", "v9 = x0.mean() == x0[0]", False),
+    ):
+        program = Program((("x0", f"np.array({numbers})"),), (statement,), ("v9",), 0)
+        found = [evaluate(program, FORMS["jit"].wanted, arrays(program), phase)[0] for phase in (0, 1, 2)]
+        assert (len(set(map(bool, found))) > 1) is is_moved
+
+
 def test_a_position_that_is_out_of_range_a_step_away_is_no_difference():
     corner = Program((("x0", "np.array([[[0.6], [1.0]], [[0.6], [1.0]]])"),), ("v9 = x0[rg.argmax(x0)]",), ("v9",), 0)
     assert check(corner, "differences").kind == "refused"

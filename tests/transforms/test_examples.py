@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.errors import GraphError, ShapeError
+from retrograde.errors import GraphError, ShapeError, TraceError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -255,6 +255,29 @@ def test_a_while_loop_whose_derivative_nobody_asks_for_is_no_error():
     agree(rg.jit(rg.vmap(rg.grad(function)))(X), [np.stack([rg.grad(function)(x) for x in X])])
     with pytest.raises(GraphError, match=r"rg\.scan"):
         rg.jit(rg.vmap(rg.grad(lambda x: LOOPS["alike"](x, WEIGHT).sum())))(X)
+
+
+def test_a_body_may_push_forward_and_make_tensors_of_its_own():
+    def step(c, v):
+        change = rg.jvp(lambda e: rg.sum(e * e * v), (v * c,), (v * 0 + 1,))[1]
+        return c * 0.5 + change + rg.linearize(lambda e: rg.sum(rg.sin(e)), v * c)[1](v), c
+
+    last = lambda rows: rg.scan(step, np.ones(()), rows)[0]
+    for function in (last, rg.grad(last)):
+        found = rg.jit(rg.vmap(function))(ROWS)
+        np.testing.assert_allclose(found, np.stack([function(row) for row in ROWS]), rtol=1e-10)
+
+
+def test_a_body_that_writes_to_another_tensor_each_time_that_it_is_traced_is_refused():
+    tensors = iter([rg.tensor(np.zeros(2)) for _ in range(200)])
+
+    def writing(c, v):
+        tensor = next(tensors)
+        tensor += v
+        return c + tensor.sum(), None
+
+    with pytest.raises(TraceError, match="is another tensor each time"):
+        rg.jit(lambda rows: rg.scan(writing, np.zeros(()), rows)[0])(ROWS[0])
 
 
 def test_errors_in_bodies_are_those_of_one_example():

@@ -8,6 +8,7 @@ from .. import tree
 from ..compiler.graph.loop_op import Rows
 from ..core.mode import no_grad, remembered
 from ..core.value import Value, tick
+from ..errors import TraceError
 from ..ops._arrays import arrays
 from ..ops.comparisons import where
 from ..ops.random import State, begun, unnoted
@@ -16,6 +17,8 @@ from .batched_loop import Body, writes_so_far
 from .carry_checks import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable
 from .recurrence import Carried, Recurrence
 
+#: How often a body is traced at most: each time what it writes to is known better, of which there is little.
+_ATTEMPTS = 60
 #: More steps than any loop takes.
 _ENDLESS = 1 << 62
 
@@ -125,7 +128,7 @@ def _settled(tracer, made, call, starts, stacks):
     """
     written, linked = [], {}
     kinds = [is_plain(tracer, x) for x in starts]
-    while True:
+    for _ in range(_ATTEMPTS):
         start = tick()
         made.carries = [Carried(x, made.node(x), tracer.blank(shape_of(x), dtype_of(x))) for x in starts]
         made.handed = [(tracer.blank(x.shape[1:], x.dtype), x) for x in stacks]
@@ -138,6 +141,8 @@ def _settled(tracer, made, call, starts, stacks):
             made.windows = [(start, tick())]
             return attempt, outs, kinds
         written, linked = attempt.written, attempt.linked
+    raise TraceError(f"what the body of a loop writes to is another tensor each time that it is traced, {_ATTEMPTS} times; write "
+                     "to tensors that are there before the loop, or carry along what changes")
 
 
 def _begun(value, now):

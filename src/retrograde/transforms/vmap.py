@@ -326,6 +326,10 @@ class Batch(Recorder):
         if self.outer is not None:
             self.outer.made(value)
 
+    def own(self, value):
+        if self.outer is not None and not self._is_ours(value):
+            self.outer.own(value)
+
     def set_aside(self, value):
         if self._is_ours(value) or id(value) not in self._made:
             return
