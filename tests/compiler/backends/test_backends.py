@@ -124,3 +124,15 @@ def test_a_backend_that_there_is_not_is_refused_with_the_names_of_those_that_the
     monkeypatch.setenv(backends.VARIABLE, "gpu")
     with pytest.raises(ArgumentError, match=r"RETROGRADE_COMPILER must be one of native, reference, got 'gpu'"):
         backends.chosen()
+
+
+def test_threads_are_asked_of_the_backend_and_one_that_has_none_uses_one(own):
+    assert rg.get_num_threads() == 1
+    rg.set_num_threads(5)
+    assert rg.get_num_threads() == 1
+    own.get_num_threads, own.set_num_threads = (lambda: own.asked[-1]), own.asked.append
+    rg.set_num_threads(5)
+    assert rg.get_num_threads() == 5
+    with pytest.raises(ArgumentError, match="the number of threads must be an integer of at least 1, got 0"):
+        rg.set_num_threads(0)
+    assert rg.get_num_threads() == 5
