@@ -40,7 +40,7 @@ NEIGHBOURS = {
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"
 #: Inside the compiler: code generation imports these files, which import nothing but each other.
-BELOW_CODEGEN = {"capacity", "cost", "elements", "emitted", "expression", "failures", "pieces", "places", "rounded", "target", "views"}
+BELOW_CODEGEN = {"access_maps", "capacity", "cost", "elements", "emitted", "expression", "failures", "pieces", "rounded", "target", "views"}
 #: Words in the core that are names of ops, and stand for something else there.
 NOT_OPS = {
     "core/dispatch.py": {"diagonal"},  # a parameter of PyTorch's

@@ -88,11 +88,11 @@ def _load(register, number):
 
 def run(parts, arrays, results, target, folder, emulator):
     """The arrays of `results`, nodes, after all launches in `parts` on `arrays` by leaf, computed by a program for `target`."""
-    image, homes, words, kept = Image(), {}, Words(), []
+    image, pointers, words, kept = Image(), {}, Words(), []
     for unit in {unit.name: unit for part in parts for unit in part.units}.values():
         image.link(object_code(unit.text, target, unit.is_final))
 
-    def home(buffer):
+    def pointer(buffer):
         if isinstance(buffer, str):  # the pool, and the flag of checks
             key, content = buffer, bytes(4096)
         elif isinstance(buffer, np.ndarray):
@@ -101,13 +101,13 @@ def run(parts, arrays, results, target, folder, emulator):
             key, content = id(buffer), arrays[buffer].tobytes()
         else:
             key, content = id(buffer), bytes(max(buffer.nbytes, 1))
-        if key not in homes:
+        if key not in pointers:
             kept.append(buffer)
-            homes[key] = len(homes), image.put(content)
-        return homes[key]
+            pointers[key] = len(pointers), image.put(content)
+        return pointers[key]
 
-    calls = [(part, part.put(lambda buffer: home(buffer)[0], words)) for part in parts]
-    table = image.put(struct.pack(f"<{len(homes)}Q", *[address for _, address in homes.values()]))
+    calls = [(part, part.put(lambda buffer: pointer(buffer)[0], words)) for part in parts]
+    table = image.put(struct.pack(f"<{len(pointers)}Q", *[address for _, address in pointers.values()]))
     slots = image.put(words.array(lambda name: image.addresses[name]).tobytes())
     code = []
     for part, at in calls:
@@ -117,7 +117,7 @@ def run(parts, arrays, results, target, folder, emulator):
                 code += _load(register, number)
             code.append(0xD63F0120)  # blr x9
     for node in results:
-        for register, number in ((0, 1), (1, home(node)[1]), (2, node.nbytes), (8, 64)):
+        for register, number in ((0, 1), (1, pointer(node)[1]), (2, node.nbytes), (8, 64)):
             code += _load(register, number)
         code.append(0xD4000001)  # svc: write
     code += [*_load(0, 0), *_load(8, 93), 0xD4000001]  # svc: exit

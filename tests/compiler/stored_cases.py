@@ -45,7 +45,7 @@ def waved(x, y):
 
 
 def summed(x):
-    """A loop: its carried numbers, and each turn's."""
+    """A loop: its carried numbers, and each iteration's."""
     return rg.scan(lambda total, row: (total * 0.5 + row, rg.sin(total)), rg.zeros(5), x)
 
 

@@ -167,11 +167,11 @@ def test_transforms_are_called_on_numbers_in_memory():
 
 
 def scanned(x, start, rate, matrix):
-    def turn(state, x):
+    def body(state, x):
         state = rg.tanh(rate * state + x @ matrix)
         return state, (abs(state), state)
 
-    last, (sizes, states) = rg.scan(turn, start, x)
+    last, (sizes, states) = rg.scan(body, start, x)
     return last, sizes, states
 
 
@@ -221,17 +221,17 @@ def test_state_is_updated_in_its_own_memory():
         return state.sum()
 
     @rg.jit
-    def turn():
+    def body():
         state[...] = rg.flip(state, 1) * 2
         return state.real.sum()
 
     for factor in (0.5, 1 + 1j):
         expected = expected * np.complex64(factor) + 1j
         assert step(rg.tensor(np.complex64(factor))).item() == pytest.approx(expected.sum(), rel=1e-5)
-    turn()
+    body()
     assert state.data is memory
     np.testing.assert_allclose(memory, expected[:, ::-1] * 2, rtol=1e-5)
-    assert kinds_of(step) == kinds_of(turn) == {"loop"}
+    assert kinds_of(step) == kinds_of(body) == {"loop"}
 
 
 def test_passes_over_rows_of_complex_numbers_take_turns():

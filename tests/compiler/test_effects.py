@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from graphs import draft_of, leaf
-from retrograde.compiler import pipeline, verifying
+from retrograde.compiler import pipeline, verify_setting
 from retrograde.compiler.effects import TOKEN, Effectful
 from retrograde.compiler.recorder import PICK
 from retrograde.core.symbol import Outputs, Symbol
@@ -242,7 +242,7 @@ def effects_graph(tell, count):
 
 @pytest.mark.parametrize("fault", ["dropped", "merged"])
 def test_a_pass_that_loses_an_effect_is_found(tell, monkeypatch, fault):
-    monkeypatch.setenv(verifying.VARIABLE, "1")
+    monkeypatch.setenv(verify_setting.VARIABLE, "1")
     made, token = effects_graph(tell, 3)
     assert len(draft_of([token]).effects) == 3
 

@@ -45,7 +45,7 @@ class Signs(Kernel):
 
     def launches(self, step, assembler):
         node = step.roots[0]
-        buffers = assembler.layout(step, node.args[0])[0], assembler.home(node)
+        buffers = assembler.layout(step, node.args[0])[0], assembler.storage(node)
         return launch(step, Plan((node.size,)), write_signs, buffers, node.size * cost.ENTRY_SECONDS, assembler)
 
 

@@ -1,4 +1,4 @@
-"""nests: passes over the same rows take turns block by block, with the numbers that they give one after the other."""
+"""nests: passes over the same rows run block by block, with the numbers that they give one after the other."""
 
 import numpy as np
 import pytest

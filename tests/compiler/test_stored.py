@@ -18,7 +18,7 @@ from retrograde.compiler.program import Graph
 from retrograde.errors import OutOfRangeError
 
 pytest.importorskip("llvmlite")
-from retrograde.compiler.backends.cpu.assembled import AssembledProgram
+from retrograde.compiler.backends.cpu.build import BuiltProgram
 from retrograde.compiler.backends.cpu.stored import StoredProgram
 from retrograde.compiler.units import library
 
@@ -38,7 +38,7 @@ def program(step):
 @pytest.mark.parametrize("run", CASES.values(), ids=CASES)
 def test_a_stored_program_gives_what_the_first_one_gave(run, store):
     first, step = run()
-    assert type(program(step)) is AssembledProgram
+    assert type(program(step)) is BuiltProgram
     second, step = run()
     assert type(program(step)) is StoredProgram
     assert [x.tobytes() for x in first] == [x.tobytes() for x in second]
@@ -46,7 +46,7 @@ def test_a_stored_program_gives_what_the_first_one_gave(run, store):
 
 
 def test_a_stored_program_still_checks_positions(store):
-    for kind in (AssembledProgram, StoredProgram):
+    for kind in (BuiltProgram, StoredProgram):
         step = rg.jit(lambda x, i: rg.take(x, i, axis=0))
         step(rg.tensor(NUMBERS), rg.tensor([1]))
         assert type(program(step)) is kind
@@ -87,7 +87,7 @@ def test_another_graph_is_another_program(function, store):
     rg.jit(lambda x: rg.sin(x) * 2)(rg.tensor(NUMBERS))
     step = rg.jit(function)
     np.testing.assert_allclose(step(rg.tensor(NUMBERS)).numpy(), function(NUMBERS), rtol=1e-5)
-    assert type(program(step)) is AssembledProgram
+    assert type(program(step)) is BuiltProgram
 
 
 def test_loops_of_other_bodies_lengths_and_directions_are_other_programs(store):
@@ -98,7 +98,7 @@ def test_loops_of_other_bodies_lengths_and_directions_are_other_programs(store):
     for function in functions:
         step = rg.jit(function)
         found = step(rg.tensor(NUMBERS))
-        assert type(program(step)) is AssembledProgram
+        assert type(program(step)) is BuiltProgram
         for f, expected in zip(rg.tree.leaves(found), rg.tree.leaves(function(rg.tensor(NUMBERS))), strict=True):
             np.testing.assert_allclose(f.numpy(), expected.numpy(), rtol=1e-6)
 
@@ -107,7 +107,7 @@ def test_a_constant_of_other_values_is_another_program(store):
     for table in (TABLE, TABLE + 1):
         step = rg.jit(lambda x: x * table)
         np.testing.assert_array_equal(step(rg.ones(40, 50, dtype=rg.float64)).numpy(), table)
-        assert type(program(step)) is AssembledProgram
+        assert type(program(step)) is BuiltProgram
 
 
 def test_constants_that_repeat_one_number_take_no_time_to_tell_apart(store):
@@ -115,7 +115,7 @@ def test_constants_that_repeat_one_number_take_no_time_to_tell_apart(store):
         huge = np.broadcast_to(np.float32(number), (1 << 20, 1 << 20))
         step = rg.jit(lambda x: x * huge[:6, :5])
         np.testing.assert_array_equal(step(rg.tensor(NUMBERS)).numpy(), NUMBERS * np.float32(number))
-        assert type(program(step)) is AssembledProgram
+        assert type(program(step)) is BuiltProgram
         assert key_of(Graph([], [], [huge], [], []))[1][0] is huge
 
 
@@ -126,7 +126,7 @@ def test_programs_for_another_number_of_threads_are_other_programs(store):
             rg.set_num_threads(count)
             step = rg.jit(lambda x: rg.sin(x))
             step(rg.tensor(NUMBERS))
-            assert type(program(step)) is AssembledProgram
+            assert type(program(step)) is BuiltProgram
     finally:
         rg.set_num_threads(threads)
 
@@ -141,7 +141,7 @@ def test_ops_of_users_are_assembled_each_time(store):
         for _ in range(2):
             step = rg.jit(lambda x: thrice(x) + 1)
             np.testing.assert_allclose(step(rg.tensor(NUMBERS)).numpy(), NUMBERS * 3 + 1, rtol=1e-6)
-            assert type(program(step)) is AssembledProgram
+            assert type(program(step)) is BuiltProgram
     finally:
         rg.ops.unregister("thrice")
 
@@ -159,7 +159,7 @@ def test_damaged_entries_are_ignored_and_written_anew(store):
         path.write_bytes((data[:middle], data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :], b"")[number % 3])
     library()._loaded.clear()
     found, step = trained()
-    assert type(program(step)) is AssembledProgram
+    assert type(program(step)) is BuiltProgram
     assert [x.tobytes() for x in found] == [x.tobytes() for x in expected]
     assert {path: path.read_bytes() for path in store.iterdir()} == kept
 
@@ -172,7 +172,7 @@ def test_a_program_whose_units_are_gone_is_assembled_anew(store):
         path.unlink()
     library()._loaded.clear()
     found, step = trained()
-    assert type(program(step)) is AssembledProgram
+    assert type(program(step)) is BuiltProgram
     assert [x.tobytes() for x in found] == [x.tobytes() for x in expected]
 
 
@@ -188,14 +188,14 @@ print(json.dumps([found, loaded]))
 def test_a_second_process_generates_no_code_and_does_not_load_what_would(tmp_path):
     (first, before), (second, after) = (run_script(SCRIPT, tmp_path) for _ in range(2))
     assert first == second
-    assert "llvmlite" in before and "retrograde.compiler.backends.cpu.assembled" in before
+    assert "llvmlite" in before and "retrograde.compiler.backends.cpu.build" in before
     generating = [name for name in after if name.startswith(("llvmlite", "retrograde.compiler.codegen"))]
     assert [name for name in generating if name not in ALLOWED] == []
-    assert not {"retrograde.compiler.backends.cpu.assembled", "retrograde.compiler.pipeline", "retrograde.compiler.passes.lower"} & {*after}
+    assert not {"retrograde.compiler.backends.cpu.build", "retrograde.compiler.pipeline", "retrograde.compiler.passes.lower"} & {*after}
 
 
 #: The text of the threads' own code, whose name is made of it.
-ALLOWED = ("retrograde.compiler.codegen", "retrograde.compiler.codegen.parallel", "retrograde.compiler.codegen.strands")
+ALLOWED = ("retrograde.compiler.codegen", "retrograde.compiler.codegen.parallel", "retrograde.compiler.codegen.interchange")
 
 
 def run_script(script, folder):

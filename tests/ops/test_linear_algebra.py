@@ -8,7 +8,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import linalg
-from retrograde.errors import ArgumentError, ShapeError
+from retrograde.errors import ArgumentError, LinAlgError, ShapeError
 from retrograde.testing import check_gradients
 
 RNG = np.random.default_rng(0)
@@ -235,6 +235,41 @@ def test_singular_matrices_are_refused():
             function(rg.ones(2, 2))
     with pytest.raises(ArgumentError, match="positive definite"):
         linalg.cholesky(rg.tensor([[1.0, 0.0], [0.0, -1.0]]))
+
+
+SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
+WITHOUT_ANSWER = {
+    "inv": linalg.inv, "solve": lambda x: linalg.solve(x, np.ones(2)), "complex solve": lambda x: linalg.solve(x * (1 + 0j), np.ones(2)).real,
+    "cholesky": lambda x: linalg.cholesky(-x), "svdvals": lambda x: linalg.svdvals(x * np.nan),
+    "gradient of slogdet": rg.grad(lambda x: linalg.slogdet(x)[1]), "gradient of qr": rg.grad(lambda x: linalg.qr(x * 0)[1].sum()),
+}
+
+
+@pytest.mark.parametrize("way", ["eager", "native", "reference"])
+@pytest.mark.parametrize("name", WITHOUT_ANSWER)
+def test_a_matrix_without_an_answer_is_an_error_in_a_backward_pass_and_in_compiled_code_too(name, way, monkeypatch):
+    function = WITHOUT_ANSWER[name]
+    if way == "native":
+        pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    if way != "eager":
+        monkeypatch.setenv("RETROGRADE_COMPILER", way)
+        function = rg.jit(function)
+    with np.errstate(all="ignore"), pytest.raises(LinAlgError, match="there is no answer"):
+        function(rg.tensor(SINGULAR))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
+def test_the_shape_of_a_solution_is_known_whatever_the_dtype(dtype):
+    pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    x, y = (rg.tensor(a).astype(dtype) for a in ([[2.0, 1.0], [0.0, 4.0]], np.ones((3, 2, 1))))
+    found = rg.jit(linalg.solve)(x, y)
+    assert found.dtype == x.dtype
+    assert found.astype("complex64").tolist() == [[[0.375], [0.25]]] * 3
+
+
+def test_infinite_matrices_have_no_answer_whoever_says_so():
+    with pytest.raises(LinAlgError, match="there is no answer: array must not contain infs"):
+        rg.ops.get("solve_sylvester").call(rg.tensor(SINGULAR * np.inf), rg.tensor(SINGULAR), rg.tensor(SINGULAR))
 
 
 def test_shapes_that_are_no_matrices_are_refused():

@@ -155,6 +155,18 @@ def pulled(x, rows):
     return [rg.vmap(rg.vjp(function, x, rows)[1])(np.eye(2)) for function in (last, chosen)]
 
 
+@pytest.mark.parametrize("derivative", [lambda f: f, lambda f: rg.grad(lambda *a: sum((g**2).sum() for g in f(*a)), argnums=(0, 1, 2))])
+@pytest.mark.parametrize("body", [lambda c, v, w: (c * w, c.sum() * w), lambda c, v, w: (w + v * rg.sin(c), c @ w),
+                                  lambda c, v, w: (rg.fori_loop(0, 2, lambda _, d: d * w * 0.3 + c, c), v * w)])
+def test_sums_of_outer_products_read_what_an_iteration_is_handed(body, derivative):
+    x, rows, w = (RNG.uniform(-1, 1, shape) for shape in ((COUNT, 1, 1), (COUNT, 4, 1, 1), (1, 1)))
+    total = lambda x, rows, w: sum((y**2).sum() for y in rg.scan(lambda c, v: body(c, v, w), x, rows))
+    slopes = derivative(rg.grad(total, argnums=(0, 1, 2)))
+    found = rg.jit(rg.vmap(slopes, (0, 0, None)))(x, rows, w)
+    for of_all, of_each in zip(found, zip(*[slopes(a, b, w) for a, b in zip(x, rows, strict=True)], strict=True), strict=True):
+        np.testing.assert_allclose(of_all, np.stack(of_each), rtol=1e-10)
+
+
 def test_pullbacks_of_loops_and_branches_walk_for_many_cotangents():
     slope = rg.grad(lambda *a: sum([(g**2).sum() for g in rg.tree.leaves(pulled(*a))]), (0, 1))
     for function in (pulled, slope, rg.vmap(pulled)):

@@ -36,7 +36,7 @@ def compiled(units):
 
 @contextmanager
 def _short_turns():
-    """Let threads take turns often."""
+    """Let threads switch often."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, _TURN))
     try:

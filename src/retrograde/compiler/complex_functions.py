@@ -13,7 +13,7 @@ from ..ops.exponential import log as logarithm
 from ..ops.hyperbolic import cosh, sinh
 from ..ops.special import atan2, hypot
 from ..ops.trigonometric import cos, sin
-from .parts import Parts, divided, is_zero, minus, multiplied, plus, scaled, times
+from .complex_parts import Parts, divided, is_zero, minus, multiplied, plus, scaled, times
 
 #: Whole powers up to this one are products.
 _MOST_PRODUCTS = 64

@@ -14,8 +14,8 @@ from ..dtypes import is_complex, parts_dtype
 from ..ops.comparisons import where
 from ..ops.movements import reshape
 from .complex_functions import FUNCTIONS, is_other, one_holds
+from .complex_parts import Parts, is_zero, multiplied, plus
 from .elements import IDENTITIES
-from .parts import Parts, is_zero, multiplied, plus
 from .views import MOVEMENTS
 
 #: The ops that put complex numbers together and take them apart; code reads and writes parts where they are in memory.

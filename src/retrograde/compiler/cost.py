@@ -58,7 +58,7 @@ TRANSFORMS = Grain(32768, 8)
 FACTORS, FACTORS_IN_LANES = Grain(200_000, 32), Grain(50_000, 32)
 #: Numbers of an eager function; fewer than the second are not shared.
 EAGER, EAGER_SHARED = Grain(16384, 64), 65536
-#: Blocks of rows of passes that take turns.
+#: Blocks of rows of the passes of a nest.
 MOST_NEST_CHUNKS = 32
 
 # Register tiles

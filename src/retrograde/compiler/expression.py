@@ -1,7 +1,7 @@
 """Expressions: what one kernel computes for one point of its domain, with every view folded into addresses.
 
 A domain is a box of loops. Where a point is in each array is a place, and a load knows how far its address moves with each loop.
-Pieces laid beside each other (a border, a concatenation) are computed where the point is inside them.
+Pieces that are joined (a border, a concatenation) are computed where the point is inside them.
 """
 
 from typing import NamedTuple
@@ -11,9 +11,9 @@ import numpy as np
 from ..core.symbol import Symbol
 from ..dtypes import name_of
 from ..shapes import row_major
+from .access_maps import AccessMaps
 from .elements import are_within
 from .pieces import FILLED
-from .places import Places
 
 
 class Load(NamedTuple):
@@ -133,7 +133,7 @@ class Expression:
         self.entries, self._numbers, self._equal = [], {}, {}
         # On which loops each entry depends, and what several together do.
         self._flags, self._unions = [], {}
-        self._places = Places(domain)
+        self._places = AccessMaps(domain)
 
     def add(self, root):
         """The number of the entry that computes `root` over the whole domain, which is its shape."""
@@ -308,3 +308,8 @@ def arguments_of(entry):
 def depends_of(entry):
     """Which loops an entry depends on: nonzero where it does."""
     return entry.depends if isinstance(entry, Load) and entry.depends is not None else entry.steps
+
+
+def dtype_of_entry(entry):
+    """The dtype of an entry's value, None for a number that takes it from what it meets."""
+    return name_of(entry.node.dtype) if isinstance(entry, Apply) else entry.dtype

@@ -70,6 +70,8 @@ class Gradients:
         outer = trace.outer_gradients()
         self._guards = [(g.value, g.start is None) for g in outer if g.is_read]
         self._cleared = [g.value for g in outer if g.now is None]
+        # Captures without an owner are tensors themselves; those with one are reached through its `.grad` anew each time, since
+        # `zero_grad` puts None there.
         found = {id(c): _Found(i, c, id(c.start) in written, places.holding(c.value))
                  for i, c in enumerate(captures) if c.owner is not None}
         self._found, self._written = list(found.values()), [f for f in found.values() if f.is_written]
@@ -83,6 +85,7 @@ class Gradients:
                 elif capture.owner is not g.value:
                     found[id(capture)].sharers.append(g.value)
         self._sort_left(trace, outer, found)
+        # What is held by one tensor alone can be compared by identity at each call, at the cost of a few attributes.
         self._is_simple = not self._known and not any([f.is_shared for f in self._found])
         self._is_handed_in, self._stamps, self._apart = False, [], []
 
@@ -101,6 +104,8 @@ class Gradients:
                 self._passed.append((g.value, found[id(capture)]))
         #: The symbols of those that the step makes.
         self.held = [trace.symbol(value) for value, _ in made.values()]
+        # One holder can be promised its gradient, and it is copied when somebody reads it. Several would each make a tensor of
+        # their own, though eager code gives all the very same one.
         holders = [values for _, values in made.values()]
         self._promised = [(values[0], i) for i, values in enumerate(holders) if len(values) == 1]
         self._shared = [(values, i) for i, values in enumerate(holders) if len(values) > 1]
@@ -167,6 +172,7 @@ class Gradients:
         return self._is_simple
 
     def _are_apart(self, memory, targets, arguments):
+        # Eager code would see a gradient change while parameters are written to; compiled code has read it before.
         if targets is not None and targets.holds_one([found.data for found in self._found]):
             return False
         if not self._written:
@@ -210,6 +216,7 @@ class Gradients:
         """Do what the trace did, after a call."""
         for found, array in self._apart:
             if found.is_written:
+                # It did not lie in row-major order: the program wrote to a copy of its own.
                 writes.into(found.data)[...] = array
         if self._stamps:
             writes.stamp_all(self._stamps)

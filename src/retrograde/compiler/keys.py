@@ -8,8 +8,8 @@ import numpy as np
 from ..core import registry
 from ..core.symbol import Symbol, ordered
 from ..dtypes import name_of
+from .loop_op import Loop
 from .recorder import PICK
-from .repetition import Loop
 
 #: Ops of which the files are part of every name: see `machine.fingerprint`.
 _OURS = f"{__package__.partition('.')[0]}.ops."

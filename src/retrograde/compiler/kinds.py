@@ -55,7 +55,7 @@ class Facts:
         return self._maps[node]
 
     def pieces(self, node):
-        """The pieces that a node is laid together from and what is between them; None if it is not."""
+        """The pieces that a node is joined from and what is between them; None if it is not."""
         if node not in self._pieces:
             self._pieces[node] = PIECES[node.op.name](node)
         return self._pieces[node]

@@ -23,7 +23,7 @@ class LoopCall:
         if self._program is None:
             self._prepare()
         fixed = [a for a, is_leaf in zip(captured, self._is_leaf, strict=True) if is_leaf]
-        self._turns(starts, stacks, [_contiguous(a) for a in fixed], count, arrays)
+        self._run(starts, stacks, [_contiguous(a) for a in fixed], count, arrays)
 
     def _prepare(self):
         self._wanted = [(pick, *self._loop.results[pick.args[1]]) for pick in self._picks]
@@ -31,7 +31,7 @@ class LoopCall:
         self._is_leaf = [isinstance(leaf, Symbol) for leaf in opened.captured]
         self._program = self._make(Graph(opened.leaves, [], opened.outputs, [], []))
 
-    def _turns(self, starts, stacks, fixed, count, arrays):
+    def _run(self, starts, stacks, fixed, count, arrays):
         loop, carried, iteration = self._loop, [_contiguous(a) for a in starts], 0
         length = int(count) if loop.length is None else loop.length
         histories = [(arrays[pick], which) for pick, kind, which in self._wanted if kind == "history"]

@@ -1,4 +1,4 @@
-"""Pieces: ops that lay arrays beside each other, or into zeros, as the places of those arrays in the result."""
+"""Pieces: ops that concatenate arrays, or scatter them into zeros, as the places of those arrays in the result."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from ..core.symbol import Symbol
 from .views import index_map
 
-#: A result of more pieces is cheaper to lay together in memory than to compute where it is needed.
+#: A result of more pieces is cheaper to join in memory than to compute where it is needed.
 MOST_IN_LOOPS = 4
 #: A result of more pieces is copied together by NumPy.
 _MOST = 4096

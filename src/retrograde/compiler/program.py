@@ -37,7 +37,7 @@ class Layout:
     """Where all lies that a program stores.
 
     results, updates, held   as in `Graph`, lowered
-    homes                    for nodes that live in another buffer's memory, that buffer
+    aliases                    for nodes that live in another buffer's memory, that buffer
     fresh                    the results that are made anew at each call
     places                   where buffers begin in the block of memory that is the program's own, in bytes
     arena_bytes              the size of that block
@@ -46,7 +46,7 @@ class Layout:
     results: list
     updates: list
     held: list
-    homes: dict
+    aliases: dict
     fresh: list
     places: dict
     arena_bytes: int
@@ -58,20 +58,20 @@ class Program:
     def __init__(self, graph, layout):
         self.inputs, self.state, self.results = graph.inputs, graph.state, layout.results
         self.layout = layout
-        self.homes, self.fresh, self.arena_bytes = layout.homes, layout.fresh, layout.arena_bytes
+        self.aliases, self.fresh, self.arena_bytes = layout.aliases, layout.fresh, layout.arena_bytes
         self.state_arrays = [None] * len(self.state)
         self.fixed, self.latest = _arena(layout), {}
         self.outlets = [
-            self.fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.homes else None for node in self.results
+            self.fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.aliases else None for node in self.results
         ]
-        self.late = [(leaf, n) for leaf, n in layout.updates if self.homes.get(n) is not leaf]
-        is_kept = [isinstance(n, Symbol) and id(n) in self.fixed and n not in self.homes for n in layout.held]
+        self.late = [(leaf, n) for leaf, n in layout.updates if self.aliases.get(n) is not leaf]
+        is_kept = [isinstance(n, Symbol) and id(n) in self.fixed and n not in self.aliases for n in layout.held]
         self.moving = [i for i, is_fixed in enumerate(is_kept) if not is_fixed]
 
     def arrays(self, arrays, fresh):
         """The arrays of one call: of the inputs, of the state, and `fresh` by node."""
         inputs, state = zip(self.inputs, arrays, strict=True), zip(self.state, self.state_arrays, strict=True)
-        return Arrays(self.homes, self.fixed, {**fresh, **dict(inputs), **dict(state)})
+        return Arrays(self.aliases, self.fixed, {**fresh, **dict(inputs), **dict(state)})
 
     def finished(self, found, fresh):
         """The results of a call that has run, and the updates that could not be made on the way."""
@@ -103,15 +103,15 @@ class Program:
 class Arrays:
     """The array of each stored node during one call."""
 
-    def __init__(self, homes, fixed, known):
-        self._homes, self._fixed, self._known = homes, fixed, known
+    def __init__(self, aliases, fixed, known):
+        self._aliases, self._fixed, self._known = aliases, fixed, known
 
     def __getitem__(self, node):
-        node = self._homes.get(node, node)
+        node = self._aliases.get(node, node)
         return self._known[node] if node in self._known else self._fixed[id(node)]
 
     def __contains__(self, node):
-        node = self._homes.get(node, node)
+        node = self._aliases.get(node, node)
         return node in self._known or id(node) in self._fixed
 
     def __setitem__(self, node, value):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_arrays, check_parameters, check_results, operands_of, recorded, unboxed
+from ..core.dispatch import as_arrays, is_recorded, operands_of, recorded, unboxed
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
@@ -154,14 +154,8 @@ class Recorder:
             return unboxed(op, args)
         if not op.has_effect and not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
-        for a in args:
-            if a.__class__ in NESTED or isinstance(a, np.generic):
-                args = as_arrays(op, args)
-                operands = operands_of(op, args)
-                break
-        if any([getattr(a, "is_weak", False) for a in operands]):
-            args = _met(op, args, operands)
-            operands = operands_of(op, args)
+        args = _with_dtypes(op, args)
+        operands = operands_of(op, args)
         if op.makes_views and op.family == "conversion" and isinstance(args[0], Value) and _has_nothing_to_convert(*args):
             return self.apply(getitem.op, (args[0], ...))
         symbolic = tuple(self.symbolics(op, args))
@@ -174,21 +168,20 @@ class Recorder:
         if op.family in SIZED and _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
         parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-        records = current().records
-        if records and op.is_differentiable:
-            check_parameters(op, args)
-        records = records and any(parents)
-        if records and not op.is_differentiable:
-            check_results(op, args, any([is_float(dtype) for _, dtype in (spec if op.is_multiple else (spec,))]))
-            records = False
+        results = [dtype for _, dtype in (spec if op.is_multiple else (spec,))]
+        if not current().records or not is_recorded(op, args, parents, results, is_float):
+            parents = None
         if op.is_multiple:
-            node = self.node(op, symbolic, None, None)
-            return self._several(op, args, parents if records else None, node, spec)
+            return self._several(op, args, parents, self.node(op, symbolic, None, None), spec)
+        return self._single(op, args, symbolic, parents, spec)
+
+    def _single(self, op, args, symbolic, parents, spec):
+        """The value of an op with one result; `parents` are None where it is not recorded."""
         shape, dtype = spec
         if "dtype" not in op.arguments:
             dtype = op.algebra.settled_dtype(dtype, operands_of(op, symbolic))
         node = self.node(op, symbolic, shape, dtype)
-        record = self._recorded(op, args, parents, node) if records and is_float(dtype) else None
+        record = self._recorded(op, args, parents, node) if parents is not None and is_float(dtype) else None
         found = self.value(op.algebra, node, record)
         return self.viewed(found, op, args) if op.makes_views and moves(op, args[1:]) else found
 
@@ -234,6 +227,14 @@ class Recorder:
 
 #: Numbers of Python whose kinds are those of dtypes: NumPy lets arrays keep theirs when they meet such.
 _NUMBERS = {"b": True, "i": 1, "f": 1.0}
+
+
+def _with_dtypes(op, args):
+    """`args` in which lists are arrays, and numbers that take the dtype of what they meet have it."""
+    if any([a.__class__ in NESTED or isinstance(a, np.generic) for a in args]):
+        args = as_arrays(op, args)
+    operands = operands_of(op, args)
+    return _met(op, args, operands) if any([getattr(a, "is_weak", False) for a in operands]) else args
 
 
 def _met(op, args, operands):

@@ -7,7 +7,7 @@ from ..core.symbol import Symbol
 
 
 class Kernel(NamedTuple):
-    """One kernel of a program: a loop nest, passes over blocks of rows that take turns, a matrix product, sliding windows,
+    """One kernel of a program: a loop nest, passes that run block by block over the same rows, a matrix product, sliding windows,
     attention, a solver of linear algebra, a library call, a loop that repeats kernels; or what packs an operand of another kernel
     or finishes its sums.
 
@@ -122,7 +122,7 @@ def _repeat(number, part, seconds):
     nbytes, flops = (iterations * sum(getattr(kernel, name) for kernel in inside) for name in ("nbytes", "flops"))
     ops = tuple(name for kernel in inside for name in kernel.ops)
     made = _results(part.step.roots[1:])
-    chunks = part.strands
+    chunks = part.row_chunks
     return Kernel(number, "repeat", ops, (iterations,), made, nbytes, flops, chunks, tuple(part.units), seconds, tuple(inside))
 
 

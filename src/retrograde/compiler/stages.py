@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.symbol import Symbol
+from .loop_op import Loop
 from .pipeline import planned, planned_body
-from .repetition import Loop
 
 #: Longer arguments are cut.
 _WIDEST = 60
@@ -43,7 +43,7 @@ def _add_bodies(draft, found, outer):
     loops = [step for step in draft.schedule.steps if isinstance(step.roots[0].op, Loop)]
     for number, step in enumerate(loops):
         name = f"{outer}body of loop {number}: "
-        _add_bodies(planned_body(step, draft.home, _Watch(name, found)), found, name)
+        _add_bodies(planned_body(step, draft.storage, _Watch(name, found)), found, name)
 
 
 class _Watch:
@@ -93,5 +93,5 @@ class _Watch:
             if step.nest is not None:
                 number = nests.setdefault(step.nest, len(nests))
                 line += f"  in nest {number}, {step.nest.block} of {step.nest.rows} rows at a time"
-            homes = [f"{self._name(root)} in {self._name(draft.homes[root])}" for root in step.roots if root in draft.homes]
-            yield f"{line}  {', '.join(homes)}".rstrip()
+            moved = [f"{self._name(root)} in {self._name(draft.aliases[root])}" for root in step.roots if root in draft.aliases]
+            yield f"{line}  {', '.join(moved)}".rstrip()

@@ -30,7 +30,7 @@ class Step:
         self._replay = replay
         self._kinds = [_unwrapped if is_plain else algebra.made for is_plain in are_plain]
         self._numbers, self._watched, self._edits = trace.numbers, trace.watched, list(trace.edits.values())
-        self._leaves = trace.turned_leaves()
+        self._leaves = trace.switched_leaves()
         self._first = [(value, record is not None) for value, record in trace.leaves.values()]
         for gradient in trace.outer_gradients():
             if gradient.now is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..once import once
 from .codegen import parallel
-from .codegen.strands import STRANDS
+from .codegen.interchange import INTERCHANGED
 from .host import target
 from .machine import available_cores
 from .units import TextUnit, library
@@ -42,14 +42,14 @@ class Pool:
             threading.Thread(target=_serve, args=arguments, daemon=True, name=f"retrograde-{number}").start()
 
     def close(self):
-        """Send the workers home."""
+        """Let the workers end."""
         with self.lock:
             self.is_open = False
             self._close(self.address)
 
 
 def _serve(work, address, _memory):
-    """The life of a worker, which keeps the memory of its pool until it has gone home."""
+    """The life of a worker, which keeps the memory of its pool until it has ended."""
     work(address)
 
 
@@ -62,7 +62,7 @@ _state = {"pool": None, "threads": None, "functions": None, "runner": None, "alo
 def unit():
     """The code that runs steps, on one thread or several. Every program needs it, so it is best loaded with a program's own."""
     text = parallel.pool_text(*_CALLS[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
-    return TextUnit(parallel.RUNNER + parallel.NEST + STRANDS + text, target())
+    return TextUnit(parallel.RUNNER + parallel.NEST + INTERCHANGED + text, target())
 
 
 def _pool_functions():

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..core.symbol import Symbol, ordered
+from ..core.symbol import Symbol, complete, ordered
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, TraceError
@@ -12,11 +12,11 @@ from ..ops._arrays import arrays
 from ..ops.random import State
 from .attempt import Attempt
 from .captures import Capture, Gradient, gradient_of
+from .concrete import contents, rereader
 from .constants import as_constant, is_kept_as
 from .effects import LAST, Effectful, World
 from .frozen import INSTEAD, Frozen
 from .orders import written_over
-from .readings import contents, reading
 from .recorder import PICK, Recorder
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
@@ -171,15 +171,8 @@ class Trace(Recorder):
 
     def _is_plain(self, symbol):
         """Whether a node depends on nothing but what stands for arrays."""
-        known, stack = self.plain, [symbol]
-        while stack:
-            node = stack[-1]
-            waiting = [] if node in known else [a for a in node.inputs if a not in known]
-            stack += waiting
-            if not waiting:
-                stack.pop()
-                if node not in known:
-                    known[node] = node.op is not None and all([known[a] for a in node.inputs])
+        known = self.plain
+        complete(known, [symbol], lambda node: node.op is not None and all([known[a] for a in node.inputs]))
         return known[symbol]
 
     def note_kind(self, value, is_plain):
@@ -222,7 +215,7 @@ class Trace(Recorder):
             return None
         return self.leaves.setdefault(id(value), (value, value.record))[1]
 
-    def turned_leaves(self):
+    def switched_leaves(self):
         """(value, whether it requires gradients in the end) of tensors from outside of which that is another than at first."""
         return [(v, v.record is not None) for v, first in self.leaves.values() if (v.record is None) is not (first is None)]
 
@@ -291,7 +284,7 @@ class Trace(Recorder):
         is_made = isinstance(symbol, Symbol)
         known = {c.start: c.value for c in self.captured() if c.owner is None and id(c.value) not in numbers}
         owner = None if capture is None else capture.owner
-        read = reading(symbol, known) if is_made else lambda: value.data if owner is None else gradient_of(owner)
+        read = rereader(symbol, known) if is_made else lambda: value.data if owner is None else gradient_of(owner)
         if read is None:
             return None
         if is_made and is_float(symbol.dtype):

@@ -62,7 +62,7 @@ class Early(threading.Thread):
 
     def __init__(self, unit):
         super().__init__(name="retrograde-early")
-        # Loaded here, since two threads that load modules by turns take longer than one after the other.
+        # Loaded here, since two threads that load modules at the same time take longer than one after the other.
         self._code_of, self._unit, self._code = _compiling().code_of, unit, None
         self.start()
 

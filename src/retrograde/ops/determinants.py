@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _linalg
 from ._families import matrix
-from ._native import dear_by_shape
+from ._native import expensive_by_shape
 from ._samples import call, of, well_conditioned
 from .arithmetic import abs, sign
 from .comparisons import where
@@ -66,7 +66,7 @@ def _adjugate_in_ops(x):
     return where(expand_dims(sum(astype(numbers == 0, x.dtype), -1) > 1, (-2, -1)), 0, found)
 
 
-@matrix(faster=dear_by_shape, result_shape=_linalg.square_shape, expansion=_adjugate_in_ops, samples=(
+@matrix(faster=expensive_by_shape, result_shape=_linalg.square_shape, expansion=_adjugate_in_ops, samples=(
     call(_SQUARE), call(_BATCH), call(of((1, 1)))))
 def adjugate(x, /):
     r"""The transposed cofactors of square matrices, $\det(X)\, X^{-1}$ where that exists.

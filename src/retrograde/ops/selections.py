@@ -49,7 +49,7 @@ scatter_add.defvjp(lambda g, x_shape, index: unbroadcast(getitem(g, index), x_sh
 
 
 def _set_in_ops(x, y, index):
-    """The new elements laid beside nothing, and chosen where the index says; for a box, which steps of 1 cut out."""
+    """The new elements in a border of nothing, and chosen where the index says; for a box, which steps of 1 cut out."""
     box = _box(index, x.shape)
     if box is None:
         return NotImplemented

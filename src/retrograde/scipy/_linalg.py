@@ -21,10 +21,10 @@ _OPTIONS = frozenset({"overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_c
 
 
 def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, **_):
-    a, b, is_turned = stacked(a), stacked(b), trans not in (0, "N")
-    a = (tril(a) if lower else triu(a)) if is_turned else a
-    a = matrix_transpose(conj(a) if trans in (2, "C") else a) if is_turned else a
-    return _triangular(a, b, lower == is_turned, unitriangular=unit_diagonal)
+    a, b, is_transposed = stacked(a), stacked(b), trans not in (0, "N")
+    a = (tril(a) if lower else triu(a)) if is_transposed else a
+    a = matrix_transpose(conj(a) if trans in (2, "C") else a) if is_transposed else a
+    return _triangular(a, b, lower == is_transposed, unitriangular=unit_diagonal)
 
 
 def _solve_banded(l_and_u, ab, b, **_):

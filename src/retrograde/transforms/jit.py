@@ -26,13 +26,13 @@ from ..ops.random import unnoted
 from ..tensor.boxes import gathered
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
-from .forwarding import Forwarding
+from .loop_tracing import traced_scan
 from .owners import Places
 from .plain import array_of_table, numbers_kept
+from .proxy import Forwarding
 from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
 from .statics import Static, Statics, exact
-from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
 _MANY = 8

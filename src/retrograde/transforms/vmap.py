@@ -183,8 +183,8 @@ class Batch(Recorder):
         return len(self._found)
 
     def since(self, mark):
-        """The nodes that were made since then."""
-        return set(islice(self._found, mark, None))
+        """The nodes that were made since then, without those of what tensors from outside hold now."""
+        return set(islice(self._found, mark, None)).difference([node for _, node in self._outside.values()])
 
     def now(self, value):
         """What a tensor from outside holds now, as a value around the vmap."""

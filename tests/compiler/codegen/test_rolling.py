@@ -10,7 +10,7 @@ from retrograde.compiler.cache import Cache
 from retrograde.compiler.codegen import loop_plan
 from retrograde.compiler.units import library
 
-TURNS = {
+BODIES = {
     "sine": lambda y, k: y * 0.99 + rg.sin(y) * 0.01,
     "sine and cosine": lambda y, k: rg.cos(y) * 0.5 + rg.sin(y * 0.9) - rg.cos(y * 0.9) * y,
     "gelu": lambda y, k: y * 0.9 + nn.functional.gelu(y) * 0.1 + k,
@@ -21,10 +21,10 @@ TURNS = {
 }
 
 
-def chain(turn, length):
+def chain(body, length):
     def value(y, k):
         for _ in range(length):
-            y = turn(y, k)
+            y = body(y, k)
         return (y * y).sum()
 
     return rg.value_and_grad(value, argnums=(0, 1))
@@ -46,11 +46,11 @@ def runs(monkeypatch):
 
 
 @pytest.mark.parametrize("length", [7, 22])
-@pytest.mark.parametrize("name", TURNS)
+@pytest.mark.parametrize("name", BODIES)
 def test_values_and_gradients_of_a_chain_are_those_of_its_turns_one_by_one(name, length):
     y, k = np.random.default_rng(length).standard_normal((2, 10)) * 0.5
-    expected, derivatives = chain(TURNS[name], length)(y, k)
-    found, gradients = rg.jit(chain(TURNS[name], length))(y, k)
+    expected, derivatives = chain(BODIES[name], length)(y, k)
+    found, gradients = rg.jit(chain(BODIES[name], length))(y, k)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     for gradient, derivative in zip(gradients, derivatives, strict=True):
         np.testing.assert_allclose(gradient, derivative, rtol=1e-11, atol=1e-14)

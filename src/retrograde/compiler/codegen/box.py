@@ -61,6 +61,7 @@ class Box(NamedTuple):
         """
         box, i = self.without_unit_loops(), first
         while i + 1 < len(box.lengths):
+            # After a join the longer loop may join the next one, so `i` stays.
             if box.can_join(i):
                 box = box.joined(i)
             else:
@@ -77,6 +78,7 @@ class Box(NamedTuple):
         if not box.lengths or box.lengths[0] % rows:
             return None
         inner = box.lengths[0] // rows
+        # The first loop is cut in two: the outer part steps over whole rows, the inner one within a row.
         if inner > 1:
             cut, twice = lambda steps: (steps[0] * inner, *steps), lambda flags: (flags[0], *flags)
             lengths = (rows, inner, *box.lengths[1:])
@@ -101,6 +103,7 @@ class Box(NamedTuple):
         if self.is_reduced[i] != self.is_reduced[i + 1]:
             return False
         length = self.lengths[i + 1]
+        # For a loop that no address depends on both steps are 0, which is even, too.
         moves = [move for e in self.entries for move in e.moves] + [s.steps for s in self.stores]
         return all([steps[i] == steps[i + 1] * length for steps in moves])
 
@@ -121,6 +124,7 @@ class Box(NamedTuple):
         for number, entry in enumerate(entries):
             if number not in placed and not isinstance(entry, Constant):
                 order += (number, later[number]) if number in later else (number,)
+        # A stable sort: within a level entries stay in the order that has arguments first.
         order.sort(key=levels.__getitem__)
         if order == list(range(len(order))):
             return self

@@ -16,16 +16,16 @@ class Butterflies:
         """The transform of some numbers: 2, 4 or an odd number of them."""
         return {2: self._two, 4: self._four}.get(len(x), self._odd)(x)
 
-    def turned(self, x, cosine, sine):
+    def rotated(self, x, cosine, sine):
         """A number times `cosine` + i `sine`."""
         (a, b), c, s = x, cosine, sine
         return self.plus(self.ir.fmul(a, c), self.ir.fneg(b), s), self.plus(self.ir.fmul(a, s), b, c)
 
-    def turned_by(self, x, number, count):
-        """A number turned by `number` of `count` parts of a whole turn."""
+    def rotated_by(self, x, number, count):
+        """A number rotated by `number` of `count` parts of a circle."""
         if 4 * number % count:
             angle = 2 * pi * (number % count) / count
-            return self.turned(x, constant(cos(angle), self._vector), constant(self._sign * sin(angle), self._vector))
+            return self.rotated(x, constant(cos(angle), self._vector), constant(self._sign * sin(angle), self._vector))
         quarters, (a, b) = self._sign * (4 * number // count) % 4, x
         for _ in range(quarters):
             a, b = self.ir.fneg(b), a
@@ -67,9 +67,9 @@ class Butterflies:
         for j in half:
             found[0] = self.add(found[0], sums[j])
         for k in half:
-            turns = [2 * pi * (j * k % size) / size for j in half]
-            along = self._weighted(x[0], sums.values(), map(cos, turns))
-            across = self._weighted(None, differences.values(), map(sin, turns))
+            angles = [2 * pi * (j * k % size) / size for j in half]
+            along = self._weighted(x[0], sums.values(), map(cos, angles))
+            across = self._weighted(None, differences.values(), map(sin, angles))
             found[k], found[size - k] = self._both(along, across)
         return [found[k] for k in range(size)]
 

@@ -13,7 +13,7 @@ from .loop_plan import LINE
 _INDEX = ir.IntType(64)
 #: Bytes of the vectors that are transposed.
 _VECTOR = 32
-#: So many turns of the crossing loop are run for one vector before the next has its turn: what else is read and written in them is
+#: So many iterations of the crossing loop are run for one vector before the next one's: what else is read and written in them is
 #: still in the first cache then.
 _TILE = 256
 

@@ -19,6 +19,7 @@ class Folds:
             self.rows = {number: self._row(number, store, place) for place, (number, store) in enumerate(folds)}
             return
         for number, store in folds:
+            # A slot and not a value: LLVM makes registers of slots, and loops need not hand sums on by phi nodes.
             self.sums[number] = self.ir.alloca(type_of(store.dtype, self._folded_lanes(store)))
 
     def _row(self, number, store, place):
@@ -57,10 +58,13 @@ class Folds:
             store = self.box.stores[number]
             combine = REDUCTIONS[store.combine][0]
             value = self.k.broadcast(self._typed(self._stored(store), store.dtype), self.lanes)
+            # Lanes behind the end hold garbage; what a fold starts from changes nothing. Along another loop each lane folds for
+            # itself, and the garbage is not stored.
             if self.mask is not None and self.box.is_reduced[self.vector]:
                 value = self.k.where(self.mask, value, start_of(store.combine, store.dtype))
             lanes = self._folded_lanes(store)
             folded = self.ir.load(slot, typ=type_of(store.dtype, lanes))
+            # What is folded in NumPy's order, as products are, goes through the lanes one by one.
             for part in [value] if lanes == self.lanes else [self.k.lane(value, lane) for lane in range(self.lanes)]:
                 folded = getattr(self.k, combine)(folded, part)
             self.ir.store(folded, slot)
@@ -99,6 +103,7 @@ def write_finish(entry, plan):
     for number, store in enumerate(plan.box.stores):
         if store.combine is None:
             continue
+        # Rows of partial sums are short beside what was summed; a masked rest is not worth its code.
         lanes = plan.lanes if width % plan.lanes == 0 else 1
         k, source, target = Builder(entry.ir, lanes=lanes), entry.pointers[id(next(partials))], entry.pointers[id(store.buffer)]
         target = k.offset(target, entry.numbers.get(("store", number), 0), store.dtype)
@@ -107,6 +112,7 @@ def write_finish(entry, plan):
             places = [entry.ir.add(at, _INDEX(chunk * width)) for chunk in range(plan.chunks)]
             parts = [k.load(k.offset(source, place, store.dtype), store.dtype) for place in places]
             combine = getattr(k, REDUCTIONS[store.combine][0])
+            # In pairs: a tree rounds less than a chain, and its order depends on the number of chunks alone, never on threads.
             while len(parts) > 1:
                 parts = [combine(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
             k.store(parts[0], k.offset(target, at, store.dtype))

@@ -6,7 +6,7 @@ and constants that only scale.
 
 import struct
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -14,27 +14,19 @@ from typing import NamedTuple
 from ...dtypes import name_of
 from .. import cost
 from ..elements import operation_key
-from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of
+from ..expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of, dtype_of_entry
 from ..failures import FLAG
 from ..rounded import PRODUCTS
 from ..target import ITEM_BYTES
 from .box import Box, found_together
+from .loop_lanes import chosen_lanes
 from .rolling import find_runs, taped
 from .signs import Signs
-from .vecmath.elements import BYTES, is_float
+from .vecmath.elements import BYTES
 
-#: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
-#: constant once for all of them.
-_WIDTHS, _WIDTH = ((24, 4), (96, 2)), 4
 #: Bytes of a line of memory, which has at most so many numbers.
 LINE = 64
 _LARGEST_LINE = LINE // min(ITEM_BYTES.values())
-#: Several vectors at once are worth a rest of fewer if they take so many iterations: with repetitions inside, and without.
-_FEW_TURNS, _MANY_TURNS = 1, 4
-#: Functions that have so many values at a time that those of four vectors find no registers: they count as so many entries.
-_WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
-#: What does fewer entries in all than this is not worth the code for most vectors at once.
-_WIDE_WORK = 8192
 #: A body with at least this many entries is searched for repetitions.
 _LONG = 64
 #: Room for one number of any dtype on a tape.
@@ -59,45 +51,79 @@ class Tape:
         self.nbytes = nbytes
 
 
-@dataclass
+@dataclass(kw_only=True, eq=False)
 class LoopPlan:
-    """A box with all decisions made.
+    """A box with all decisions made; what follows from these is found when it is asked for.
 
     vector        the loop that runs in vectors
-    work          a rough measure of all that is to be done: see `Box.work`
     lanes         elements that one value of the body holds
     chunk_length  how much of the outermost loop one chunk takes; `chunks` depend on the box alone, so that results never
                   depend on threads
-    buffers       what the kernel reads and writes, in the order of its slots
-    partials      where the outermost loop is reduced the partial results of each reduction, those of all chunks, which
-                  `finish` combines in order
-    keeps_rows    whether the results of reductions are folded in memory, row after row
     stores_early  whether results are stored as soon as they are there, since registers cannot keep all of them to the end
-    rows          where the kernel is one pass of a nest, what is to be known of that
     levels        of how many loops each entry is inside
-    runs          repetitions among the entries, `tapes` their slots that are kept for every round
+    runs          repetitions among the entries
     written       the numbers of the entries that code is written for: of a run those of its first round
-    tape          memory for the tapes, the same amount for each chunk
+    rows          where the kernel is one pass of a nest, what is to be known of that
     numbers       what is known at run time only: int64 words, by name
     """
 
     box: Box
     vector: int | None
-    work: int
     lanes: int
     chunk_length: int
     chunks: int
-    buffers: tuple
-    partials: tuple
-    keeps_rows: bool
     stores_early: bool
     levels: list
     runs: list
     written: list
-    tapes: list
-    tape: object = None
     rows: object = None
     numbers: dict = field(default_factory=dict)
+
+    @property
+    def work(self):
+        """A rough measure of all that is to be done: see `Box.work`."""
+        return self.box.work
+
+    @property
+    def folds(self):
+        """What is stored of reductions."""
+        return [store for store in self.box.stores if store.combine is not None]
+
+    @cached_property
+    def keeps_rows(self):
+        """Whether the results of reductions are folded in memory, row after row."""
+        return bool(self.folds) and self.box.keeps_rows(self.vector)
+
+    @cached_property
+    def partials(self):
+        """Where several chunks fold parts of the same results, those of each reduction, which `finish` combines in order."""
+        if self.chunks < 2 or not self.folds or not self.box.is_folded_in_parts(self.vector):
+            return ()
+        return tuple([Partials(self.chunks * self.box.width, store.dtype) for store in self.folds])
+
+    @cached_property
+    def tapes(self):
+        """The slots of each run that are kept for every round."""
+        return taped(self.box.entries, self.runs, self.box.stores)
+
+    @cached_property
+    def tape(self):
+        """Memory for the tapes, the same amount for each chunk; None if nothing is kept."""
+        slots = sum(run.count * len(kept) for run, kept in zip(self.runs, self.tapes, strict=True))
+        # Whole lines, so that chunks on two threads never write to one.
+        return Tape(-(-slots * self.lanes * _TAPE_BYTES // LINE) * LINE) if slots else None
+
+    @cached_property
+    def buffers(self):
+        """What the kernel reads and writes, in the order of its slots."""
+        checks = [FLAG] if self.box.has_checks else []
+        return (*_buffers(self.box), *self.partials, *checks, *([self.tape] if self.tape else []))
+
+    def with_slots(self, buffers, numbers):
+        """The same plan for a kernel that is handed just these buffers, in this order, and these numbers."""
+        plan = replace(self, numbers=numbers)
+        plan.buffers = buffers
+        return plan
 
     @property
     def crossing(self):
@@ -192,7 +218,9 @@ class LoopPlan:
         box, vector = self.box, self.vector
         rest = None if vector is None else (box.lengths[vector] % self.lanes, box.lengths[vector] >= self.lanes)
         rest = rest if self.crossing is None else (*rest, box.lengths[self.crossing] % _LARGEST_LINE)
+        # Long loops and buffers that begin anywhere share code; which starts are 0 is in the key, since those words are left out.
         lengths = tuple("n" if ("length", i) in self.numbers else n for i, n in enumerate(box.lengths))
+        # Code that finishes partial sums is unrolled over chunks; all other code does not know how many there are.
         split = self.chunks if self.partials else self.is_cut
         entries = tuple(
             self._entry_key(item, place) if isinstance(item, int) else self._run_key(item, place) for item in self.items
@@ -248,39 +276,37 @@ class Rows(NamedTuple):
 
 def plan_loops(box, target, rows=None):
     """The plan of a box; `rows` if it is one pass of a nest."""
+    # A pass of a nest keeps its rows as the first loop, whatever could be merged with it, since blocks are cut from that.
     box = box.merged() if rows is None else box.in_rows(rows.count)
-    is_long = len(box.entries) >= _LONG
-    vector, work = box.vector_loop(), box.work
-    levels = _levels(box, vector)
-    if is_long:
-        box, levels = box.arranged(levels), sorted(levels)
-    runs = find_runs(box.entries, levels) if is_long else []
+    vector = box.vector_loop()
+    box, levels, runs = _rolled(box, vector)
     written = [number for item in _items(box, runs) for number in _numbers_of(item)]
-    entries = [box.entries[number] for number in written]
-    lanes = _lanes(entries, box.lengths, vector, work, target, _FEW_TURNS if runs else _MANY_TURNS)
-    lanes = _wide_lanes(box, vector, lanes, target) if runs else lanes
+    lanes = chosen_lanes([box.entries[number] for number in written], box, vector, target, bool(runs))
     if rows is None:
-        length, chunks = _chunks(box, vector, work, lanes)
+        length, chunks = _chunks(box, vector, lanes)
     else:
         length, chunks = rows.block, -(-box.lengths[0] // rows.block)
+        # A block may have fewer rows than a vector has lanes.
         lanes = min(lanes, length) if vector == 0 else lanes
-    folds = [store for store in box.stores if store.combine is not None]
-    keeps_rows = bool(folds) and box.keeps_rows(vector)
-    is_split = chunks > 1 and bool(folds) and box.is_folded_in_parts(vector)
-    partials = tuple([Partials(chunks * box.width, store.dtype) for store in folds]) if is_split else ()
-    tapes = taped(box.entries, runs, box.stores)
-    nbytes = sum(run.count * lanes * _TAPE_BYTES for run, slots in zip(runs, tapes, strict=True) for _ in slots)
-    tape = Tape(-(-nbytes // 64) * 64) if nbytes else None
-    extra = (*([FLAG] if box.has_checks else []), *([tape] if tape else []))
-    buffers = (*_buffers(box), *partials, *extra)
     kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
-    is_early = kept > target.registers * target.vector_bytes
     plan = LoopPlan(
-        box, vector, work, lanes, length, chunks, buffers, partials, keeps_rows, is_early, levels, runs, written, tapes, tape, rows)
+        box=box, vector=vector, lanes=lanes, chunk_length=length, chunks=chunks, levels=levels, runs=runs, written=written,
+        rows=rows, stores_early=kept > target.registers * target.vector_bytes)
     plan.numbers.update(_numbers(plan))
     if plan.is_cut:
         plan.numbers["chunk_length"] = length
     return plan
+
+
+def _rolled(box, vector):
+    """The box with its entries in the order of the loops that they are inside, these levels, and the repetitions among them, where
+    there are so many entries that the code of each would be too much; else as it is.
+    """
+    levels = _levels(box, vector)
+    if len(box.entries) < _LONG:
+        return box, levels, []
+    box, levels = box.arranged(levels), sorted(levels)
+    return box, levels, find_runs(box.entries, levels)
 
 
 def _items(box, runs):
@@ -301,14 +327,6 @@ def _levels(box, vector):
     loops, flags = box.order(vector), [depends_of(e) for e in box.entries]
     known = {f: max([at + 1 for at, loop in enumerate(loops) if f and f[loop]], default=0) for f in set(flags)}
     return [known[f] for f in flags]
-
-
-def _wide_lanes(box, vector, lanes, target):
-    """Enough lanes for all of a short vector loop: long chains wait for each other, not for the processor."""
-    length = box.lengths[vector] if box.lengths else 1
-    while lanes < length <= _WIDTH * lanes and lanes * BYTES["float32"] < _WIDTH * target.vector_bytes:
-        lanes *= 2
-    return lanes
 
 
 def _numbers(plan):
@@ -338,6 +356,8 @@ def _scales(box, written):
         and e.value not in _PLAIN_FACTORS
     }
     for entry in entries:
+        # Only a factor or a divisor may be known as late as at run time: elsewhere a constant decides which code is best (a
+        # power, a bound).
         if isinstance(entry, Apply) and not constants.isdisjoint(entry.arguments):
             is_scaling = entry.node.op.name in ("multiply", "divide") and entry.node.dtype.kind == "f"
             (scaling if is_scaling else others).update(entry.arguments)
@@ -348,35 +368,22 @@ def _bits(number):
     return struct.unpack("<q", struct.pack("<d", float(number)))[0]
 
 
-def _chunks(box, vector, work, lanes):
+def _chunks(box, vector, lanes):
     """How much of the outermost loop one chunk takes, and how many chunks there are."""
     if not box.lengths:
         return 1, 1
     outermost = box.order(vector)[0]
     length = box.lengths[outermost]
-    wanted = min(cost.LOOPS.chunks(work), length)
+    # By the work alone and never by the number of threads: sums in parts round by how they are cut.
+    wanted = min(cost.LOOPS.chunks(box.work), length)
+    # What is folded in order cannot be had in parts at all.
     if wanted < 2 or (box.has_order and box.is_folded_in_parts(vector)):
         return length, 1
     step = -(-length // wanted)
     if outermost == vector:
+        # Whole vectors, so that only the last chunk has a rest, and no two threads write to one vector.
         step = -(-step // lanes) * lanes
     return step, -(-length // step)
-
-
-def _lanes(entries, lengths, vector, work, target, iterations):
-    """How many elements one value of a body of these entries holds: those of several vectors if these take `turns` at least."""
-    if vector is None:
-        return 1
-    moving = {dtype for dtype, loops in {(dtype_of_entry(e), depends_of(e)) for e in entries} if not loops or loops[vector]}
-    sizes = [BYTES[dtype] for dtype in moving - {None} if is_float(dtype)]
-    lanes, length = target.vector_bytes // max(sizes, default=8), lengths[vector]
-    size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in entries])
-    for most, width in _WIDTHS:
-        if size < most and length >= iterations * width * lanes and (width < _WIDTH or work >= _WIDE_WORK):
-            return lanes * width
-    while lanes > 1 and lanes >= 2 * length:
-        lanes //= 2
-    return lanes
 
 
 def _buffers(box):
@@ -384,8 +391,3 @@ def _buffers(box):
     for part in (*[e for e in box.entries if isinstance(e, Load)], *box.stores):
         found.setdefault(id(part.buffer), part.buffer)
     return list(found.values())
-
-
-def dtype_of_entry(entry):
-    """The dtype of an entry's value, None for a number that takes it from what it meets."""
-    return name_of(entry.node.dtype) if isinstance(entry, Apply) else entry.dtype

@@ -1,9 +1,8 @@
 """The runs of a loop kernel: rounds of entries that repeat, written once, as a loop."""
 
-from ..expression import Load, arguments_of
+from ..expression import Load, arguments_of, dtype_of_entry
 from . import ir
 from .counting import counted
-from .loop_plan import dtype_of_entry
 from .vecmath.elements import lanes_of
 
 _INDEX = ir.IntType(64)

@@ -20,6 +20,7 @@ class Values:
     def _value(self, number, entry):
         word = self.entry.numbers.get(("constant", number))
         if word is not None:
+            # Handed over at run time as the bits of a double: steps that differ in a factor alone share their code.
             value = self.ir.bitcast(word, ir.DoubleType())
             return self.k.convert(value, entry.dtype) if entry.dtype else value
         if isinstance(entry, Constant):
@@ -29,6 +30,7 @@ class Values:
         if isinstance(entry, Inside):
             return self._inside(entry)
         if number in self.addressed:
+            # One address is chosen and one vector read, in place of two loads and a blend.
             is_one = self.lanes == 1 or self.addressed[number] == 0
             where = self._place_of(number)
             return self.k.load(where, entry.dtype, 1) if is_one else self._side_by_side(where, self.mask, entry.dtype)
@@ -63,9 +65,11 @@ class Values:
         return self.k.offset(self.pointers[id(part.buffer)], place, part.dtype)
 
     def _load(self, number, entry, moved=None):
+        # Transposed beforehand: the vectors of some iterations of another loop were read together.
         if number in self.crossed:
             return self._recrossed(number, entry)
         step = entry.steps[self.vector] if self.vector is not None else 0
+        # Real and imaginary parts alternate: two vectors are read at once, and each part is every second lane.
         if entry.part is not None and step == 2 and self.lanes > 1 and not entry.chosen:
             return self._one_part(number, entry, self._first_part(("start", number), entry, moved))
         where = self._address(("start", number), entry, moved)
@@ -73,6 +77,8 @@ class Values:
         if entry.chosen:
             return self._chosen(entry, where, step, mask)
         if self.lanes == 1 or step == 0:
+            # A guard that fails may mean an address outside of the buffer, which must not be read, even if nobody uses what is
+            # there.
             return self.k.load(where if entry.guard is None else self._safe(where, self.values[entry.guard], entry), entry.dtype, 1)
         if step == 1:
             return self._side_by_side(where, mask, entry.dtype)
@@ -160,7 +166,9 @@ class Values:
         """A position counted from the front, 0 in place of one that is out of range."""
         position = self.k.convert(value, "int64")
         position = self.k.where(self.k.less(position, 0), self.k.add(position, size), position)
+        # Without signs, a negative number is a large one: one comparison sees both ends.
         holds = self.k.less_unsigned(position, size)
+        # A lane behind the end of the loop has no position, and what stands there must not be an error.
         counts = None if mask is None else mask if lanes_of(holds) > 1 else self.k.any(mask)
         self._note(holds if counts is None else self.k.bitwise_or(holds, self.k.bitwise_not(counts)))
         return self.k.where(holds, position, 0)
@@ -187,6 +195,7 @@ class Values:
             if step and self.lanes > 1:
                 lanes = ir.Constant(ir.VectorType(_INDEX, self.lanes), [lane * step for lane in range(self.lanes)])
                 place = self.ir.add(self.k.broadcast(place, self.lanes), lanes)
+            # As in `_position`: one comparison for both bounds.
             bound = self.k.less_unsigned(place, size)
             holds = bound if holds is None else self.k.bitwise_and(*self.k.lift(holds, bound))
         return holds
@@ -199,9 +208,12 @@ class Values:
         operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         name = self.plan.signs.function(number)
+        # An op's own block first, then a method of the builder, then the library of functions on vectors.
         write = op.emit or getattr(type(self.k), name, None) or _library(name)
         value = self._fused(op, operands) or write(self.k, *operands)
         if number in self.plan.fused:
+            # The product is written as well, and LLVM drops it where the sum is all that reads it. It is kept here, so that its
+            # identity stays its own.
             self.products[id(value)] = value, operands[0], operands[-1]
         return value
 
@@ -235,6 +247,7 @@ class Values:
         self._note(holds)
 
     def _note(self, holds):
+        # A flag in memory and no exception: native code runs on, and writes nothing that lasts from the next step on.
         with self.ir.if_then(self.k.any(self.k.bitwise_not(holds)), likely=False):
             self.ir.store(_INDEX(1), self.pointers[id(FLAG)])
 
@@ -265,5 +278,6 @@ def _dtype_of_truth(operands):
     if all([dtype.kind == "b" for dtype in known]) and all([number in (0, 1) for number in numbers]):
         return "bool"
     common = np.result_type(*known, np.int8, *numbers)
+    # A number that the dtype cannot hold is equal to none of its values; cut to its bits it might be.
     is_whole = common.kind == "i" and any(not np.iinfo(common).min <= n <= np.iinfo(common).max for n in numbers)
     return "int64" if is_whole else common.name

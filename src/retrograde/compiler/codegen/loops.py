@@ -59,6 +59,8 @@ class _Writer(Values, Rounds, Crossings, Folds):
         self.addressed, self.places = plan.addresses
         self.loops, self.crossing, self.crossed = self.box.order(self.vector), plan.crossing, {}
         self.kept = sum(not r for r in self.box.is_reduced)
+        # A masked lane computes what nobody stores, which is cheaper than a second copy of so long a body in the instruction
+        # cache, and to compile.
         self.is_heavy = plan.size > _HEAVY
         self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy or plan.runs else None)
         self.k.on_check = self._check
@@ -79,6 +81,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
     def _enter(self, level):
         """Compute what is known inside `level` loops, then go on to the next loop."""
         if level == self.masked_level:
+            # The mask is known as soon as the counter of the vector loop is: all that is inside that loop shares it.
             left = self.ir.sub(self.lengths[self.vector], self.counters[self.vector])
             self.mask = self.k.first_lanes(left)
         self._compute(level)
@@ -124,7 +127,9 @@ class _Writer(Values, Rounds, Crossings, Folds):
 
     def _loop(self, level, start, stop, step):
         """Run the rest of the kernel for the counter of this loop from `start` to before `stop`, at least once."""
+        # What the body computes is known inside of the loop only: outside, its values would not dominate their uses.
         loop, outer = self.loops[level], dict(self.values)
+        # A loop of one iteration is none: LLVM would find that out too, after it has unrolled and cleaned up.
         if isinstance(start, ir.Constant) and isinstance(stop, ir.Constant) and stop.constant - start.constant <= step:
             self.counters[loop] = start
             self._enter(level + 1)
@@ -136,17 +141,21 @@ class _Writer(Values, Rounds, Crossings, Folds):
     def _vector_loop(self, level, start, stop, length):
         """The loop in vectors, and a last masked one for what is left."""
         lanes, known = self.lanes, self.box.lengths[self.vector]
+        # A length that is handed over at run time differs from the known one by whole vectors, which the key of the code says; so
+        # `rest` is known here.
         rest = known % lanes
         if rest and (self.is_heavy or level == 0 and known < 2 * lanes):
             self._masked_loop(level, start, stop)
             return
         whole = _INDEX(known - rest) if isinstance(length, ir.Constant) else self.ir.sub(length, _INDEX(rest))
         if level > 0 or not self.plan.is_cut:
+            # Not the outermost loop, so it is not cut into chunks: its length alone decides.
             if known >= lanes:
                 self._loop(level, start, whole, lanes)
             if rest:
                 self._tail(level, whole, rest)
             return
+        # Chunks but the last have whole vectors, see `_chunks`: what is left over is the last chunk's.
         is_last = self.ir.icmp_signed("==", stop, length)
         end = self.ir.select(is_last, whole, stop)
         with self.ir.if_then(self.ir.icmp_signed("<", start, end)):
@@ -181,6 +190,8 @@ class _Writer(Values, Rounds, Crossings, Folds):
             return
         items = self.plan.items
         single = {item for item in items if isinstance(item, int) and self.plan.levels[item] == len(self.loops)}
+        # An update lies in the memory that it updates: stored before the last load of that, it would be read in place of the old
+        # numbers.
         last = {id(entry.buffer): number for number, entry in enumerate(self.box.entries) if isinstance(entry, Load)}
         for number, store in enumerate(self.box.stores):
             if store.combine is None:
@@ -190,6 +201,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
     def _store_plain(self, numbers):
         for number in numbers:
             store = self.box.stores[number]
+            # Both parts are written in one store, with the second one; the first writes nothing.
             if store.part is not None and self.lanes > 1 and store.steps[self.vector] == 2:
                 if store.part:
                     self._write_both(number - 1, store)

@@ -11,9 +11,11 @@ _PLACES = {"TICKET": 0, "DONE": 8, "WAKE": 16, "SLEEPERS": 24, "IS_RUNNING": 32,
            "WORKERS": 50, "SLOTS": 51}
 WORKERS, WORDS = _PLACES["WORKERS"], 64
 
+# Private: a futex is known by its virtual address then, which takes the kernel less than to look up the page.
 _WAIT, _AWAKEN = 128, 129  # FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 
 #: How often a thread looks again before it lets others run; a power of two, less one.
+# Threads that never let others run make a machine with fewer cores than threads stand still.
 _PATIENCE = 2047
 
 
@@ -94,6 +96,7 @@ out:
 #: Running a chunk of a nest: it takes a free frame, one bit of a word, and tells its passes with each block, in bits from
 #: FRAME_BIT on, which. Its slots are how many blocks there are, how many a chunk takes, the bits of all frames and of those that
 #: are taken, how many passes there are, and for each pass its function and its slots.
+# One word tells both, so that passes are called as other kernels are: 40 bits for the number of a block, the rest for the frame.
 FRAME_BIT, NEST_HEAD = 40, 5
 NEST = f"""
 declare i64 @llvm.cttz.i64(i64, i1)

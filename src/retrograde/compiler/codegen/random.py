@@ -75,12 +75,12 @@ class _Writer:
         return even[0], odd[0], even[1], odd[1]
 
     def beside(self, x, y):
-        """Words of two vectors by turns, as integers of 32 bits."""
+        """Words of two vectors, alternating, as integers of 32 bits."""
         joined = self.k.bitwise_or(self.k.bitwise_and(x, _LOWER), self.k.shift_left(y, 32))
         return self.ir.bitcast(joined, ir.VectorType(I32, 2 * self._lanes))
 
     def by_turns(self, x, y):
-        """Numbers of two vectors by turns."""
+        """Numbers of two vectors, alternating."""
         lanes = x.type.count
         return emit.shuffle(self.ir, x, y, [part * lanes + lane for lane in range(lanes) for part in range(2)])
 

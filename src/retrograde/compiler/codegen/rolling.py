@@ -103,6 +103,7 @@ class _Search:
         self._entries, self._levels, self._operations = entries, levels, {}
         numbers = {}
         signs = [numbers.setdefault(self._sign(i, e), len(numbers)) for i, e in enumerate(entries)]
+        # For each entry the next one of its sign: where the second round of a run that begins here may begin.
         self._next, latest = [None] * len(entries), {}
         for i in range(len(entries) - 1, -1, -1):
             self._next[i] = latest.get(signs[i])
@@ -118,6 +119,7 @@ class _Search:
             return self._operations[op], name_of(entry.node.dtype), len(entry.arguments), self._levels[number], entry.is_rounded
         if isinstance(entry, Load) and entry.guard is None and not entry.chosen:
             return "load", id(entry.buffer), entry.steps, entry.dtype, entry.part, self._levels[number]
+        # Constants stand for themselves; guards, and positions that were computed, name entries that would have to move as well.
         return "single", number
 
     def runs(self):
@@ -141,6 +143,7 @@ class _Search:
             run, looked_at = self._repeated(i, period), looked_at + 1
             if run is not None and (best is None or run.stop > best.stop):
                 best = run
+            # Long enough: a longer period would at best hold several of these rounds, and take more code.
             if run is not None and run.stop > i + 8 * run.period:
                 break
         return best
@@ -170,12 +173,15 @@ class _Search:
     def _count(self, start, period):
         """How many rounds follow each other in which all is alike, and moves as from the first to the second."""
         moved = self._reads[start + period : start + 2 * period] - self._reads[start : start + period]
+        # Compared in stretches that double, so that a long run takes few calls of NumPy and a short one reads little beyond its
+        # end.
         count, most, looked = 2, (len(self._entries) - start) // period, 2
         while count < most:
             first, last = start + (count - 1) * period, start + min(count + looked, most) * period
             is_same = self._signs[first + period : last] == self._signs[first : last - period]
             steps = (self._reads[first + period : last] - self._reads[first : last - period]).reshape(-1, *moved.shape)
             holds = is_same.reshape(-1, period).all(axis=1) & (steps == moved).all(axis=(1, 2))
+            # argmin of truth values is the first False.
             good = len(holds) if holds.all() else int(holds.argmin())
             count += good
             if good < len(holds):
@@ -189,6 +195,7 @@ class _Search:
             entry = self._entries[k]
             for first, move in zip(entry.arguments, self._move(k, k + period), strict=True) if isinstance(entry, Apply) else ():
                 run = next((run for run in self._runs if run.start <= first < run.stop), None)
+                # These two are what was there before, or what the same round makes; all else moves along a tape.
                 if run is not None and move not in (0, period):
                     count = min(count, 1 + ((run.stop - 1 - first) // move if move > 0 else (first - run.start) // -move))
         return count
@@ -217,6 +224,8 @@ class _Search:
         return tuple(found)
 
     def _source(self, first, move, start, period, count):
+        # The order matters: with move == period an argument before the run is of the round before, which only the first round
+        # finds outside.
         if move == 0 and first < start:
             return Argument("outer", first)
         if move == period and first >= start:

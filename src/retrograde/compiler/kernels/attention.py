@@ -34,7 +34,7 @@ class Attention(Kernel):
 
     @staticmethod
     def has_kernel(node):
-        named = _named_of(node)
+        named = node.named
         query, key, value, mask = [named[name] for name in _OPERANDS["attention_with_sums"]]
         others = [named[name] for name in ("cotangent", "sums", "means") if name in named]
         return is_plain(query, key, value, mask) and all([x.dtype == query.dtype for x in others])
@@ -44,14 +44,14 @@ class Attention(Kernel):
 
     def memory(self, node, facts):
         node = source(node)
-        named = _named_of(node)
+        named = node.named
         read = [named[name] for name in _OPERANDS[node.op.name] if named[name] is not None]
         return [facts.base(a) for a in read if isinstance(a, Symbol)]
 
     def launches(self, step, assembler):
         node = source(step.roots[0])
-        wanted = {root.args[1]: assembler.home(root) for root in step.roots}
-        named = _named_of(node)
+        wanted = {root.args[1]: assembler.storage(root) for root in step.roots}
+        named = node.named
         read = {name: assembler.layout(step, named[name]) for name in _OPERANDS[node.op.name] if named[name] is not None}
         launches = _forward if node.op.name == "attention_with_sums" else _backward
         return launches(step, node, read, wanted, assembler.lasts(step), assembler.target)
@@ -60,20 +60,15 @@ class Attention(Kernel):
         node = source(node)
         batch, queries, keys, depth, width = _lengths_of(node)
         each = 3 * depth + 2 * width if node.op.name == "attention_backward" else depth + width
-        return 2 * each * prod(batch) * queries * keys // (2 if _named_of(node)["is_causal"] else 1)
+        return 2 * each * prod(batch) * queries * keys // (2 if node.named["is_causal"] else 1)
 
 
 ATTENTION = Attention()
 
 
-def _named_of(node):
-    """The arguments of a node by name."""
-    return dict(zip(node.op.arguments, node.args, strict=True))
-
-
 def _lengths_of(node):
     """(leading axes, queries, keys, numbers of a query, numbers of a value) of the node of a kernel."""
-    query, key, value, mask = [_named_of(node)[name] for name in _OPERANDS["attention_with_sums"]]
+    query, key, value, mask = [node.named[name] for name in _OPERANDS["attention_with_sums"]]
     return tuple(batch_of(query, key, value, mask)), query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
 
 
@@ -137,7 +132,7 @@ def _for_few(fields):
 
 
 def _backward(step, node, read, wanted, lasts, target):
-    named, sizes = _named_of(node), _code.Sizes(*_lengths_of(node))
+    named, sizes = node.named, _code.Sizes(*_lengths_of(node))
     item = ITEM_BYTES[name_of(named["query"].dtype)]
     group = sizes.batch[-1] if are_shared(sizes.batch, named["key"], named["value"]) else 1
     fields = _shared_fields(node, read, target)
@@ -171,7 +166,7 @@ def _chunks(tasks, flops):
 
 def _shared_fields(node, read, target):
     """What both directions depend on."""
-    named, sizes = _named_of(node), _code.Sizes(*_lengths_of(node))
+    named, sizes = node.named, _code.Sizes(*_lengths_of(node))
     mask = named["attn_mask"]
     dtype = name_of(named["query"].dtype)
     operands = {label: _operand(read[label], named[label], sizes.batch) for label in ("query", "key", "value")}

@@ -5,9 +5,9 @@ from ...dtypes import name_of
 from ...ops._convolving import Geometry
 from ...shapes import row_major
 from .. import cost, threads
+from ..access_maps import AccessMaps
 from ..elements import has_float_operands
 from ..launches import Launch
-from ..places import Places
 from ..table import Scratch
 from ..target import ITEM_BYTES
 from ..units import unit_of
@@ -53,7 +53,7 @@ def _operands(node):
 
 def _lies_apart(image, facts):
     """Whether an image is a view in which the numbers of a row do not follow each other, nor are every other number."""
-    places, node = Places(image.shape), image
+    places, node = AccessMaps(image.shape), image
     place = places.start
     while node.op is not None and (index_map := facts.kind(node).index_map(node, facts)) is not None:
         place, node = places.moved(index_map, place), node.args[0]
@@ -63,7 +63,7 @@ def _lies_apart(image, facts):
 
 def _geometry_of(node):
     """The sizes of a convolution."""
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     shapes = [getattr(named[name], "shape", named[name]) for name in _GEOMETRIES[node.op.name]]
     return Geometry.of(*shapes, *[named[name] for name in ("stride", "padding", "dilation", "groups")])
 
@@ -108,7 +108,7 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
     bias = bias or source
     first = Launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False)
     words = source[1], 0, bias[1], 0, 0, tasks, chunks
-    buffers = source[0], packed, bias[0], assembler.home(node), scratch
+    buffers = source[0], packed, bias[0], assembler.storage(node), scratch
     return [first, Launch(step, images, images.name, buffers, words, chunks, assembler.lasts(step), flops * cost.PRODUCT_SECONDS)]
 
 
@@ -131,7 +131,7 @@ def _weight(step, assembler):
     words = x[1], y[1], 0, 0, tasks, blocks, parts
     first = Launch(step, sums, sums.name, (x[0], y[0], partial, scratch), words, parts, False, flops * cost.PRODUCT_SECONDS)
     chunks = min(threads.get_num_threads(), _MOST_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
-    buffers, words = (partial, assembler.home(node)), (0, 0, parts, chunks)
+    buffers, words = (partial, assembler.storage(node)), (0, 0, parts, chunks)
     return [first, Launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step))]
 
 

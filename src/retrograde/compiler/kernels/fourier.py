@@ -9,7 +9,7 @@ from ..codegen.fourier import Transform, has_many_lines
 from ..table import Scratch
 from .kernel import Code, Kernel, launch
 
-_many_lines, _lines = Code("transforms"), Code("line_transforms")
+_many_lines, _lines = Code("fourier_lanes"), Code("fourier_lines")
 #: For each op: whether it reads and makes real numbers, the sign of its exponents, and the norm with which it divides.
 _OPS = {"transform_axes": (False, False, -1, "forward"), "inverse_transform_axes": (False, False, 1, "backward"),
         "real_transform": (True, False, -1, "forward"), "inverse_real_transform": (False, True, 1, "backward")}
@@ -33,7 +33,7 @@ class Fourier(Kernel):
         else:
             plan, write = _lines.plan_lines(found, assembler.target), _lines.write_lines
         scratch = Scratch(2 * plan.buffer_bytes * plan.chunks)
-        buffers = assembler.layout(step, node.args[0])[0], assembler.home(node), plan.table, scratch
+        buffers = assembler.layout(step, node.args[0])[0], assembler.storage(node), plan.table, scratch
         return launch(step, plan, write, buffers, node.size * cost.TRANSFORM_SECONDS, assembler)
 
 

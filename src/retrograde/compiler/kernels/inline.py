@@ -132,7 +132,7 @@ class Part(Inline):
 
 
 class Pieces(Inline):
-    """Arrays that are laid beside each other, or into a border."""
+    """Arrays that are concatenated, or padded with a border."""
 
     ops, is_moving = tuple(PIECES), True
 
@@ -169,7 +169,7 @@ class Pieces(Inline):
         return [(p.source, (inner, bounds + more)) for p, (inner, more) in zip(pieces, inside, strict=True)]
 
     def is_worth_memory(self, places, many):
-        return places > many  # what is laid together takes little work at each place
+        return places > many  # what is joined takes little work at each place
 
 
 class Gather(Inline):

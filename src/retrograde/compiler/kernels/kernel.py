@@ -19,13 +19,13 @@ class Kernel(Kind):
     several          the names of the ops whose several results it computes
     fuses            whether results of several nodes are computed together, and operands on the way
     may_wait         whether an operand that is read long after it was made may be computed again (see `passes.rematerialise`)
-    fewest_rows      how many rows a pass that takes turns with others computes at least
-    is_in_strands    whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
+    fewest_rows      how many rows a pass of a nest computes at least
+    may_interchange  whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
     """
 
     name, several = "", ()
     is_apart = True
-    fuses = is_in_strands = False
+    fuses = may_interchange = False
     fewest_rows = 1
     may_wait = True
 
@@ -70,18 +70,18 @@ class Kernel(Kind):
         """Whether a step may find that there is no result; the nodes `fragile` are those that may have no value in loops."""
         return False
 
-    # Rows: passes over the same rows take turns, block by block (see `nests`)
+    # Rows: passes over the same rows run block by block (see `nests`)
 
     def rows(self, step, accesses):
-        """How many rows a step has by its own axes, the most first; none if it cannot take turns with others."""
+        """How many rows a step has by its own axes, the most first; none if it cannot be in a nest."""
         return []
 
     def met(self, step, rows, accesses):
         """What a step over so many rows meets, as `Met`; None if it does not go over so many."""
         return
 
-    def is_worth_turns(self, step):
-        """Whether a step is so large, and goes over what it reads so often, that it had better take turns with others."""
+    def is_worth_tiling(self, step):
+        """Whether a step is so large, and goes over what it reads so often, that it had better be in a nest."""
         return False
 
     def product(self, step, accesses):
@@ -93,7 +93,7 @@ class Kernel(Kind):
         return []
 
     def rows_launches(self, step, nest, assembler, panels):
-        """The launches of a step that takes turns with the others of a nest; `panels` holds the matrices that these have packed."""
+        """The launches of a step in a nest; `panels` holds the matrices that these have packed."""
         raise NotImplementedError
 
     # Code
@@ -137,6 +137,7 @@ class Code:
         self._name = name
 
     def __getattr__(self, name):
+        # Loaded late: a program that is found on disk needs none of code generation, and a process without llvmlite none at all.
         found = getattr(import_module(f"{__package__.rpartition('.')[0]}.codegen.{self._name}"), name)
         setattr(self, name, found)
         return found

@@ -3,8 +3,8 @@
 from ...core.symbol import Symbol
 from ..library_call import LibraryCall
 from ..loop_call import LoopCall
+from ..loop_op import Loop
 from ..recorder import PICK
-from ..repetition import Loop
 from .kernel import Kernel, source
 
 

@@ -49,7 +49,7 @@ class LinearAlgebra(Kernel):
         shape = (*node.shape, 1) if is_column else node.shape
         batch = _batch(shape[:-2], found)
         plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _PLANS[node.op.name](spec, options, found, batch)
-        slots = (*[x.buffer for x in found], assembler.home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
+        slots = (*[x.buffer for x in found], assembler.storage(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
         return launch(step, plan, write, slots, self.flops(node) * cost.FACTOR_SECONDS, assembler)
 
     def flops(self, node):

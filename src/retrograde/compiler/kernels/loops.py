@@ -12,7 +12,7 @@ from ..codegen.loops import write_loops
 from ..elements import REDUCTIONS, has_elements
 from ..expression import Load, doubled
 from ..launches import Launch
-from ..rows import LEAST, met_by_loops, row_counts
+from ..row_dependences import LEAST, met_by_loops, row_counts
 from ..table import Scratch
 from ..units import unit_of
 from .kernel import Kernel
@@ -24,7 +24,7 @@ class Loops(Kernel):
 
     name = "loop"
     is_apart, may_wait = False, False
-    fuses = is_in_strands = True
+    fuses = may_interchange = True
 
     def group(self, node, stage, domain, reduced):
         return stage, domain, reduced
@@ -41,7 +41,9 @@ class Loops(Kernel):
     def met(self, step, rows, accesses):
         return met_by_loops(accesses.box(step), rows)
 
-    def is_worth_turns(self, step):
+    def is_worth_tiling(self, step):
+        # A fold of rows is what others go over the same rows for again. Elementwise passes alone are fused, or have nothing in
+        # common.
         return bool(step.reduced) and prod(step.domain) >= LEAST
 
     def rows_read(self, step, accesses):
@@ -66,6 +68,7 @@ class Loops(Kernel):
         launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
         if not plan.partials:
             return [launch]
+        # One thread, after all chunks: parts are added in the same order whoever made them.
         return [launch, launch._replace(entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
 
     def computed(self, step, schedule):
@@ -83,8 +86,10 @@ class Reduction(Kind):
     def matches(self, node, facts):
         if not node.size or not has_elements(node):
             return False
-        named, x = dict(zip(node.op.arguments, node.args, strict=True)), node.args[0]
+        named, x = node.named, node.args[0]
         kinds = "b" if node.op.name in ("any", "all") else "fi"
+        # Simplifying has made these out of others: it converts first, and selects by `where` (see `simplify`). What is left is
+        # the library's.
         return x.dtype == node.dtype and node.dtype.kind in kinds and named.get("where") is None and x.size > 0
 
     def domain(self, node, facts):
@@ -116,7 +121,7 @@ class Pair(Kind):
 
 def reduced_axes(node):
     """The axes, counted from the front, that a reduction folds."""
-    axis = dict(zip(node.op.arguments, node.args, strict=True))["axis"]
+    axis = node.named["axis"]
     ndim = node.args[0].ndim
     axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     return tuple(sorted(a % ndim for a in axes)) if ndim else ()

@@ -1,4 +1,4 @@
-"""Matrix products: a whole product, or one that takes turns with other passes and computes a block of rows at a time."""
+"""Matrix products: a whole product, or one that is a pass of a nest and computes a block of rows at a time."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ from .. import cost, threads
 from ..accesses import Product
 from ..elements import has_elements
 from ..launches import Launch
-from ..rows import is_worth_rows, met_by_product
+from ..row_dependences import is_worth_rows, met_by_product
 from ..table import Scratch
 from ..target import ITEM_BYTES
 from ..units import unit_of
@@ -19,7 +19,7 @@ _code = Code("matmul")
 class Matmul(Kernel):
     """A product of matrices."""
 
-    name, ops, is_in_strands = "matmul", ("matmul",), True
+    name, ops, may_interchange = "matmul", ("matmul",), True
 
     def matches(self, node, facts):
         is_plain = bool(node.size) and node.dtype.kind == "f" and has_elements(node)
@@ -38,7 +38,7 @@ class Matmul(Kernel):
     def met(self, step, rows, accesses):
         return met_by_product(accesses.product(step), rows)
 
-    def is_worth_turns(self, step):
+    def is_worth_tiling(self, step):
         return True
 
     def rows_read(self, step, accesses):
@@ -48,8 +48,8 @@ class Matmul(Kernel):
         product, body = assembler.product(step), assembler.body
         matrix = None if body is None else body.fixed(product.b[0])
         if matrix is None or not _packs_matrix(product.problem, assembler.target):
-            plan, result = _code.choose(assembler.target, product.problem), assembler.home(step.roots[0])
-            return [_launch(step, product, plan, assembler.target, product.b, assembler.home, result, assembler.lasts(step))]
+            plan, result = _code.choose(assembler.target, product.problem), assembler.storage(step.roots[0])
+            return [_launch(step, product, plan, assembler.target, product.b, assembler.storage, result, assembler.lasts(step))]
         return [self._packed_before(step, product, assembler, matrix)]
 
     def _packed_before(self, step, product, assembler, matrix):
@@ -61,29 +61,34 @@ class Matmul(Kernel):
         source = matrix, product.b[1]
         assembler.before.append(_packed(assembler.body.step, packing, assembler.target, lambda buffer: buffer, source, panels))
         assembler.body.keep(panels)
-        return _launch(step, product, plan, assembler.target, (panels, 0), assembler.home, assembler.home(step.roots[0]), False)
+        result = assembler.storage(step.roots[0])
+        return _launch(step, product, plan, assembler.target, (panels, 0), assembler.storage, result, False)
 
     def rows_launches(self, step, nest, assembler, panels):
-        """The launches of a product that takes turns with others: one that computes a block of rows, and before it, unless `panels`
+        """The launches of a product in a nest: one that computes a block of rows, and before it, unless `panels`
         has this matrix already as this product reads it, one that packs it.
         """
-        product, home = assembler.product(step), assembler.home
+        product, storage = assembler.product(step), assembler.storage
         problem, node = product.problem, step.roots[0]
         block = nest.block * (problem.m // nest.rows)
+        # Two plans: the last block may have fewer rows, and tiles are chosen by their number.
         packing, plans = _code.choose_panels(assembler.target, problem, (block, problem.m - (nest.blocks - 1) * block))
         right = packing.functions["right"]
+        # Forward and backward passes read one weight in two orders, which are two packings; equal ones are packed once for all
+        # products.
         before, matrix = [], (product.matrix, right, packing.numbers["k_block"])
         if matrix not in panels:
             panels[matrix] = Scratch(packing.panel_bytes)
-            before.append(_packed(step, packing, assembler.target, home, product.b, panels[matrix]))
+            before.append(_packed(step, packing, assembler.target, storage, product.b, panels[matrix]))
         unit_for = partial(part_unit, assembler.target)
+        # The entry is the same for both, since it reads what differs from the descriptor.
         unit, descriptors = unit_for(plans[0].entry), [plan.descriptor(address=unit_for) for plan in plans]
         item = node.dtype.itemsize
         a = _rows_of(nest, product.a, block * problem.a[0], item)
         c = _rows_of(nest, (node, 0), block * problem.c[0], item)
         room = max([plan.workspace_bytes for plan in plans])
         numbers = (*a, *c, room, nest.blocks - 1, len(descriptors[0]))
-        slots = (home(product.a[0]), panels[matrix], home(node), Scratch(nest.frames * room))
+        slots = (storage(product.a[0]), panels[matrix], storage(node), Scratch(nest.frames * room))
         words = (*numbers, *descriptors[0], *descriptors[1])
         seconds = problem.flops * cost.PRODUCT_SECONDS
         return [*before, Launch(step, unit, f"{unit.name}_rows", slots, words, nest.chunks, assembler.lasts(step), seconds)]
@@ -118,15 +123,16 @@ def _packs_matrix(problem, target):
     return is_plain and not plan.is_swapped and "right" in plan.functions
 
 
-def _launch(step, product, plan, target, matrix, home, result, lasts):
+def _launch(step, product, plan, target, matrix, storage, result, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
     problem = product.problem
+    # Here the number of threads may decide: each element of the result is summed by one thread, in one order.
     chunks = threads.get_num_threads() if problem.flops > cost.SHARED_FLOPS else 1
     unit_for = partial(part_unit, target)
     unit, item = unit_for(plan.entry), ITEM_BYTES[problem.dtype]
     (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
     words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, unit_for))
-    slots = (home(a), home(b), result, Scratch(chunks * plan.workspace_bytes))
+    slots = (storage(a), storage(b), result, Scratch(chunks * plan.workspace_bytes))
     return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * cost.PRODUCT_SECONDS)
 
 
@@ -136,14 +142,15 @@ def _rows_of(nest, operand, move, item):
     """
     buffer, start = operand
     if isinstance(buffer, Symbol) and buffer in nest.local:
+        # One block in each frame: it moves with the frame, and all blocks that a thread computes lie in the same place.
         return start * item + nest.local[buffer], 0, nest.frame
     return start * item, move * item, 0
 
 
-def _packed(step, plan, target, home, source, panels):
+def _packed(step, plan, target, storage, source, panels):
     chunks = threads.get_num_threads() if panels.nbytes > cost.SHARED_BYTES else 1
     unit_for = partial(part_unit, target)
     unit, (buffer, start) = unit_for(plan.entry), source
     words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, unit_for))
-    slots, seconds = (home(buffer), home(buffer), panels, panels), panels.nbytes * cost.PACK_SECONDS
+    slots, seconds = (storage(buffer), storage(buffer), panels, panels), panels.nbytes * cost.PACK_SECONDS
     return Launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")

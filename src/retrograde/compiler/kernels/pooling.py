@@ -44,10 +44,10 @@ class Pooling(Kernel):
 
     def launches(self, step, assembler):
         node = source(step.roots[0])
-        windows, named = _windows_of(node), dict(zip(node.op.arguments, node.args, strict=True))
+        windows, named = _windows_of(node), node.named
         read, *others = [assembler.layout(step, a) for a in node.args[:2] if hasattr(a, "dtype")]
         is_mean, is_backward = "avg" in node.op.name, "shape" in named
-        wanted = {root.args[1]: assembler.home(root) for root in step.roots if root.op is PICK}
+        wanted = {root.args[1]: assembler.storage(root) for root in step.roots if root.op is PICK}
         means = {"divisor": named["divisor_override"], "lengths": windows.lengths(named["count_include_pad"])} if is_mean else {}
         dtype, target = name_of(node.args[0].dtype), assembler.target
         pool = _code.Pool(
@@ -57,9 +57,9 @@ class Pooling(Kernel):
         unit = unit_of((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), target, is_final=True)
         if is_backward:
             taps = others[0] if others else read
-            buffers, starts = (read[0], taps[0], assembler.home(node)), (read[1], taps[1], 0)
+            buffers, starts = (read[0], taps[0], assembler.storage(node)), (read[1], taps[1], 0)
         else:
-            first = assembler.home(node) if is_mean else wanted.get(0, wanted.get(1))
+            first = assembler.storage(node) if is_mean else wanted.get(0, wanted.get(1))
             buffers, starts = (read[0], first, wanted.get(1, first)), (read[1], 0, 0)
         planes, size = math.prod(windows.shape[:-2]), math.prod(windows.shape)
         chunks = min(planes, cost.POOLS.chunks(size))
@@ -76,7 +76,7 @@ def _operands(node):
 
 def _windows_of(node):
     """The windows of pooling."""
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     shape = named.get("shape", node.args[0].shape)
     names = ("kernel_size", "stride", "padding")
     return Windows.of(shape, *[named[name] for name in names], named.get("dilation", 1), named["ceil_mode"])

@@ -27,5 +27,5 @@ class Ranking(Kernel):
         x, ranked, _, is_greatest = node.args
         dtype = name_of(x.dtype)
         plan = _code.RankingPlan(dtype, assembler.target.lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
-        buffers = assembler.layout(step, x)[0], assembler.home(node)
+        buffers = assembler.layout(step, x)[0], assembler.storage(node)
         return launch(step, plan, _code.write_ranking, buffers, x.size * cost.RANKING_COST * cost.ENTRY_SECONDS, assembler)

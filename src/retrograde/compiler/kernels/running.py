@@ -35,5 +35,5 @@ class Running(Kernel):
         width = 2 if node.dtype.kind == "c" else 1
         sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]) * width
         plan = _code.RunningPlan(dtype, assembler.target.lanes(dtype), *_OPS[node.op.name], *sizes, width)
-        buffers = (*buffers, assembler.home(node))
+        buffers = (*buffers, assembler.storage(node))
         return launch(step, plan, _code.write_running, buffers, node.size * cost.RUNNING_COST * cost.ENTRY_SECONDS, assembler)

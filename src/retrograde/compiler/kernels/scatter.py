@@ -29,7 +29,7 @@ class Scatter(Kernel):
         plan = _code.ScatterPlan(
             name_of(node.dtype), name_of(positions.dtype), assembler.target.lanes(name_of(node.dtype)), prod(node.shape[:axis]),
             prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
-        buffers = (*buffers, assembler.home(node), FLAG)
+        buffers = (*buffers, assembler.storage(node), FLAG)
         return launch(step, plan, _code.write_scatter, buffers, (x.size + node.size) * cost.ENTRY_SECONDS, assembler)
 
 

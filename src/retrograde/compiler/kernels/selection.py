@@ -34,6 +34,6 @@ class Selection(Kernel):
         (x, ranks), dtype = node.args, name_of(node.args[0].dtype)
         apart = ranks.shape[-1] if len(ranks.shape) > 1 else 0
         plan = _code.SelectionPlan(dtype, assembler.target.lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranks.shape[-1], apart)
-        buffers = (*[assembler.layout(step, a)[0] for a in (x, ranks)], assembler.home(node))
+        buffers = (*[assembler.layout(step, a)[0] for a in (x, ranks)], assembler.storage(node))
         seconds = x.size * plan.ranks * cost.SELECTION_COST * cost.ENTRY_SECONDS
         return launch(step, plan, _code.write_selection, buffers, seconds, assembler)

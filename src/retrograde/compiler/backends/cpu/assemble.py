@@ -8,8 +8,8 @@ from ...launches import Launch
 from ...loop_call import LoopCall
 from ...pipeline import planned_body
 from ...table import Scratch
-from .repeat import Repeat
-from .strands import Strands
+from .interchanged import InterchangedLoop
+from .loop_launch import LoopLaunch
 
 #: Frames are bits of a word.
 _MOST_FRAMES = 62
@@ -28,9 +28,9 @@ class Assembler:
     """
 
     def __init__(self, draft, target, program):
-        self._schedule, self._accesses, self._homes = draft.schedule, draft.accesses, draft.homes
+        self._schedule, self._accesses, self._aliases = draft.schedule, draft.accesses, draft.aliases
         #: Where a buffer lives.
-        self.home = draft.home
+        self.storage = draft.storage
         self.target, self.program, self.body, self.before = target, program, draft.body, []
 
     def all_parts(self):
@@ -45,12 +45,12 @@ class Assembler:
 
     def lasts(self, step):
         """Whether a step writes what outlives the program."""
-        return any(root in self._homes for root in step.roots)
+        return any(root in self._aliases for root in step.roots)
 
     def layout(self, step, node):
         """(where the memory is, first element, steps per axis) of a node that is a view of memory which a step reads."""
         buffer, start, steps = self._accesses.layout(step, node)
-        return self.home(buffer), start, steps
+        return self.storage(buffer), start, steps
 
     def product(self, step):
         """The matrix product of a step."""
@@ -59,17 +59,17 @@ class Assembler:
     def box(self, step):
         """The loops of a step, with the memory where its buffers live."""
         box = self._accesses.box(step)
-        entries = tuple([e._replace(buffer=self.home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
-        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.home(s.buffer)) for s in box.stores]))
+        entries = tuple([e._replace(buffer=self.storage(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
+        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.storage(s.buffer)) for s in box.stores]))
 
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""
-        draft = planned_body(step, self.home)
+        draft = planned_body(step, self.storage)
         inner = Assembler(draft, self.target, self.program)
         parts = inner.all_parts()
-        if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
+        if not all([isinstance(part, (Launch, LoopLaunch)) for part in parts]):
             return [LoopCall(step, self.program)]
-        return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts, self.target)]
+        return [*inner.before, (InterchangedLoop if draft.is_interchanged else LoopLaunch)(draft, parts, self.target)]
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
@@ -82,7 +82,7 @@ class Assembler:
         ]
         return [
             *self._once([launch for launch in launches if launch.role == "pack"]),
-            _in_turns([launch for launch in launches if not launch.role], nest),
+            _interleaved([launch for launch in launches if not launch.role], nest),
             *[launch for launch in launches if launch.role == "finish"]]
 
     def _once(self, packing):
@@ -99,8 +99,8 @@ class Assembler:
         return here
 
 
-def _in_turns(passes, nest):
-    """One launch in which passes take turns."""
+def _interleaved(passes, nest):
+    """One launch in which passes run block by block."""
     buffers = tuple([b for launch in passes for b in launch.buffers])
     return passes[0]._replace(
         unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),

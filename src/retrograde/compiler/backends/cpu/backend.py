@@ -27,7 +27,7 @@ class Backend(interface.Backend):
 
     def load(self, graph, draft, parts):
         """A program of machine code."""
-        return _module("assembled").AssembledProgram(graph, draft, parts)
+        return _module("build").BuiltProgram(graph, draft, parts)
 
     def program(self, graph):
         """The program that an earlier process stored, or a new one, which is stored."""

@@ -96,4 +96,4 @@ def _side_by_side(arrays):
 
 def _write(module, symbol, traced, dtype, count):
     """Write the kernel. What does is loaded when something must be compiled."""
-    import_module(f"{__package__}.traced").write_function(module, symbol, traced, dtype, count)
+    import_module(f"{__package__}.function_code").write_function(module, symbol, traced, dtype, count)

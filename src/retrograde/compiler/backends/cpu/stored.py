@@ -10,7 +10,7 @@ from ... import threads
 from ...keys import NoKeyError, key_of
 from ...machine import name_for
 from ...units import library
-from ...verifying import is_on
+from ...verify_setting import is_on
 from .native import NativeProgram
 from .packing import UnfitError, packed, unpacked
 

@@ -1,12 +1,12 @@
-"""Places: where a loop over a box is in the arrays that it meets.
+"""Access maps: where a loop over a box is in the arrays that it meets.
 
-A place says for each axis of an array where on it the point is, as a number plus whole steps per loop; movement ops and
-broadcasting turn into arithmetic on places. They have numbers: there are few, and hashing one takes long.
+A map, also called a place, says for each axis of an array where on it the point is, as a number plus whole steps per loop;
+movement ops and broadcasting become arithmetic on places. They have numbers: there are few, and hashing one takes long.
 """
 
 
-class Places:
-    """The places that a loop over `domain` meets; `start` is that of the point itself."""
+class AccessMaps:
+    """The access maps of a loop over `domain`; `start` is that of the point itself."""
 
     def __init__(self, domain):
         self.domain, self._places, self._numbers, self._paired = domain, [], {}, {}

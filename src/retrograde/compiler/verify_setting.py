@@ -1,4 +1,4 @@
-"""Verifying: whether drafts are verified after each pass, as the environment says; see `verify`."""
+"""The setting of the verifier: whether drafts are verified after each pass, as the environment says; see `verify`."""
 
 import os
 

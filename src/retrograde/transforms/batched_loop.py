@@ -1,6 +1,7 @@
-"""Turned: the derivative of a loop of examples inside the vmap. It is another such loop, which goes the other way: its body calls
-the body again, from what was carried before that iteration, and walks back through it. So it has derivatives of any order in
-turn.
+"""Batched loops: a loop of examples inside the vmap, and its derivative.
+
+That is another such loop, which goes the other way: its body calls the body again, from what was carried before that iteration, and
+walks back through it. So it has derivatives of any order.
 """
 
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..compiler.repetition import Rows
+from ..compiler.loop_op import Rows
 from ..core.gradient import gradient
 from ..core.mode import current, enable_grad, is_recording, recorders
 from ..core.value import Projection, Record, Value
@@ -20,8 +21,8 @@ from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
 from ..ops.random import unnoted
 from ..tensor.creation import asarray
-from .carried import dtype_of, shape_of, writable
-from .loop_sums import sum_over_turns
+from .carry_checks import dtype_of, shape_of, writable
+from .loop_sums import sum_over_iterations
 
 
 def has_record(x):
@@ -30,7 +31,7 @@ def has_record(x):
 
 
 def linked(op, finals, stacked):
-    """What a loop of examples gives, with a history by `op`, a `Turned`, if it has one."""
+    """What a loop of examples gives, with a history by `op`, a `BatchedLoop`, if it has one."""
     if not op.loop.has_history():
         return finals, stacked
     record = Record().filled(op, tuple([x.record for x in op.sources()]) + op.loop.parents, ())
@@ -59,7 +60,7 @@ def walked_back(outputs, targets, seeds, is_again):
     return [c if c is None or isinstance(c, Value) else asarray(np.asarray(c)) for c in found]
 
 
-class Turned:
+class BatchedLoop:
     """The op of a loop of examples. Its parents are those of what it starts with, of its rows, and what its body uses from outside;
     its results are what it carries in the end, what it stacks, and what it carried before each iteration.
     """
@@ -70,6 +71,8 @@ class Turned:
 
     def __init__(self, loop, length, reverse, is_checkpoint):
         self.loop, self.length, self.reverse, self.is_checkpoint = loop, length, reverse, is_checkpoint
+        # Every float that is carried: which of them a derivative flows through is known only once the body has been walked, in
+        # `Back`.
         self.flowing = [i for i, x in enumerate(loop.starts) if is_float(dtype_of(x))]
         self._starts = [i for i in self.flowing if has_record(loop.starts[i])]
         self._rows = [i for i, x in enumerate(loop.rows) if has_record(x)]
@@ -121,8 +124,8 @@ class Body:
 
 
 class Back:
-    """The loop that goes back through a `Turned`: it carries the cotangents of what that carried, and the sums of those of what the
-    body uses from outside.
+    """The loop that goes back through a `BatchedLoop`: it carries the cotangents of what that carried, and the sums of those of
+    what the body uses from outside.
 
     before  what was carried before each iteration
     g       the cotangents of the results
@@ -150,8 +153,9 @@ class Back:
         def iteration(carried, handed):
             mark = tracer.mark()
             of_carried, of_parents, of_rows = self._pulled(tracer, carried[: len(like)], self._build(handed))
-            changing = tracer.since(mark)
-            plans.update({i: sum_over_turns(tracer.symbol(of_parents[i]), changing) for i, x in known.items() if x is None})
+            # What an iteration is handed is there before it is called.
+            changing = tracer.since(mark).union(map(tracer.symbol, (*carried, *handed)))
+            plans.update({i: sum_over_iterations(tracer.symbol(of_parents[i]), changing) for i, x in known.items() if x is None})
             totals = [t + of_parents[i] for t, i in zip(carried[len(like) :], added, strict=True)]
             return [*of_carried, *totals], [*of_rows, *map(arrays.made, _needed(plans))]
 
@@ -172,7 +176,7 @@ class Back:
             carried = [tracer.blank(shape_of(x), dtype_of(x)) for x in (self._loop.starts[i] for i in self._flowing)]
             found = self._pulled(tracer, carried, self._build([tracer.blank(x.shape[1:], x.dtype) for x in self._handed]))[1]
             changing = tracer.since(mark)
-        is_planned = lambda c: not self._is_again and sum_over_turns(tracer.symbol(c), changing) is not None
+        is_planned = lambda c: not self._is_again and sum_over_iterations(tracer.symbol(c), changing) is not None
         return {i: None if is_planned(c) else _zeros(c) for i, c in enumerate(found) if c is not None}
 
     def _pulled(self, tracer, carried, handed):

@@ -1,22 +1,22 @@
-"""Strands: loops as native steps in which a row never meets another one; see `passes.tile`.
+"""Interchanged loops: native steps in which chunks of rows are the outer loop and iterations the inner one; see `passes.tile`.
 
 Each chunk of rows goes through all iterations on one thread, with nobody to wait for: what an iteration hands to the next stays
 in the cache of its core.
 """
 
-from ...codegen.strands import PLACE
+from ...codegen.interchange import PLACE
 from ...table import call_of
-from .repeat import Repeat, move
+from .loop_launch import LoopLaunch, move
 
 #: Tables are so many words apart at least, a cache line: threads write to them all the time.
 _LINE = 8
 
 
-class Strands(Repeat):
+class InterchangedLoop(LoopLaunch):
     """A loop as a native step that has one iteration, in which each chunk of rows goes through all of them."""
 
     @property
-    def strands(self):
+    def row_chunks(self):
         """How many chunks there are."""
         return self.launches[0].chunks
 
@@ -28,9 +28,9 @@ class Strands(Repeat):
         size = (places // _LINE + 2) * _LINE
         tables = words.add([0] * (size * launch.chunks))
         slots = words.add([self.body.loop.length, size, tables, places, moves, nest], (2, 4, 5))
-        return words.add([0, slots, launch.chunks, 0], (1,), [(0, "retrograde_strand")]), 1
+        return words.add([0, slots, launch.chunks, 0], (1,), [(0, "retrograde_interchanged")]), 1
 
     @staticmethod
     def move(_):
-        """The pointers that strands start from stay where they are."""
+        """The pointers that chunks start from stay where they are."""
         return 0, 0, 0

@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..compiler.repetition import Rows
+from ..compiler.loop_op import Rows
 from ..core.mode import no_grad, remembered
 from ..core.value import Value, tick
 from ..ops._arrays import arrays
 from ..ops.comparisons import where
 from ..ops.random import State, begun, unnoted
 from ..tensor.creation import asarray
-from .carried import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable
+from .batched_loop import Body, writes_so_far
+from .carry_checks import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable
 from .recurrence import Carried, Recurrence
-from .turned import Body, writes_so_far
 
 #: More steps than any loop takes.
 _ENDLESS = 1 << 62

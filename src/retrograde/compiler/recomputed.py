@@ -1,11 +1,11 @@
-"""Repeated places: values that one loop would compute at several places for each number of its own.
+"""Recomputed values: those that one loop would compute at several places for each number of its own.
 
 A stencil reads its operand at a point and at its neighbours, a sum with a transpose at a point and at its mirror image. Where the
 operand is read from memory this costs a read each; where the loop computes it on the way, it is computed anew for each of them,
 and steps of a stencil that follow one another multiply: a value n steps back is met at as many places as there are paths to it.
 """
 
-from .places import Places
+from .access_maps import AccessMaps
 
 #: What is met at more places is worth a pass by itself, whatever it costs.
 _MOST = 16
@@ -52,7 +52,7 @@ class _Loop:
     """A loop of a stage. What it meets is at a place, and inside of pieces or not: (place, bounds of all pieces around it)."""
 
     def __init__(self, stage, domain):
-        self.stage, self._places = stage, Places(domain)
+        self.stage, self._places = stage, AccessMaps(domain)
         self.start = self._places.start, ()
 
     def operands(self, facts, node, met):

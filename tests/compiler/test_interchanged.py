@@ -1,4 +1,4 @@
-"""strands: loops whose rows never meet go chunk by chunk through all turns, and give what they give turn by turn."""
+"""Interchanged loops, whose rows never meet, go through all iterations chunk by chunk, and give what they give in order."""
 
 import numpy as np
 import pytest
@@ -14,40 +14,40 @@ def drawn(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def strands_of(step):
-    """How many strands the loops of a compiled function have, in order."""
+def chunks_of(step):
+    """How many chunks of rows the loops of a compiled function have, in order."""
     return [kernel.chunks for kernel in step.explain().kernels if kernel.kind == "repeat"]
 
 
 def walked(x, weight, inputs, change=lambda h: h):
     """A recurrent network: its last state, all states and all outputs."""
 
-    def turn(h, row):
+    def iteration(h, row):
         z = change(h) @ weight + row
         return rg.tanh(z), (z, rg.softmax(z, -1))
 
-    return rg.scan(turn, x, inputs)
+    return rg.scan(iteration, x, inputs)
 
 
 def run_on(threads, function, *args):
-    """What a compiled function gives on so many threads, and its strands."""
+    """What a compiled function gives on so many threads, and its chunks of rows."""
     before = get_num_threads()
     try:
         set_num_threads(threads)
         step = rg.jit(function)
-        return [np.asarray(z) for z in rg.tree.leaves(step(*args))], strands_of(step)
+        return [np.asarray(z) for z in rg.tree.leaves(step(*args))], chunks_of(step)
     finally:
         set_num_threads(before)
 
 
-@pytest.mark.parametrize("turns", [1, 6, 7])
-@pytest.mark.parametrize(("rows", "strands"), [(32, 2), (100, 4), (75, 4), (128, 8)])
-def test_values_are_the_eager_ones(rows, strands, turns):
-    args = drawn(rows, 256, seed=1), drawn(256, 256, seed=2) / 16, drawn(turns, rows, 256, seed=3)
+@pytest.mark.parametrize("iterations", [1, 6, 7])
+@pytest.mark.parametrize(("rows", "chunks"), [(32, 2), (100, 4), (75, 4), (128, 8)])
+def test_values_are_the_eager_ones(rows, chunks, iterations):
+    args = drawn(rows, 256, seed=1), drawn(256, 256, seed=2) / 16, drawn(iterations, rows, 256, seed=3)
     step = rg.jit(walked)
     for got, wanted in zip(rg.tree.leaves(step(*args)), rg.tree.leaves(walked(*map(rg.tensor, args))), strict=True):
         np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-4, atol=1e-5)
-    assert strands_of(step) == [strands]
+    assert chunks_of(step) == [chunks]
 
 
 def test_gradients_are_the_eager_ones_and_the_same_for_any_number_of_threads():
@@ -89,23 +89,23 @@ def test_rows_that_meet_stay_together(change, rows):
     args = drawn(rows, 256, seed=1), drawn(256, 256, seed=2) / 16, drawn(5, rows, 256, seed=3)
     step = rg.jit(lambda *args: walked(*args, change)[0])
     np.testing.assert_allclose(np.asarray(step(*args)), np.asarray(walked(*map(rg.tensor, args), change)[0]), rtol=1e-4, atol=1e-5)
-    assert strands_of(step) == [1]
+    assert chunks_of(step) == [1]
 
 
 def test_a_sum_over_rows_that_is_carried_keeps_them_together():
     def function(x, weight):
-        def turn(state, _):
+        def iteration(state, _):
             h, total = state
             h = rg.tanh(h @ weight)
             return (h, total + h.sum(axis=0)), None
 
-        return rg.scan(turn, (x, rg.zeros(256)), length=6)[0]
+        return rg.scan(iteration, (x, rg.zeros(256)), length=6)[0]
 
     args = drawn(64, 256, seed=1), drawn(256, 256, seed=2) / 16
     step = rg.jit(function)
     for got, wanted in zip(step(*args), function(*map(rg.tensor, args)), strict=True):
         np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-4, atol=1e-4)
-    assert strands_of(step) == [1]
+    assert chunks_of(step) == [1]
 
 
 def test_a_state_that_two_carries_exchange_stays_right():
@@ -121,17 +121,17 @@ def test_a_turn_may_be_one_product_alone():
     args = drawn(64, 256, seed=1), drawn(256, 256, seed=2) / 16
     step = rg.jit(lambda x, weight: rg.scan(lambda h, _: (h @ weight, None), x, length=4)[0])
     np.testing.assert_allclose(np.asarray(step(*args)), args[0] @ np.linalg.matrix_power(args[1], 4), rtol=1e-3, atol=1e-4)
-    assert strands_of(step) == [4]
+    assert chunks_of(step) == [4]
 
 
 def test_a_turn_that_does_more_than_products_and_loops_is_as_before():
     def function(x, weight):
-        def turn(h, _):
+        def iteration(h, _):
             return rg.cumsum(rg.tanh(h @ weight), axis=0), None
 
-        return rg.scan(turn, x, length=4)[0]
+        return rg.scan(iteration, x, length=4)[0]
 
     args = drawn(64, 256, seed=1), drawn(256, 256, seed=2) / 160
     step = rg.jit(function)
     np.testing.assert_allclose(np.asarray(step(*args)), np.asarray(function(*map(rg.tensor, args))), rtol=1e-3, atol=1e-4)
-    assert strands_of(step) == [1]
+    assert chunks_of(step) == [1]

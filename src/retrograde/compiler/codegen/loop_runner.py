@@ -24,13 +24,13 @@ MOVE = 6
 COPY = 6
 
 
-def write_repeat(module, name):
+def write_loop_runner(module, name):
     """The step of a loop; it returns whether it has shared regions with other threads."""
     function = ir.Function(module, ir.FunctionType(ir.IntType(1), [_POINTER, _POINTER]), name)
-    _Repeat(function, ir.IRBuilder(function.append_basic_block("entry"))).write()
+    _LoopRunner(function, ir.IRBuilder(function.append_basic_block("entry"))).write()
 
 
-class _Repeat:
+class _LoopRunner:
     def __init__(self, function, builder):
         self.b, (self.table, self.slots) = builder, function.args
         head = builder.inttoptr(self.word(self.slots, 0), _POINTER)

@@ -1,4 +1,4 @@
-"""strands: loops without products whose rows keep to themselves go through all iterations a chunk of rows after the other."""
+"""Interchange: loops without products whose rows keep to themselves go through all iterations a chunk of rows after the other."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_rows_go_through_all_iterations_apart_where_they_never_meet_with_the_same_numbers_for_any_number_of_threads(name):
-    function, is_in_strands = FUNCTIONS[name]
+    function, is_interchanged = FUNCTIONS[name]
     wanted, found = rg.tree.leaves(function(rg.tensor(X))), []
     for threads in (1, 2):
         rg.set_num_threads(threads)
@@ -38,7 +38,7 @@ def test_rows_go_through_all_iterations_apart_where_they_never_meet_with_the_sam
             step = rg.jit(function)
             found.append(rg.tree.leaves(step(rg.tensor(X))))
             (chunks,) = [kernel.chunks for kernel in step.explain().kernels if kernel.kind == "repeat"]
-            assert (chunks > 1) is is_in_strands
+            assert (chunks > 1) is is_interchanged
         finally:
             rg.set_num_threads(2)
     for one, two, expected in zip(*found, wanted, strict=True):

@@ -1,5 +1,5 @@
-"""Ahead: forward derivatives of loops whose iterations nobody counts. Nobody can walk back through one of these, but `jvp` asks
-only for the derivative of such a walk in its cotangents. That is a loop which goes the same way and carries tangents along.
+"""Forward loops: forward derivatives of loops whose iterations nobody counts. Nobody can walk back through one of these, but `jvp`
+asks only for the derivative of such a walk in its cotangents. That is a loop which goes the same way and carries tangents along.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from ..ops.arithmetic import positive
 from ..ops.movements import broadcast_to
 from ..ops.random import unnoted
 from ..tensor.tensor import Tensor
-from .carried import dtype_of, shape_of
-from .turned import check_steps, has_record, walked_back
+from .batched_loop import check_steps, has_record, walked_back
+from .carry_checks import dtype_of, shape_of
 
 
 class _Unknown:
@@ -32,7 +32,7 @@ class _Unknown:
 _UNKNOWN = _Unknown()
 
 
-class Ahead:
+class ForwardLoop:
     """The op of a walk back through a loop, whose parents are the cotangents that the walk starts with.
 
     body      how its body is called, as a `Body`
@@ -76,15 +76,16 @@ class Ahead:
         count = len(self._starts)
 
         def iteration(carried, _):
-            return self._turn(carried[:count], carried[count:], of_outside)
+            return self._iterated(carried[:count], carried[count:], of_outside)
 
+        # The loop runs once more, so it must find what tensors held when it began, and must not draw, or count its draws, again.
         with rewound(self._past), unnoted():
             ends = self._again(iteration, [*self._starts, *tangents])[count:]
         found = dict(zip(self._flowing, ends, strict=True))
         of_cotangents = [found.get(i) if needed else None for i, needed in zip(self._numbers, needs, strict=False)]
         return (*of_cotangents, *[None] * (len(needs) - len(of_cotangents)))
 
-    def _turn(self, carried, tangents, of_outside):
+    def _iterated(self, carried, tangents, of_outside):
         """What is carried after an iteration, with its tangents, and whether there is another iteration."""
         with walkable():
             before = [_fresh(x) for x in carried]
@@ -101,6 +102,7 @@ def _pushed(ends, targets, moves):
     seeds = [_nothing(x).requires_grad_() for x in live]
     with walkable():
         walked = walked_back(live, targets, seeds, True) if live else []
+    # The derivative of a walk back in its cotangents, times moves: two reverse passes make a forward one.
     pairs = [(w, v) for w, v in zip(walked, moves, strict=False) if has_record(w) and v is not None]
     found = [None] * len(live)
     if pairs:

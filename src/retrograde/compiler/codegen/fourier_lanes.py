@@ -102,8 +102,8 @@ def _table(size, real_size, sign, dtype):
         left //= factor
     if real_size:
         angles.append(np.arange(size) / real_size)
-    turns = sign * 2 * np.pi * np.concatenate(angles)
-    return np.stack([np.cos(turns), np.sin(turns)], 1).astype(dtype)
+    twiddles = sign * 2 * np.pi * np.concatenate(angles)
+    return np.stack([np.cos(twiddles), np.sin(twiddles)], 1).astype(dtype)
 
 
 def write_transform(module, name, plan):
@@ -204,23 +204,23 @@ class _Writer:
         for factor in self.t.factors:
             rest = left // factor
             with emit.loop(self.ir, 0, rest) as group:
-                turns = [] if rest == 1 else [self._turn(table, group.index, factor - 1, k) for k in range(factor - 1)]
+                twiddles = [] if rest == 1 else [self._twiddle(table, group.index, factor - 1, k) for k in range(factor - 1)]
                 with emit.loop(self.ir, 0, stride) as column:
-                    self._butterfly(factor, rest, stride, group.index, column.index, turns)
+                    self._butterfly(factor, rest, stride, group.index, column.index, twiddles)
             self.buffers.reverse()
             left, stride, table = rest, stride * factor, table + rest * (factor - 1)
 
-    def _butterfly(self, factor, rest, stride, group, column, turns):
+    def _butterfly(self, factor, rest, stride, group, column, twiddles):
         b = self.ir
         read = b.add(column, b.mul(group, I64(stride)))
         written = b.add(column, b.mul(group, I64(stride * factor)))
         found = self.flies.transformed([self._number(b.add(read, I64(stride * rest * j))) for j in range(factor)])
         for k, value in enumerate(found):
-            value = self.flies.turned(value, *turns[k - 1]) if k and turns else value
+            value = self.flies.rotated(value, *twiddles[k - 1]) if k and twiddles else value
             self._put(b.add(written, I64(stride * k)), value)
 
-    def _turn(self, table, row, width, column):
-        """What entry (`row`, `column`) of a part of the table, which is `width` wide, turns by."""
+    def _twiddle(self, table, row, width, column):
+        """What entry (`row`, `column`) of a part of the table, which is `width` wide, is rotated by."""
         b = self.ir
         place = b.mul(b.add(b.mul(row, I64(width)), I64(table + column)), I64(2))
         numbers = [emit.load(b, emit.address(b, self.table, b.add(place, I64(i)), self.plan.item), self.plan.item) for i in (0, 1)]
@@ -250,7 +250,7 @@ class _Writer:
             x, y = self._number(k.index), self._number(b.sub(I64(half), k.index))
             sums = b.fadd(x[0], y[0]), b.fsub(x[1], y[1])
             differences = b.fsub(x[0], y[0]), b.fadd(x[1], y[1])
-            self._put(k.index, made(sums, self.flies.turned(differences, *self._turn(table, k.index, 1, 0))))
+            self._put(k.index, made(sums, self.flies.rotated(differences, *self._twiddle(table, k.index, 1, 0))))
 
     def _taken_apart(self, even, odd):
         return self.ir.fadd(even[0], odd[1]), self.ir.fsub(even[1], odd[0])

@@ -1,21 +1,21 @@
-"""Repeats: loops as native steps. The steps of the body are planned once; in each iteration they find other rows in their table."""
+"""Loops as native steps. The steps of the body are planned once; in each iteration they find other rows in their table."""
 
-from ...codegen.repeats import HEAD, write_repeat
+from ...codegen.loop_runner import HEAD, write_loop_runner
 from ...failures import FLAG
 from ...passes.carry import ALL_BITS
 from ...table import POOL, Scratch, laid_out
 from ...units import unit_of
 
 
-class Repeat:
-    """One loop as a native step, in so many `strands` that go through all iterations each."""
+class LoopLaunch:
+    """One loop as a native step, in so many `row_chunks` that go through all iterations each."""
 
-    chunks, passes, strands = 0, (), 1
+    chunks, passes, row_chunks = 0, (), 1
 
     def __init__(self, draft, launches, target):
         self.draft, self.body, self.launches = draft, draft.body, launches
         self.step, body = self.body.step, self.body
-        self.unit = unit_of(("repeat", HEAD), write_repeat, target)
+        self.unit = unit_of(("repeat", HEAD), write_loop_runner, target)
         self.entry, self.lasts = self.unit.name, False
         self.units = [self.unit, *[unit for launch in launches for unit in launch.units]]
         self._numbers, self._buffers = {}, []

@@ -1,4 +1,4 @@
-"""Forwarding: what `jit` makes of an object that is called, such as a model, can be used wherever the object is used."""
+"""Proxies: what `jit` makes of an object that is called, such as a model, can be used wherever the object is used."""
 
 from functools import wraps
 from inspect import ismethod

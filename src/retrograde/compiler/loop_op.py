@@ -1,4 +1,4 @@
-"""Repetition: the op of a loop in a graph. Its body is a graph of its own, which is compiled once, however often it runs.
+"""The op of a loop in a graph. Its body is a graph of its own, which is compiled once, however often it runs.
 
 The body is recorded by the trace that records everything else. What in it is the same in each iteration is therefore
 outside of the loop: it is computed once, and the loop captures it.
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.symbol import Symbol, substituted, symbols_in
+from ..core.symbol import Symbol, complete, substituted
 from .constants import is_uniform
 from .recorder import PICK
 
@@ -155,22 +155,14 @@ def _is_move(node):
 
 def _explored(roots, cuts, inside):
     """The nodes that change from iteration to iteration, or are `inside` anyway, and those that they need and that do not."""
-    inside = set(inside)
-    changing, captured, done = set(cuts), {}, set(cuts)
-    stack = list(roots)
-    while stack:
-        node = stack[-1]
-        if node in done:
-            stack.pop()
-            continue
-        waiting = [a for a in node.inputs if a not in done]
-        if waiting:
-            stack.extend(waiting)
-            continue
-        stack.pop()
-        done.add(node)
-        if node in inside or any(a in changing for a in node.inputs):
-            changing.add(node)
-            captured.update(dict.fromkeys(a for a in symbols_in(node.args) if a not in changing))
-    captured.update(dict.fromkeys(r for r in roots if r not in changing))
-    return changing, list(captured)
+    inside, captured, changes = set(inside), {}, dict.fromkeys(cuts, True)
+
+    def is_changing(node):
+        if node not in inside and not any([changes[a] for a in node.inputs]):
+            return False
+        captured.update(dict.fromkeys([a for a in node.inputs if not changes[a]]))
+        return True
+
+    complete(changes, roots, is_changing)
+    captured.update(dict.fromkeys([r for r in roots if not changes[r]]))
+    return {node for node, changing in changes.items() if changing}, list(captured)

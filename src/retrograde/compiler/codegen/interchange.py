@@ -1,12 +1,12 @@
-"""Strands in native code: a chunk of the rows of a nest goes through all iterations of a loop, with pointers of its own."""
+"""Interchanged loops in native code: a chunk of the rows of a nest goes through all iterations, with pointers of its own."""
 
-#: The words that a strand finds: how many iterations there are, the words of one table, where the tables of all chunks begin, how
-#: many places a table has, where what is known of each of them begins, and the slots of the nest. Of a place it is told how many
-#: bytes its pointer moves from row to row, and which row it is in iteration t: (t + phase) & mask.
+#: The words that the code of a chunk finds: how many iterations there are, the words of one table, where the tables of all chunks
+#: begin, how many places a table has, where what is known of each of them begins, and the slots of the nest. Of a place it is told
+#: how many bytes its pointer moves from row to row, and which row it is in iteration t: (t + phase) & mask.
 PLACE = 3
 
-STRANDS = f"""
-define void @retrograde_strand(ptr %table, ptr %slots, i64 %chunk) {{
+INTERCHANGED = f"""
+define void @retrograde_interchanged(ptr %table, ptr %slots, i64 %chunk) {{
 entry:
   %size.place = getelementptr i64, ptr %slots, i64 1
   %tables.place = getelementptr i64, ptr %slots, i64 2

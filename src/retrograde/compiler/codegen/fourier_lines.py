@@ -127,9 +127,9 @@ def _table(sizes, real_size, sign, dtype):
 
 
 def _turns(angles, sign):
-    """The cosines and the sines of parts of a turn."""
-    turns = sign * 2 * np.pi * angles
-    return np.stack([np.cos(turns), np.sin(turns)])
+    """The cosines and the sines of parts of a circle."""
+    twiddles = sign * 2 * np.pi * angles
+    return np.stack([np.cos(twiddles), np.sin(twiddles)])
 
 
 def write_lines(module, name, plan):
@@ -191,8 +191,8 @@ class _Writer:
             found = self._transformed([source.vector(b.add(at, I64(rest * j))) for j in range(size)])
             for k in range(1, size):
                 place = b.add(at, I64(rest * (k - 1)))
-                turn = [self.load(self.table, at) for at in (place, b.add(place, I64(rest * (size - 1))))]
-                found[k] = self.flies.turned(found[k], *turn)
+                twiddle = [self.load(self.table, at) for at in (place, b.add(place, I64(rest * (size - 1))))]
+                found[k] = self.flies.rotated(found[k], *twiddle)
             for start in [*range(0, size - self.lanes, self.lanes), size - self.lanes]:
                 block = found[start : start + self.lanes]
                 rows = [emit.transpose(b, [x[part] for x in block], ITEM_BYTES[self.plan.dtype]) for part in (0, 1)]
@@ -205,13 +205,13 @@ class _Writer:
         b = self.ir
         with emit.loop(b, 0, rest) as group:
             first = b.mul(group.index, I64(size - 1))
-            turns = [] if rest == 1 else [self._turn(b.add(first, I64(k)), table) for k in range(size - 1)]
+            twiddles = [] if rest == 1 else [self._twiddle(b.add(first, I64(k)), table) for k in range(size - 1)]
             with _along(b, stride, self.lanes) as column:
                 read = b.add(column, b.mul(group.index, I64(stride)))
                 written = b.add(column, b.mul(group.index, I64(stride * size)))
                 found = self._transformed([source.vector(b.add(read, I64(stride * rest * j))) for j in range(size)])
                 for k, value in enumerate(found):
-                    value = self.flies.turned(value, *turns[k - 1]) if k and turns else value
+                    value = self.flies.rotated(value, *twiddles[k - 1]) if k and twiddles else value
                     target.put(b.add(written, I64(stride * k)), self._scaled(value) if target is self.written else value)
 
     def _transformed(self, x):
@@ -223,12 +223,12 @@ class _Writer:
                 for q in range(stride):
                     found = self.flies.transformed([x[q + stride * (p + rest * j)] for j in range(factor)])
                     for k, value in enumerate(found):
-                        made[q + stride * (factor * p + k)] = self.flies.turned_by(value, p * k, left)
+                        made[q + stride * (factor * p + k)] = self.flies.rotated_by(value, p * k, left)
             x, left, stride = made, rest, stride * factor
         return x
 
-    def _turn(self, number, table):
-        """What pair `number` of a part of the table turns by, in all lanes."""
+    def _twiddle(self, number, table):
+        """What pair `number` of a part of the table is rotated by, in all lanes."""
         b = self.ir
         place = b.add(b.mul(number, I64(2)), I64(table))
         numbers = [emit.load(b, emit.address(b, self.table, b.add(place, I64(i)), self.plan.item), self.plan.item) for i in (0, 1)]
@@ -258,8 +258,8 @@ class _Writer:
             y = tuple([emit.shuffle(b, part, part, range(self.lanes - 1, -1, -1)) for part in y])
             sums = b.fadd(x[0], y[0]), b.fsub(x[1], y[1])
             differences = b.fsub(x[0], y[0]), b.fadd(x[1], y[1])
-            turn = [self.load(self.table, b.add(k, I64(table + i * half))) for i in (0, 1)]
-            put(k, made(sums, self.flies.turned(differences, *turn)))
+            twiddle = [self.load(self.table, b.add(k, I64(table + i * half))) for i in (0, 1)]
+            put(k, made(sums, self.flies.rotated(differences, *twiddle)))
 
     def _take_apart(self):
         """The spectrum of real numbers, from that of half as many complex ones."""

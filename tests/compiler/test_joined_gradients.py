@@ -1,4 +1,4 @@
-"""laid together: the gradient of a loop over parts of an array is one array, whatever the parts and their order."""
+"""Joined gradients: the gradient of a loop over parts of an array is one array, whatever the parts and their order."""
 
 import numpy as np
 import pytest
@@ -42,8 +42,8 @@ def test_gradients_of_loops_over_parts_are_the_eager_ones(name):
 def test_no_loop_chooses_among_the_parts_for_each_number(name):
     step = rg.jit(rg.grad(LOOPS[name]))
     step(TABLE)
-    laid = sum(kernel.ops.count("scatter_add") for kernel in step.explain().kernels)
-    assert laid <= 2
+    scatters = sum(kernel.ops.count("scatter_add") for kernel in step.explain().kernels)
+    assert scatters <= 2
 
 
 def test_one_number_of_an_array_is_read_where_it_is():

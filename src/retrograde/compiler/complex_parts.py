@@ -1,4 +1,4 @@
-"""Parts: complex numbers as two real ones, and arithmetic on them that knows which parts are zero.
+"""Complex parts: complex numbers as two real ones, and arithmetic on them that knows which parts are zero.
 
 A part that is known to be zero takes no part in products and sums: a real factor scales each part by itself, so that one which is
 infinite makes no NaN of the other.

@@ -1,4 +1,5 @@
-"""Readings: numbers that a function, while it is traced, reads out of tensors from outside, or of what it has made of these alone.
+"""Concrete numbers: those that a function reads, while it is traced, out of tensors from outside, or of what it has
+made of these alone.
 
 What is compiled then serves as long as these numbers stay what they are, which is seen at each call.
 """
@@ -18,7 +19,7 @@ _MOST_ELEMENTS, _MOST_OPS = 1 << 16, 64
 _COMPARED = 1 << 12
 
 
-def reading(symbol, known):
+def rereader(symbol, known):
     """A function that computes what `symbol` holds, from tensors from outside, which are `known` by their symbols; None if it
     depends on something else, or is too large for that.
     """

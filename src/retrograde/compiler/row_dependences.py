@@ -1,4 +1,4 @@
-"""Rows: what passes over the same rows meet of one another, which decides whether they may take turns block by block."""
+"""Dependences between rows: what passes over the same rows read of one another, so whether they may run block by block."""
 
 from math import prod
 from typing import NamedTuple
@@ -79,6 +79,7 @@ def met_by_product(product, rows):
     if problem.m % rows:
         return None
     (row, column), height, size = problem.a, problem.m // rows, a.size // rows
+    # Each row of A lies within the elements that belong to its row of the nest; B is met as a whole.
     is_in_row = row * height == size and start >= 0 and column >= 0 and start + row * (height - 1) + column * (problem.k - 1) < size
     return Met({id(a), id(b)}, {id(b)} if is_in_row else {id(a), id(b)}, set())
 
@@ -90,10 +91,13 @@ def met_by_loops(box, rows):
         return None
     vector = merged.vector_loop()
     is_in_parts = merged.is_folded_in_parts(vector)
+    # Rows must be the outermost loop, or a block of them would not be a part of it. Sums of all rows need room for each block's
+    # part, and those that depend on the order cannot be had in parts.
     if merged.order(vector)[0] != 0 or is_in_parts != merged.is_reduced[0] or (is_in_parts and merged.has_order):
         return None
     loads = [entry for entry in merged.entries if isinstance(entry, Load)]
     stores = [store for store in merged.stores if store.combine is None]
+    # Stores count too: a pass that writes elsewhere than in its row would write what another block has read.
     strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, rows)}
     parts = {id(store.buffer) for store in merged.stores if store.combine is not None and merged.is_reduced[0]}
     return Met({id(load.buffer) for load in loads}, strangers, parts)

@@ -1,10 +1,10 @@
-"""Planned programs: what can be told of programs whose plan was made in this process."""
+"""Inspection: what can be told of programs whose plan was made in this process."""
 
 from .report import explained_program, measured
 from .stages import stages_of
 
 
-class Planned:
+class Inspected:
     """What a program tells of its `graph` and its `draft`; it has `parts`, which run alone, and `single_runs`."""
 
     @property

@@ -1,4 +1,4 @@
-"""Assembled programs: the kernels of a planned graph are compiled, and it is ready to run."""
+"""Building native programs: the kernels of a planned graph are compiled, and it is ready to run."""
 
 from functools import partial
 
@@ -6,18 +6,18 @@ import numpy as np
 
 from ... import cost, threads
 from ...failures import FLAG
+from ...inspection import Inspected
 from ...launches import Launch
-from ...planned import Planned
 from ...table import POOL, STEP_WORDS, Scratch, Words, address_of, laid_out
 from ...units import library
+from .loop_launch import LoopLaunch
 from .native import Code, NativeProgram
-from .repeat import Repeat
 
 #: What runs as steps of the native runner.
-_NATIVE = (Launch, Repeat)
+_NATIVE = (Launch, LoopLaunch)
 
 
-class AssembledProgram(Planned, NativeProgram):
+class BuiltProgram(Inspected, NativeProgram):
     """A native program that was planned in this process."""
 
     def __init__(self, graph, draft, parts):
@@ -51,7 +51,7 @@ def _code(graph, draft, parts, units):
     numbers = {step: number for number, step in draft.schedule.numbered()}
     scratch = {b: numbers[launch.step] for launch in launches for b in launch.buffers if isinstance(b, Scratch)}
     layout = draft.layout(scratch.items(), draft.local)
-    slots, words = _Slots(draft.home), Words()
+    slots, words = _Slots(draft.storage), Words()
     for buffer in (POOL, FLAG, *graph.inputs, *graph.state, *layout.fresh):
         slots(buffer)
     steps = laid_out(launches, slots, words)
@@ -62,11 +62,11 @@ def _code(graph, draft, parts, units):
 class _Slots:
     """The places of buffers in the table of pointers, in the order in which they are asked for."""
 
-    def __init__(self, home):
-        self._home, self._places, self.buffers = home, {}, []
+    def __init__(self, storage):
+        self._storage, self._places, self.buffers = storage, {}, []
 
     def __call__(self, buffer):
-        buffer = self._home(buffer)
+        buffer = self._storage(buffer)
         if id(buffer) not in self._places:
             self._places[id(buffer)] = len(self._places)
             self.buffers.append(buffer)  # kept alive, so that its identity stays its own

@@ -1,6 +1,4 @@
-"""Traced functions: a function of values, recorded on symbols that stand for arrays, and written as code."""
-
-from dataclasses import replace
+"""The code of functions: a function of values, recorded on symbols that stand for arrays, and written as code."""
 
 from ....core.symbol import Symbol
 from ...codegen.loop_plan import plan_loops
@@ -25,4 +23,4 @@ def write_function(module, name, function, dtype, count):
     (step,), (result,) = draft.schedule.steps, draft.outputs
     loops = plan_loops(draft.accesses.box(step), module.target)
     numbers = dict.fromkeys((("length", 0), "chunk_length"))
-    write_loops(module, name, replace(loops, buffers=(*leaves, result), numbers=numbers))
+    write_loops(module, name, loops.with_slots((*leaves, result), numbers))
