@@ -24,7 +24,7 @@ def all_same(watches):
 
 def all_bound(values, arrays):
     """A function without arguments that says whether the `values` hold the `arrays`, which may change."""
-    tests = " and ".join([f"value{i}.data is arrays[{i}]" for i in range(len(values))])
+    tests = " and ".join([f"value{i}.raw is arrays[{i}]" for i in range(len(values))])
     names = {"arrays": arrays, **{f"value{i}": value for i, value in enumerate(values)}}
     exec(f"def bound(): return {tests or True}", names)  # noqa: S102 - as below
     return names["bound"]
@@ -53,11 +53,11 @@ def quick_call(parts, specs, tensor, bound, watches, seen):
     for i, (shape, dtype, is_tensor, *_) in enumerate(specs):
         names |= {f"shape{i}": shape, f"dtype{i}": dtype, f"inbox{i}": parts["inboxes"][i]}
         lines += [f"x{i} = args[{i}]", f"if x{i}.__class__ is not {'TENSOR' if is_tensor else 'NDARRAY'}: return NotImplemented"]
-        lines += [f"if x{i}.record is not None: return NotImplemented", f"x{i} = x{i}.data"] if is_tensor else []
+        lines += [f"if x{i}.record is not None: return NotImplemented", f"x{i} = x{i}.raw"] if is_tensor else []
         lines.append(f"if x{i}.dtype is not dtype{i} or x{i}.shape != shape{i}: return NotImplemented")
     for i, (value, array) in enumerate(bound):
         names |= {f"value{i}": value, f"array{i}": array}
-        lines.append(f"if value{i}.data is not array{i}: return NotImplemented")
+        lines.append(f"if value{i}.raw is not array{i}: return NotImplemented")
     tests, known = _tests(watches)
     names |= known
     lines += ["try:", *[f"    if not {test}: return NotImplemented" for test in tests], "    pass"]

@@ -21,7 +21,7 @@ from .views import moves
 def _hold(states):
     """Let values be in `states`."""
     for value, data, record in states:
-        value.data, value.record = data, record
+        value.raw, value.record = data, record
 
 
 class Pick:
@@ -103,7 +103,7 @@ class Recorder:
     def made_rewound_to(self, count):
         """Within it, values of this recorder hold what they did when they had been written to `count` times."""
         present, since = len(self.writes), self.writes[count:]
-        now = [(value, value.data, value.record) for value, *_ in since]
+        now = [(value, value.raw, value.record) for value, *_ in since]
         _hold(reversed(since))
         try:
             yield

@@ -80,7 +80,7 @@ class Step:
             if not watch.is_same():
                 return watch.told
         for capture in self._captures:
-            now, spec = capture.value.data, capture.start
+            now, spec = capture.value.raw, capture.start
             if (now.shape, now.dtype) != (spec.shape, spec.dtype):
                 return f"the shape or the dtype of a tensor ({spec.dtype}{list(spec.shape)}, now {now.dtype}{list(now.shape)})"
         if self._other_gradients():
@@ -157,7 +157,7 @@ class Step:
         if any(written) and overlap(arrays, written):
             return False
         self._memory = Memory(arrays)
-        self._arrays[:] = [value.data for value in self._tensors]
+        self._arrays[:] = [value.raw for value in self._tensors]
         targets = [array for array, is_written in zip(arrays, written, strict=True) if is_written]
         self.targets = Memory(targets) if targets else None
         self._gradients.rebound()
@@ -175,11 +175,11 @@ class Step:
         for array in self._refused:
             writes.check_writeable(array)
         for value, read in self._numbers:
-            value.data[()] = read()
+            value.raw[()] = read()
         if writes.READERS:
             self._warn_readers()
         for value, array, _ in self._loose:
-            array[...] = value.data
+            array[...] = value.raw
         if self._finds:
             self._gradients.hand_in(self.program)
         try:
@@ -189,7 +189,7 @@ class Step:
             raise
         for value, array, is_written in self._loose:
             if is_written:
-                writes.into(value.data)[...] = array
+                writes.into(value.raw)[...] = array
         if self._stamps:
             writes.stamp_all(self._stamps)
         self._gradients.leave()
@@ -215,7 +215,7 @@ class Step:
     def _warn_readers(self):
         for capture in self._captures:
             if id(capture.start) in self._written and capture.owner is None:
-                writes.before(algebra, capture.value.data)
+                writes.before(algebra, capture.value.raw)
         self._gradients.keep_old()
 
     def _returned(self, found, kept, records):

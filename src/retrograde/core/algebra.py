@@ -52,7 +52,7 @@ class Algebra(ABC):
 
     def settled_data(self, value):
         """The data of a value, in the form that is written to."""
-        return value.data
+        return value.raw
 
     @abstractmethod
     def describe(self, data):
@@ -89,7 +89,7 @@ class Algebra(ABC):
     def carried(self, cotangent, as_value):
         """A cotangent that a rule, a hook or a user gave, as the walk carries it: a value only if `as_value`, or if traced."""
         keeps = as_value or not isinstance(cotangent, Value) or cotangent.is_traced
-        return cotangent if keeps else cotangent.data
+        return cotangent if keeps else cotangent.raw
 
     def shown(self, cotangent):
         """A cotangent of the walk as hooks and Functions see it."""

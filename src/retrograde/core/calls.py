@@ -35,7 +35,7 @@ def unary(op):
                 return run(x) if x.__class__ not in NESTED else apply(op, (x,))
             if (mode := current()) is not None:
                 return apply(op, (x,)) if mode.tracer is None else mode.tracer.apply(op, (x,))
-            array = x.data
+            array = x.raw
             data = kernel(array) if large is None or array.size < fewest else large(array)
         except Exception as error:
             if (found := algebra.redirected(op, (x,))) is not NotImplemented:
@@ -59,7 +59,7 @@ def unary(op):
         record.fits = record.hooks = None
         record.order = tick()
         value = _new(kind)
-        value.data = data
+        value.raw = data
         value.record = record
         return value
 
@@ -80,10 +80,10 @@ def binary(op):
         p = q = is_alike = None
         try:
             if x.__class__ is kind or isinstance(x, Value):
-                a = array = x.data
+                a = array = x.raw
                 p = x.record
                 if y.__class__ is kind or isinstance(y, Value):
-                    b, q = y.data, y.record
+                    b, q = y.raw, y.record
                 elif y.__class__ in NESTED:
                     return apply(op, (x, y))
                 else:
@@ -92,7 +92,7 @@ def binary(op):
                 return apply(op, (x, y))
             elif isinstance(y, Value):
                 a, is_alike = x, leaves(x.__class__)
-                b = array = y.data
+                b = array = y.raw
                 q = y.record
             else:
                 return run(x, y)
@@ -146,7 +146,7 @@ def binary(op):
         record.order = tick()
         record.hooks = None
         value = _new(kind)
-        value.data = data
+        value.raw = data
         value.record = record
         return value
 
@@ -196,7 +196,7 @@ def single(op):
                 raise explained(op, error, args) from None
         if packs is None or mode is not None or not isinstance(x, Value):
             return apply(op, args)
-        array = x.data
+        array = x.raw
         rest = args[1:]
         if not _PLAIN.issuperset(map(type, rest)):
             if op.is_differentiable:
@@ -212,7 +212,7 @@ def single(op):
         if narrow is not None and array.dtype is narrow:
             data = algebra.settled(data, (array,))
         parent, value = x.record, _new(algebra.kind)
-        value.data, value.record = data, None
+        value.raw, value.record = data, None
         keeps_dtype = data.dtype is array.dtype
         if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):
             record = value.record = Record()

@@ -70,7 +70,7 @@ def apply(op, args):
     for a in args:
         if isinstance(a, Value):
             is_plain = False
-            arrays.append(a.data)
+            arrays.append(a.raw)
         elif a.__class__ is native or a.__class__ in _NUMBERS:
             arrays.append(a)
         elif a.__class__ in NESTED:
@@ -184,7 +184,7 @@ def check_parameters(op, args):
     """Raise a MissingRuleError if a value with a history is given where `op` has no derivative: its gradient would be lost."""
     for i in op.parameters:
         value = args[i]
-        if isinstance(value, Value) and value.record is not None and value.algebra.is_differentiable(value.data):
+        if isinstance(value, Value) and value.record is not None and value.algebra.is_differentiable(value.raw):
             raise explained(op, MissingRuleError(
                 f"{op.told or op.name} has no derivative for {op.arguments[i]}, which is part of a gradient here; pass "
                 f"{op.arguments[i]}.detach() if it is to be a constant"), args)
@@ -204,7 +204,7 @@ def check_results(op, args, has_floats):
 def plain(argument):
     """An argument without its graph: the data of a value, of each value in a sequence, or the argument itself."""
     if isinstance(argument, Value):
-        return argument.data
+        return argument.raw
     if argument.__class__ in NESTED:
         return argument.__class__([plain(a) for a in argument])
     return argument

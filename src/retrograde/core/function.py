@@ -129,7 +129,7 @@ def _checked(cls, output):
 def _recorded(kind, cls, ctx, args, parents, outputs):
     """The record of one call. Its context keeps no output, which would keep the graph alive."""
     call, saved, made = kind().filled(cls, ctx, args, outputs), (), Record
-    fits = specs_of([a.data if isinstance(a, Value) else a for a in args], parents)
+    fits = specs_of([a.raw if isinstance(a, Value) else a for a in args], parents)
     if ctx.saved_tensors:
         saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
         made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
@@ -141,7 +141,7 @@ def _recorded(kind, cls, ctx, args, parents, outputs):
 
 def _linked(cls, value, record, constants):
     """An output as the user gets it."""
-    if constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.data):
+    if constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.raw):
         record = None
     if not cls.computes_with_data:
         return value.linked(record)
@@ -223,7 +223,7 @@ class _CallOfSeveral(_Call):
 
     def filled(self, cls, ctx, args, outputs):
         self._algebras = [value.algebra for value in outputs]
-        self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
+        self._zeros = [value.algebra.zero(value.raw) if ctx.materializes else None for value in outputs]
         return super().filled(cls, ctx, args, outputs)
 
     def result(self, record, i):

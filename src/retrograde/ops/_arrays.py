@@ -77,7 +77,7 @@ class ArrayAlgebra(Algebra):
         return np.errstate(all="ignore")
 
     def seed(self, value):
-        data = value.data
+        data = value.raw
         if data.dtype.kind == "c":
             raise GraphError("backward without a gradient needs a real number, got a complex one; pass gradient=, or reduce "
                              "the value to a real number first, as in (y.real**2 + y.imag**2).sum()")
@@ -86,13 +86,13 @@ class ArrayAlgebra(Algebra):
                              "pass gradient=, or reduce the value first, as in y.sum().backward()")
         if data.__class__ is np.ndarray and data.shape == ():
             return np.array(1, data.dtype)
-        return np.broadcast_to(np.ones((), value.dtype), value.shape) if value.is_traced else np.ones_like(value.data)
+        return np.broadcast_to(np.ones((), value.dtype), value.shape) if value.is_traced else np.ones_like(value.raw)
 
     def check_seed(self, value, seed):
         seed = seed if seed.__class__ is np.ndarray or isinstance(seed, Value) else np.asarray(seed)
-        if seed.shape != value.data.shape:
-            raise ShapeError(f"the gradient must have the shape of its value, {value.data.shape}, got {seed.shape}")
-        return seed if seed.dtype == value.data.dtype else seed.astype(value.data.dtype)
+        if seed.shape != value.raw.shape:
+            raise ShapeError(f"the gradient must have the shape of its value, {value.raw.shape}, got {seed.shape}")
+        return seed if seed.dtype == value.raw.dtype else seed.astype(value.raw.dtype)
 
     def conjugated(self, cotangent):
         # The walk pairs cotangents with changes without conjugation: see `complexes`.
@@ -133,10 +133,10 @@ class ArrayAlgebra(Algebra):
 
     def settled_data(self, value):
         """The array of a value. A number of NumPy, which ops take for an array, and whose memory is nobody's, becomes one."""
-        data = value.data
+        data = value.raw
         if data.__class__ is not np.ndarray:
             if isinstance(data, np.generic):
-                data = value.data = np.asarray(data)
+                data = value.raw = np.asarray(data)
             elif not hasattr(data, "shape"):
                 raise DTypeError(f"the data of a tensor is an array, got {data!r}; set it to np.asarray(...), or write to the "
                                  "tensor: x[...] = y")
@@ -144,7 +144,7 @@ class ArrayAlgebra(Algebra):
 
     def made(self, data, record=None):
         value = object.__new__(self.kind)
-        value.data, value.record = data, record
+        value.raw, value.record = data, record
         return value
 
     def shown(self, cotangent):
@@ -170,7 +170,7 @@ class ArrayAlgebra(Algebra):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
-            value.grad = self.made(_taken(cotangent, value.data.dtype, is_ours))
+            value.grad = self.made(_taken(cotangent, value.raw.dtype, is_ours))
         elif before.record is not None or before.is_traced:
             value.grad = before + self.made(cotangent)
         else:
@@ -236,9 +236,9 @@ def _tracer():
 
 
 def _check_shape(value, cotangent):
-    if cotangent.shape != value.data.shape:
+    if cotangent.shape != value.raw.shape:
         raise ShapeError(f"a rule returned a gradient of shape {cotangent.shape} for a value of shape "
-                         f"{value.data.shape}; they must be equal")
+                         f"{value.raw.shape}; they must be equal")
 
 
 def _add(array, other):

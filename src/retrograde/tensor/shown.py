@@ -16,7 +16,7 @@ from ..ops.movements import flip, moveaxis, permute_dims, reshape, transpose
 from ..ops.selections import set_at
 from .tensor import Tensor
 
-_data, _record = Value.__dict__["data"], Value.__dict__["record"]
+_data, _record = Value.__dict__["raw"], Value.__dict__["record"]
 
 
 class Shown(Tensor):
@@ -32,15 +32,17 @@ class Shown(Tensor):
     keeps_arrays, is_detached = True, False
 
     @property
-    def data(self):
+    def raw(self):
         """What it holds now."""
         self._follow()
         return _data.__get__(self)
 
-    @data.setter
-    def data(self, data):
+    @raw.setter
+    def raw(self, data):
         self._settle()
-        self.data = data
+        self.raw = data
+
+    data = raw
 
     @property
     def record(self):
@@ -62,7 +64,7 @@ class Shown(Tensor):
             return
         with changed(tracer=self.recorder, records=True, keeps_arrays=self.keeps_arrays):
             found = _parts(self.base, self.path)[-1]
-        _data.__set__(self, found.data)
+        _data.__set__(self, found.raw)
         if not self.is_detached:
             _record.__set__(self, found.record)
 
@@ -73,7 +75,7 @@ class Shown(Tensor):
 
     def is_shared(self):
         """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
-        base = self.base.data
+        base = self.base.raw
         if isinstance(base, Symbol):
             # A value stays where it was computed, whatever is written to it.
             first = next((data for value, data, _ in self.recorder.writes if value is self.base), base)

@@ -67,7 +67,7 @@ def _chosen(tracer, predicate, functions, agree):
     if is_recording() and any(is_linked) and parents:
         call = _Choice(predicate.unlinked(), functions, tuple(parents), places, draws, past)
         record = Record().filled(call, tuple(parents), ())
-        values = [arrays.made(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
+        values = [arrays.made(v.raw, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
     found: list = [None] * len(pairs)
     for i, value in zip(places, values, strict=True):
         found[i] = value

@@ -265,7 +265,7 @@ def _matched(args, specs, targets):
         return None
     arrays = []
     for a, (shape, dtype, is_tensor, needs_gradient, _) in zip(args, specs, strict=True):
-        array = a.data if a.__class__ is Tensor else a
+        array = a.raw if a.__class__ is Tensor else a
         if array.__class__ is not np.ndarray or (array is a) is is_tensor or array.shape != shape or array.dtype is not dtype:
             return None
         if needs_gradient or (is_tensor and a.record is not None):
@@ -293,7 +293,7 @@ def _is_array(leaf):
 
 def _array_of(leaf):
     """The array of an argument that is one, or a tensor; else None."""
-    return leaf.data if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None
+    return leaf.raw if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None
 
 
 def _needs_gradient(leaf, records):
@@ -316,8 +316,8 @@ def _traced(function, leaves, build, records):
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
     for i in numbers:
         trace.born(inputs[i])
-    symbols = [inputs[i].data for i in numbers]
-    trace.plain.update({inputs[i].data: not isinstance(leaves[i], Tensor) for i in numbers})
+    symbols = [inputs[i].raw for i in numbers]
+    trace.plain.update({inputs[i].raw: not isinstance(leaves[i], Tensor) for i in numbers})
     args, kwargs = build(inputs)
     before, start = Places(function), tick()
     try:
@@ -326,7 +326,7 @@ def _traced(function, leaves, build, records):
         with changed(tracer=trace, keeps_arrays=True), unnoted():
             returned = tree.map(gathered, numbers_kept(function, args, kwargs))
             results, rebuild = tree.flatten(returned)
-            written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
+            written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].raw is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
             if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace):
@@ -394,4 +394,4 @@ def _written_back(returned, places, leaves):
 
 
 def _contiguous(leaf):
-    return np.ascontiguousarray(leaf.data if isinstance(leaf, Tensor) else leaf).reshape(leaf.shape)
+    return np.ascontiguousarray(leaf.raw if isinstance(leaf, Tensor) else leaf).reshape(leaf.shape)

@@ -28,7 +28,7 @@ def is_tensor(x):
 
 def plain(value):
     """The array of a value, or a value that stands for it in a trace."""
-    return _noted(value.unlinked(), True) if value.is_traced else value.data
+    return _noted(value.unlinked(), True) if value.is_traced else value.raw
 
 
 def tensor(value):
