@@ -110,10 +110,10 @@ class Gradients:
     def bind(self, program):
         """Take what the step makes from `program`, from here on."""
         self._program = program
-        self._promises = [(value, Deferred(partial(self._taken, i))) for value, i in self._promised]
+        self._promises = [(value, Deferred(partial(self._taken, i, value.kind))) for value, i in self._promised]
 
-    def _taken(self, number):
-        return algebra.made(self._program.held(number))
+    def _taken(self, number, kind):
+        return algebra.made(self._program.held(number), None, kind)
 
     @property
     def acts(self):
@@ -224,7 +224,7 @@ class Gradients:
         """Leave gradients that are held elsewhere as well."""
         left = self._given + [(value, found.now) for value, found in self._passed]
         for values, number in self._shared:
-            gradient = self._taken(number)
+            gradient = self._taken(number, values[0].kind)
             left += [(value, gradient) for value in values]
         for value, gradient in left:
             value.grad = gradient

@@ -40,20 +40,20 @@ def _tests(watches):
     return tests, names
 
 
-def quick_call(parts, specs, tensor, bound, watches, seen):
+def quick_call(parts, specs, bound, watches, seen):
     """A function of the tuple of arguments.
 
     parts   of the program: `call`, which runs it, its `flag`, `fail`, its `inboxes` and its only `outlet`; `kind`, which makes
             a result of an array; and `link`, which gives it a history from the arguments' arrays, or None
-    specs   for each argument its shape, its dtype, whether it is a `tensor`, and more
+    specs   for each argument its shape, its dtype, the class that it has as a tensor, or None for an array, and more
     bound   (value, its array), as they must be; `watches`, which must find all the same; and `seen`, the clock of edits
     """
-    names = {**parts, "NDARRAY": np.ndarray, "TENSOR": tensor, "CLOCK": edits.CLOCK, "READERS": writes.READERS, "SEEN": seen}
+    names = {**parts, "NDARRAY": np.ndarray, "CLOCK": edits.CLOCK, "READERS": writes.READERS, "SEEN": seen}
     lines = [f"if len(args) != {len(specs)} or CLOCK[0] != SEEN[0] or READERS: return NotImplemented"]
-    for i, (shape, dtype, is_tensor, *_) in enumerate(specs):
-        names |= {f"shape{i}": shape, f"dtype{i}": dtype, f"inbox{i}": parts["inboxes"][i]}
-        lines += [f"x{i} = args[{i}]", f"if x{i}.__class__ is not {'TENSOR' if is_tensor else 'NDARRAY'}: return NotImplemented"]
-        lines += [f"if x{i}.record is not None: return NotImplemented", f"x{i} = x{i}.raw"] if is_tensor else []
+    for i, (shape, dtype, kind, *_) in enumerate(specs):
+        names |= {f"shape{i}": shape, f"dtype{i}": dtype, f"inbox{i}": parts["inboxes"][i], f"kind{i}": kind or np.ndarray}
+        lines += [f"x{i} = args[{i}]", f"if x{i}.__class__ is not kind{i}: return NotImplemented"]
+        lines += [f"if x{i}.record is not None: return NotImplemented", f"x{i} = x{i}.raw"] if kind else []
         lines.append(f"if x{i}.dtype is not dtype{i} or x{i}.shape != shape{i}: return NotImplemented")
     for i, (value, array) in enumerate(bound):
         names |= {f"value{i}": value, f"array{i}": array}

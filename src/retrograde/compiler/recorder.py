@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dispatch import as_arrays, check_parameters, check_results, operands_of, recorded, unboxed
+from ..core.dispatch import as_arrays, check_parameters, check_results, kind_of, operands_of, recorded, unboxed
 from ..core.explain import NESTED, explained
 from ..core.mode import current
 from ..core.symbol import Symbol, symbols_in
-from ..core.value import Projection, Value
+from ..core.value import Projection, Value, of_kind
 from ..dtypes import as_dtype, is_float
 from ..errors import TraceError
 from ..ops._arrays import arrays
@@ -183,26 +183,26 @@ class Recorder:
             records = False
         if op.is_multiple:
             node = self.node(op, symbolic, None, None)
-            return self._several(op, args, parents if records else None, node, spec)
+            return self._several(op, args, parents if records else None, node, spec, kind_of(op.algebra, operands))
         shape, dtype = spec
         if "dtype" not in op.arguments:
             dtype = op.algebra.settled_dtype(dtype, operands_of(op, symbolic))
         node = self.node(op, symbolic, shape, dtype)
         record = self._recorded(op, args, parents, node) if records and is_float(dtype) else None
-        found = self.value(op.algebra, node, record)
+        found = of_kind(self.value(op.algebra, node, record), kind_of(op.algebra, operands))
         return self.viewed(found, op, args) if op.makes_views and moves(op, args[1:]) else found
 
     def viewed(self, found, op, args):
         """`found` as a view of what `op` has made it of."""
         return found if self.shown is None else self.shown(self, found, args[0], (op, args[1:]))
 
-    def _several(self, op, args, parents, node, specs):
+    def _several(self, op, args, parents, node, specs, kind):
         parts = [self.node(PICK, (node, i), *spec) for i, spec in enumerate(specs)]
         if parents is None:
-            return tuple([self.value(op.algebra, p) for p in parts])
+            return tuple([of_kind(self.value(op.algebra, p), kind) for p in parts])
         record = self._recorded(op, args, parents, tuple(parts))
         return tuple([
-            self.value(op.algebra, p, Projection(record, i, len(parts)) if is_float(p.dtype) else None)
+            of_kind(self.value(op.algebra, p, Projection(record, i, len(parts)) if is_float(p.dtype) else None), kind)
             for i, p in enumerate(parts)
         ])
 

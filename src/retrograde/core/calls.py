@@ -31,8 +31,10 @@ def unary(op):
     def call(x, /):
         kind = algebra.kind
         try:
-            if x.__class__ is not kind and not isinstance(x, Value):
-                return run(x) if x.__class__ not in NESTED else apply(op, (x,))
+            if x.__class__ is not kind:
+                if not isinstance(x, Value):
+                    return run(x) if x.__class__ not in NESTED else apply(op, (x,))
+                kind = x.kind
             if (mode := current()) is not None:
                 return apply(op, (x,)) if mode.tracer is None else mode.tracer.apply(op, (x,))
             array = x.raw
@@ -47,9 +49,9 @@ def unary(op):
             data = algebra.settled(data, (array,))
         parent, packs = x.record, op.packs
         if parent is None:
-            return made(data)
+            return made(data, None, kind)
         if packs is None:
-            return apply(op, (x,)) if op.is_differentiable or algebra.is_differentiable(data) else made(data)
+            return apply(op, (x,)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
         pack = packs[0]
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
@@ -76,14 +78,18 @@ def binary(op):
     boxed = algebra.boxed
 
     def call(x, y, /):
-        kind = algebra.kind
+        known = kind = algebra.kind
         p = q = is_alike = None
         try:
-            if x.__class__ is kind or isinstance(x, Value):
+            if x.__class__ is known or isinstance(x, Value):
                 a = array = x.raw
                 p = x.record
-                if y.__class__ is kind or isinstance(y, Value):
+                if x.__class__ is not known:
+                    kind = x.kind
+                if y.__class__ is known or isinstance(y, Value):
                     b, q = y.raw, y.record
+                    if y.__class__ is not known and y.kind is not known:
+                        kind = y.kind
                 elif y.__class__ in NESTED:
                     return apply(op, (x, y))
                 else:
@@ -93,7 +99,7 @@ def binary(op):
             elif isinstance(y, Value):
                 a, is_alike = x, leaves(x.__class__)
                 b = array = y.raw
-                q = y.record
+                q, kind = y.record, y.kind
             else:
                 return run(x, y)
             if (mode := current()) is not None:
@@ -115,7 +121,7 @@ def binary(op):
                 elif data.dtype is boxed:
                     return unboxed(op, (x, y))
         if p is None and q is None:
-            return made(data)
+            return made(data, None, kind)
         picks = op.picks
         if picks is CROSSED:
             saved = (_EMPTY if p is None else (b,), _EMPTY if q is None else (a,))
@@ -136,7 +142,7 @@ def binary(op):
                 _EMPTY if second is None or q is None else second(both, data),
             )
         else:
-            return apply(op, (x, y)) if op.is_differentiable or algebra.is_differentiable(data) else made(data)
+            return apply(op, (x, y)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
         record.op = op
@@ -211,7 +217,7 @@ def single(op):
             data = algebra.wrap(data)
         if narrow is not None and array.dtype is narrow:
             data = algebra.settled(data, (array,))
-        parent, value = x.record, _new(algebra.kind)
+        parent, value = x.record, _new(x.kind)
         value.raw, value.record = data, None
         keeps_dtype = data.dtype is array.dtype
         if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):

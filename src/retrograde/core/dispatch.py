@@ -52,6 +52,15 @@ def binder(op):
     return namespace[op.name]
 
 
+def kind_of(algebra, operands):
+    """The class of what an op makes of `operands`: that of its algebra, unless one of them is of another kind."""
+    found = usual = algebra.kind
+    for x in operands:
+        if isinstance(x, Value) and x.kind is not usual and x.algebra is algebra:
+            found = x.kind
+    return found
+
+
 def apply(op, args):
     """Run `op` on `args`, all its arguments in order, and record it if an operand needs a gradient."""
     if op.is_composite and not op.has_rule:
@@ -102,8 +111,9 @@ def apply(op, args):
         records = False
     if records and may_have_lists:
         arrays = as_arrays(op, arrays)
+    kind = kind_of(op.algebra, operands)
     if op.is_multiple:
-        return several(op, arrays, parents if records else None, data)
+        return several(op, arrays, parents if records else None, data, kind)
     algebra = op.algebra
     data = data if data.__class__ is algebra.native else algebra.wrap(data)
     if algebra.boxed is not None and data.dtype is algebra.boxed:
@@ -113,7 +123,7 @@ def apply(op, args):
     record = None
     if records and algebra.is_differentiable(data):
         record = recorded(op, arrays, parents, data, mode)
-    value = algebra.made(data, record)
+    value = algebra.made(data, record, kind)
     if op.makes_views and (mode is None or mode.tracks_views) and algebra.is_view(data, taken[0]):
         remember_view(value, operands[0], op, args)
     return value
@@ -260,15 +270,15 @@ def _is_alike(operand, data, broadcasts):
     return operand.dtype is data.dtype and (not broadcasts or operand.shape == data.shape)
 
 
-def several(op, arrays, parents, results):
+def several(op, arrays, parents, results, kind):
     """The values of an op with several results, each a projection of one record."""
     algebra = op.algebra
     results = tuple([r if r.__class__ is algebra.native else algebra.wrap(r) for r in results])
     if parents is None:
-        return tuple([algebra.made(r) for r in results])
+        return tuple([algebra.made(r, None, kind) for r in results])
     record = recorded(op, arrays, parents, results, current())
     return tuple([
-        algebra.made(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None)
+        algebra.made(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None, kind)
         for i, r in enumerate(results)
     ])
 

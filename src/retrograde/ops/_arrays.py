@@ -1,6 +1,7 @@
 """The algebra of numbers: arrays of NumPy, or of any library that NumPy's functions dispatch to."""
 
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from ..core import writes
 from ..core.algebra import Algebra
 from ..core.mode import current, unrecorded
 from ..core.symbol import Symbol
-from ..core.value import Value
+from ..core.value import Value, of_kind
 from ..dtypes import bfloat16, is_float
 from ..errors import DTypeError, GraphError, ShapeError
 from ..shapes import summed_axes
@@ -142,16 +143,24 @@ class ArrayAlgebra(Algebra):
                                  "tensor: x[...] = y")
         return data
 
-    def made(self, data, record=None):
-        value = object.__new__(self.kind)
+    def made(self, data, record=None, kind=None):
+        value = object.__new__(kind or self.kind)
         value.raw, value.record = data, record
         return value
+
+    def maker(self, value):
+        return partial(self.made, kind=value.kind)
 
     def shown(self, cotangent):
         made, tracer = self.made(cotangent), _tracer()
         if tracer is not None:
             tracer.made(made)
         return made
+
+    def shown_as(self, cotangent, kind):
+        if not isinstance(cotangent, Value):
+            return of_kind(self.shown(cotangent), kind)
+        return cotangent if cotangent.kind is kind else self.made(cotangent.raw, cotangent.record, kind)
 
     def separate(self, cotangent):
         tracer = _tracer()
@@ -170,7 +179,7 @@ class ArrayAlgebra(Algebra):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
-            value.grad = self.made(_taken(cotangent, value.raw.dtype, is_ours))
+            value.grad = self.made(_taken(cotangent, value.raw.dtype, is_ours), None, value.kind)
         elif before.record is not None or before.is_traced:
             value.grad = before + self.made(cotangent)
         else:
@@ -189,7 +198,7 @@ class ArrayAlgebra(Algebra):
     def accumulate_linked(self, value, cotangent):
         _check_shape(value, cotangent)
         before = value.grad
-        value.grad = self._separate_as(cotangent, value.dtype) if before is None else before + cotangent
+        value.grad = of_kind(self._separate_as(cotangent, value.dtype), value.kind) if before is None else before + cotangent
 
     def is_view(self, data, source):
         if data.__class__ is np.ndarray:

@@ -18,16 +18,16 @@ from ..ops.movements import broadcast_to
 from ..ops.selections import fitting, put, set_at
 
 
-def assigning(function):
-    """The in-place operator of an op: `x += y` for `add`."""
-    name = function.op.name
+def assigning(function, name=None):
+    """The in-place operator of an op, as `x += y` for `add`, or of any function of a tensor and more, by its `name`."""
+    name = name or function.op.name
 
-    def operator(x, y):
+    def operator(x, *args, **kwargs):
         if _has_memory(x):
             with changed(tracer=None):
-                return operator(x, y)
+                return operator(x, *args, **kwargs)
         _check_writable(x)
-        result = made = function(x, y)
+        result = made = function(x, *args, **kwargs)
         if result.shape != x.shape:
             raise ShapeError(f"{name} in place must keep the shape {x.shape}, and the result has {result.shape}")
         if not np.can_cast(result.dtype, x.dtype, "same_kind"):

@@ -2,6 +2,8 @@
 what is written to it is laid back into its base.
 """
 
+from functools import cache
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -71,7 +73,7 @@ class Shown(Tensor):
     def _settle(self):
         """Be a tensor of its own."""
         plain: Any = self
-        plain.__class__, plain.base, plain.path = Tensor, None, ()
+        plain.__class__, plain.base, plain.path = self.kind, None, ()
 
     def is_shared(self):
         """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
@@ -122,10 +124,17 @@ _LAID_BACK = {
 }
 
 
+@cache
+def _shown_of(kind):
+    """The class of views of a `kind` of tensors."""
+    return Shown if kind is Tensor else type(
+        f"Shown{kind.__name__}", (Shown, kind), {"__slots__": (), "data": getattr_static(kind, "data")})
+
+
 def shown(recorder, value, source, *step):
     """`value` as a view of `source`: by a step (op, its arguments after the first), or, if there is none, outside of the graph."""
-    value.__class__ = Shown
-    follows_base = source.__class__ is Shown and not source.is_detached
+    value.__class__ = _shown_of(value.kind)
+    follows_base = isinstance(source, Shown) and not source.is_detached
     value.base, value.path = (source.base, (*source.path, *step)) if follows_base else (source, step)
     value.recorder, value.keeps_arrays, value.is_detached = recorder, current().keeps_arrays, not step
     value.seen = recorder.symbol(value.base)

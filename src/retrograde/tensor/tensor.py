@@ -373,7 +373,8 @@ class Tensor(Value):
         return self.fill_(source)
 
 
-arrays.kind, arrays.redirect = Tensor, redirected
+arrays.kind = Tensor.kind = Tensor
+arrays.redirect = redirected
 for _name, _instead in OF_TENSORS.items():
     setattr(Tensor, _name, Absent(_name, _instead))
 

@@ -220,7 +220,7 @@ class Variable(Value):
         return shaping.slice(self, place)
 
 
-texts.kind = Variable
+texts.kind = Variable.kind = Variable
 
 
 class Parameter(Variable):

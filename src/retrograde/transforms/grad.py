@@ -14,7 +14,7 @@ from ..core.gradient import walked
 from ..core.graph import span_of
 from ..core.leaving import differentiating
 from ..core.mode import current, is_recording, recording, walkable
-from ..core.value import Record, Value
+from ..core.value import Record, Value, of_kind
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
@@ -241,6 +241,10 @@ class _Inputs:
         return span_of(live, self._targets) if live else None
 
     def _given(self, node, g):
+        found = self._of_node(node, g)
+        return of_kind(found, node.kind) if isinstance(found, Value) else found
+
+    def _of_node(self, node, g):
         if node.is_traced or isinstance(g, Value):
             g = g if isinstance(g, Value) else arrays.shown(np.zeros(node.shape, node.dtype) if g is None else g)
             return g if self._is_outer else tensor(g) if self._are_tensors else plain(g)

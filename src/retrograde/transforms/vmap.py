@@ -12,7 +12,7 @@ from ..compiler.recorder import PICK, Recorder
 from ..core import writes
 from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in
-from ..core.value import Value
+from ..core.value import Value, of_kind
 from ..dtypes import is_float
 from ..errors import ArgumentError, MissingRuleError, ShapeError, TraceError
 from ..ops.conversions import astype
@@ -142,7 +142,7 @@ class Batch(Recorder):
         """As `leaf`, for what has no history, or is given one."""
         node = Example(None, (), tuple(value.shape[1:] if differs else value.shape), value.dtype)
         self._found[node] = value, differs
-        return Tensor(node)
+        return of_kind(Tensor(node), value.kind)
 
     def blank(self, shape, dtype):
         return self.leaf(self.outer.blank(shape, dtype), False)
