@@ -48,7 +48,7 @@ def is_floating(dtype):
 
 
 #: The rank of each category of dtypes: what is of a lower one takes the dtype of what is of a higher one.
-_CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
 
 
 def _category(x):
@@ -58,7 +58,7 @@ def _category(x):
         return 1
     if isinstance(x, (float, np.floating)):
         return 2
-    return 3 if isinstance(x, (complex, np.complexfloating)) else _CATEGORY[x.dtype.kind]
+    return 3 if isinstance(x, (complex, np.complexfloating)) else CATEGORY[x.dtype.kind]
 
 
 def _number_dtype(category):

@@ -1,6 +1,5 @@
 """Tensor: a tensor of `rg` whose methods have PyTorch's meaning. What ops make of it is one as well."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ class Tensor(kinds.TorchTensor):
 
     def __new__(cls, *data, **given):
         if given or len(data) != 1 or isinstance(data[0], int) or not (isinstance(data[0], Value) or hasattr(data[0], "__array_function__")):
-            return _by_class(cls, data, float32)
+            return by_class(cls, data, float32)
         return object.__new__(cls)
 
     def __init__(self, data: Any = (), *more, **_):
@@ -131,7 +130,7 @@ class Tensor(kinds.TorchTensor):
         if dtype is None:
             return f"torch.{_CLASS_OF.get(name_of(self.dtype), 'Float')}Tensor"
         if isinstance(dtype, str) and dtype.endswith("Tensor"):
-            dtype = _DTYPE_OF[dtype.rpartition(".")[2].removesuffix("Tensor")]
+            dtype = DTYPE_OF[dtype.rpartition(".")[2].removesuffix("Tensor")]
         return self.to(getattr(dtype, "dtype", dtype))
 
     def type_as(self, other):
@@ -256,7 +255,7 @@ def _is_operand(other):
     return isinstance(other, (Value, int, float, complex, bool, np.ndarray, np.generic))
 
 
-def _by_class(cls, data, dtype):
+def by_class(cls, data, dtype):
     """What `torch.FloatTensor(...)` and its like make: of a shape, or of data."""
     if all([isinstance(n, int) for n in data]):
         made = creation.empty(tuple(data) or (0,), dtype=dtype)
@@ -270,6 +269,11 @@ def _by_class(cls, data, dtype):
 
 Tensor.kind = kinds.TorchTensor.kind = Tensor
 
+
+#: Types by the names of PyTorch's older classes.
+DTYPE_OF = {"Float": float32, "Double": float64, "Half": float16, "BFloat16": bfloat16, "Long": int64, "Int": int32, "Short": int16,
+            "Char": int8, "Byte": uint8, "Bool": boolean}
+_CLASS_OF = {name_of(dtype): name for name, dtype in DTYPE_OF.items()}
 
 #: All functions of the tables, by name.
 FUNCTIONS = {}
@@ -301,11 +305,8 @@ FUNCTIONS |= {name: getattr(module, name) for module, names in {
     for name in names.split()}
 _ALIASES = {
     "concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose", "moveaxis": "movedim", "row_stack": "vstack",
-    "unsqueeze": "unsqueeze", "adjoint": "adjoint", "det": "det",
 }
-for _name, _known in _ALIASES.items():
-    if _known in FUNCTIONS:
-        FUNCTIONS[_name] = FUNCTIONS[_known]
+FUNCTIONS |= {name: FUNCTIONS[known] for name, known in _ALIASES.items()}
 
 
 def unsqueeze(input, dim):
@@ -333,8 +334,7 @@ def _method(name, make, doc):
 
 for _name, _dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "long": int64, "int": int32,
                       "short": int16, "char": int8, "byte": uint8, "bool": boolean}.items():
-    _method(_name, partial(lambda to, self, memory_format=None: self.to(to), _dtype) if False else
-            (lambda to: lambda self, memory_format=None: self.to(to))(_dtype), f"The elements as {_dtype}.")
+    _method(_name, (lambda to: lambda self, memory_format=None: self.to(to))(_dtype), f"The elements as {_dtype}.")
 for _name in ("view", "reshape"):
     _method(f"{_name}_as", (lambda change: lambda self, other: getattr(self, change)(tuple(other.shape)))(_name),
             "In the shape of another tensor.")
@@ -350,7 +350,7 @@ for _name in ("zeros", "ones", "empty"):
 _eq, _ne = FUNCTIONS["eq"], FUNCTIONS["ne"]
 
 
-def _operator(name, function, number=False):
+def _operator(name, function):
     def forward(x, y):
         return function(x, y) if _is_operand(y) else NotImplemented
 
