@@ -13,7 +13,6 @@ from types import SimpleNamespace as _Names
 
 from ..tensor.namespace import finfo, iinfo
 from . import autograd, fft, func, jit, linalg, nn, optim, random, special, utils
-from . import types as _types
 from .absent import absent_from as _absent_from
 from .compiled import CompileWarning, compile
 from .creation import (
@@ -52,26 +51,14 @@ from .devices import accelerator, backends, cuda, device, mps, xpu
 from .func import vmap
 from .kinds import result_type
 from .modes import *  # noqa: F403 - its __all__ is of names of PyTorch's
+from .namespace import NAMES as _NAMES
 from .reductions import RETURN_TYPES as _RETURN_TYPES
 from .shapes import Size
 from .shown import set_printoptions
-from .tensor import FUNCTIONS as _FUNCTIONS
 from .tensor import Tensor
 from .types import can_cast, is_complex, is_floating_point, is_nonzero, is_tensor, numel, promote_types
 
-#: Functions of layers that PyTorch has here as well.
-_OF_LAYERS = ("adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d batch_norm bilinear celu channel_shuffle conv1d conv2d "
-              "conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity ctc_loss dropout "
-              "embedding_bag feature_alpha_dropout group_norm hinge_embedding_loss instance_norm layer_norm margin_ranking_loss "
-              "max_pool1d max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rrelu "
-              "selu threshold triplet_margin_loss").split()
-_OF_LINALG = "cholesky det matrix_exp matrix_power pinverse slogdet inverse".split()
-globals().update(
-    _types.DTYPES, **_types.CLASSES, **_FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS},
-    **{name: getattr(linalg, {"pinverse": "pinv", "inverse": "inv"}.get(name, name)) for name in _OF_LINALG},
-    i0=special.i0, polygamma=special.polygamma,
-    embedding=lambda weight, indices, padding_idx=-1, **_: nn.functional.embedding(indices, weight),
-    logdet=lambda input: linalg.slogdet(input).logabsdet)
+globals().update(_NAMES)
 return_types = _Names(**_RETURN_TYPES)
 strided, contiguous_format, channels_last, preserve_format = (
     "torch.strided", "torch.contiguous_format", "torch.channels_last", "torch.preserve_format")

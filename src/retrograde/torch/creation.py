@@ -187,13 +187,16 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     """`steps` numbers evenly spread from `start` to `end`."""
     placed(device)
     start, end = [x.item() if isinstance(x, Value) else x for x in (start, end)]
+    if _type(dtype).kind in "iu":
+        return of(rg.linspace(start, end, steps, "float64")).to(dtype).requires_grad_(requires_grad)
     return of(rg.linspace(start, end, steps, _type(dtype))).requires_grad_(requires_grad)
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
     """Powers of `base`, evenly spread from `base ** start` to `base ** end`."""
     placed(device)
-    return from_numpy(np.logspace(start, end, steps, base=base, dtype=_type(dtype))).requires_grad_(requires_grad)
+    start, end, base = [x.item() if isinstance(x, Value) else x for x in (start, end, base)]
+    return from_numpy(np.logspace(start, end, steps, base=base).astype(_type(dtype))).requires_grad_(requires_grad)
 
 
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):

@@ -1,12 +1,15 @@
 """What PyTorch means by a name and the op of that name does not: the few meanings that differ, written in ops."""
 
+from functools import wraps
+
 from ..core.value import Value
 from ..dtypes import as_dtype
 from ..errors import ArgumentError, ShapeError
-from ..ops import arithmetic, comparisons, contractions, exponential, reductions, rounding, tensors
+from ..ops import arithmetic, comparisons, contractions, exponential, movements, products, reductions, rounding, tensors
 from ..ops.comparisons import where
 from ..ops.complexes import complex as complexed
 from ..ops.conversions import astype
+from ..shapes import one_axis
 from . import kinds
 
 
@@ -62,7 +65,7 @@ def frac(x):
 def sgn(x):
     """The sign; of a complex number that of its length, with its angle."""
     if x.dtype.kind != "c":
-        return arithmetic.sign(x)
+        return sign(x)
     size = arithmetic.abs(x)
     return where(size == 0, x * 0, x / complexed(where(size == 0, 1.0, size), size * 0))
 
@@ -101,9 +104,55 @@ def logit(x, eps=None):
     return exponential.log(x / (1 - x))
 
 
-def axes(dim):
-    """Axes as ops take them: PyTorch means all axes by an empty list."""
+def axes(dim, x):
+    """Axes of `x` as ops take them: PyTorch means all axes by an empty list, and counts one axis where there is none."""
+    if dim is None:
+        return None
+    if not x.raw.ndim:
+        for axis in dim if isinstance(dim, (list, tuple)) else (dim,):
+            one_axis(axis, 1)
+        return None
     return tuple(dim) or None if isinstance(dim, (list, tuple)) else dim
+
+
+def scalars(function):
+    """`function` of a tensor and a dim, for which a tensor without axes has one."""
+
+    @wraps(function)
+    def called(input, *args, **kwargs):
+        if not isinstance(input, Value) or input.raw.ndim:
+            return function(input, *args, **kwargs)
+        lined = [_lined(a) for a in args], {name: _lined(a) for name, a in kwargs.items()}
+        found = function(movements.reshape(input, (1,)), *lined[0], **lined[1])
+        return type(found)(*map(_unlined, found)) if isinstance(found, tuple) else _unlined(found)
+
+    return called
+
+
+def _lined(x):
+    return movements.reshape(x, (1,)) if isinstance(x, Value) and not x.raw.ndim else x
+
+
+def _unlined(x):
+    return movements.reshape(x, ())
+
+
+cumsum, cumprod = scalars(products.cumsum), scalars(products.cumprod)
+
+
+def square(x):
+    """`x * x`, of booleans as integers."""
+    return arithmetic.square(astype(x, "int64") if x.dtype.kind == "b" else x)
+
+
+def sign(x):
+    """The sign."""
+    return x if x.dtype.kind == "b" else arithmetic.sign(x)
+
+
+def itself(x):
+    """The tensor."""
+    return x
 
 
 def nansum(x, dim, keepdim):

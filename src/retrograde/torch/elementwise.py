@@ -39,12 +39,12 @@ ROWS = [
         reciprocal=arithmetic.reciprocal),
     *_of_one(
         None, abs=arithmetic.abs, absolute=arithmetic.abs, neg=arithmetic.negative, negative=arithmetic.negative,
-        sign=arithmetic.sign, sgn=differing.sgn, floor=rounding.floor, ceil=rounding.ceil, trunc=rounding.trunc, fix=rounding.trunc,
-        square=arithmetic.square, positive=arithmetic.positive, relu=activation.relu, logical_not=comparisons.logical_not,
+        sign=differing.sign, sgn=differing.sgn, floor=rounding.floor, ceil=rounding.ceil, trunc=rounding.trunc, fix=rounding.trunc,
+        square=differing.square, positive=arithmetic.positive, relu=activation.relu, logical_not=comparisons.logical_not,
         bitwise_not=comparisons.bitwise_invert, conj=complexes.conj, frac=differing.frac),
     *[row._replace(has_inplace=False) for row in _of_one(
         None, isnan=comparisons.isnan, isinf=comparisons.isinf, isfinite=comparisons.isfinite, signbit=bits.signbit,
-        conj_physical=complexes.conj, resolve_conj=arithmetic.positive)],
+        conj_physical=complexes.conj, resolve_conj=differing.itself, resolve_neg=differing.itself)],
     *[row._replace(has_method=False, has_inplace=False) for row in _of_one(
         None, real=complexes.real, imag=complexes.imag, view_as_real=complexes.view_as_real,
         view_as_complex=complexes.view_as_complex)],

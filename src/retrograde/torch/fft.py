@@ -5,7 +5,7 @@ from functools import wraps
 from .. import fft as rg
 from . import creation
 from .absent import absent_from
-from .kinds import operand
+from .kinds import floating, operand
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2",
            "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
@@ -17,11 +17,11 @@ def _along(name, one, last):
 
     @wraps(function)
     def of_one(input, n=None, dim=-1, norm=None):
-        return function(operand(input), n, dim, norm or "backward")
+        return function(floating(operand(input)), n, dim, norm or "backward")
 
     @wraps(function)
     def of_several(input, s=None, dim=last, norm=None):
-        return function(operand(input), s, dim, norm or "backward")
+        return function(floating(operand(input)), s, dim, norm or "backward")
 
     return of_one if one else of_several
 

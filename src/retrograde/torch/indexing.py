@@ -8,10 +8,12 @@ from ..ops import finding, gathering, grids, movements, scattering, selections
 from ..ops.comparisons import where as choose
 from ..shapes import one_axis
 from . import kinds
+from .differing import scalars
 from .kinds import operand
 from .shapes import checked_index
 
 
+@scalars
 def gather(input, dim, index, *, sparse_grad=False):
     """The elements at the positions `index` along `dim`."""
     return scattering.gather(operand(input), checked_index(index), dim)
@@ -19,7 +21,8 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 def take_along_dim(input, indices, dim=None):
     """The elements at `indices` along `dim`, which is broadcast to the other axes."""
-    return gathering.take_along_axis(operand(input), indices, dim) if dim is not None else take(input, indices)
+    return gathering.take_along_axis(operand(input), indices, dim) if dim is not None else take(
+        input, movements.reshape(indices, -1))
 
 
 def take(input, index):
@@ -27,6 +30,7 @@ def take(input, index):
     return gathering.take(movements.reshape(operand(input), -1), checked_index(index), 0)
 
 
+@scalars
 def index_select(input, dim, index):
     """The slices at the positions `index` along `dim`."""
     return gathering.take(operand(input), checked_index(index), dim if input.ndim else None)
@@ -40,7 +44,7 @@ def masked_select(input, mask):
 
 def masked_fill(input, mask, value):
     """`value` where `mask` is true."""
-    return grids.masked_fill(operand(input), mask, value)
+    return grids.masked_fill(operand(input), mask, _like(value, input))
 
 
 def masked_scatter(input, mask, source):
@@ -50,6 +54,7 @@ def masked_scatter(input, mask, source):
     return selections.set_at(operand(input), movements.reshape(source, -1)[:count], mask)
 
 
+@scalars
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     """The elements of `src`, or one value, written to the positions `index` along `dim`."""
     src = value if src is None else src
@@ -62,17 +67,21 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     return scattering.scatter(operand(input), _like(src, input), checked_index(index), dim)
 
 
+@scalars
 def scatter_add(input, dim, index, src):
     """The elements of `src` added at the positions `index` along `dim`."""
     return scattering.scatter_reduce(operand(input), src, checked_index(index), dim, "sum")
 
 
+@scalars
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """The elements of `src` joined to those at the positions `index`, by "sum", "prod", "mean", "amax" or "amin"."""
     reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
-    return scattering.scatter_reduce(operand(input), src, checked_index(index), dim, reduce, include_self)
+    found = scattering.scatter_reduce(operand(input), src, checked_index(index), dim, reduce, include_self)
+    return found if found.dtype == input.dtype else found.astype(input.dtype)
 
 
+@scalars
 def index_add(input, dim, index, source, *, alpha=1):
     """The slices of `source` added to those at the positions `index` along `dim`."""
     index = checked_index(index)
@@ -82,11 +91,13 @@ def index_add(input, dim, index, source, *, alpha=1):
     return scatter_add(input, dim, places, source if alpha == 1 else source * alpha)
 
 
+@scalars
 def index_copy(input, dim, index, source):
     """The slices of `source` in place of those at the positions `index` along `dim`."""
     return selections.set_at(operand(input), source, (*(slice(None),) * one_axis(dim, input.ndim), checked_index(index)))
 
 
+@scalars
 def index_fill(input, dim, index, value):
     """One value in the slices at the positions `index` along `dim`."""
     return selections.set_at(operand(input), _like(value, input), (*(slice(None),) * one_axis(dim, input.ndim), checked_index(index)))

@@ -3,6 +3,7 @@
 from collections import namedtuple
 
 from .. import linalg as rg
+from ..errors import ArgumentError
 from ..ops.norms import matrix_norm as _matrix_norm
 from ..ops.norms import vector_norm as _vector_norm
 from .absent import absent_from
@@ -26,7 +27,7 @@ _QR, _SVD, _EIGH, _EIG = (_named(n, f) for n, f in (
 _SLOGDET, _LSTSQ, _INV = (_named(n, f) for n, f in (
     ("slogdet", "sign logabsdet"), ("lstsq", "solution residuals rank singular_values"), ("inv_ex", "inverse info")))
 
-for _name in ("det", "eigvals", "eigvalsh", "inv", "matrix_exp", "matrix_power", "multi_dot", "svdvals", "tensorinv", "tensorsolve"):
+for _name in ("det", "eigvals", "inv", "matrix_exp", "matrix_power", "multi_dot", "svdvals", "tensorinv", "tensorsolve"):
     globals()[_name] = handed(getattr(rg, _name))
 
 
@@ -64,6 +65,12 @@ def eigh(A, UPLO="L"):
     return _EIGH(*rg.eigh(A if UPLO.upper() == "L" else A.mT.conj()))
 
 
+def eigvalsh(A, UPLO="L"):
+    """Eigenvalues of a symmetric matrix."""
+    A = operand(A, "A")
+    return rg.eigvalsh(A if UPLO.upper() == "L" else A.mT.conj())
+
+
 def eig(A):
     """Eigenvalues and eigenvectors."""
     return _EIG(*rg.eig(operand(A, "A")))
@@ -81,20 +88,34 @@ def inv_ex(A, *, check_errors=False):
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """X for which A X is nearest to B."""
-    found = rg.lstsq(operand(A, "A"), B, rtol=rcond)
-    none = found.new_zeros(0)
-    return _LSTSQ(found, none, matrix_rank(A), none)
+    """X for which A X is nearest to B, with the sums of squares of what is left where there are more rows than columns."""
+    A = operand(A, "A")
+    found, none = rg.lstsq(A, B, rtol=rcond), A.new_zeros(0)
+    left = ((A @ found - B) ** 2).sum(-2) if A.shape[-2] > A.shape[-1] and B.ndim == A.ndim else none
+    return _LSTSQ(found, left, matrix_rank(A), none)
 
 
-def matrix_rank(A, *, atol=None, rtol=None, hermitian=False):
-    """How many singular values are not zero."""
-    return rg.matrix_rank(operand(A, "A"), rtol=rtol)
+def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
+    """How many singular values are greater than `atol`, and than `rtol` times the greatest."""
+    A = _symmetric(operand(A, "A"), hermitian)
+    atol = atol if tol is None else tol
+    if atol is None:
+        return rg.matrix_rank(A, rtol=rtol)
+    sizes = rg.svdvals(A)
+    bound = sizes[..., :1] * (0.0 if rtol is None else rtol)
+    return (sizes > bound.maximum(atol if isinstance(atol, type(A)) else bound * 0 + atol)).sum(-1)
 
 
-def pinv(A, *, atol=None, rtol=None, hermitian=False):
+def _symmetric(A, wanted):
+    """The matrix whose lower triangle is that of `A`, if a symmetric one is `wanted`."""
+    return A.tril() + A.tril(-1).mT.conj() if wanted else A
+
+
+def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
     """The pseudoinverse."""
-    return rg.pinv(operand(A, "A"), rtol=rtol)
+    if atol is not None:
+        raise ArgumentError("pinv takes no atol= here; pass rtol=, relative to the greatest singular value")
+    return rg.pinv(_symmetric(operand(A, "A"), hermitian), rtol=rtol if rcond is None else rcond)
 
 
 def cond(A, p=None):
@@ -124,12 +145,16 @@ def vecdot(x, y, *, dim=-1):
 
 def vander(x, N=None):
     """The powers of the elements of a vector, as the columns of a matrix."""
-    return rg.vander(operand(x, "x"), N, True)
+    return _stacked_powers(operand(x, "x"), x.shape[-1] if N is None else N)
+
+
+def _stacked_powers(x, count):
+    return x.unsqueeze(-1) ** x.new_tensor(list(range(count)))
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm of vectors, of all elements or over `dim`."""
-    return _vector_norm(operand(x, "x") if dtype is None else x.to(dtype), axis=axes(dim), keepdims=keepdim, ord=ord)
+    return _vector_norm(operand(x, "x") if dtype is None else x.to(dtype), axis=axes(dim, operand(x, "x")), keepdims=keepdim, ord=ord)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):

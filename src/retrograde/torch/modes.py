@@ -1,5 +1,6 @@
 """What is ambient, under PyTorch's names: whether gradients are recorded, the default dtype, seeds and threads."""
 
+import importlib
 import os
 
 from ..core.mode import enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -82,9 +83,9 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
 def get_num_threads():
     """How many threads compiled code uses."""
-    return _threads().get_num_threads()
+    return importlib.import_module("retrograde.compiler.threads").get_num_threads()
 
 
 def set_num_threads(count):
     """Let compiled code use so many threads."""
-    _threads().set_num_threads(count)
+    importlib.import_module("retrograde.compiler.threads").set_num_threads(count)

@@ -10,7 +10,7 @@ from ..ops import extremes, finding, gathering, joins, movements, rankings, redu
 from ..ops.running import diff as running_diff
 from ..shapes import one_axis
 from . import kinds
-from .differing import axes
+from .differing import axes, scalars
 from .kinds import operand
 
 
@@ -32,7 +32,7 @@ def _spread(function):
         if correction is not None and unbiased is not None:
             raise ArgumentError("unbiased and correction say the same; pass one of the two")
         correction = (1 if unbiased in (None, True) else 0) if correction is None else correction
-        found = axes(dim if axis is None else axis)
+        found = axes(dim if axis is None else axis, operand(input))
         return function(operand(input), found, keepdim if keepdims is None else keepdims, correction)
 
     spread.__name__, spread.__doc__ = function.__name__, f"`{function.__name__}` over n - 1, unless `unbiased=False` or `correction=`."
@@ -44,7 +44,8 @@ var, std = _spread(spreads.var), _spread(spreads.std)
 
 def _with_mean(name, function):
     def both(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-        return function(input, dim, unbiased, keepdim, correction=correction), reductions.mean(operand(input), axes(dim), keepdim)
+        dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+        return function(input, dim, unbiased, keepdim, correction=correction), reductions.mean(operand(input), axes(dim, operand(input)), keepdim)
 
     both.__name__, both.__doc__ = name, f"What `{function.__name__}` gives, and the mean."
     return both
@@ -86,12 +87,12 @@ def make_extremes(maximum, minimum):
 
 def amax(input, dim=None, keepdim=False):
     """The greatest elements over `dim`; those that are equal share the gradient."""
-    return reductions.max(operand(input), axes(dim), keepdim)
+    return reductions.max(operand(input), axes(dim, operand(input)), keepdim)
 
 
 def amin(input, dim=None, keepdim=False):
     """The smallest elements over `dim`; those that are equal share the gradient."""
-    return reductions.min(operand(input), axes(dim), keepdim)
+    return reductions.min(operand(input), axes(dim, operand(input)), keepdim)
 
 
 def aminmax(input, *, dim=None, keepdim=False):
@@ -99,11 +100,10 @@ def aminmax(input, *, dim=None, keepdim=False):
     return RETURN_TYPES["aminmax"](amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
+@scalars
 def sort(input, dim=-1, descending=False, stable=True):
     """The elements in order along `dim`, and their places before."""
     input = operand(input)
-    if not input.ndim:
-        return RETURN_TYPES["sort"](input, sorting.argsort(input.reshape(1)).reshape(()))
     places = sorting.argsort(input, dim, descending, stable)
     return RETURN_TYPES["sort"](gathering.take_along_axis(input, places, dim), places)
 
@@ -113,11 +113,13 @@ def argsort(input, dim=-1, descending=False, stable=True):
     return sorting.argsort(operand(input), dim, descending, stable)
 
 
+@scalars
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """The `k` greatest elements along `dim`, or the smallest, and their places."""
     return RETURN_TYPES["topk"](*rankings.topk(operand(input), k, dim, largest))
 
 
+@scalars
 def kthvalue(input, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim`, counted from 1, and its place."""
     input = operand(input)
@@ -139,6 +141,8 @@ def median(input, dim=None, keepdim=False):
     if dim is None:
         flat = movements.reshape(input, -1)
         return kthvalue(flat, (flat.shape[0] + 1) // 2, 0).values if flat.shape[0] else _nothing("median")
+    if not input.ndim:
+        return RETURN_TYPES["median"](input, searches.argmax(input))
     places = sorting.argsort(input, dim)
     middle = (input.shape[one_axis(dim, input.ndim)] - 1) // 2
     return _along(RETURN_TYPES["median"], input, _slice(places, dim, middle), dim, keepdim)
@@ -148,12 +152,13 @@ def _nothing(name):
     raise ShapeError(f"{name} needs an element at least, got a tensor without any")
 
 
+@scalars
 def mode(input, dim=-1, keepdim=False):
     """The commonest element along `dim`, the smallest of several, and the place of its last occurrence."""
     input = operand(input)
     x = np.moveaxis(np.asarray(input.detach().numpy()), dim, -1)
     counts = (x[..., :, None] == x[..., None, :]).sum(-1)
-    best = np.where(counts == counts.max(-1, keepdims=True), x, np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).max).min(-1)
+    best = np.where(counts == counts.max(-1, keepdims=True), x, np.inf if x.dtype.kind == "f" else True if x.dtype.kind == "b" else np.iinfo(x.dtype).max).min(-1)
     places = x.shape[-1] - 1 - (x == best[..., None])[..., ::-1].argmax(-1)
     places = _tensor(np.moveaxis(places[..., None], -1, dim))
     return _along(RETURN_TYPES["mode"], input, places, dim, keepdim)
@@ -163,21 +168,25 @@ def _tensor(array):
     return kinds.arrays.made(np.asarray(array), None, kinds.TorchTensor.kind)
 
 
+@scalars
 def cummax(input, dim):
     """The greatest element so far along `dim`, and its place."""
     return RETURN_TYPES["cummax"](*extremes.cummax(operand(input), dim))
 
 
+@scalars
 def cummin(input, dim):
     """The smallest element so far along `dim`, and its place."""
     return RETURN_TYPES["cummin"](*extremes.cummin(operand(input), dim))
 
 
+@scalars
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The element below which a part `q` of the elements is, between two of them by `interpolation`."""
     return rankings.quantile(operand(input), q, dim, keepdim, interpolation)
 
 
+@scalars
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """`quantile` of the elements that are known."""
     return rankings.nanquantile(operand(input), q, dim, keepdim, interpolation)
@@ -189,7 +198,7 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     p = 2 if p in ("fro", None) else p
     if p == "nuc":
         raise ArgumentError('torch.norm takes no p="nuc" here; write torch.linalg.matrix_norm(x, "nuc")')
-    return reductions.norm(movements.reshape(input, -1), p, 0) if dim is None and not keepdim else _norm_over(input, p, axes(dim), keepdim)
+    return reductions.norm(movements.reshape(input, -1), p, 0) if dim is None and not keepdim else _norm_over(input, p, axes(dim, operand(input)), keepdim)
 
 
 def _norm_over(input, p, dim, keepdim):
@@ -206,14 +215,11 @@ def _norm_over(input, p, dim, keepdim):
 
 def nonzero(input, *, as_tuple=False):
     """The positions of the elements that are not 0: a row for each, or with `as_tuple` a tensor for each axis."""
+    if not operand(input).ndim:
+        found = finding.nonzero(movements.reshape(input, (1,)))
+        return (kinds.tensor_of(found[0]),) if as_tuple else movements.reshape(kinds.tensor_of(found[0]), (-1, 1))[:, :0]
     found = [kinds.tensor_of(x) for x in finding.nonzero(operand(input))]
-    return tuple(found) if as_tuple else movements.matrix_transpose(_stacked(found, input))
-
-
-def _stacked(rows, input):
-    if not rows:
-        return _tensor(np.zeros((0, int(bool(input))), np.int64))
-    return joins.stack(rows, 0)
+    return tuple(found) if as_tuple else joins.stack(found, 1)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
@@ -239,6 +245,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Where two tensors are equal to rounding."""
     x, y = kinds.promoted(operand(input), operand(other))
+    x, y = (x.to("int64"), y.to("int64")) if x.dtype.kind == "b" else (x, y)
     found = (x == y) | ((x - y).abs() <= atol + rtol * y.abs()) if x.dtype.kind in "fcV" else (x - y).abs() <= atol + rtol * y.abs()
     return found | ((x != x) & (y != y)) if equal_nan else found
 

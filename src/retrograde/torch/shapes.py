@@ -169,22 +169,22 @@ def view(input, *shape):
     return movements.reshape(input, unpacked(shape))
 
 
-def reshape(input, *shape):
+def reshape(input, *sizes, shape=None):
     """The tensor in another shape."""
-    return movements.reshape(operand(input), unpacked(shape))
+    return movements.reshape(operand(input), unpacked(sizes) if shape is None else tuple(shape))
 
 
-def expand(input, *sizes):
+def expand(input, *sizes, size=None, implicit=False):
     """The tensor repeated, without a copy, to fill a shape; -1 keeps the length of an axis."""
-    sizes = unpacked(sizes)
+    sizes = unpacked(sizes) if size is None else tuple(size)
     lead = len(sizes) - input.ndim
     return movements.broadcast_to(operand(input), tuple([
         input.shape[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(sizes)]))
 
 
-def permute(input, *dims):
+def permute(input, *axes, dims=None):
     """The axes in another order."""
-    return movements.permute_dims(operand(input), unpacked(dims))
+    return movements.permute_dims(operand(input), unpacked(axes) if dims is None else tuple(dims))
 
 
 def squeeze(input, dim=None):
@@ -254,9 +254,10 @@ def roll(input, shifts, dims=None):
         dims, int) else tuple(dims))
 
 
-def flip(input, *dims):
+def flip(input, *axes, dims=None):
     """The elements along `dims` in the opposite order."""
-    return movements.flip(operand(input), unpacked(dims))
+    dims = unpacked(axes) if dims is None else dims
+    return movements.flip(operand(input), tuple(dims)) if input.ndim else input
 
 
 def movedim(input, source, destination):
@@ -279,9 +280,9 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return movements.moveaxis(made, (-2, -1), (dim1, dim2))
 
 
-def tile(input, *dims):
+def tile(input, *sizes, dims=None):
     """The tensor laid side by side, by numbers for its last axes, and for new ones in front."""
-    dims = unpacked(dims)
+    dims = unpacked(sizes) if dims is None else dims
     return repetition.tile(operand(input), (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 

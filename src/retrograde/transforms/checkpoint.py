@@ -45,9 +45,9 @@ def _run(function, args, kwargs):
     call = _Segment(function, inputs, build_inputs, parents, places, draws, past)
     record = Record().filled(call, parents, tuple([x.raw if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
-        data, algebra = outputs[i].raw, outputs[i].algebra
+        data, algebra, kind = outputs[i].raw, outputs[i].algebra, outputs[i].kind
         call.algebra = algebra
-        outputs[i] = algebra.made(data, Projection(record, number, len(places)))
+        outputs[i] = algebra.made(data, Projection(record, number, len(places)), kind)
     return build(outputs)
 
 
