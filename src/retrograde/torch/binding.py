@@ -15,8 +15,8 @@ class Row(NamedTuple):
     signature  as in PyTorch, such as "sum(input, dim=None, keepdim=False, *, dtype=None)"
     op         what computes it
     arguments  those of the op, as expressions of the names in the signature
-    settles    how operands are brought to one dtype: "pair" promotes `input` and `other`, "float" makes integers floats, "counted"
-               makes booleans and small integers int64; None leaves them
+    settles    how operands are brought to one dtype: "pair" promotes `input` and `other`, as "power" does with `exponent` and "floats"
+               with integers made floats; "float" makes integers floats, "counted" booleans and small integers int64; None leaves them
     has_method, has_inplace  whether tensors have it as a method, and as one with `_` that writes to the tensor
     """
 
@@ -36,6 +36,7 @@ class Row(NamedTuple):
 _SETTLING = {
     None: "",
     "pair": "    input, other = promoted(input, other)\n",
+    "power": "    input, exponent = promoted(input, exponent)\n",
     "floats": "    input, other = promoted(floated(input), floated(other))\n",
     "float": "    if input.raw.dtype.kind not in 'fcV': input = floating(input)\n",
     "counted": "    if input.raw.dtype.kind in 'biu': input = counted(input)\n",
@@ -72,7 +73,7 @@ def bound(row, helpers):
         f"def {opening}, **given):\n"
         f"    if given:\n{''.join(respelled)}"
         f"        if given: refused({name!r}, given)\n"
-        + ("" if settles in ("pair", "floats") else f"    if {first}.__class__ is not Tensor: {first} = operand({first})\n")
+        + ("" if settles in ("pair", "floats", "power") else f"    if {first}.__class__ is not Tensor: {first} = operand({first})\n")
         + _SETTLING[settles]
         + f"    return op({row.arguments})\n"
     )

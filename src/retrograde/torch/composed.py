@@ -220,6 +220,8 @@ def renorm(input, p, dim, maxnorm):
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
     """The places in an ordered vector at which elements could stand."""
     side = side or ("right" if right else "left")
+    if sorter is not None:
+        sorted_sequence = operand(sorted_sequence).gather(-1, sorter)
     line, given = operand(sorted_sequence), input if isinstance(input, Value) else _made(np.asarray(input))
     if line.ndim != 1:
         rows = zip(line.detach().numpy().reshape(-1, line.shape[-1]), given.detach().numpy().reshape(-1, given.shape[-1]), strict=True)
@@ -286,7 +288,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     x = shapes.at_least(operand(input), 2)
     centred = x - x.mean(1, True)
     found = centred @ centred.mT.conj() / max(x.shape[1] - correction, 0)
-    return found.squeeze() if input.ndim < 2 else found
+    return found.squeeze()
 
 
 def corrcoef(input):

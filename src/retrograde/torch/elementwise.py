@@ -70,7 +70,7 @@ ROWS = [
         xlogy=special.xlogy),
     *_of_two(
         None, logical_and=comparisons.logical_and, logical_or=comparisons.logical_or, logical_xor=comparisons.logical_xor),
-    Row("pow(input, exponent)", arithmetic.power, "*promoted(input, exponent)", None, has_inplace=True),
+    Row("pow(input, exponent)", arithmetic.power, "input, exponent", "power", has_inplace=True),
     Row("float_power(input, exponent)", arithmetic.power, "*promoted(doubled(input), exponent)", None),
     Row("clamp(input, min=None, max=None)", comparisons.clip, "*limited(input, min, max)", None, has_inplace=True),
     Row("clip(input, min=None, max=None)", comparisons.clip, "*limited(input, min, max)", None, has_inplace=True),

@@ -13,9 +13,11 @@ from .kinds import operand
 from .shapes import checked_index
 
 
-@scalars
 def gather(input, dim, index, *, sparse_grad=False):
     """The elements at the positions `index` along `dim`."""
+    if not input.ndim or not index.ndim:
+        found = gather(movements.reshape(input, (-1,)), dim, movements.reshape(index, (-1,)))
+        return movements.reshape(found, tuple(index.shape))
     return scattering.gather(operand(input), checked_index(index), dim)
 
 

@@ -180,16 +180,14 @@ def cummin(input, dim):
     return RETURN_TYPES["cummin"](*extremes.cummin(operand(input), dim))
 
 
-@scalars
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The element below which a part `q` of the elements is, between two of them by `interpolation`."""
-    return rankings.quantile(operand(input), q, dim, keepdim, interpolation)
+    return rankings.quantile(operand(input), q, axes(dim, operand(input)), keepdim, interpolation)
 
 
-@scalars
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """`quantile` of the elements that are known."""
-    return rankings.nanquantile(operand(input), q, dim, keepdim, interpolation)
+    return rankings.nanquantile(operand(input), q, axes(dim, operand(input)), keepdim, interpolation)
 
 
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
