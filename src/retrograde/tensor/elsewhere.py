@@ -114,9 +114,8 @@ class Absent:
 _LOAD_METHOD, _LOAD_ATTR = opmap.get("LOAD_METHOD"), opmap.get("LOAD_ATTR")
 
 
-def number_of_elements(read, called=None):
-    """The property `size`, an int, which says what to write where it is called as PyTorch's method is; there it is the method
-    `called`, if that is given.
+def number_of_elements(read):
+    """The property `size`, an int, which says what to write where it is called as PyTorch's method is.
 
     An int of a class of its own could say that when it is called, but NumPy takes such a one for an array of int64: a float32
     array divided by it would be float64. So the instruction that reads the property is looked at instead.
@@ -126,8 +125,6 @@ def number_of_elements(read, called=None):
         frame = sys._getframe(1)
         code, i = frame.f_code.co_code, frame.f_lasti
         if code[i] == _LOAD_METHOD or (_LOAD_METHOD is None and code[i] == _LOAD_ATTR and code[i + 1] & 1):
-            if called is not None:
-                return called.__get__(x)
             raise DTypeError("x.size is the number of elements here, not a method; write x.shape for x.size(), and x.shape[0] for "
                              "x.size(0)")
         return read(x)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, tree
 from ..core.value import Value
 from ..errors import DTypeError
 from ..ops._arrays import arrays
@@ -30,6 +30,15 @@ class TorchTensor(rg.Tensor):
 def tensor_of(x) -> Any:
     """A value as one of PyTorch's meaning: of the same memory, and of the same graph."""
     return x if isinstance(x, TorchTensor) else arrays.made(x.raw, x.record, TorchTensor.kind)
+
+
+def handed_out(found):
+    """What a function of `rg` returned, with tensors of PyTorch's meaning in it."""
+    if isinstance(found, TorchTensor) or found is None:
+        return found
+    if isinstance(found, Value):
+        return tensor_of(found) if isinstance(found, rg.Tensor) else found
+    return tree.map(lambda x: tensor_of(x) if isinstance(x, rg.Tensor) else x, found)
 
 
 def operand(x, name="input") -> Any:
@@ -77,21 +86,20 @@ def result_type(*operands):
     >>> torch.result_type(torch.arange(3), 0.5), torch.result_type(torch.ones(2), torch.tensor(1.0, dtype=torch.float64))
     (dtype('float32'), dtype('float32'))
     """
-    found, known = None, -1
+    found, known, of_rank = None, -1, None
     for is_rank in (_has_axes, _has_none, _is_number):
         for x in filter(is_rank, operands):
             category = _category(x)
             dtype = x.dtype if hasattr(x, "dtype") and not isinstance(x, np.generic) else _number_dtype(category)
-            if category > known or found is None:
-                found, known, of_rank = (_met(found, dtype) if category == 3 and found is not None else dtype), category, is_rank
-            elif category == known and of_rank is is_rank:
+            is_alike = of_rank is is_rank
+            if (category, known) in ((3, 2), (2, 3)) and (category == 3 or is_alike):
+                parts = [_COMPLEX.get(d, d if d.kind == "c" else dtypes.complex64) for d in (found, dtype)]
+                found, known, of_rank = (_promoted(*parts) if is_alike else parts[0]), 3, is_rank
+            elif category > known:
+                found, known, of_rank = dtype, category, is_rank
+            elif category == known and is_alike:
                 found = _promoted(found, dtype)
     return found
-
-
-def _met(found, dtype):
-    """The complex type of a real tensor that meets a complex number."""
-    return _COMPLEX.get(found, dtype) if found == dtypes.float64 else dtype
 
 
 def _promoted(a, b):

@@ -15,9 +15,13 @@ from .kinds import operand
 
 
 def _named(name, *fields):
-    made = namedtuple(name, fields or ("values", "indices"))
-    made.__module__, made.__qualname__ = "retrograde.torch.return_types", name
-    return made
+    return type(name, (namedtuple(name, fields or ("values", "indices")),), {
+        "__slots__": (), "__module__": "retrograde.torch.return_types", "__repr__": _told})
+
+
+def _told(found):
+    parts = ",\n".join([f"{field}={value!r}" for field, value in zip(found._fields, found, strict=True)])
+    return f"torch.return_types.{type(found).__name__}(\n{parts})"
 
 
 #: What functions with two results return, by their names.

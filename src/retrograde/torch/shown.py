@@ -66,7 +66,8 @@ def _written(shown):
         real, imag = _written(np.ascontiguousarray(shown.real)), _written(np.ascontiguousarray(shown.imag))
         return lambda v: real(v.real) + ("" if imag(v.imag).strip().startswith("-") else "+") + imag(v.imag).strip() + "j"
     write = _float_writer(shown)
-    width = max([len(write(v)) for v in shown.reshape(-1)])
+    flat = shown.reshape(-1)
+    width = max([len(write(v)) for v in flat[np.isfinite(flat) & (flat != 0)]], default=1)
     return lambda v: write(v).rjust(width)
 
 
@@ -79,7 +80,6 @@ def _float_writer(shown):
     most, least = finite.max(), finite.min()
     if np.all(np.trunc(finite) == finite):
         is_wide = most / least > 1000.0 or most > 1e8 if wanted is None else wanted
-        is_wide = most / least > 1000.0 and most > 1e8 or most > 1e8 if wanted is None else wanted
         return _named(lambda v: f"{v:.{digits}e}") if is_wide else _named(lambda v: f"{v:.0f}.")
     is_wide = most / least > 1000.0 or most > 1e8 or least < 1e-4 if wanted is None else wanted
     return _named(lambda v: f"{v:.{digits}e}") if is_wide else _named(lambda v: f"{v:.{digits}f}")
@@ -95,7 +95,7 @@ def _rows(array, written, indent, edge):
     n = array.shape[0]
     chosen = range(n) if edge is None or n <= 2 * edge else [*range(edge), None, *range(n - edge, n)]
     if array.ndim == 1:
-        texts = ["..." if i is None else written(array[i]) for i in chosen]
+        texts = [" ..." if i is None else written(array[i]) for i in chosen]
         per_line = max(int((OPTIONS["linewidth"] - indent) // (max(map(len, texts)) + 2)), 1)
         lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

@@ -1,5 +1,7 @@
 """Tensor: a tensor of `rg` whose methods have PyTorch's meaning. What ops make of it is one as well."""
 
+import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from ..errors import ArgumentError, DTypeError, GraphError
 from ..ops import arithmetic, comparisons, contractions, conversions, finding, movements
 from ..ops._arrays import arrays
 from ..tensor import tensor as rg
-from ..tensor.elsewhere import OF_TENSORS, number_of_elements
+from ..tensor.elsewhere import OF_TENSORS
 from ..tensor.inplace import assigning
 from . import creation, devices, indexing, kinds, linear, reductions, shapes, written
 from .binding import bound
@@ -247,8 +249,14 @@ def _sized(self, dim=None):
     return shape if dim is None else shape[dim]
 
 
-# Called it is PyTorch's method; read, as the engine does, it is the number of elements.
-Tensor.size = number_of_elements(arrays_size, _sized)
+def _size(self):
+    """The method `size()`, or `size(dim)`; for the engine, which shares the name with NumPy, the number of elements."""
+    reader = sys._getframe(1).f_globals.get("__name__", "")
+    is_engine = reader.startswith("retrograde.") and not reader.startswith("retrograde.torch")
+    return arrays_size(self) if is_engine else partial(_sized, self)
+
+
+Tensor.size = property(_size, doc=_size.__doc__)
 
 
 def _is_operand(other):

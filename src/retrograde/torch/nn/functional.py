@@ -2,11 +2,9 @@
 
 from functools import wraps
 
-from ... import tree
-from ...core.value import Value
 from ...nn import functional as rg
 from ..absent import absent_from
-from ..kinds import TorchTensor, tensor_of
+from ..kinds import handed_out
 
 
 def handed(function):
@@ -14,10 +12,7 @@ def handed(function):
 
     @wraps(function)
     def called(*args, **kwargs):
-        found = function(*args, **kwargs)
-        if isinstance(found, TorchTensor):
-            return found
-        return tensor_of(found) if isinstance(found, Value) else tree.map(lambda x: tensor_of(x) if isinstance(x, Value) else x, found)
+        return handed_out(function(*args, **kwargs))
 
     return called
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from ... import nn as rg
 from ...core.value import Value
-from ..kinds import TorchTensor
+from ..kinds import TorchTensor, handed_out
 from .parameter import adopted
 
 
@@ -24,6 +24,9 @@ class Module(rg.Module):
                 isinstance(value, (rg.Parameter, rg.Buffer)) or name in self._buffers):
             value = adopted(value)
         super().__setattr__(name, value)
+
+    def __call__(self, *args, **kwargs):
+        return handed_out(super().__call__(*args, **kwargs))
 
     def compile(self, *args, **kwargs):
         """An error that says what to write."""

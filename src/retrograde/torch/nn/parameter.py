@@ -31,6 +31,8 @@ class Parameter(Tensor, rg.Parameter):
     def __repr__(self):
         return f"Parameter containing:\n{Tensor.__repr__(self)}"
 
+    __str__ = __repr__
+
     def __deepcopy__(self, memo):
         return rg.Parameter.__deepcopy__(self, memo)
 
