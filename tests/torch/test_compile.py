@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-import retrograde.torch as torch
+from retrograde import torch
 from retrograde.errors import TraceError
 from retrograde.torch import CompileWarning
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-import retrograde.torch as torch
+from retrograde import torch
 from retrograde.errors import ArgumentError, DeviceError, DTypeError, GraphError, InplaceError
 
 nn, F = torch.nn, torch.nn.functional

@@ -2,8 +2,8 @@
 
 import pytest
 
-import retrograde.torch as torch
 from layer_cases import CASES, Ours, assert_agree, recorded, run
+from retrograde import torch
 
 
 class Door(Ours):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-import retrograde.torch as ours
 from both import array, gradients, inputs, leaves, told
 from calls import CALLS
+
+import retrograde.torch as ours
 
 theirs = pytest.importorskip("torch", reason="compares with PyTorch: the extra oracle")
 

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from programs import PROGRAMS
 
 import retrograde.torch as ours
-from programs import PROGRAMS
 
 by_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 

@@ -141,7 +141,8 @@ class Uninitialized(Tensor):
         return [name for name in object.__dir__(self) if name not in _NEED_NUMBERS]
 
 
-_NEED_NUMBERS = {*OF_TENSORS, "data", "raw", "is_traced", *[name for name, found in vars(Tensor).items() if isinstance(found, property)]}
+_NEED_NUMBERS = {*OF_TENSORS, "data", "raw", "is_traced",
+                 *[name for name, found in vars(Tensor).items() if isinstance(found, property)]}
 
 
 class UninitializedParameter(Uninitialized, Parameter):

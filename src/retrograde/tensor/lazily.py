@@ -130,7 +130,9 @@ def _can_wait(op, values):
     if op.algebra is not arrays or op.has_effect or op.name == "copy_to_device" or current().finds_anomalies:
         return False
     return all([
-        value.kind is arrays.kind and (value.__class__ is Lazy or value.raw.__class__ is np.ndarray or isinstance(value.raw, Symbol)) for value in values
+        value.kind is arrays.kind
+        and (value.__class__ is Lazy or value.raw.__class__ is np.ndarray or isinstance(value.raw, Symbol))
+        for value in values
     ])
 
 

@@ -50,7 +50,7 @@ from .creation import (
 from .devices import accelerator, backends, cuda, device, mps, xpu
 from .func import vmap
 from .kinds import result_type
-from .modes import *  # noqa: F403 - its __all__ is of names of PyTorch's
+from .modes import *  # noqa: F403 - what it lists are names of PyTorch's
 from .namespace import NAMES as _NAMES
 from .reductions import RETURN_TYPES as _RETURN_TYPES
 from .shapes import Size

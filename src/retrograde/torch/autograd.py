@@ -7,11 +7,12 @@ from types import SimpleNamespace
 from ..core.function import Function as _Function
 from ..core.gradient import backward as _backward
 from ..core.gradient import gradient
-from ..core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
+from ..core.mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_grad_enabled
 from ..core.value import Value
 from ..errors import GraphError
 from ..testing.gradients import check_gradients
-from ..transforms import forward, grad as grads
+from ..transforms import forward
+from ..transforms import grad as grads
 from . import creation
 from .kinds import operand, tensor_of
 
@@ -50,7 +51,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     seeds = None if grad_outputs is None else _listed(grad_outputs)
     for x in inputs:
         if x.record is None:
-            raise GraphError("grad needs inputs with requires_grad=True, got one without; call requires_grad_() on it before it is used")
+            raise GraphError("grad needs inputs with requires_grad=True, got one without; call requires_grad_() before it is used")
     keeps = create_graph if retain_graph is None else retain_graph
     found = gradient(outputs, inputs, seeds, retain_graph=keeps, create_graph=create_graph)
     if None in [None if g is None else 0 for g in found] and not allow_unused and not materialize_grads:

@@ -15,8 +15,9 @@ class Row(NamedTuple):
     signature  as in PyTorch, such as "sum(input, dim=None, keepdim=False, *, dtype=None)"
     op         what computes it
     arguments  those of the op, as expressions of the names in the signature
-    settles    how operands are brought to one dtype: "pair" promotes `input` and `other`, as "power" does with `exponent` and "floats"
-               with integers made floats; "float" makes integers floats, "counted" booleans and small integers int64; None leaves them
+    settles    how operands are brought to one dtype: "pair" promotes `input` and `other`, as "power" does with `exponent`, and
+               "floats" with integers made floats; "float" makes integers floats, "counted" booleans and small integers int64;
+               None leaves them
     has_method, has_inplace  whether tensors have it as a method, and as one with `_` that writes to the tensor
     """
 
@@ -41,6 +42,7 @@ _SETTLING = {
     "float": "    if input.raw.dtype.kind not in 'fcV': input = floating(input)\n",
     "counted": "    if input.raw.dtype.kind in 'biu': input = counted(input)\n",
 }
+_OF_PAIRS = ("pair", "floats", "power")
 #: Names of NumPy's for arguments of PyTorch's, which PyTorch takes as well.
 _ALSO = {"dim": "axis", "keepdim": "keepdims"}
 
@@ -67,13 +69,13 @@ def bound(row, helpers):
     name, settles = row.name, row.settles
     names = _names(row.signature)
     first = names[0]
-    opening, _, closing = row.signature.rpartition(")")
+    opening = row.signature.rpartition(")")[0]
     respelled = [f"        {n} = given.pop({also!r}, {n})\n" for n, also in _ALSO.items() if n in names]
     source = (
         f"def {opening}, **given):\n"
         f"    if given:\n{''.join(respelled)}"
         f"        if given: refused({name!r}, given)\n"
-        + ("" if settles in ("pair", "floats", "power") else f"    if {first}.__class__ is not Tensor: {first} = operand({first})\n")
+        + ("" if settles in _OF_PAIRS else f"    if {first}.__class__ is not Tensor: {first} = operand({first})\n")
         + _SETTLING[settles]
         + f"    return op({row.arguments})\n"
     )

@@ -29,8 +29,8 @@ class _Falling:
                 raise
             memory.is_eager = True
             name = getattr(self._function, "__name__", type(self._function).__name__)
-            warnings.warn(f"{name} runs without being compiled, since {error}. torch.compile(..., fullgraph=True) makes this an error",
-                          CompileWarning, stacklevel=2)
+            warnings.warn(f"{name} runs without being compiled, since {error}. torch.compile(..., fullgraph=True) makes this an "
+                          "error", CompileWarning, stacklevel=2)
             return self._function(*args, **kwargs)
 
 

@@ -13,10 +13,12 @@ from . import kinds, linalg, shapes
 from .differing import axes
 from .kinds import operand
 
-__all__ = ["broadcast_to", "bucketize", "chain_matmul", "cholesky_inverse", "cholesky_solve", "clamp_max", "clamp_min", "combinations",
+__all__ = ["broadcast_to", "bucketize", "chain_matmul", "cholesky_inverse", "cholesky_solve", "clamp_max", "clamp_min",
+           "combinations",
            "corrcoef", "cov", "cumulative_trapezoid", "deg2rad", "diagflat", "dist", "dsplit", "dstack", "fliplr", "flipud", "gcd",
            "heaviside", "histc", "hsplit", "igamma", "igammac", "isneginf", "isposinf", "isreal", "lcm", "ldexp", "logaddexp2",
-           "logcumsumexp", "msort", "nan_to_num", "nanmean", "nanmedian", "rad2deg", "ravel", "renorm", "rot90", "rsub", "searchsorted",
+           "logcumsumexp", "msort", "nan_to_num", "nanmean", "nanmedian", "rad2deg", "ravel", "renorm", "rot90", "rsub",
+           "searchsorted",
            "trapezoid", "trapz", "unique_consecutive", "vsplit"]
 
 
@@ -224,7 +226,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         sorted_sequence = operand(sorted_sequence).gather(-1, sorter)
     line, given = operand(sorted_sequence), input if isinstance(input, Value) else _made(np.asarray(input))
     if line.ndim != 1:
-        rows = zip(line.detach().numpy().reshape(-1, line.shape[-1]), given.detach().numpy().reshape(-1, given.shape[-1]), strict=True)
+        rows = zip(line.detach().numpy().reshape(-1, line.shape[-1]), given.detach().numpy().reshape(-1, given.shape[-1]),
+                   strict=True)
         found = _made(np.stack([np.searchsorted(row, x, side) for row, x in rows]).reshape(given.shape))
     else:
         found = kinds.tensor_of(finding.searchsorted(line, given, side))

@@ -68,7 +68,8 @@ def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
 
 
 def _of_shape(make):
-    def create(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None, generator=None,
+    def create(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None,
+               generator=None,
                names=None, **given):
         if "size" in given:
             size = (given.pop("size"),)

@@ -4,8 +4,11 @@ from types import ModuleType, SimpleNamespace
 
 from ..errors import DeviceError
 
+#: The names of kinds of devices that PyTorch knows.
+KINDS = frozenset(["cpu", "cuda", "mps", "xpu", "meta"])
 
-class device(str):
+
+class device(str):  # noqa: N801 - PyTorch's name
     """The name of a device, such as torch.device("cpu"), torch.device("cuda", 0) or torch.device("cuda:0").
 
     >>> import retrograde.torch as torch
@@ -60,8 +63,8 @@ def _missing(name):
     def get(attribute):
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise AttributeError(f"torch.{name} has no {attribute!r} here, where there is no such device; ask torch.{name}.is_available() "
-                             "first", name=attribute)
+        raise AttributeError(f"torch.{name} has no {attribute!r} here, where there is no such device; ask "
+                             f"torch.{name}.is_available() first", name=attribute)
 
     return get
 
@@ -85,7 +88,8 @@ def _nothing(*_, **__):
 
 
 cuda = _module("cuda", is_available=_no, device_count=_zero, is_initialized=_no, manual_seed=_nothing, manual_seed_all=_nothing,
-               synchronize=_nothing, empty_cache=_nothing, is_bf16_supported=_no, max_memory_allocated=_zero, memory_allocated=_zero,
+               synchronize=_nothing, empty_cache=_nothing, is_bf16_supported=_no, max_memory_allocated=_zero,
+               memory_allocated=_zero,
                reset_peak_memory_stats=_nothing)
 mps = _module("mps", is_available=_no, is_built=_no, manual_seed=_nothing, synchronize=_nothing, empty_cache=_nothing)
 xpu = _module("xpu", is_available=_no, device_count=_zero, manual_seed=_nothing, manual_seed_all=_nothing, synchronize=_nothing,
@@ -93,7 +97,8 @@ xpu = _module("xpu", is_available=_no, device_count=_zero, manual_seed=_nothing,
 accelerator = _module("accelerator", is_available=_no, device_count=_zero, current_accelerator=_nothing, synchronize=_nothing)
 backends = _module(
     "backends",
-    cudnn=SimpleNamespace(is_available=_no, enabled=False, benchmark=False, deterministic=False, allow_tf32=False, version=_nothing),
+    cudnn=SimpleNamespace(is_available=_no, enabled=False, benchmark=False, deterministic=False, allow_tf32=False,
+                          version=_nothing),
     cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=False), is_built=_no),
     mps=SimpleNamespace(is_available=_no, is_built=_no), mkl=SimpleNamespace(is_available=_no),
     openmp=SimpleNamespace(is_available=_no), mkldnn=SimpleNamespace(is_available=_no, enabled=False))

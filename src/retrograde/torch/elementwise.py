@@ -30,7 +30,8 @@ def _of_two(settles, **ops):
 ROWS = [
     *_of_one(
         "float", acos=trigonometric.acos, arccos=trigonometric.acos, acosh=hyperbolic.acosh, arccosh=hyperbolic.acosh,
-        asin=trigonometric.asin, arcsin=trigonometric.asin, asinh=hyperbolic.asinh, arcsinh=hyperbolic.asinh, atan=trigonometric.atan,
+        asin=trigonometric.asin, arcsin=trigonometric.asin, asinh=hyperbolic.asinh, arcsinh=hyperbolic.asinh,
+        atan=trigonometric.atan,
         arctan=trigonometric.atan, atanh=hyperbolic.atanh, arctanh=hyperbolic.atanh, cos=trigonometric.cos, cosh=hyperbolic.cosh,
         sin=trigonometric.sin, sinh=hyperbolic.sinh, tan=trigonometric.tan, tanh=trigonometric.tanh, exp=exponential.exp,
         exp2=exponential.exp2, expm1=exponential.expm1, log=exponential.log, log2=exponential.log2, log10=exponential.log10,
@@ -58,7 +59,8 @@ ROWS = [
     Row("divide(input, other, *, rounding_mode=None)", differing.divided, "input, other, rounding_mode", "pair", has_inplace=True),
     *_of_two(
         "pair", mul=arithmetic.multiply, multiply=arithmetic.multiply, floor_divide=arithmetic.floor_divide,
-        remainder=arithmetic.remainder, fmod=differing.fmod, maximum=comparisons.maximum, minimum=comparisons.minimum, fmax=differing.fmax,
+        remainder=arithmetic.remainder, fmod=differing.fmod, maximum=comparisons.maximum, minimum=comparisons.minimum,
+        fmax=differing.fmax,
         fmin=differing.fmin, eq=comparisons.equal, ne=comparisons.not_equal, not_equal=comparisons.not_equal,
         lt=comparisons.less, less=comparisons.less, le=comparisons.less_equal, less_equal=comparisons.less_equal,
         gt=comparisons.greater, greater=comparisons.greater, ge=comparisons.greater_equal, greater_equal=comparisons.greater_equal,

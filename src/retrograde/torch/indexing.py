@@ -102,7 +102,8 @@ def index_copy(input, dim, index, source):
 @scalars
 def index_fill(input, dim, index, value):
     """One value in the slices at the positions `index` along `dim`."""
-    return selections.set_at(operand(input), _like(value, input), (*(slice(None),) * one_axis(dim, input.ndim), checked_index(index)))
+    return selections.set_at(operand(input), _like(value, input), (*(slice(None),) * one_axis(dim, input.ndim),
+                                                                   checked_index(index)))
 
 
 def index_put(input, indices, values, accumulate=False):
@@ -110,7 +111,8 @@ def index_put(input, indices, values, accumulate=False):
     input, index = operand(input), tuple(indices)
     if not accumulate:
         return selections.set_at(input, _like(values, input), index)
-    values = movements.broadcast_to(_like(values, input), np.broadcast_shapes(*[i.shape for i in index]) + tuple(input.shape[len(index):]))
+    values = movements.broadcast_to(_like(values, input),
+                                    np.broadcast_shapes(*[i.shape for i in index]) + tuple(input.shape[len(index):]))
     return input + selections.scatter_add(values, tuple(input.shape), index)
 
 

@@ -154,7 +154,8 @@ def _stacked_powers(x, count):
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm of vectors, of all elements or over `dim`."""
-    return _vector_norm(operand(x, "x") if dtype is None else x.to(dtype), axis=axes(dim, operand(x, "x")), keepdims=keepdim, ord=ord)
+    return _vector_norm(operand(x, "x") if dtype is None else x.to(dtype), axis=axes(dim, operand(x, "x")), keepdims=keepdim,
+                        ord=ord)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):

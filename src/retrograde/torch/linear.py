@@ -13,37 +13,37 @@ def _plus(product):
         return made if beta == 0 else operand(input) * beta + made if beta != 1 else operand(input) + made
 
     added.__name__ = product.__name__
-    added.__doc__ = f"`beta * input + alpha * {product.__doc__}`"
+    added.__doc__ = f"`beta * input + alpha * product`: {product.__doc__}"
     return added
 
 
 @_plus
 def addmm(x, y):
-    """x @ y"""
+    """The product of matrices."""
     return contractions.matmul(x, y)
 
 
 @_plus
 def addmv(x, y):
-    """x @ y"""
+    """The product of matrices."""
     return contractions.matmul(x, y)
 
 
 @_plus
 def baddbmm(x, y):
-    """x @ y"""
+    """The product of matrices."""
     return contractions.matmul(x, y)
 
 
 @_plus
 def addbmm(x, y):
-    """(x @ y).sum(0)"""
+    """The sum of products of matrices."""
     return contractions.matmul(x, y).sum(0)
 
 
 @_plus
 def addr(x, y):
-    """outer(x, y)"""
+    """The outer product of vectors."""
     return contractions.outer(x, y)
 
 

@@ -10,7 +10,8 @@ from ..ops import random as draws
 from .devices import placed
 from .kinds import DEFAULT, is_floating
 
-__all__ = ["Generator", "default_generator", "enable_grad", "get_default_dtype", "get_num_threads", "get_rng_state", "inference_mode",
+__all__ = ["Generator", "default_generator", "enable_grad", "get_default_dtype", "get_num_threads", "get_rng_state",
+           "inference_mode",
            "initial_seed", "is_grad_enabled", "is_inference_mode_enabled", "manual_seed", "no_grad", "seed", "set_default_device",
            "set_default_dtype", "set_float32_matmul_precision", "set_grad_enabled", "set_num_threads", "set_rng_state",
            "use_deterministic_algorithms"]

@@ -1,16 +1,19 @@
 """The names of the package that come of tables, and the methods that stand beside them."""
 
 from . import composed, linalg, nn, special, windows
-from .tensor import FUNCTIONS, Tensor
+from .methods import FUNCTIONS
+from .tensor import Tensor
 from .types import CLASSES, DTYPES
 
 #: Functions of layers, and of other modules, that PyTorch has in its package as well: the name there, if it is another one.
 _OF_LAYERS = (
-    "adaptive_avg_pool1d", "adaptive_max_pool1d", "alpha_dropout", "avg_pool1d", "batch_norm", "bilinear", "celu", "channel_shuffle",
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "alpha_dropout", "avg_pool1d", "batch_norm", "bilinear", "celu",
+    "channel_shuffle",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
     "cosine_similarity", "ctc_loss", "dropout", "embedding_bag", "feature_alpha_dropout", "group_norm", "hinge_embedding_loss",
     "instance_norm", "layer_norm", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "pairwise_distance", "pdist",
-    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "rms_norm", "rrelu", "selu", "threshold", "triplet_margin_loss",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "rms_norm", "rrelu", "selu", "threshold",
+    "triplet_margin_loss",
 )
 _OF_LINALG = {"cholesky": "cholesky", "det": "det", "matrix_exp": "matrix_exp", "matrix_power": "matrix_power", "pinverse": "pinv",
               "slogdet": "slogdet", "inverse": "inv", "qr": "qr"}

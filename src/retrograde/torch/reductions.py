@@ -20,12 +20,13 @@ def _named(name, *fields):
 
 
 def _told(found):
-    parts = ",\n".join([f"{field}={value!r}" for field, value in zip(found._fields, found, strict=True)])
+    parts = ",\n".join([f"{field}={getattr(found, field)!r}" for field in found._fields])  # noqa: SLF001 - public, as of namedtuples
     return f"torch.return_types.{type(found).__name__}(\n{parts})"
 
 
 #: What functions with two results return, by their names.
-RETURN_TYPES = {name: _named(name) for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin")}
+RETURN_TYPES = {name: _named(name) for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue", "cummax",
+                                                "cummin")}
 RETURN_TYPES["aminmax"] = _named("aminmax", "min", "max")
 
 
@@ -39,7 +40,8 @@ def _spread(function):
         found = axes(dim if axis is None else axis, operand(input))
         return function(operand(input), found, keepdim if keepdims is None else keepdims, correction)
 
-    spread.__name__, spread.__doc__ = function.__name__, f"`{function.__name__}` over n - 1, unless `unbiased=False` or `correction=`."
+    spread.__name__, spread.__doc__ = function.__name__, (
+        f"`{function.__name__}` over n - 1, unless `unbiased=False` or `correction=`.")
     return spread
 
 
@@ -49,7 +51,8 @@ var, std = _spread(spreads.var), _spread(spreads.std)
 def _with_mean(name, function):
     def both(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-        return function(input, dim, unbiased, keepdim, correction=correction), reductions.mean(operand(input), axes(dim, operand(input)), keepdim)
+        return function(input, dim, unbiased, keepdim, correction=correction), reductions.mean(
+            operand(input), axes(dim, operand(input)), keepdim)
 
     both.__name__, both.__doc__ = name, f"What `{function.__name__}` gives, and the mean."
     return both
@@ -71,8 +74,8 @@ def _extreme(name, reduce, place, meet):
         return _along(kind, input, place(input, dim, True), dim, keepdim)
 
     extreme.__name__ = name
-    extreme.__doc__ = (f"The {name} of all elements; with `dim` a pair of `values` and `indices`; of another tensor as well, element "
-                       "by element.")
+    extreme.__doc__ = (f"The {name} of all elements; with `dim` a pair of `values` and `indices`; of another tensor as well, "
+                       "element by element.")
     return extreme
 
 
@@ -162,7 +165,8 @@ def mode(input, dim=-1, keepdim=False):
     input = operand(input)
     x = np.moveaxis(np.asarray(input.detach().numpy()), dim, -1)
     counts = (x[..., :, None] == x[..., None, :]).sum(-1)
-    best = np.where(counts == counts.max(-1, keepdims=True), x, np.inf if x.dtype.kind == "f" else True if x.dtype.kind == "b" else np.iinfo(x.dtype).max).min(-1)
+    most = np.inf if x.dtype.kind == "f" else True if x.dtype.kind == "b" else np.iinfo(x.dtype).max
+    best = np.where(counts == counts.max(-1, keepdims=True), x, most).min(-1)
     places = x.shape[-1] - 1 - (x == best[..., None])[..., ::-1].argmax(-1)
     places = _tensor(np.moveaxis(places[..., None], -1, dim))
     return _along(RETURN_TYPES["mode"], input, places, dim, keepdim)
@@ -200,7 +204,9 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     p = 2 if p in ("fro", None) else p
     if p == "nuc":
         raise ArgumentError('torch.norm takes no p="nuc" here; write torch.linalg.matrix_norm(x, "nuc")')
-    return reductions.norm(movements.reshape(input, -1), p, 0) if dim is None and not keepdim else _norm_over(input, p, axes(dim, operand(input)), keepdim)
+    if dim is None and not keepdim:
+        return reductions.norm(movements.reshape(input, -1), p, 0)
+    return _norm_over(input, p, axes(dim, input), keepdim)
 
 
 def _norm_over(input, p, dim, keepdim):

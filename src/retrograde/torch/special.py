@@ -7,7 +7,7 @@ from ..ops import bessel, bessel_orders, entropies, gamma, gammas, incomplete, n
 from . import kinds
 from .absent import absent_from
 from .differing import logit as _logit
-from .tensor import FUNCTIONS
+from .methods import FUNCTIONS
 
 
 def _floating(function):
@@ -34,8 +34,9 @@ _OWN = {
     "multigammaln": lambda input, p: gamma.multigammaln(kinds.floating(kinds.operand(input)), p),
     "expit": FUNCTIONS["sigmoid"], "logit": lambda input, eps=None: _logit(kinds.floating(kinds.operand(input)), eps),
 }
-_SHARED = ("digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "log_softmax", "logsumexp", "round", "sinc", "softmax", "xlogy")
+_SHARED = (
+    "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "log_softmax", "logsumexp", "round", "sinc", "softmax", "xlogy")
 globals().update(_OWN, **{name: FUNCTIONS[name] for name in _SHARED})
 
-__all__ = sorted([*_OWN, *_SHARED])  # noqa: PLE0605 - a list of strings
+__all__ = sorted([*_OWN, *_SHARED])
 __getattr__ = absent_from("torch.special", lambda: __all__)

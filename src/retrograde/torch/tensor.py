@@ -6,21 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.mode import current
 from ..core.value import Value
 from ..dtypes import as_dtype, bfloat16, float16, float32, float64, int8, int16, int32, int64, name_of, uint8
 from ..dtypes import bool_ as boolean
-from ..errors import ArgumentError, DTypeError, GraphError
-from ..ops import arithmetic, comparisons, contractions, conversions, finding, movements
-from ..ops._arrays import arrays
-from ..tensor import tensor as rg
+from ..errors import GraphError
+from ..ops import conversions
 from ..tensor.elsewhere import OF_TENSORS
-from ..tensor.inplace import assigning
-from . import creation, devices, indexing, kinds, linear, reductions, shapes, written
-from .binding import bound
-from .differing import HELPERS, divided
-from .elementwise import ROWS as OF_ELEMENTS
-from .others import ROWS as OTHERS
+from . import creation, devices, kinds, shapes, written
 from .shown import as_text
 
 
@@ -37,7 +29,7 @@ class Tensor(kinds.TorchTensor):
     __hash__ = object.__hash__
 
     def __new__(cls, *data, **given):
-        if given or len(data) != 1 or isinstance(data[0], int) or not (isinstance(data[0], Value) or hasattr(data[0], "__array_function__")):
+        if given or len(data) != 1 or not (isinstance(data[0], Value) or hasattr(data[0], "__array_function__")):
             return by_class(cls, data, float32)
         return object.__new__(cls)
 
@@ -61,9 +53,8 @@ class Tensor(kinds.TorchTensor):
     names = property(lambda self: (None,) * self.ndim, doc="The names of axes: there are none.")
     H = property(lambda self: self.transpose(-2, -1).conj(), doc="The conjugate transpose.")
     mH = H
-    nelement = numel = lambda self: arrays_size(self)
     ndimension = dim = lambda self: len(self.raw.shape)
-    element_size = lambda self: self.raw.dtype.itemsize  # noqa: E731
+    element_size = lambda self: self.raw.dtype.itemsize
     grad_fn = property(lambda self: None if self.is_leaf else self.record, doc="The record of the op that made it, or None.")
 
     @property
@@ -74,6 +65,12 @@ class Tensor(kinds.TorchTensor):
     @data.setter
     def data(self, data):
         written.set_data(self, data)
+
+    def numel(self):
+        """The number of elements."""
+        return number_of_elements(self)
+
+    nelement = numel
 
     def is_floating_point(self):
         """Whether its elements are real floats."""
@@ -117,7 +114,7 @@ class Tensor(kinds.TorchTensor):
                 dtype = target.dtype
             elif isinstance(target, bool):
                 continue
-            elif isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda", "mps", "xpu", "meta") or isinstance(target, int):
+            elif isinstance(target, int) or isinstance(target, str) and target.partition(":")[0] in devices.KINDS:
                 device = target
             elif target is not None:
                 dtype = target
@@ -197,15 +194,15 @@ class Tensor(kinds.TorchTensor):
 
     # Comparisons with what is no number are those of Python.
     def __eq__(self, other):
-        return _eq(self, other) if _is_operand(other) else False
+        return self.eq(other) if is_operand(other) else False
 
     def __ne__(self, other):
-        return _ne(self, other) if _is_operand(other) else True
+        return self.ne(other) if is_operand(other) else True
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         """Numbers of NumPy do not promote, as those of Python."""
         inputs = [x.item() if isinstance(x, np.generic) else x for x in inputs]
-        if method == "__call__" and not kwargs and (own := _UFUNCS.get(ufunc.__name__)) is not None:
+        if method == "__call__" and not kwargs and (own := UFUNCS.get(ufunc.__name__)) is not None:
             return own(*inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
 
@@ -236,7 +233,7 @@ def _mask(index):
     return index != 0 if isinstance(index, Value) and index.raw.dtype == uint8 else index
 
 
-def arrays_size(x):
+def number_of_elements(x):
     """The number of elements."""
     count = 1
     for n in x.raw.shape:
@@ -253,13 +250,14 @@ def _size(self):
     """The method `size()`, or `size(dim)`; for the engine, which shares the name with NumPy, the number of elements."""
     reader = sys._getframe(1).f_globals.get("__name__", "")
     is_engine = reader.startswith("retrograde.") and not reader.startswith("retrograde.torch")
-    return arrays_size(self) if is_engine else partial(_sized, self)
+    return number_of_elements(self) if is_engine else partial(_sized, self)
 
 
 Tensor.size = property(_size, doc=_size.__doc__)
 
 
-def _is_operand(other):
+def is_operand(other):
+    """Whether operators take `other`."""
     return isinstance(other, (Value, int, float, complex, bool, np.ndarray, np.generic))
 
 
@@ -278,117 +276,9 @@ def by_class(cls, data, dtype):
 Tensor.kind = kinds.TorchTensor.kind = Tensor
 
 
+#: Ufuncs of NumPy's that a tensor may be an operand of, and functions of ours; filled where these are made.
+UFUNCS: dict[str, Any] = {}
 #: Types by the names of PyTorch's older classes.
 DTYPE_OF = {"Float": float32, "Double": float64, "Half": float16, "BFloat16": bfloat16, "Long": int64, "Int": int32, "Short": int16,
             "Char": int8, "Byte": uint8, "Bool": boolean}
 _CLASS_OF = {name_of(dtype): name for name, dtype in DTYPE_OF.items()}
-
-#: All functions of the tables, by name.
-FUNCTIONS = {}
-for _row in (*OF_ELEMENTS, *OTHERS):
-    _function = FUNCTIONS[_row.name] = bound(_row, HELPERS)
-    if _row.has_method:
-        setattr(Tensor, _row.name, _function)
-    if _row.has_inplace:
-        setattr(Tensor, f"{_row.name}_", written.in_place(_function, f"{_row.name}_"))
-
-FUNCTIONS["max"], FUNCTIONS["min"] = reductions.make_extremes(comparisons.maximum, comparisons.minimum)
-_OF_MODULES = {
-    reductions: "var std amax amin aminmax sort argsort topk kthvalue median mode cummax cummin quantile nanquantile norm nonzero unique "
-                "diff allclose isclose equal bincount",
-    shapes: "repeat_interleave split chunk tensor_split unbind reshape permute squeeze flatten unflatten t transpose select narrow roll "
-            "flip movedim unfold diag_embed tile",
-    indexing: "gather take_along_dim take index_select masked_select masked_fill masked_scatter scatter scatter_add scatter_reduce "
-              "index_add index_copy index_fill index_put isin argwhere count_nonzero select_scatter",
-    linear: "addmm addmv addbmm baddbmm addr lerp addcmul addcdiv",
-    creation: "bernoulli multinomial",
-}
-for _module, _names in _OF_MODULES.items():
-    for _name in _names.split():
-        FUNCTIONS[_name] = getattr(_module, _name)
-#: Functions that are no methods.
-FUNCTIONS |= {name: getattr(module, name) for module, names in {
-    reductions: "var_mean std_mean", indexing: "where", linear: "einsum meshgrid block_diag",
-    shapes: "cat stack hstack vstack column_stack atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_shapes"}.items()
-    for name in names.split()}
-_ALIASES = {
-    "concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "swapdims": "transpose", "moveaxis": "movedim", "row_stack": "vstack",
-}
-FUNCTIONS |= {name: FUNCTIONS[known] for name, known in _ALIASES.items()}
-
-
-def unsqueeze(input, dim):
-    """A new axis of length 1 at `dim`."""
-    return movements.expand_dims(kinds.operand(input), dim)
-
-
-FUNCTIONS["unsqueeze"] = unsqueeze
-for _name in ("max", "min", "unsqueeze", "swapaxes", "swapdims", "moveaxis",
-              *[n for names in _OF_MODULES.values() for n in names.split()]):
-    setattr(Tensor, _name, FUNCTIONS[_name])
-for _name in ("repeat", "view", "expand"):
-    setattr(Tensor, _name, getattr(shapes, _name))
-for _name in ("masked_fill", "masked_scatter", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
-              "index_put", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp", "addcmul", "addcdiv"):
-    setattr(Tensor, f"{_name}_", written.in_place(FUNCTIONS[_name], f"{_name}_"))
-for _name in ("zero_", "fill_", "copy_", "normal_", "uniform_", "bernoulli_", "exponential_", "random_"):
-    setattr(Tensor, _name, getattr(written, _name))
-
-
-def _method(name, make, doc):
-    make.__name__, make.__doc__ = name, doc
-    setattr(Tensor, name, make)
-
-
-for _name, _dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "long": int64, "int": int32,
-                      "short": int16, "char": int8, "byte": uint8, "bool": boolean}.items():
-    _method(_name, (lambda to: lambda self, memory_format=None: self.to(to))(_dtype), f"The elements as {_dtype}.")
-for _name in ("view", "reshape"):
-    _method(f"{_name}_as", (lambda change: lambda self, other: getattr(self, change)(tuple(other.shape)))(_name),
-            "In the shape of another tensor.")
-_method("expand_as", lambda self, other: shapes.expand(self, tuple(other.shape)), "Repeated to the shape of another tensor.")
-_method("where", lambda self, condition, other: indexing.where(condition, self, other), "The elements where a condition holds.")
-_method("clamp_min", lambda self, min: self.clamp(min=min), "No element below a bound.")
-_method("clamp_max", lambda self, max: self.clamp(max=max), "No element above a bound.")
-_method("sum_to_size", lambda self, *size: arrays.fit(self, (shapes.unpacked(size), self.dtype)), "Summed to a shape.")
-for _name in ("zeros", "ones", "empty"):
-    _method(f"new_{_name}", (lambda make: lambda self, *size, dtype=None, **named: make(*size, dtype=dtype or self.dtype, **named))(
-        getattr(creation, _name)), f"`{_name}` of the dtype of this tensor.")
-
-_eq, _ne = FUNCTIONS["eq"], FUNCTIONS["ne"]
-
-
-def _operator(name, function):
-    def forward(x, y):
-        return function(x, y) if _is_operand(y) else NotImplemented
-
-    def backward(x, y):
-        return function(y, x) if _is_operand(y) else NotImplemented
-
-    setattr(Tensor, f"__{name}__", forward)
-    if name not in ("lt", "le", "gt", "ge"):
-        setattr(Tensor, f"__r{name}__", backward)
-        setattr(Tensor, f"__i{name}__", assigning(function, f"__i{name}__"))
-
-
-def _promoting(op):
-    promoted = kinds.promoted
-    return lambda x, y: op(*promoted(x, y))
-
-
-for _name, _op in {"add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply, "truediv": divided,
-                   "floordiv": arithmetic.floor_divide, "mod": arithmetic.remainder, "pow": arithmetic.power,
-                   "and": comparisons.bitwise_and, "or": comparisons.bitwise_or, "xor": comparisons.bitwise_xor,
-                   "lt": comparisons.less, "le": comparisons.less_equal, "gt": comparisons.greater,
-                   "ge": comparisons.greater_equal}.items():
-    _operator(_name, _promoting(_op))
-for _name in ("lshift", "rshift"):
-    _operator(_name, FUNCTIONS[{"lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}[_name]])
-_operator("matmul", contractions.matmul)
-
-#: Ufuncs of NumPy's that a tensor is an operand of, by the names of functions here.
-_UFUNCS = {ufunc: FUNCTIONS[name] for ufunc, name in {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "equal": "eq",
-    "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "maximum": "maximum",
-    "minimum": "minimum", "floor_divide": "floor_divide", "remainder": "remainder", "sqrt": "sqrt", "exp": "exp", "log": "log",
-    "sin": "sin", "cos": "cos", "tanh": "tanh", "absolute": "abs"}.items()}

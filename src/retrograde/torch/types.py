@@ -24,7 +24,8 @@ from . import kinds
 from .tensor import DTYPE_OF, Tensor, by_class
 
 DTYPES = {
-    "bool": bool_, "uint8": uint8, "uint16": uint16, "uint32": uint32, "uint64": uint64, "int8": int8, "int16": int16, "short": int16,
+    "bool": bool_, "uint8": uint8, "uint16": uint16, "uint32": uint32, "uint64": uint64, "int8": int8, "int16": int16,
+    "short": int16,
     "int32": int32, "int": int32, "int64": int64, "long": int64, "float16": float16, "half": float16, "bfloat16": bfloat16,
     "float32": float32, "float": float32, "float64": float64, "double": float64, "complex64": complex64, "cfloat": complex64,
     "complex128": complex128, "cdouble": complex128, "dtype": np.dtype,

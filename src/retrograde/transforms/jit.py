@@ -267,7 +267,9 @@ def _matched(args, specs, targets):
     arrays = []
     for a, (shape, dtype, kind, needs_gradient, _) in zip(args, specs, strict=True):
         array = a.raw if a.__class__ is kind else a
-        if array.__class__ is not np.ndarray or (array is a) is not (kind is None) or array.shape != shape or array.dtype is not dtype:
+        if array.__class__ is not np.ndarray or (array is a) is not (kind is None):
+            return None
+        if array.shape != shape or array.dtype is not dtype:
             return None
         if needs_gradient or (kind is not None and a.record is not None):
             return None

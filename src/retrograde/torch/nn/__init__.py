@@ -10,7 +10,9 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 _LAYERS = {name: counterpart(kind) for name, kind in vars(rg).items()
            if isinstance(kind, type) and issubclass(kind, rg.Module) and not name.startswith("_")}
 globals().update(_LAYERS)
-_LAYERS["Transformer"].generate_square_subsequent_mask = staticmethod(functional.handed(rg.Transformer.generate_square_subsequent_mask))
+_LAYERS["Transformer"].generate_square_subsequent_mask = staticmethod(
+    functional.handed(rg.Transformer.generate_square_subsequent_mask))
 
-__all__ = sorted({*_LAYERS, "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "utils"})
+__all__ = sorted({*_LAYERS, "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init",
+                  "utils"})
 __getattr__ = absent_from("torch.nn", lambda: __all__)

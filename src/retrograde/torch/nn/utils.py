@@ -19,6 +19,7 @@ from ..absent import absent_from
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "fuse_conv_bn_eval", "fuse_linear_bn_eval", "get_total_norm",
-    "parameters_to_vector", "parametrizations", "parametrize", "prune", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm",
+    "parameters_to_vector", "parametrizations", "parametrize", "prune", "rnn", "spectral_norm", "vector_to_parameters",
+    "weight_norm",
 ]
 __getattr__ = absent_from("torch.nn.utils", lambda: __all__)
