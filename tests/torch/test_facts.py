@@ -146,7 +146,7 @@ def test_types_are_named():
 def test_there_is_one_device():
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     assert device == torch.device("cpu") == "cpu" and device.type == "cpu" and torch.zeros(1, device=device).device == device
-    assert torch.device("cuda", 1).index == 1 and not torch.accelerator.is_available() and not torch.backends.mps.is_available()
+    assert repr(device) == "device(type='cpu')" and repr(torch.device("cuda", 1)) == "device(type='cuda', index=1)" and not torch.accelerator.is_available() and not torch.backends.mps.is_available()
     for call in (lambda: torch.zeros(1).cuda(), lambda: torch.zeros(1, device="cuda"), lambda: torch.zeros(1).to("mps")):
         with pytest.raises(DeviceError, match="computes on the CPU"):
             call()

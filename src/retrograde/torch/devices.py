@@ -25,12 +25,12 @@ class device(str):  # noqa: N801 - PyTorch's name
     @property
     def type(self):
         """What kind of device it is."""
-        return self.partition(":")[0]
+        return str(self).partition(":")[0]
 
     @property
     def index(self):
         """Its number among its kind, or None."""
-        number = self.partition(":")[2]
+        number = str(self).partition(":")[2]
         return int(number) if number else None
 
     def __repr__(self):
