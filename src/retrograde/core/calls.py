@@ -49,7 +49,10 @@ def unary(op):
             data = algebra.settled(data, (array,))
         parent, packs = x.record, op.packs
         if parent is None:
-            return made(data, None, kind)
+            # As made(data, None, kind), without the cost of the call.
+            value = _new(kind)
+            value.raw, value.record = data, None
+            return value
         if packs is None:
             return apply(op, (x,)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
         pack = packs[0]
@@ -61,8 +64,7 @@ def unary(op):
         record.fits = record.hooks = None
         record.order = tick()
         value = _new(kind)
-        value.raw = data
-        value.record = record
+        value.raw, value.record = data, record
         return value
 
     return call
@@ -84,12 +86,12 @@ def binary(op):
             if x.__class__ is known or isinstance(x, Value):
                 a = array = x.raw
                 p = x.record
-                if x.__class__ is not known:
-                    kind = x.kind
-                if y.__class__ is known or isinstance(y, Value):
+                kind = known if x.__class__ is known else x.kind
+                if y.__class__ is known:
                     b, q = y.raw, y.record
-                    if y.__class__ is not known and y.kind is not known:
-                        kind = y.kind
+                elif isinstance(y, Value):
+                    b, q = y.raw, y.record
+                    kind = kind if y.kind is known else y.kind
                 elif y.__class__ in NESTED:
                     return apply(op, (x, y))
                 else:
@@ -121,7 +123,9 @@ def binary(op):
                 elif data.dtype is boxed:
                     return unboxed(op, (x, y))
         if p is None and q is None:
-            return made(data, None, kind)
+            value = _new(kind)
+            value.raw, value.record = data, None
+            return value
         picks = op.picks
         if picks is CROSSED:
             saved = (_EMPTY if p is None else (b,), _EMPTY if q is None else (a,))
@@ -152,8 +156,7 @@ def binary(op):
         record.order = tick()
         record.hooks = None
         value = _new(kind)
-        value.raw = data
-        value.record = record
+        value.raw, value.record = data, record
         return value
 
     return call
@@ -200,8 +203,13 @@ def single(op):
                 if (found := algebra.redirected(op, args)) is not NotImplemented:
                     return found
                 raise explained(op, error, args) from None
-        if packs is None or mode is not None or not isinstance(x, Value):
+        kind = algebra.kind
+        if packs is None or mode is not None:
             return apply(op, args)
+        if x.__class__ is not kind:
+            if not isinstance(x, Value):
+                return apply(op, args)
+            kind = x.kind
         array = x.raw
         rest = args[1:]
         if not _PLAIN.issuperset(map(type, rest)):
@@ -217,7 +225,7 @@ def single(op):
             data = algebra.wrap(data)
         if narrow is not None and array.dtype is narrow:
             data = algebra.settled(data, (array,))
-        parent, value = x.record, _new(x.kind)
+        parent, value = x.record, _new(kind)
         value.raw, value.record = data, None
         keeps_dtype = data.dtype is array.dtype
         if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from both import gradients, inputs
 from calls import CALLS
-from test_layers import Door
+from test_layers_through import Door
 
 from layer_cases import CASES, run
 from retrograde import torch
