@@ -34,7 +34,7 @@ def unary(op):
             if x.__class__ is not kind:
                 if not isinstance(x, Value):
                     return run(x) if x.__class__ not in NESTED else apply(op, (x,))
-                kind = x.kind
+                kind = x.kind or kind
             if (mode := current()) is not None:
                 return apply(op, (x,)) if mode.tracer is None else mode.tracer.apply(op, (x,))
             array = x.raw
@@ -86,12 +86,12 @@ def binary(op):
             if x.__class__ is known or isinstance(x, Value):
                 a = array = x.raw
                 p = x.record
-                kind = known if x.__class__ is known else x.kind
+                kind = known if x.__class__ is known else x.kind or known
                 if y.__class__ is known:
                     b, q = y.raw, y.record
                 elif isinstance(y, Value):
                     b, q = y.raw, y.record
-                    kind = kind if y.kind is known else y.kind
+                    kind = kind if y.kind is known else y.kind or kind
                 elif y.__class__ in NESTED:
                     return apply(op, (x, y))
                 else:
@@ -101,7 +101,7 @@ def binary(op):
             elif isinstance(y, Value):
                 a, is_alike = x, leaves(x.__class__)
                 b = array = y.raw
-                q, kind = y.record, y.kind
+                q, kind = y.record, y.kind or known
             else:
                 return run(x, y)
             if (mode := current()) is not None:
@@ -209,7 +209,7 @@ def single(op):
         if x.__class__ is not kind:
             if not isinstance(x, Value):
                 return apply(op, args)
-            kind = x.kind
+            kind = x.kind or kind
         array = x.raw
         rest = args[1:]
         if not _PLAIN.issuperset(map(type, rest)):

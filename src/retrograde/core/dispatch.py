@@ -57,7 +57,7 @@ def kind_of(algebra, operands):
     found = usual = algebra.kind
     for x in operands:
         if isinstance(x, Value) and x.kind is not usual and x.algebra is algebra:
-            found = x.kind
+            found = x.kind or found
     return found
 
 

@@ -272,8 +272,8 @@ Value.data = Value.__dict__["raw"]
 
 
 def of_kind(value, kind):
-    """`value`, which nobody else has seen, as one of `kind`."""
-    if value.kind is not kind:
+    """`value`, which nobody else has seen, as one of `kind`, unless that is None."""
+    if kind is not None and value.kind is not kind:
         value.__class__ = kind
     return value
 
