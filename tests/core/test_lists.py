@@ -42,6 +42,17 @@ def test_derivatives_beside_a_list_are_those_beside_an_array(name, mode):
     np.testing.assert_allclose(found, rg.grad(lambda x: call(x, np.asarray(numbers)).sum())(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["eager", "jit"])
+@pytest.mark.parametrize("join", [rg.concat, rg.stack, lambda rows: rg.einsum("i,i->i", *rows)], ids=["concat", "stack", "einsum"])
+def test_a_number_with_a_history_in_a_list_among_many_operands_keeps_it(join, mode):
+    wrap = rg.jit if mode == "jit" else lambda function: function
+    found = wrap(rg.grad(lambda a: rg.square(join([[a, 2.0], [3.0, a * a]])).sum()))(1.5)
+    a = rg.tensor(1.5, requires_grad=True)
+    rows = [rg.stack([a, rg.tensor(2.0)]), rg.stack([rg.tensor(3.0), a * a])]
+    rg.square(join(rows)).sum().backward()
+    np.testing.assert_allclose(found, a.grad, rtol=1e-6)
+
+
 def test_a_lazy_tensor_is_compared_with_a_list():
     with rg.lazy():
         found = rg.tensor([1.0, 2.0]) == LABELS

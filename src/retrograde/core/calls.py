@@ -6,7 +6,7 @@ them left out: what they save is most of the cost of a small op.
 
 import operator
 
-from .dispatch import apply, binder, check_parameters, fitted, misspelt, plain, remember_view, unboxed
+from .dispatch import apply, binder, check_parameters, fitted, misspelt, plain, redirected_or_raised, remember_view, unboxed
 from .explain import NESTED, explained
 from .mode import current
 from .value import Record, Value, tick
@@ -16,6 +16,8 @@ def dispatcher(op):
     """The function that runs `op` on whatever it is called with."""
     if op.is_variadic or op.is_multiple or op.is_composite or op.is_foreign or op.has_effect:
         return general(op)
+    if not op.algebra.has_shapes:
+        return general(op)  # its kernels take far longer than any dispatch
     takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
         return (unary if len(op.operands) == 1 else binary)(op)
@@ -25,7 +27,7 @@ def dispatcher(op):
 def unary(op):
     """Dispatch of an op of one operand and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    has_shapes, narrow, made = algebra.has_shapes, algebra.narrow, algebra.made
+    narrow, made = algebra.narrow, algebra.made
     large, fewest, run = op.large, op.fewest, op.large or kernel
 
     def call(x, /):
@@ -35,17 +37,15 @@ def unary(op):
                 if not isinstance(x, Value):
                     return run(x) if x.__class__ not in NESTED else apply(op, (x,))
                 kind = x.kind or kind
-            if (mode := current()) is not None:
-                return apply(op, (x,)) if mode.tracer is None else mode.tracer.apply(op, (x,))
+            if current() is not None:
+                return apply(op, (x,))
             array = x.raw
             data = kernel(array) if large is None or array.size < fewest else large(array)
         except Exception as error:
-            if (found := algebra.redirected(op, (x,))) is not NotImplemented:
-                return found
-            raise explained(op, error, (x,)) from None
+            return redirected_or_raised(op, error, (x,))
         if data.__class__ is not native:
             data = algebra.wrap(data)
-        if has_shapes and array.dtype is narrow:
+        if array.dtype is narrow:
             data = algebra.settled(data, (array,))
         parent, packs = x.record, op.packs
         if parent is None:
@@ -64,7 +64,8 @@ def unary(op):
         record.fits = record.hooks = None
         record.order = tick()
         value = _new(kind)
-        value.raw, value.record = data, record
+        value.data = data
+        value.record = record
         return value
 
     return call
@@ -73,16 +74,17 @@ def unary(op):
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    has_shapes, narrow, made = algebra.has_shapes, algebra.narrow, algebra.made
+    narrow, boxed, made = algebra.narrow, algebra.boxed, algebra.made
     large, fewest, run = op.large, op.fewest, op.large or kernel
     # Whether a plain operand leaves shape and dtype of the other as they are; None where that must be seen.
-    leaves = _Kinds(algebra, {float: True, int: True, native: None if has_shapes else False}).__getitem__
-    boxed = algebra.boxed
+    leaves = _Kinds(algebra, {float: True, int: True, native: None}).__getitem__
 
+    # One function, long as it is: each call of a part of it would cost a twentieth of a small op.
     def call(x, y, /):
         known = kind = algebra.kind
         p = q = is_alike = None
         try:
+            # What both are: `a` and `b` without their graphs, `array` one that is no number.
             if x.__class__ is known or isinstance(x, Value):
                 a = array = x.raw
                 p = x.record
@@ -104,49 +106,35 @@ def binary(op):
                 q, kind = y.record, y.kind or known
             else:
                 return run(x, y)
-            if (mode := current()) is not None:
-                return apply(op, (x, y)) if mode.tracer is None else mode.tracer.apply(op, (x, y))
+            if current() is not None:
+                return apply(op, (x, y))
             data = kernel(a, b) if large is None or array.size < fewest else large(a, b)
         except Exception as error:
-            if (found := algebra.redirected(op, (x, y))) is not NotImplemented:
-                return found
-            raise explained(op, error, (x, y)) from None
+            return redirected_or_raised(op, error, (x, y))
         if data.__class__ is not native:
             data = algebra.wrap(data)
-        if has_shapes:
-            dtype = array.dtype
-            if dtype is narrow:
-                data = algebra.settled(data, (a, b))
-            if is_alike is None:
-                if a.dtype is b.dtype:
-                    is_alike = a.shape == b.shape
-                elif data.dtype is boxed:
-                    return unboxed(op, (x, y))
+        # Whether both cotangents will fit as they are, which shapes and dtypes say where neither operand is a number.
+        if array.dtype is narrow:
+            data = algebra.settled(data, (a, b))
+        if is_alike is None:
+            if a.dtype is b.dtype:
+                is_alike = a.shape == b.shape
+            elif data.dtype is boxed:
+                return unboxed(op, (x, y))
         if p is None and q is None:
             value = _new(kind)
             value.raw, value.record = data, None
             return value
-        picks = op.picks
-        if picks is CROSSED:
+        # What the rules will read.
+        pairs = op.pairs
+        if pairs is CROSSED:
             saved = (_EMPTY if p is None else (b,), _EMPTY if q is None else (a,))
-        elif picks is NOTHING:
+        elif pairs is NOTHING:
             saved = _EMPTIES
-        elif picks is not None:
-            values = (a, b, data)
-            first, second = picks
-            saved = (
-                _EMPTY if first is None or p is None else (values[first],),
-                _EMPTY if second is None or q is None else (values[second],),
-            )
-        elif op.packs is not None:
-            first, second = op.packs
-            both = (a, b)
-            saved = (
-                _EMPTY if first is None or p is None else first(both, data),
-                _EMPTY if second is None or q is None else second(both, data),
-            )
-        else:
+        elif pairs is None:
             return apply(op, (x, y)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
+        else:
+            saved = pairs(a, b, data, p, q)
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
         record.op = op
@@ -156,7 +144,8 @@ def binary(op):
         record.order = tick()
         record.hooks = None
         value = _new(kind)
-        value.raw, value.record = data, record
+        value.data = data
+        value.record = record
         return value
 
     return call
@@ -175,8 +164,8 @@ class _Kinds(dict):
         return False
 
 
-# What the rules of the two commonest ops read: those of sums nothing, those of products the other operand.
-NOTHING, CROSSED = (None, None), (1, 0)
+# What the rules of the two commonest ops of two operands read: those of sums nothing, those of products the other operand.
+NOTHING, CROSSED = "nothing", "crossed"
 _EMPTY, _SINGLE, _EMPTIES = (), ((),), ((), ())
 _new = object.__new__
 
@@ -200,9 +189,7 @@ def single(op):
             try:
                 return kernel(*args)  # as in every rule of a walk that is not recorded
             except Exception as error:
-                if (found := algebra.redirected(op, args)) is not NotImplemented:
-                    return found
-                raise explained(op, error, args) from None
+                return redirected_or_raised(op, error, args)
         kind = algebra.kind
         if packs is None or mode is not None:
             return apply(op, args)
@@ -226,7 +213,7 @@ def single(op):
         if narrow is not None and array.dtype is narrow:
             data = algebra.settled(data, (array,))
         parent, value = x.record, _new(kind)
-        value.raw, value.record = data, None
+        value.data, value.record = data, None
         keeps_dtype = data.dtype is array.dtype
         if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):
             record = value.record = Record()

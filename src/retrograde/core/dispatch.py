@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ..errors import DTypeError, MissingRuleError
 from . import anomaly, writes
 from .explain import NESTED, described, explained
-from .mode import current
+from .mode import ORDINARY, current
 from .value import Projection, Record, Value
 
 
@@ -23,7 +23,7 @@ def gathered(op, arrays, parents, data):
 
 
 #: What other libraries call arguments, and what they are called here.
-_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "diagonal": "k", "unbiased": "correction"}
+_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "diagonal": "k"}
 
 
 def misspelt(op, names):
@@ -56,7 +56,7 @@ def kind_of(algebra, operands):
     """The class of what an op makes of `operands`: that of its algebra, unless one of them is of another kind."""
     found = usual = algebra.kind
     for x in operands:
-        if isinstance(x, Value) and x.kind is not usual and x.algebra is algebra:
+        if x.__class__ is not usual and isinstance(x, Value) and x.kind is not usual and x.algebra is algebra:
             found = x.kind or found
     return found
 
@@ -65,15 +65,14 @@ def apply(op, args):
     """Run `op` on `args`, all its arguments in order, and record it if an operand needs a gradient."""
     if op.is_composite and not op.has_rule:
         return composed(op, args)
-    may_have_lists = op.is_variadic
-    if op.is_variadic:
-        if not isinstance(args[0], Iterable):
-            raise DTypeError(f"{op.name} takes a list of arrays, got {described(args[0])} of type {type(args[0]).__name__}")
-        args = (tuple(args[0]), *args[1:])
-    elif not NESTED.isdisjoint([a.__class__ for a in operands_of(op, args)]):
-        args, may_have_lists = stacked(op, args), True
-    mode = current()
-    if mode is not None and mode.tracer is not None:
+    operands, has_lists = (), op.is_variadic
+    if not has_lists:
+        operands = operands_of(op, args)
+        has_lists = not NESTED.isdisjoint(map(type, operands))
+    if has_lists:
+        args, operands = _with_lists(op, args)
+    mode = current() or ORDINARY
+    if mode.tracer is not None:
         return mode.tracer.apply(op, args)
     arrays, is_plain, native = [], True, op.algebra.native
     for a in args:
@@ -88,45 +87,65 @@ def apply(op, args):
             return found
         else:
             arrays.append(a)
-    if mode is not None and mode.repeats is not None and mode.records:
-        writes.check_unwritten(op, arrays[0] if op.is_variadic else arrays, mode.repeats)
+    if mode.repeats is not None:
+        writes.check_unwritten(op, arrays, mode)
     try:
         data = (op.large or op.kernel)(*arrays)
     except Exception as error:
-        if (found := op.algebra.redirected(op, args)) is not NotImplemented:
-            return found
-        raise explained(op, error, args) from None
-    operands, taken = operands_of(op, args), operands_of(op, arrays)
+        return redirected_or_raised(op, error, args)
     if is_plain and not (op.is_variadic and any([isinstance(a, Value) for a in operands])):
         return data  # as in every rule of a walk that is not recorded
-    if mode is not None and mode.finds_anomalies:
+    return _linked(op, args, operands, arrays, data, mode, has_lists)
+
+
+def _with_lists(op, args):
+    """`args` of an op some of whose operands are lists, and the operands: those of an op of many as a tuple, and one value in place
+    of each list with values in it, whose history a kernel would drop.
+    """
+    if not op.is_variadic:
+        args = stacked(op, args)
+        return args, operands_of(op, args)
+    if args[0].__class__ not in NESTED and not isinstance(args[0], Iterable):
+        raise DTypeError(f"{op.name} takes a list of arrays, got {described(args[0])} of type {type(args[0]).__name__}")
+    operands = tuple(args[0])
+    if not NESTED.isdisjoint(map(type, operands)):
+        operands = tuple([op.algebra.stacked(a) if a.__class__ in NESTED and _has_values(a) else a for a in operands])
+    return (operands, *args[1:]), operands
+
+
+def _linked(op, args, operands, arrays, data, mode, has_lists):
+    """What the kernel made of `arrays` as values, with a record where an operand has one."""
+    algebra, taken = op.algebra, operands_of(op, arrays)
+    if mode.finds_anomalies:
         anomaly.check_forward(op, operands, data)
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-    records = mode is None or mode.records
-    if records and op.parameters and op.is_differentiable:
-        check_parameters(op, args)
-    records = records and any(parents)
-    if records and not op.is_differentiable:
-        check_results(op, args, any(map(op.algebra.is_differentiable, data if op.is_multiple else (data,))))
-        records = False
-    if records and may_have_lists:
-        arrays = as_arrays(op, arrays)
-    kind = kind_of(op.algebra, operands)
+    records = mode.records and _is_recorded(op, args, parents, data)
+    if records and has_lists:
+        arrays = as_arrays(op, arrays)  # rules read shapes and dtypes, which lists have not
     if op.is_multiple:
-        return several(op, arrays, parents if records else None, data, kind)
-    algebra = op.algebra
-    data = data if data.__class__ is algebra.native else algebra.wrap(data)
+        return several(op, arrays, parents if records else None, data, kind_of(algebra, operands))
+    if data.__class__ is not algebra.native:
+        data = algebra.wrap(data)
     if algebra.boxed is not None and data.dtype is algebra.boxed:
         return unboxed(op, args)
     if algebra.narrow is not None and "dtype" not in op.arguments:
         data = algebra.settled(data, taken)
-    record = None
-    if records and algebra.is_differentiable(data):
-        record = recorded(op, arrays, parents, data, mode)
-    value = algebra.made(data, record, kind)
-    if op.makes_views and (mode is None or mode.tracks_views) and algebra.is_view(data, taken[0]):
+    record = recorded(op, arrays, parents, data, mode) if records and algebra.is_differentiable(data) else None
+    value = algebra.made(data, record, kind_of(algebra, operands))
+    if op.makes_views and mode.tracks_views and algebra.is_view(data, taken[0]):
         remember_view(value, operands[0], op, args)
     return value
+
+
+def _is_recorded(op, args, parents, data):
+    """Whether a call whose operands have these records is recorded; raises where a gradient would be lost."""
+    if op.parameters and op.is_differentiable:
+        check_parameters(op, args)
+    if not any(parents):
+        return False
+    if not op.is_differentiable:
+        check_results(op, args, any(map(op.algebra.is_differentiable, data if op.is_multiple else (data,))))
+    return op.is_differentiable
 
 
 def unboxed(op, args):
@@ -155,7 +174,8 @@ def as_arrays(op, args):
     if not op.algebra.has_shapes:
         return args
     if op.is_variadic:
-        return (tuple([op.algebra.wrap(a) if _is_wrapped(op, a) else a for a in args[0]]), *args[1:])
+        native = op.algebra.native
+        return (tuple([op.algebra.wrap(a) if a.__class__ is not native and _is_wrapped(op, a) else a for a in args[0]]), *args[1:])
     for i in op.operands:
         if _is_wrapped(op, args[i]):
             args = (*args[:i], op.algebra.wrap(args[i]), *args[i + 1 :])
@@ -185,9 +205,14 @@ def composed(op, args):
     try:
         return op.kernel(*args)
     except Exception as error:
-        if (found := op.algebra.redirected(op, args)) is not NotImplemented:
-            return found
-        raise explained(op, error, args) from None
+        return redirected_or_raised(op, error, args)
+
+
+def redirected_or_raised(op, error, args):
+    """What a library that takes such calls makes of `args`, which the kernel could not; without one, raises `error`, explained."""
+    if (found := op.algebra.redirected(op, args)) is not NotImplemented:
+        return found
+    raise explained(op, error, args) from None
 
 
 def check_parameters(op, args):

@@ -28,7 +28,7 @@ class Mode(NamedTuple):
 
 
 _MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)
-_ORDINARY, _SILENT = Mode(), Mode(records=False)
+ORDINARY, _SILENT = Mode(), Mode(records=False)
 
 current: Callable[[], Any] = _MODE.get
 
@@ -73,8 +73,8 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
         if (outer is None or outer is _SILENT) and len(fields) == 1 and "records" in fields:
             _MODE.set(None if fields["records"] else _SILENT)  # the commonest of all, on the path of every walk
         else:
-            mode = (outer or _ORDINARY)._replace(**fields)
-            _MODE.set(None if mode == _ORDINARY else mode)
+            mode = (outer or ORDINARY)._replace(**fields)
+            _MODE.set(None if mode == ORDINARY else mode)
 
     def __exit__(self, *_):
         _MODE.set(self._outer.pop())
@@ -97,7 +97,7 @@ def _run(records, function, args):
         _MODE.set(None if records else _SILENT)
     else:
         mode = outer._replace(records=records, keeps_arrays=outer.keeps_arrays or records)
-        _MODE.set(None if mode == _ORDINARY else mode)
+        _MODE.set(None if mode == ORDINARY else mode)
     try:
         return function(*args)
     finally:

@@ -8,7 +8,8 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import broadcast
 from . import registry
 from .calls import CROSSED, NOTHING, dispatcher
-from .rule import RESULT, Rule
+from .facts import Facts
+from .rule import RESULT, Rule, pair_packer
 from .value import Projection, Value
 
 Arguments = ParamSpec("Arguments")
@@ -27,10 +28,10 @@ class OpFunction(Protocol[Arguments]):
     def defvjp_all(self, rule: Callable) -> None: ...
 
 
-class Op:
-    """One operation: its forward pass on plain data, its derivative and its facts.
+class Op(Facts):
+    """One operation: its forward pass on plain data, its derivative and its facts, of which `Facts` has those that are told.
 
-    name, aliases     the names under which the registry finds it
+    name              the name under which the registry finds it
     family            what derives the facts that ops of one kind share
     algebra           the kind of value that it returns
     kernel            the forward pass on plain data, called with `arguments` by position
@@ -38,71 +39,58 @@ class Op:
                       makes it, and what is called in the place of rules: it has `fewest`, and is called with a name, a function,
                       the same function of values, and the defaults of its parameters
     call              what users call: dispatches to the kernel and records
-    arguments         the names of all arguments; `operands` are the positions of those that can have a derivative, `parameters`
-                      those of the others
+    arguments         the names of all arguments; `operands` are the positions of those that can have a derivative, which are those
+                      by position alone and the `optional` ones, `parameters` those of the others
     rules, joint      one rule per operand, or one for all operands together
-    broadcasts        whether operands are broadcast against each other
-    makes_views       whether the result may show the memory of its input
-    is_variadic       whether the first argument is a sequence of operands
-    is_multiple       whether the kernel returns a tuple of results
-    has_effect        whether a call does something in the world outside: it prints, writes, or sends to others. Then calls are
-                      neither merged, nor left out, nor moved past one another in compiled code. The kernel is not asked for the
-                      shape of the result: that is the broadcast shape of the operands, or what `result_shape` says
-    is_real           whether complex operands are refused: the kernel would drop their imaginary parts
-    is_composite      whether the kernel is made of ops, so that it can do without a rule
-    is_differentiable whether it has a derivative at all
+    pairs             for two operands with a rule each, what gathers what both rules read, as `pair_packer` makes it; `NOTHING` and
+                      `CROSSED` of the two commonest kinds of ops, for which their dispatch has it written out
     is_foreign        whether it was written outside of this package: the shapes of what its rules return are checked then, and of
                       what the kernel returns where operands are broadcast
-    picks             for two operands whose rules read one value at most: its place in (x, y, result)
-    expansion         the op in terms of other ops, for the compiler; a composite's is its kernel
-    result_shape      the shape of the result from the arguments, for a kernel that would take long to ask; NotImplemented where it
-                      is asked all the same. The dtype is what NumPy makes of the operands, or what `result_dtype` says
-    keeps_sizes       whether the sizes of the result are sizes of operands, or 1, whatever these are; the kernel is then asked for
-                      the shape on small arrays
-    emit              the op on one element, for the code generator: called with a kernel builder and the operands
-    samples           where tests may evaluate it
-    skips             checks of the sweep that do not apply, each with its reason
-    is_public         whether it is a name of the package; what exists for rules and lowering alone is found by the registry only
-    told              how errors call it, where users know it by another name; "" for the inside of others, which they do not name
     """
 
-    def __init__(self, kernel, *, family, algebra, name=None, aliases=(), samples=None, skips=None, broadcasts=False,
-                 makes_views=False, is_variadic=False, is_multiple=False, is_composite=False, is_differentiable=True,
-                 optional=(), emit=None, expansion=None, result_shape=None, result_dtype=None, told=None, faster=None,
-                 keeps_sizes=False, is_real=False, is_public=True, has_effect=False):
-        self.name = name or kernel.__name__
-        self.told = self.name if told is None else told
-        self.kernel: Any = kernel
-        self.family, self.algebra, self.aliases = family, algebra, tuple(aliases)
-        self.samples, self.skips = samples, dict(skips or {})
-        self.emit, self.result_shape, self.result_dtype = emit, result_shape, result_dtype
-        self.expansion = kernel if is_composite else expansion
-        self.broadcasts, self.makes_views = broadcasts, makes_views
-        self.is_variadic, self.is_multiple, self.is_composite = is_variadic, is_multiple, is_composite
-        self.is_differentiable, self.is_real, self.is_public = is_differentiable, is_real, is_public
-        self.is_foreign = not kernel.__module__.startswith(_PACKAGE)
-        self.keeps_sizes = keeps_sizes and not self.is_foreign
-        self.has_effect = has_effect
-        if has_effect and not broadcasts and result_shape is None:
-            raise ArgumentError(f"op {self.name!r} has an effect, so that its kernel cannot be asked for the shape of its result; "
-                                "give it result_shape=, a function of its arguments")
+    def __init__(self, kernel, *, family, algebra, name=None, optional=(), faster=None, **facts):
+        super().__init__(**facts)
         self.rules: Any = None
-        self.picks: Any = None
+        self.pairs: Any = None
         self.joint: Any = None
         self.call: Any = None
+        self.name = name or kernel.__name__
+        self.told = self.name if self.told is None else self.told
+        self.kernel: Any = kernel
+        self.family, self.algebra, self.aliases, self.skips = family, algebra, tuple(self.aliases), dict(self.skips or {})
+        self.expansion = kernel if self.is_composite else self.expansion
+        self.is_foreign = not kernel.__module__.startswith(_PACKAGE)
+        # Only our own kernels are known to make nothing else of small arrays than of large ones.
+        self.keeps_sizes = self.keeps_sizes and not self.is_foreign
+        self._check_facts()
         self._read_signature(optional)
-        if self.is_foreign and broadcasts:
-            self.kernel = _shape_checked(kernel, self.operands)
-        if is_real:
-            self.kernel = _real_checked(self.kernel)
+        self._check_in_kernel()
         # Compiled code is known by names, which do not stand for what others have written.
         self.faster = None if self.is_foreign else faster
         self.fewest = None if self.faster is None else self.faster.fewest
-        self.large: Any = self.faster and self.faster((self.name,), self.kernel, self._on_values, kernel.__defaults__ or ())
-        if is_real and self.large:
-            self.large = _real_checked(self.large)
+        self.large = self._large(kernel)
+
+    def _check_facts(self):
+        """Raise an ArgumentError if facts do not go together."""
+        if self.has_effect and not self.broadcasts and self.result_shape is None:
+            raise ArgumentError(f"op {self.name!r} has an effect, so that its kernel cannot be asked for the shape of its result; "
+                                "give it result_shape=, a function of its arguments")
         if any(not reason for reason in self.skips.values()):
             raise ArgumentError(f"op {self.name!r} skips {list(self.skips)} without a reason; say why for each")
+
+    def _check_in_kernel(self):
+        """Let the kernel check what would be wrong without a word."""
+        if self.is_foreign and self.broadcasts:
+            self.kernel = _shape_checked(self.kernel, self.operands)
+        if self.is_real:
+            self.kernel = _real_checked(self.kernel)
+
+    def _large(self, kernel):
+        """What is called for large operands, None if nothing is faster."""
+        if self.faster is None:
+            return None
+        large = self.faster((self.name,), self.kernel, self._on_values, kernel.__defaults__ or ())
+        return _real_checked(large) if self.is_real else large
 
     def __repr__(self):
         return f"<op {self.name} ({self.family})>"
@@ -157,7 +145,7 @@ class Op:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
         self.rules = tuple([None if rule is None else self._eager_rule(rule, 1, i) for i, rule in enumerate(rules)])
         self.__dict__.pop("packs", None)
-        self.picks = _picks(self.rules)
+        self.pairs = _pairs(self.rules)
 
     def _eager_rule(self, function, leading, place):
         rule, defaults = Rule(self, function, leading), self.defaults
@@ -239,17 +227,17 @@ def _real_checked(kernel):
     return checked
 
 
-def _picks(rules):
-    """For each of two rules the place of the one value that it reads, None if it reads nothing; None if one reads more."""
-    read = [rule.sources if rule else () for rule in rules]
-    if len(rules) != 2 or any(len(sources) > 1 or not _PLACES.keys() >= set(sources) for sources in read):
+def _pairs(rules):
+    """What gathers what both of two rules read; None where there are not two."""
+    if len(rules) != 2:
         return None
-    found = tuple(_PLACES[sources[0]] if sources else None for sources in read)
-    return next((known for known in (NOTHING, CROSSED) if known == found), found)
+    read = tuple([rule.sources if rule else () for rule in rules])
+    return _COMMONEST.get(read) or pair_packer(*read)
 
 
+# Sums read nothing, products the other operand.
+_COMMONEST = {((), ()): NOTHING, (((1, None),), ((0, None),)): CROSSED}
 _OF_RESULT = (RESULT, None)
-_PLACES = {(0, None): 0, (1, None): 1, _OF_RESULT: 2}
 
 
 def _linked(data, record):

@@ -32,8 +32,23 @@ def packer(sources):
 
     Written as source once for all rules that read the same: gathering is on the path of every recorded op.
     """
+    return eval(f"lambda x, z: {_gathering(sources)}", {"shapes_of": shapes_of})  # noqa: S307 - our own text
+
+
+@cache
+def pair_packer(first, second):
+    """As `packer` for both rules of an op of two operands at once: a function of these, of its result and of the operands' records.
+    It gives () for an operand without a record.
+    """
+    both = f"() if p is None else {_gathering(first)}, () if q is None else {_gathering(second)}"
+    text = both.replace("x[0]", "a").replace("x[1]", "b")
+    return eval(f"lambda a, b, z, p, q: ({text})", {"shapes_of": shapes_of})  # noqa: S307 - our own text
+
+
+def _gathering(sources):
+    """The source of a tuple of what a rule reads, of arguments `x` and result `z`."""
     texts = ["z" if kind == RESULT else f"shapes_of(x[{i}])" if kind == _SHAPE else f"x[{kind}]" for kind, i in sources]
-    return eval(f"lambda x, z: ({''.join(text + ', ' for text in texts)})", {"shapes_of": shapes_of})  # noqa: S307 - our own text
+    return f"({''.join(text + ', ' for text in texts)})"
 
 
 def _source(op, name):

@@ -61,10 +61,12 @@ def entry(algebra, data):
     return found
 
 
-def check_unwritten(op, arrays, repeats):
+def check_unwritten(op, arrays, mode):
     """Raise an InplaceError if `op`, within what runs again, reads what was written to since that ran for the first time."""
-    name, ran, runs_again = repeats
-    for array in arrays:
+    if not mode.records:
+        return
+    name, ran, runs_again = mode.repeats
+    for array in arrays[0] if op.is_variadic else arrays:
         if isinstance(array, op.algebra.native):
             written = WRITTEN.get(id(op.algebra.owner(array)))
             if written is not None and ran < written[0] < runs_again:
