@@ -64,7 +64,7 @@ def unary(op):
         record.fits = record.hooks = None
         record.order = tick()
         value = _new(kind)
-        value.data = data
+        value.raw = data
         value.record = record
         return value
 
@@ -144,7 +144,7 @@ def binary(op):
         record.order = tick()
         record.hooks = None
         value = _new(kind)
-        value.data = data
+        value.raw = data
         value.record = record
         return value
 
@@ -213,7 +213,7 @@ def single(op):
         if narrow is not None and array.dtype is narrow:
             data = algebra.settled(data, (array,))
         parent, value = x.record, _new(kind)
-        value.data, value.record = data, None
+        value.raw, value.record = data, None
         keeps_dtype = data.dtype is array.dtype
         if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):
             record = value.record = Record()

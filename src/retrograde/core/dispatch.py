@@ -23,7 +23,7 @@ def gathered(op, arrays, parents, data):
 
 
 #: What other libraries call arguments, and what they are called here.
-_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "diagonal": "k"}
+_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "diagonal": "k", "unbiased": "correction"}
 
 
 def misspelt(op, names):
