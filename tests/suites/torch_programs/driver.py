@@ -4,12 +4,14 @@ What would differ between two libraries though both are right is made equal: the
 begins with. HOW is `eager`, or `compiled`: then each model is compiled before its first step.
 """
 
+import gc
 import json
 import os
 import random
 import runpy
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 
@@ -64,7 +66,8 @@ def equal_draws():
     functional.dropout, functional.dropout2d = dropout, dropout2d
     torch.nn.Dropout.forward = lambda self, x: dropout(x, self.p, self.training)
     torch.nn.Dropout2d.forward = lambda self, x: dropout2d(x, self.p, self.training)
-    torch.distributions.Categorical.sample = sample
+    if hasattr(torch, "distributions"):
+        torch.distributions.Categorical.sample = sample
     random.seed(0)
 
 
@@ -81,7 +84,7 @@ def equal_orders():
 
 def equal_weights(how):
     """Set the weights of a model when its optimizer is made, or, where it has none, before its first gradients."""
-    done, roots = set(), []
+    done, kept = set(), []  # what is done is kept, so that no other object gets its id
 
     def drawn(parameter):
         values = np.asarray(parameter.detach().numpy())
@@ -98,19 +101,20 @@ def equal_weights(how):
                 kept.append(parameter)
                 drawn(parameter)
         if how == "compiled":
-            for module in roots:
+            for module in roots():
                 if any(id(p) in done for p in module.parameters()) and id(module) not in done:
                     done.add(id(module))
+                    kept.append(module)
                     module.compile()
 
-    kept = []  # no other object may get the id of one that is done
-    module_kind, optimizer_kind = torch.nn.Module, torch.optim.Optimizer
-    begin_module, begin_optimizer, zero_grad = module_kind.__init__, optimizer_kind.__init__, module_kind.zero_grad
+    def roots():
+        """The modules that stand in no other."""
+        modules = [found for found in gc.get_objects() if isinstance(found, module_kind)]
+        inner = {id(child) for module in modules for child in module.children()}
+        return [module for module in modules if id(module) not in inner]
 
-    def module_init(self, *args, **words):
-        begin_module(self, *args, **words)
-        if type(self).__module__ == "__main__" or type(self).__module__ in LOCAL:
-            roots.append(self)
+    module_kind, optimizer_kind = torch.nn.Module, torch.optim.Optimizer
+    begin_optimizer, zero_grad = optimizer_kind.__init__, module_kind.zero_grad
 
     def optimizer_init(self, params, *args, **words):
         params = list(params)
@@ -121,7 +125,7 @@ def equal_weights(how):
         prepare(self.parameters())
         return zero_grad(self, *args, **words)
 
-    module_kind.__init__, optimizer_kind.__init__, module_kind.zero_grad = module_init, optimizer_init, zeroed
+    optimizer_kind.__init__, module_kind.zero_grad = optimizer_init, zeroed
 
 
 def record_losses(losses, wanted):
@@ -141,7 +145,7 @@ def arrays_are_safe():
     """Let PyTorch read an array of NumPy's in a file, as it did when time_sequence_prediction was written."""
     if torch.__name__ == "torch":
         # NumPy has no public names for what its arrays are pickled with.
-        parts = [type(np.dtype("float64")), np.ndarray, np.dtype, import_module("numpy._core.multiarray")._reconstruct]  # noqa: SLF001
+        parts = [type(np.dtype("float64")), np.ndarray, np.dtype, import_module("numpy._core.multiarray")._reconstruct]
         torch.serialization.add_safe_globals(parts)
 
 
@@ -153,17 +157,14 @@ def main(record, wanted, how, script, *arguments):
     equal_weights(how)
     record_losses(losses, int(wanted))
     sys.argv = [script, *arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    sys.path.insert(0, str(Path(script).resolve().parent))
     try:
         runpy.run_path(script, run_name="__main__")
     except Enough:
         pass
     finally:
-        with open(record, "w") as file:
-            json.dump(losses, file)
+        Path(record).write_text(json.dumps(losses))
 
-
-LOCAL = {"model", "transformer_net", "vgg", "src.model"}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

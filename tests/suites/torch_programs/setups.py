@@ -28,7 +28,7 @@ def _picture(generator, size):
 
 
 def _written(path, picture):
-    from PIL import Image  # only these programs need Pillow  # noqa: PLC0415
+    from PIL import Image  # only these programs need Pillow
 
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(picture).save(path)
@@ -52,7 +52,7 @@ def images(folder):
 
 def waves(folder):
     """The sines of time_sequence_prediction, fewer and shorter, as its own script saves them."""
-    import torch  # the file is one of PyTorch's, whoever reads it  # noqa: PLC0415
+    import torch  # the file is one of PyTorch's, whoever reads it
 
     generator = np.random.default_rng(2)
     data = np.sin((np.arange(40) + generator.integers(-80, 80, 12).reshape(-1, 1)) / 20.0).astype("float64")

@@ -46,6 +46,6 @@ class ImageFolder(torch.utils.data.Dataset):
         return len(self.paths)
 
     def __getitem__(self, index):
-        from PIL import Image  # only some programs need Pillow  # noqa: PLC0415
+        from PIL import Image  # only some programs need Pillow
 
         return self.transform(Image.open(self.paths[index]).convert("RGB")), 0

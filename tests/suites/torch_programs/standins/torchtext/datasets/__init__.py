@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import multi30k  # noqa: F401
+from . import multi30k
 
 
 def Multi30k(split="train", language_pair=("de", "en")):  # noqa: N802 - torchtext's name
