@@ -89,7 +89,7 @@ def equal_weights(how):
     def drawn(parameter):
         values = np.asarray(parameter.detach().numpy())
         noise = GENERATOR.standard_normal(values.shape)
-        is_constant = values.size and (values == values.flat[0]).all()
+        is_constant = values.size and values.flat[0] in {0, 1} and (values == values.flat[0]).all()
         scale = 0.02 if is_constant else 1 / np.sqrt(max(np.prod(values.shape[1:]), 1))
         with torch.no_grad():
             parameter.copy_(tensor((values.flat[0] if is_constant else 0) + scale * noise, parameter.dtype))
