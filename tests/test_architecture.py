@@ -30,6 +30,7 @@ LAYERS = (
     {"scipy"},
     {"nn", "optim", "text"},
     {"data", "debug", "io", "viz", "testing", "cli", "test_util"},
+    {"torch"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: The imports between packages of one layer; no others are allowed.

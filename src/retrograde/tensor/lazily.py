@@ -78,7 +78,7 @@ class Lazily(Recorder):
         """The node of a lazy tensor, or the leaf that reads the memory of one that is there."""
         if value.__class__ is Lazy:
             return value.holder.symbol
-        data = value.data
+        data = value.raw
         if isinstance(data, Pending):
             return data
         if isinstance(data, Symbol):
@@ -130,7 +130,9 @@ def _can_wait(op, values):
     if op.algebra is not arrays or op.has_effect or op.name == "copy_to_device" or current().finds_anomalies:
         return False
     return all([
-        value.__class__ is Lazy or value.data.__class__ is np.ndarray or isinstance(value.data, Symbol) for value in values
+        value.kind is arrays.kind
+        and (value.__class__ is Lazy or value.raw.__class__ is np.ndarray or isinstance(value.raw, Symbol))
+        for value in values
     ])
 
 
@@ -171,12 +173,12 @@ def _forget(view):
 
 def _leaf_of_view(value):
     """A leaf for the base of a view, and the nodes that lead from there to the view; None where that is not so."""
-    array = value.base.data
+    array = value.base.raw
     node = leaf_of(array)
     for op, rest in value.path:
         if not moves(op, rest):
             return None
         array = op.kernel(array, *rest)
         node = Pending(op, (node, *rest), array.shape, array.dtype)
-    is_same = (array.__array_interface__["data"], array.strides) == (value.data.__array_interface__["data"], value.data.strides)
+    is_same = (array.__array_interface__["data"], array.strides) == (value.raw.__array_interface__["data"], value.raw.strides)
     return node if is_same else None

@@ -83,7 +83,7 @@ class BatchedLoop:
 
     def result(self, record, number, value):
         """Result `number`, with its history."""
-        return arrays.made(value.data, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
+        return arrays.made(value.raw, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
 
     def revived(self, record):
         """The record itself, so that what was carried can be differentiated again."""
@@ -222,7 +222,7 @@ class _Stacks:
 
     def stacked(self, node):
         """The rows of a node."""
-        return Rows(self._stacks[node].data, 0)
+        return Rows(self._stacks[node].raw, 0)
 
     def view(self, rows):
         """Rows as a value."""

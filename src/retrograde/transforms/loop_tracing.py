@@ -105,12 +105,12 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     states = [_begun(c.value, now) for c, (now, _, _) in zip(written, attempt.states, strict=True)]
     made.carries += [Carried(None if now.record is None else now, made.node(now), leaf, out)
                      for (now, _), (_, leaf, out) in zip(states, attempt.states, strict=True)]
-    made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
+    made.finish(made.close([(leaf.raw, Rows(made.node(x), 0)) for leaf, x in made.handed]))
     made.link()
     _note_kinds(tracer, made.finals[: len(starts)], kinds)
     _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
     for capture, final, (_, moves) in zip(written, made.finals[len(starts) :], states, strict=True):
-        capture.now = final.data if moves else capture.now
+        capture.now = final.raw if moves else capture.now
         if id(capture) in attempt.linked:
             capture.value.record = final.record
     made.body = Body(call, starts, stacks, [c.value for c in written], tracer.held_now(), past)
@@ -132,8 +132,8 @@ def _settled(tracer, made, call, starts, stacks):
         start = tick()
         made.carries = [Carried(x, made.node(x), tracer.blank(shape_of(x), dtype_of(x))) for x in starts]
         made.handed = [(tracer.blank(x.shape[1:], x.dtype), x) for x in stacks]
-        tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
-        tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
+        tracer.plain.update({c.leaf.raw: kind for c, kind in zip(made.carries, kinds, strict=True)})
+        tracer.plain.update({leaf.raw: is_plain(tracer, x) for leaf, x in made.handed})
         with tracer.attempt(written, linked) as attempt, unnoted():
             outs, made.made = call([writable(c.leaf) for c in made.carries], [writable(leaf) for leaf, _ in made.handed])
         before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]

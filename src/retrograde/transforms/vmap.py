@@ -13,7 +13,7 @@ from ..compiler.graph.recorder import PICK, Recorder
 from ..core import writes
 from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in
-from ..core.value import Value
+from ..core.value import Value, of_kind
 from ..dtypes import is_float
 from ..errors import ArgumentError, MissingRuleError, ShapeError, TraceError
 from ..ops.conversions import astype
@@ -145,13 +145,13 @@ class Batch(Recorder):
         """As `leaf`, for what has no history, or is given one."""
         node = Example(None, (), tuple(value.shape[1:] if differs else value.shape), value.dtype)
         self._found[node] = value, differs
-        return Tensor(node)
+        return of_kind(Tensor(node), value.kind)
 
     def blank(self, shape, dtype):
         return self.leaf(self.outer.blank(shape, dtype), False)
 
     def _is_ours(self, value):
-        return isinstance(value.data, Symbol) and value.data in self._found
+        return isinstance(value.raw, Symbol) and value.raw in self._found
 
     def results(self, x):
         """All that `x`, which the function has returned, stands for."""
@@ -223,7 +223,7 @@ class Batch(Recorder):
     def _hold(self, values, states):
         for value, state in zip(values, states, strict=True):
             if self._is_ours(value) or id(value) in self._made:
-                value.data = self.symbol(state)
+                value.raw = self.symbol(state)
             else:
                 self._write_outside(value, self.held(state)[0].unlinked())
 
@@ -269,9 +269,9 @@ class Batch(Recorder):
 
     def symbol(self, value):
         if self._is_ours(value):
-            return value.data
+            return value.raw
         if id(value) not in self._outside:
-            node = Example(None, (), tuple(value.data.shape), value.data.dtype)
+            node = Example(None, (), tuple(value.raw.shape), value.raw.dtype)
             self._outside[id(value)] = value, node
             self._found[node] = value, False
         return self._outside[id(value)][1]
@@ -337,7 +337,7 @@ class Batch(Recorder):
             self.outer.set_aside(value)
         _, node = self._outside.pop(id(value), (None, None))
         if node is not None:
-            self._found[node] = Tensor(value.data), False
+            self._found[node] = Tensor(value.raw), False
 
     def write(self, value, data):
         """Let `value` hold `data` from here on. A tensor from outside can hold only what is the same for all examples."""
@@ -351,9 +351,9 @@ class Batch(Recorder):
                 self.outer.check_within(self.held(value)[0] if is_ours else value)
             old = self.symbol(value)
             self.set_aside(value)
-            self.writes.append((value, value.data, value.record))
+            self.writes.append((value, value.raw, value.record))
             written_over(symbol, old)
-            value.data = symbol
+            value.raw = symbol
             return
         new, has_examples = self._found[symbol]
         if has_examples or new.requires_grad:
@@ -363,20 +363,20 @@ class Batch(Recorder):
 
     def _was_before(self, value, is_ours):
         """Whether a value was there before the branch that is run."""
-        return value.data in self._fixed if is_ours else id(value) in self._fixed or id(value) not in self._made
+        return value.raw in self._fixed if is_ours else id(value) in self._fixed or id(value) not in self._made
 
     def _write_outside(self, value, new):
         """Write what is the same for all examples; who has read `value` before keeps what it held then."""
         _, node = self._outside.pop(id(value), (None, None))
         if node is not None:
-            self._found[node] = Tensor(value.data.copy() if self.outer is None else self.outer.symbol(value)), False
+            self._found[node] = Tensor(value.raw.copy() if self.outer is None else self.outer.symbol(value)), False
         if self.outer is not None:
             self.written.setdefault(id(value), (value, self.now(value)))
             self.outer.write(value, new)
             return
-        writes.before(value.algebra, value.data)
-        writes.into(value.data)[...] = new.data
-        writes.stamp(value.algebra, value.data)
+        writes.before(value.algebra, value.raw)
+        writes.into(value.raw)[...] = new.raw
+        writes.stamp(value.algebra, value.raw)
 
     def function_called(self, function, context, args, outputs):
         values = [a for a in args if isinstance(a, Value)]
