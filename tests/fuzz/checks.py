@@ -27,7 +27,7 @@ LIMITS = (TraceError, MissingRuleError, MemoryLimitError, rivals.Missing)
 STEPPED = ("differences", "differences of slopes", "complex step")
 #: Words of other refusals that are documented: of eager-only order in memory, of reverse mode through a loop without an end, and of
 #: a dtype that only the values tell.
-DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only")
+DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only", "detached under vmap cannot")
 #: What a program says whose slopes are not those of its values to the last digits.
 COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
 #: What adds up, or multiplies, the elements of its first argument.
@@ -106,8 +106,8 @@ class Rounded:
     def _summed(self, function, x, *args, **kwargs):
         if not isinstance(x, rg.Tensor) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size < 2 or _has_few_digits(x):
             return function(x, *args, **kwargs)
-        factor = np.round(1.4 * np.sin(1e3 * self._phase * np.arange(1, x.size + 1))).reshape(x.shape)
-        return function(x * (1 + _unit(x) * factor).astype(x.real.dtype), *args, **kwargs)
+        signs = np.where(np.signbit(np.asarray(x.detach()).real), -1, 1) * (1, -1)[self._phase % 2]  # all upwards, or downwards
+        return function(x * (1 + _unit(x) * signs).astype(x.real.dtype), *args, **kwargs)
 
     def _called(self, function, *args, **kwargs):
         z = function(*args, **kwargs)
