@@ -16,7 +16,7 @@ from pathlib import Path
 
 # Read by OpenBLAS when NumPy is imported, so before it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "compiler" / "codegen"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "compiler" / "backends" / "cpu" / "codegen"))
 
 import numpy as np
 from matmul_harness import Bound

@@ -46,6 +46,7 @@ def step(x, y):
     optimizer.step()
 step(rg.tensor(numpy.ones((5, 3))), rg.tensor([0, 1, 0, 1, 1]))
 rg.segment_sum(rg.tensor([1.0, 2.0, 3.0]), rg.tensor([0, 1, 0]), 2)
+rg.jit(rg.grad(lambda x: rg.einsum("ij,kj->ik", x, x).sum() + rg.prod(x)))(rg.tensor(numpy.ones((2, 3))))
 """
 
 
