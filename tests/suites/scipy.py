@@ -30,8 +30,6 @@ REASONS = {
     "*TestSolve::test_exactly_singular_gh22263*": _SINGULAR, "*TestSolve::test_singular_scalar*": _NUMBER,
     "*TestSolve::test_structure_detection*": _COMPLEX,
     "*TestVectorNorms::test_overflow": "a norm is the root of a sum of squares in the dtype of the elements, as in NumPy",
-    "*TestLogM::test_al_mohy_higham_2012_experiment_1_logm": "`expm` scales by the norm of the matrix, and has no special case for "
-                                                              "triangular ones that are far from normal",
     "*TestFactorialFunctions::*": _FACTORIAL, "*TestGammaincc::test_roundtrip": _TAIL,
     "*test_basic::test_legacy": "a Bessel function of an order that is not whole is that of the order, which SciPy's `yn` cuts off",
     "*test_basic::test_chi2_edgecases_gh20972": _TAIL,
