@@ -22,7 +22,9 @@ def chebyshev(x, coefficients):
 
 def fill(result, x, mask, function):
     """Write `function` of the elements of `x` that `mask` selects into their places in `result`."""
+    if not mask.any():
+        return
     if mask.all():
         result[...] = function(x)
-    elif mask.any():
+    else:
         result[mask] = function(x[mask])

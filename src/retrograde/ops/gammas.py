@@ -9,7 +9,6 @@ from .arithmetic import power
 from .comparisons import where
 from .exponential import exp
 from .gamma import betaln, lgamma
-from .incomplete import gammainc
 from .rounding import floor
 
 _DOMAIN = uniform(0.3, 5)
@@ -49,12 +48,6 @@ def beta(x, y, /):
     The derivative in $x$ is $B\,(\psi(x) - \psi(x + y))$, and likewise in $y$.
     """
     return _signed(_signed(_signed(exp(betaln(x, y)), x), y), x + y)
-
-
-@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), uniform(0.2, 6))),))
-def gammaincc(a, x, /):
-    r"""$1 - P(a, x)$, the chance that a gamma variable of shape `a` is above `x`; its derivatives are those of `gammainc`."""
-    return 1 - gammainc(a, x)
 
 
 @elementwise(is_real=True, samples=(call(of((2, 3), uniform(0.1, 0.9)), 2.0, 3.0), call(of((), uniform(0.1, 0.9)), a=0.7, b=1.5),

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...ops.comparisons import where
 from ...ops.exponential import exp
-from ...ops.gammas import gammaincc
+from ...ops.incomplete import gammaincc
 from ...ops.special import xlogy
 from ...tensor.counterparts.operands import constant
 from .._distributions import gammaln, methods
