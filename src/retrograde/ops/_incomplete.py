@@ -12,7 +12,7 @@ import numpy as np
 
 from ..once import once
 from ._gamma import NEAR_TWO, digamma, log_gamma, polygamma
-from ._series import polynomial
+from ._series import log1p_less, polynomial
 
 _BLOCK = 1 << 12
 # Above this place the terms near the greatest are so many and smooth that their sum is an integral with corrections at its end.
@@ -215,7 +215,9 @@ def _term(b, x, apart=None):
     apart = x - b if apart is None else apart
     # The exponential in two halves, which do not vanish where the whole does and the power is great.
     far = np.exp(-x / 2) * x**b * np.exp(-x / 2) * np.exp(-log_gamma(b + 1))
-    near = np.exp(-b * _beyond_logarithm(apart / b, x / b) - _stirling(b)) / np.sqrt(2 * np.pi * b)
+    u = apart / b
+    depth = np.where(np.abs(u) < 0.5, log1p_less(u), np.log(x / b) - u)
+    near = np.exp(b * depth - _stirling(b)) / np.sqrt(2 * np.pi * b)
     return np.where(b < _STIRLING, far, near)
 
 
@@ -231,14 +233,6 @@ def _slopes(count, b, x):
 def _stirling(b):
     """The logarithm of Gamma(b + 1) over its greatest part, sqrt(2 pi b) (b / e)^b."""
     return sum([factor / b ** (2 * k + 1) for k, factor in enumerate(_TERMS)])
-
-
-def _beyond_logarithm(u, ratio):
-    """u - log(1 + u) for a `ratio` of 1 + u, by its series where both are nearly equal."""
-    series = np.zeros_like(u)
-    for k in range(24, 1, -1):
-        series = (-1) ** k / k + series * u
-    return np.where(np.abs(u) < 0.15, series * u * u, u - np.where(np.abs(u) < 0.5, np.log1p(u), np.log(ratio)))
 
 
 def _bell(slopes):
