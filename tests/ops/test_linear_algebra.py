@@ -346,3 +346,14 @@ def test_an_einsum_over_an_axis_of_length_0_has_an_empty_gradient(transform):
         assert float(transform(value)(*operands)) == 0
         found = transform(rg.grad(value, argnums=tuple(range(len(shapes)))))(*operands)
         assert [g.shape for g in found] == shapes and not any(np.any(np.asarray(g)) for g in found)
+
+
+def test_a_compiled_determinant_that_fits_neither_overflows_nor_vanishes_on_the_way():
+    determinant, slope = rg.jit(linalg.det), rg.jit(rg.grad(linalg.det))
+    for sizes, expected in (((1e200, 1e200, 1e-300), 1e100), ((1e-200, 1e-200, 1e300), 1e-100), ((1e-160, 1e150, -3.0), -3e-10)):
+        x = np.diag(sizes)
+        np.testing.assert_allclose(determinant(x), expected, rtol=1e-12)
+        cofactors = np.array([sizes[1] * sizes[2], sizes[0] * sizes[2], sizes[0] * sizes[1]])
+        fits = np.isfinite(cofactors) & (cofactors != 0)
+        np.testing.assert_allclose(np.diag(slope(x))[fits], cofactors[fits], rtol=1e-12)
+    assert determinant(np.diag([0.0, 1e300, 1e300])) == 0
