@@ -177,3 +177,12 @@ def test_a_norm_of_scipys_does_not_overflow_on_the_way():
     np.testing.assert_allclose(linalg.norm(rg.tensor(np.array([1e20], np.float32))).data, np.float32(1e20))
     np.testing.assert_allclose(rg.grad(lambda x: linalg.norm(x))(rows[0]), [0.6, 0.8], rtol=4 * ROUNDING)
     assert linalg.norm(rg.tensor([1.0, 0.0, 3.0]), 0).data == 2
+
+
+def test_equations_of_a_stack_of_factors_with_one_vector_have_the_solutions_of_each():
+    from retrograde.scipy import linalg
+
+    x, y = np.array([[[2.0, 1], [1, 3]], [[4, 1], [1, 5]]]), np.array([1.0, 2.0])
+    expected = np.linalg.solve(x, y)
+    np.testing.assert_allclose(linalg.solve(rg.tensor(x), rg.tensor(y), assume_a="pos").data, expected, rtol=1e-14)
+    np.testing.assert_allclose(linalg.cho_solve((rg.tensor(np.linalg.cholesky(x)), True), y).data, expected, rtol=1e-14)

@@ -48,6 +48,9 @@ def _cho_factor(a, lower=False, **rest):
 
 def _cho_solve(c_and_lower, b, **_):
     factor, lower = c_and_lower
+    if b.ndim == 1 and factor.ndim > 2:
+        # The solutions of a stack are no vector any more, and would be taken for a matrix.
+        return squeeze(_cho_solve(c_and_lower, b[:, None]), -1)
     first, second = (factor, matrix_transpose(conj(factor))) if lower else (matrix_transpose(conj(factor)), factor)
     return _triangular(second, _triangular(first, b, False), True)
 
