@@ -1,5 +1,20 @@
-"""What holds for all tests: the compiler verifies what each of its passes leaves."""
+"""What holds for all tests: each pass of the compiler is verified, and BLAS works on one thread."""
 
+import gc
 import os
 
+import pytest
+
 os.environ.setdefault("RETROGRADE_VERIFY", "1")
+# The tests run on all cores as it is. Threads of BLAS, and of OpenMP, spin while they wait for one another: with a process on each
+# core, most of what products of matrices took was that. They are read when NumPy is loaded, and by the processes that tests start.
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+
+@pytest.fixture
+def young_heap():
+    """The collector sees what the test makes alone, not the million objects of all tests, which take it most of a second each time."""
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -76,8 +76,9 @@ SETTINGS = Settings("tests.test_benchmarks", 2)
 
 
 @pytest.fixture(autouse=True)
-def short_blocks(monkeypatch):
+def short_measurements(monkeypatch):
     monkeypatch.setattr(measure, "BLOCK_SECONDS", 0.01)
+    monkeypatch.setattr(measure, "PAUSE_SECONDS", 0.0)
 
 
 def measured(*rivals):
@@ -209,8 +210,11 @@ def test_our_side_of_every_case_runs(case):
         prepared()
 
 
+# The second step reads what the first has written, and the third runs on what is known by then.
+@pytest.mark.parametrize("steps", [3, pytest.param(agreement.STEPS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("case", jit.CASES, ids=lambda case: case.name)
-def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case):
+def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case, steps, monkeypatch):
+    monkeypatch.setattr(agreement, "STEPS", steps)
     ours = {name: rival for name, rival in case.rivals.items() if name.startswith("retrograde")}
     if isinstance(case, Compilation):
         ours = dict([min(ours.items(), key=lambda pair: case.operations[pair[0]])])
@@ -219,8 +223,6 @@ def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case):
     result = measure.run(replace(case, rivals=ours), Settings("benchmarks.jit", 1))
     assert not [note for note in result.notes if "left out" in note]
     assert result.samples
-
-
 
 
 def replace_case(result, **changes):

@@ -196,6 +196,7 @@ def test_leaves_of_another_shape_or_dtype_are_another_structure():
     assert built() == 5
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_programs_that_are_kept_are_bounded_in_number_and_keep_no_arrays(monkeypatch):
     monkeypatch.setattr(pending._Programs, "most", 3)
     data = numbers(2000)
@@ -584,6 +585,7 @@ def test_a_value_that_jit_traced_is_refused_after_its_trace():
 
 # Memory.
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_value_that_nobody_reads_goes_away_with_all_that_it_would_have_read():
     gc.collect()  # so that no leaf of an earlier test goes away in between
     x = rg.tensor(numbers(10), requires_grad=True)
