@@ -5,11 +5,19 @@ import os
 
 import pytest
 
+from tiers import mark_what_is_not_drawn
+
 os.environ.setdefault("RETROGRADE_VERIFY", "1")
 # The tests run on all cores as it is. Threads of BLAS, and of OpenMP, spin while they wait for one another: with a process on each
 # core, most of what products of matrices took was that. They are read when NumPy is loaded, and by the processes that tests start.
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items):
+    """Tests of which the default run has a part are marked."""
+    mark_what_is_not_drawn(items)
 
 
 @pytest.fixture

@@ -16,20 +16,14 @@ from retrograde.compiler import backends, pending
 from retrograde.core import writes
 from retrograde.errors import DTypeError
 from retrograde.tensor.lazy import Lazy
-from sweeping import cases, has_derivative
+from sweeping import every_case, has_derivative
+from tiers import tiered
 from together import in_threads
 
 RNG = np.random.default_rng(0)
 
 
-def every_case():
-    for name in rg.ops.names():
-        op = rg.ops.get(name)
-        if op.family != "creation":
-            yield from (pytest.param(case, id=f"{name}-{i}") for i, case in enumerate(cases(op)))
-
-
-@pytest.mark.parametrize("case", list(every_case()))
+@pytest.mark.parametrize("case", list(tiered(every_case(), key=lambda case: case.op.name)))
 def test_a_lazy_op_and_its_gradient_are_the_eager_ones(case, monkeypatch):
     monkeypatch.setenv(backends.VARIABLE, "reference")
     for dtype in (np.dtype(np.float64), np.dtype(np.float32), rg.bfloat16):
