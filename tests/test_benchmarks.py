@@ -5,20 +5,19 @@ import json
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import agreement, charts, eager, jit, measure, process, report, tuning
-from benchmarks.case import Compilation, Curve, Peak, Timed, Tuning
+from benchmarks.case import Compilation, Curve, Peak, Timed
 from benchmarks.measure import Result, Settings
 from benchmarks.workloads import endpoint, prompt_tasks, tuners
 from retrograde.text import Predictor, ScriptedLM
 from retrograde.text.evidence.intervals import wilson
+from tests.small_suite import CASES, RIVALS
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,52 +26,7 @@ def run(*arguments):
     return subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def counting(scale=1.0):
-    """A rival whose calls return 1, 2, 3 ... times `scale`."""
-    calls = iter(range(1, 10**9))
-    return lambda: np.array([next(calls) * scale, 1.0])
-
-
-def absent():
-    raise ImportError("no module of that name")
-
-
-def failing():
-    def step():
-        raise ValueError("a number is too small\nand more")
-
-    return step
-
-
-def sleeping():
-    time.sleep(100)
-
-
-# The processes of rivals find them here.
-RIVALS = {"retrograde": counting, "same": counting, "other": lambda: counting(1.001), "absent": absent, "failing": failing,
-          "sleeping": sleeping}
-
-
-def scorer():
-    """A host: a prompt gets as many of ten items right as it is long, and each is said to have taken all calls."""
-    def answer(request):
-        answer.calls = request.get("begin", getattr(answer, "calls", 0))
-        if "prompt" not in request:
-            return {"url": "", "task": {}}
-        hits = [int(i < len(request["prompt"])) for i in range(10)]
-        return {"score": sum(hits) / 10, "hits": hits, "calls": answer.calls}
-
-    return answer
-
-
-def tuner(length):
-    return lambda: lambda given: "x" * (length + given["seed"])
-
-
-TUNERS = {"retrograde": tuner(8), "better": tuner(9), "worse": tuner(2), "absent": absent}
-CASES = [Timed("count", "counting", RIVALS),
-         Tuning("tune", "tuning", TUNERS, host=scorer, calls=50)]
-SETTINGS = Settings("tests.test_benchmarks", 2)
+SETTINGS = Settings("tests.small_suite", 2)
 
 
 @pytest.fixture(autouse=True)
