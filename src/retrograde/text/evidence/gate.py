@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ArgumentError, CheckpointError, ShapeError
-from .flips import chance, patterns, share, summed
+from .flips import chance, largest_loss, patterns, share, summed, weight
 
 
 class Decision(NamedTuple):
@@ -52,7 +52,7 @@ def compare(before, after, level=0.05):
     check_level(level)
     before, after = numbers(before), numbers(after)
     gains = _gains(before, after)
-    p = chance(gains)
+    p = chance(gains, bound=largest_loss(before, after))
     return _decision(before, after, gains, p, level, 0, _passes(gains, p, level))
 
 
@@ -71,6 +71,9 @@ class Gate:
     to no more than the level, however the scores of the steps depend on one another. What a step could not use is lost. To hand
     it on to the next would be wrong, since all steps share the scores of what there is: where these are low by chance, few items
     differ, and all that differ are gains.
+
+    A flip takes a loss to be as likely as a gain of its size, which follows from equal accuracies where scores are 0 or 1. Of others
+    a candidate may gain a little on most items and lose much on few, so many of its gains count for less: see `flips.weight`.
 
     It holds for any proposals that know of the validation items no more than what the gate decided: as long as everything is
     rejected, these are fixed beforehand. Proposals that see scores of validation items, item by item, void it.
@@ -118,11 +121,12 @@ class Gate:
         if self.level == 1:
             return _decision(before, after[:, winner], gains[:, winner], chance(gains[:, winner], units), 1.0, winner,
                              gains[:, winner].sum() >= 0)
-        p = self._chance(gains, _asked(after, rungs), rungs, units, winner)
+        observed = _observed(gains[:, winner], units, largest_loss(before, after))
+        p = self._chance(observed, gains, _asked(after, rungs), rungs, units)
         return _decision(before, after[:, winner], gains[:, winner], p, allowed, winner, _passes(gains[:, winner], p, allowed))
 
-    def _chance(self, gains, asked, rungs, units, winner):
-        """The probability that some winner gains as much as this one, if nothing is better."""
+    def _chance(self, observed, gains, asked, rungs, units):
+        """The probability that the studentised gain of some winner is at least `observed`, if nothing is better."""
         count = int(units.max()) + 1
         signs = patterns(count, self.seed)
         filled = _filled(gains, asked, np.random.default_rng((self.seed, self.made)))
@@ -131,8 +135,6 @@ class Gate:
         flipped = signs if np.array_equal(units, np.arange(count)) else signs.take(units, axis=1)
         scale = np.abs(filled).max() or 1.0
         strength = _strengths(flipped, filled / scale, rungs, sizes / scale)
-        own = summed(gains[:, winner], units)
-        observed = own.sum() / (np.sqrt((own**2).sum()) or np.inf)
         return share(int((strength >= observed - 1e-5).sum()), len(signs), count)
 
     def _allowed(self, made):
@@ -183,6 +185,12 @@ def _columns(after):
 def _gains(before, after):
     """The gain of each item; 0 where one of the two has no answer, so that the pair says nothing."""
     return np.nan_to_num(after - before, nan=0.0)
+
+
+def _observed(gains, units, bound):
+    """The studentised gain that a candidate is tested with."""
+    own, most = summed(gains, units), int(np.bincount(units).max())
+    return weight(own, most * bound) * own.sum() / (np.sqrt((own**2).sum()) or np.inf)
 
 
 def _asked(after, rungs):
