@@ -36,11 +36,11 @@ def chance(gains, units=None, bound=0.0):
     """The probability of a mean of at least that of `gains` if each were as likely a loss: the paired sign-flip test.
 
     `gains` are differences of scores, one for each item; `units` names the item where some occur more than once: their gains are
-    flipped together. Exact for up to 12 items, and where all gains have one size (then it is the sign test); else from 4,096 seeded
-    draws. 0 gains, as of ties, change nothing. Fisher 1935, "The Design of Experiments", section 21. Where the largest loss is known,
-    as `bound`, the total counts with its `weight`.
+    flipped together. Exact for up to 12 items, and where all gains have one size (then it is the sign test); else from 4,096
+    seeded draws. 0 gains, as of ties, change nothing. Fisher 1935, "The Design of Experiments", section 21. Where the largest loss
+    is known, as `bound`, the total counts with its `weight`.
 
-    >>> chance([1, 1, 1, -1, 0])
+    >>> round(chance([1, 1, 1, -1, 0]), 6)
     0.3125
     """
     gains = summed(np.asarray(gains, float), units)
@@ -58,11 +58,12 @@ def chance(gains, units=None, bound=0.0):
 def weight(gains, bound):
     """What part of a total gain counts, at most 1, when no loss is larger than `bound`; all of it where that is 0.
 
-    Signs are flipped as if a loss were as likely as a gain of its size. Gains of which most are small, while one loss could undo many
-    of them, are no such evidence: that no loss was seen, or few, may be chance. What they are worth is told by the most that a bet on
-    a mean above 0 would have won, whose stake the largest loss bounds: its logarithm is the empirical likelihood ratio, of which the
-    signed root is normal in both directions (Owen 2001, "Empirical Likelihood"; as bets Waudby-Smith and Ramdas 2024, Journal of
-    the Royal Statistical Society B 86). Gains and losses of one size, those of right and wrong answers, keep their weight.
+    Signs are flipped as if a loss were as likely as a gain of its size. Gains of which most are small, while one loss could undo
+    many of them, are no such evidence: that few losses were seen, or none, may be chance. What they are worth is told by the most
+    that a bet on a mean above 0 would have won, whose stake the largest loss bounds: its logarithm is the empirical likelihood
+    ratio, of which the signed root is normal in both directions (Owen 2001, "Empirical Likelihood"; as bets Waudby-Smith and Ramdas
+    2024, Journal of the Royal Statistical Society B 86). Gains and losses of one size, those of right and wrong answers, keep their
+    weight.
 
     >>> weight(np.array([1.0, 1.0, -1.0, 1.0, 1.0]), 1.0), round(weight(np.full(40, 0.05), 1.0), 2)
     (1.0, 0.31)

@@ -72,8 +72,9 @@ class Gate:
     it on to the next would be wrong, since all steps share the scores of what there is: where these are low by chance, few items
     differ, and all that differ are gains.
 
-    A flip takes a loss to be as likely as a gain of its size, which follows from equal accuracies where scores are 0 or 1. Of others
-    a candidate may gain a little on most items and lose much on few, so many of its gains count for less: see `flips.weight`.
+    A flip takes a loss to be as likely as a gain of its size, which follows from equal accuracies where scores are 0 or 1. Of
+    others a candidate may gain a little on most items and lose much on few, so many of its gains count for less: see
+    `flips.weight`.
 
     It holds for any proposals that know of the validation items no more than what the gate decided: as long as everything is
     rejected, these are fixed beforehand. Proposals that see scores of validation items, item by item, void it.

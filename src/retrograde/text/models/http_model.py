@@ -74,7 +74,8 @@ class HTTPModel(LanguageModel):
     @property
     def identity(self):
         # What is in `extra` may be a secret of the user, and the identity is written beside answers that are kept.
-        rest = [without_secrets(self.extra)[0], without_secrets(self.query)[0], *([] if self.labels_by == "json_schema" else [self.labels_by])]
+        options = [without_secrets(self.extra)[0], without_secrets(self.query)[0]]
+        rest = [*options, *([] if self.labels_by == "json_schema" else [self.labels_by])]
         return f"{self.model} at {self.base_url} {self.max_tokens} {digest(canonical(rest)) if any(rest) else '{}'}"
 
     def complete(self, request):
