@@ -245,28 +245,34 @@ CASES = LAYERS + FUNCTIONS
 class Ours:
     """How this library runs a case, with or without jit. The oracle has a class of the same methods for PyTorch."""
 
+    tensor, nn = staticmethod(rg.tensor), nn
+
     def __init__(self, compiles=False):
         self.compile = rg.jit if compiles else lambda function: function
 
+    def seen(self, output):
+        """A result, which a subclass may look at."""
+        return output
+
     def layer(self, case):
         """The layer of a case in its mode, with weights, and the names of its state."""
-        layer = getattr(nn, case.name)(*case.args, **case.kwargs).train(case.phase == "train")
+        layer = getattr(self.nn, case.name)(*case.args, **case.kwargs).train(case.phase == "train")
         layer.load_state_dict(case.weights({name: x.shape for name, x in layer.state_dict().items()}))
         return layer
 
     def call(self, case, layer, inputs):
         """(results, gradients of the floats among the inputs that were drawn) after one call."""
-        options = {k: rg.tensor(v) if isinstance(v, np.ndarray) else v for k, v in case.options.items()}
+        options = {k: self.tensor(v) if isinstance(v, np.ndarray) else v for k, v in case.options.items()}
 
         def step(*given):
             given = [x.detach().requires_grad_() if is_drawn else x for x, is_drawn in zip(given, case.differentiable, strict=True)]
-            outputs = flat(layer(*(given * case.uses), **options))
+            outputs = [self.seen(z) for z in flat(layer(*(given * case.uses), **options))]
             terms = [(z * case.cotangent(i, z.shape)).sum() for i, z in enumerate(outputs) if z.requires_grad]
             if terms:
                 sum(terms[1:], terms[0]).backward()
             return [z.detach() for z in outputs], [x.grad for x, is_drawn in zip(given, case.differentiable, strict=True) if is_drawn]
 
-        results, gradients = self.compile(step)(*map(rg.tensor, inputs))
+        results, gradients = self.compile(step)(*map(self.tensor, inputs))
         return [z.numpy() for z in results], [g.numpy() for g in gradients if g is not None]
 
     def state(self, layer):
@@ -276,7 +282,7 @@ class Ours:
 
     def function(self, case):
         """The function of a case, with the arguments that are not inputs."""
-        return lambda *inputs: getattr(nn.functional, case.name)(*inputs, *case.args, **case.kwargs)
+        return lambda *inputs: getattr(self.nn.functional, case.name)(*inputs, *case.args, **case.kwargs)
 
 
 def run(case, library):

@@ -125,14 +125,14 @@ from .ops.finding import count_nonzero, isin, nonzero, searchsorted, unique_all,
 from .ops.gamma import betaln, digamma, lgamma, multigammaln, polygamma
 from .ops.gamma import digamma as psi
 from .ops.gamma import lgamma as gammaln
-from .ops.gammas import beta, gamma, gammaincc, regularized_beta, rgamma
+from .ops.gammas import beta, gamma, regularized_beta, rgamma
 from .ops.gathering import add_along_axis, take, take_along_axis
 from .ops.grids import broadcast_arrays, masked_fill, meshgrid, unstack
 from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from .ops.hyperbolic import acosh as arccosh
 from .ops.hyperbolic import asinh as arcsinh
 from .ops.hyperbolic import atanh as arctanh
-from .ops.incomplete import gammainc
+from .ops.incomplete import gammainc, gammaincc
 from .ops.joins import concatenate, stack
 from .ops.joins import concatenate as concat
 from .ops.linear import linear

@@ -9,9 +9,9 @@ dict, list, tuple = builtins.dict, builtins.list, builtins.tuple
 
 def isinstance(x, kinds):
     """Whether `x`, or the array that it holds, is an instance of `kinds`."""
-    return builtins.isinstance(x, kinds) or builtins.isinstance(x, Value) and builtins.isinstance(x.data, kinds)
+    return builtins.isinstance(x, kinds) or builtins.isinstance(x, Value) and builtins.isinstance(x.raw, kinds)
 
 
 def type(x):
     """The type of `x`, or of the array that it holds."""
-    return builtins.type(x.data if builtins.isinstance(x, Value) else x)
+    return builtins.type(x.raw if builtins.isinstance(x, Value) else x)

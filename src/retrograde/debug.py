@@ -59,7 +59,7 @@ def _symbol(value):
     """The node of a value that has no numbers yet; None for any other. Computes nothing."""
     if value.__class__ is Lazy:
         return value.holder.symbol
-    return value.data if isinstance(value.data, Symbol) else None
+    return value.raw if isinstance(value.raw, Symbol) else None
 
 
 def _page(what, lines, limit):
@@ -123,7 +123,7 @@ def _of_records(values):
         shape, dtype = known.get(record, (None, None))
         spec = f"{'?' if dtype is None else dtype}{'[?]' if shape is None else list(shape)}"
         lines.append((_recorded(record, numbers), spec))
-    return lines + [("constant", _spec(value.data)) for value in constants]
+    return lines + [("constant", _spec(value.raw)) for value in constants]
 
 
 def _recorded(record, numbers):
@@ -136,7 +136,7 @@ def _recorded(record, numbers):
 
 def _known(records, values):
     """(shape, dtype) of what records made, each None where it is not known: records keep only what rules read."""
-    known = {value.record: (value.data.shape, value.data.dtype) for value in values if value.record is not None}
+    known = {value.record: (value.raw.shape, value.raw.dtype) for value in values if value.record is not None}
     for record in reversed(records):
         if record.op is None:
             target = record.target()

@@ -113,7 +113,7 @@ def vspace(value):
 
 def _form(leaf):
     """The shape and dtype of a leaf. Python numbers are floats, as gradients have it."""
-    data = leaf.data if isinstance(leaf, Value) else leaf
+    data = leaf.raw if isinstance(leaf, Value) else leaf
     dtype = np.dtype(data.dtype) if hasattr(data, "dtype") else np.result_type(np.asarray(data), np.float64)
     if not is_float(dtype):
         raise DTypeError(f"a vector space needs floats or complex numbers, got {type(leaf).__name__} of dtype {dtype}")

@@ -130,4 +130,4 @@ def _name(function):
 
 
 def _array(x):
-    return x.data if isinstance(x, Value) else np.asarray(x)
+    return x.raw if isinstance(x, Value) else np.asarray(x)

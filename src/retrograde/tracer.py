@@ -18,4 +18,4 @@ def isbox(x):
 
 def getval(x):
     """The plain array in `x`, and anything else as it is. What is computed from it is a constant for derivatives."""
-    return x.data if isinstance(x, Box) else x
+    return x.raw if isinstance(x, Box) else x

@@ -52,7 +52,7 @@ class Algebra(ABC):
 
     def settled_data(self, value):
         """The data of a value, in the form that is written to."""
-        return value.data
+        return value.raw
 
     @abstractmethod
     def describe(self, data):
@@ -89,11 +89,15 @@ class Algebra(ABC):
     def carried(self, cotangent, as_value):
         """A cotangent that a rule, a hook or a user gave, as the walk carries it: a value only if `as_value`, or if traced."""
         keeps = as_value or not isinstance(cotangent, Value) or cotangent.is_traced
-        return cotangent if keeps else cotangent.data
+        return cotangent if keeps else cotangent.raw
 
     def shown(self, cotangent):
         """A cotangent of the walk as hooks and Functions see it."""
         return self.kind(cotangent)
+
+    def shown_as(self, cotangent, kind):
+        """`shown`, as one of `kind`; a cotangent that is a value already as such a value."""
+        return cotangent if isinstance(cotangent, Value) else self.shown(cotangent)
 
     def separate(self, cotangent):
         """A value of what a cotangent is, which nobody else holds: whoever gets it may write to it."""
@@ -103,9 +107,11 @@ class Algebra(ABC):
         """What `function.backward` answers to the cotangents of its outputs, given as they are `shown`."""
         return function.backward(ctx, *cotangents)
 
-    def made(self, data, record=None):
-        """A value as ops and walks make it: what it holds is known, and needs none of the checks of a constructor."""
-        return self.kind(data, record)
+    def made(self, data, record=None, kind=None):
+        """A value as ops and walks make it: what it holds is known, and needs none of the checks of a constructor. It is of
+        another `kind` than the algebra's if that is given.
+        """
+        return (kind or self.kind)(data, record)
 
     def maker(self, value):
         """What makes values like `value`, called with data and a record or None."""

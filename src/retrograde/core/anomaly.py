@@ -47,7 +47,7 @@ def check_forward(op, operands, data):
 def check_backward(record, position, cotangent):
     """Raise an AnomalyError if the rule of `record` made a NaN or infinity: it is the first, since all are checked."""
     algebra = record.parents[position].algebra
-    data = cotangent.data if isinstance(cotangent, Value) else cotangent
+    data = cotangent.raw if isinstance(cotangent, Value) else cotangent
     index = algebra.find_anomaly(data)
     if index is None:
         return
@@ -59,11 +59,11 @@ def check_backward(record, position, cotangent):
 
 
 def _is_anomalous(x):
-    return isinstance(x, Value) and x.algebra.find_anomaly(x.data) is not None
+    return isinstance(x, Value) and x.algebra.find_anomaly(x.raw) is not None
 
 
 def _has_nan(x):
-    return isinstance(x, Value) and x.algebra.find_nan(x.data) is not None
+    return isinstance(x, Value) and x.algebra.find_nan(x.raw) is not None
 
 
 def _element(data, index):
@@ -71,7 +71,7 @@ def _element(data, index):
 
 
 def _shown(x, index):
-    data = x.data if isinstance(x, Value) else x
+    data = x.raw if isinstance(x, Value) else x
     shape = getattr(data, "shape", ())
     if not shape:
         return f"is {data}"

@@ -33,11 +33,13 @@ def unary(op):
     def call(x, /):
         kind = algebra.kind
         try:
-            if x.__class__ is not kind and not isinstance(x, Value):
-                return run(x) if x.__class__ not in NESTED else apply(op, (x,))
+            if x.__class__ is not kind:
+                if not isinstance(x, Value):
+                    return run(x) if x.__class__ not in NESTED else apply(op, (x,))
+                kind = x.kind or kind
             if current() is not None:
                 return apply(op, (x,))
-            array = x.data
+            array = x.raw
             data = kernel(array) if large is None or array.size < fewest else large(array)
         except Exception as error:
             return redirected_or_raised(op, error, (x,))
@@ -47,9 +49,12 @@ def unary(op):
             data = algebra.settled(data, (array,))
         parent, packs = x.record, op.packs
         if parent is None:
-            return made(data)
+            # As made(data, None, kind), without the cost of the call.
+            value = _new(kind)
+            value.raw, value.record = data, None
+            return value
         if packs is None:
-            return apply(op, (x,)) if op.is_differentiable or algebra.is_differentiable(data) else made(data)
+            return apply(op, (x,)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
         pack = packs[0]
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
@@ -59,7 +64,7 @@ def unary(op):
         record.fits = record.hooks = None
         record.order = tick()
         value = _new(kind)
-        value.data = data
+        value.raw = data
         value.record = record
         return value
 
@@ -76,15 +81,19 @@ def binary(op):
 
     # One function, long as it is: each call of a part of it would cost a twentieth of a small op.
     def call(x, y, /):
-        kind = algebra.kind
+        known = kind = algebra.kind
         p = q = is_alike = None
         try:
             # What both are: `a` and `b` without their graphs, `array` one that is no number.
-            if x.__class__ is kind or isinstance(x, Value):
-                a = array = x.data
+            if x.__class__ is known or isinstance(x, Value):
+                a = array = x.raw
                 p = x.record
-                if y.__class__ is kind or isinstance(y, Value):
-                    b, q = y.data, y.record
+                kind = known if x.__class__ is known else x.kind or known
+                if y.__class__ is known:
+                    b, q = y.raw, y.record
+                elif isinstance(y, Value):
+                    b, q = y.raw, y.record
+                    kind = kind if y.kind is known else y.kind or kind
                 elif y.__class__ in NESTED:
                     return apply(op, (x, y))
                 else:
@@ -93,8 +102,8 @@ def binary(op):
                 return apply(op, (x, y))
             elif isinstance(y, Value):
                 a, is_alike = x, leaves(x.__class__)
-                b = array = y.data
-                q = y.record
+                b = array = y.raw
+                q, kind = y.record, y.kind or known
             else:
                 return run(x, y)
             if current() is not None:
@@ -113,7 +122,9 @@ def binary(op):
             elif data.dtype is boxed:
                 return unboxed(op, (x, y))
         if p is None and q is None:
-            return made(data)
+            value = _new(kind)
+            value.raw, value.record = data, None
+            return value
         # What the rules will read.
         pairs = op.pairs
         if pairs is CROSSED:
@@ -121,7 +132,7 @@ def binary(op):
         elif pairs is NOTHING:
             saved = _EMPTIES
         elif pairs is None:
-            return apply(op, (x, y)) if op.is_differentiable or algebra.is_differentiable(data) else made(data)
+            return apply(op, (x, y)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
         else:
             saved = pairs(a, b, data, p, q)
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
@@ -133,7 +144,7 @@ def binary(op):
         record.order = tick()
         record.hooks = None
         value = _new(kind)
-        value.data = data
+        value.raw = data
         value.record = record
         return value
 
@@ -179,9 +190,14 @@ def single(op):
                 return kernel(*args)  # as in every rule of a walk that is not recorded
             except Exception as error:
                 return redirected_or_raised(op, error, args)
-        if packs is None or mode is not None or not isinstance(x, Value):
+        kind = algebra.kind
+        if packs is None or mode is not None:
             return apply(op, args)
-        array = x.data
+        if x.__class__ is not kind:
+            if not isinstance(x, Value):
+                return apply(op, args)
+            kind = x.kind or kind
+        array = x.raw
         rest = args[1:]
         if not _PLAIN.issuperset(map(type, rest)):
             if op.is_differentiable:
@@ -196,8 +212,8 @@ def single(op):
             data = algebra.wrap(data)
         if narrow is not None and array.dtype is narrow:
             data = algebra.settled(data, (array,))
-        parent, value = x.record, _new(algebra.kind)
-        value.data, value.record = data, None
+        parent, value = x.record, _new(kind)
+        value.raw, value.record = data, None
         keeps_dtype = data.dtype is array.dtype
         if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):
             record = value.record = Record()

@@ -23,7 +23,7 @@ def gathered(op, arrays, parents, data):
 
 
 #: What other libraries call arguments, and what they are called here.
-_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "diagonal": "k"}
+_SPELLINGS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "diagonal": "k", "unbiased": "correction"}
 
 
 def misspelt(op, names):
@@ -52,6 +52,15 @@ def binder(op):
     return namespace[op.name]
 
 
+def kind_of(algebra, operands):
+    """The class of what an op makes of `operands`: that of its algebra, unless one of them is of another kind."""
+    found = usual = algebra.kind
+    for x in operands:
+        if x.__class__ is not usual and isinstance(x, Value) and x.kind is not usual and x.algebra is algebra:
+            found = x.kind or found
+    return found
+
+
 def apply(op, args):
     """Run `op` on `args`, all its arguments in order, and record it if an operand needs a gradient."""
     if op.is_composite and not op.has_rule:
@@ -69,7 +78,7 @@ def apply(op, args):
     for a in args:
         if isinstance(a, Value):
             is_plain = False
-            arrays.append(a.data)
+            arrays.append(a.raw)
         elif a.__class__ is native or a.__class__ in _NUMBERS:
             arrays.append(a)
         elif a.__class__ in NESTED:
@@ -121,7 +130,7 @@ def _linked(op, args, operands, arrays, data, mode, has_lists):
     if records and has_lists:
         arrays = as_arrays(op, arrays)  # rules read shapes and dtypes, which lists have not
     if op.is_multiple:
-        return several(op, arrays, parents if records else None, data)
+        return several(op, arrays, parents if records else None, data, kind_of(algebra, operands))
     if data.__class__ is not algebra.native:
         data = algebra.wrap(data)
     if algebra.boxed is not None and data.dtype is algebra.boxed:
@@ -129,7 +138,7 @@ def _linked(op, args, operands, arrays, data, mode, has_lists):
     if algebra.narrow is not None and "dtype" not in op.arguments:
         data = algebra.settled(data, taken)
     record = recorded(op, arrays, parents, data, mode) if records and algebra.is_differentiable(data) else None
-    value = algebra.made(data, record)
+    value = algebra.made(data, record, kind_of(algebra, operands))
     if op.makes_views and mode.tracks_views and algebra.is_view(data, taken[0]):
         remember_view(value, operands[0], op, args)
     return value
@@ -206,7 +215,7 @@ def check_parameters(op, args):
     """Raise a MissingRuleError if a value with a history is given where `op` has no derivative: its gradient would be lost."""
     for i in op.parameters:
         value = args[i]
-        if isinstance(value, Value) and value.record is not None and value.algebra.is_differentiable(value.data):
+        if isinstance(value, Value) and value.record is not None and value.algebra.is_differentiable(value.raw):
             raise explained(op, MissingRuleError(
                 f"{op.told or op.name} has no derivative for {op.arguments[i]}, which is part of a gradient here; pass "
                 f"{op.arguments[i]}.detach() if it is to be a constant"), args)
@@ -226,7 +235,7 @@ def check_results(op, args, has_floats):
 def plain(argument):
     """An argument without its graph: the data of a value, of each value in a sequence, or the argument itself."""
     if isinstance(argument, Value):
-        return argument.data
+        return argument.raw
     if argument.__class__ in NESTED:
         return argument.__class__([plain(a) for a in argument])
     return argument
@@ -282,15 +291,15 @@ def _is_alike(operand, data, broadcasts):
     return operand.dtype is data.dtype and (not broadcasts or operand.shape == data.shape)
 
 
-def several(op, arrays, parents, results):
+def several(op, arrays, parents, results, kind):
     """The values of an op with several results, each a projection of one record."""
     algebra = op.algebra
     results = tuple([r if r.__class__ is algebra.native else algebra.wrap(r) for r in results])
     if parents is None:
-        return tuple([algebra.made(r) for r in results])
+        return tuple([algebra.made(r, None, kind) for r in results])
     record = recorded(op, arrays, parents, results, current())
     return tuple([
-        algebra.made(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None)
+        algebra.made(r, Projection(record, i, len(results)) if algebra.is_differentiable(r) else None, kind)
         for i, r in enumerate(results)
     ])
 
@@ -304,6 +313,11 @@ def remember_view(view, source, op, args):
         return  # such a base cannot be written to while anything is recorded
     if base.views is None:
         base.views = []
-    elif len(base.views) >= 16 and (len(base.views) & (len(base.views) - 1)) == 0:
-        base.views[:] = [ref for ref in base.views if ref() is not None]
-    base.views.append(weakref.ref(view))
+    note_reference(base.views, view)
+
+
+def note_reference(references, value):
+    """Add a weak reference to a list, from which those that are dead are taken at times."""
+    if len(references) >= 16 and (len(references) & (len(references) - 1)) == 0:
+        references[:] = [reference for reference in references if reference() is not None]
+    references.append(weakref.ref(value))

@@ -58,7 +58,7 @@ def _named(kind, name, args, kwargs, bare):
 
 def _misfit(op, args):
     """What is wrong with the shapes of the operands of `op`, in our own words; None if that is not known."""
-    data = [a.data if isinstance(a, Value) else a for a in args]
+    data = [a.raw if isinstance(a, Value) else a for a in args]
     if op.result_shape is not None:
         try:
             op.result_shape(*data)
@@ -93,7 +93,7 @@ _OF_ARRAYS = frozenset(["shape", "ndim", "dtype", "size", "reshape", "astype", "
 def described(argument):
     """An argument in the words of an error."""
     if isinstance(argument, Value):
-        return argument.algebra.describe(argument.data)
+        return argument.algebra.describe(argument.raw)
     if hasattr(argument, "shape") and hasattr(argument, "dtype"):
         return f"{argument.dtype}{list(argument.shape)}"
     if argument.__class__ in NESTED and any(isinstance(a, Value) for a in argument):

@@ -129,7 +129,7 @@ def _checked(cls, output):
 def _recorded(kind, cls, ctx, args, parents, outputs):
     """The record of one call. Its context keeps no output, which would keep the graph alive."""
     call, saved, made = kind().filled(cls, ctx, args, outputs), (), Record
-    fits = specs_of([a.data if isinstance(a, Value) else a for a in args], parents)
+    fits = specs_of([a.raw if isinstance(a, Value) else a for a in args], parents)
     if ctx.saved_tensors:
         saved = tuple([None if value is None else value.kept() for value in ctx.saved_tensors])
         made = Unsettled if any([isinstance(s, Value) for s in saved]) else Record
@@ -141,7 +141,7 @@ def _recorded(kind, cls, ctx, args, parents, outputs):
 
 def _linked(cls, value, record, constants):
     """An output as the user gets it."""
-    if constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.data):
+    if constants and any([value is c for c in constants]) or not value.algebra.is_differentiable(value.raw):
         record = None
     if not cls.computes_with_data:
         return value.linked(record)
@@ -157,7 +157,7 @@ class _Call:
     """
 
     # There is one for every call, so that it should be small.
-    __slots__ = ("_makers", "_places", "algebra", "context", "source")
+    __slots__ = ("_makers", "_places", "algebra", "context", "kind", "source")
     rules, is_foreign = None, True
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
@@ -165,7 +165,7 @@ class _Call:
     def filled(self, cls, ctx, args, outputs):
         """This op, with the Function that was called and what its forward pass left."""
         self.source, self.context = cls, ctx
-        self.algebra = outputs[0].algebra
+        self.algebra, self.kind = outputs[0].algebra, outputs[0].kind
         self._makers = self._places = ()
         if ctx.saved_tensors:
             self._makers = [None if value is None else value.algebra.maker(value) for value in ctx.saved_tensors]
@@ -213,17 +213,17 @@ class _Call:
         algebra = self.algebra
         if algebra.conjugates:
             g = algebra.conjugated(g)
-        return (g if isinstance(g, Value) else algebra.shown(g),)
+        return (algebra.shown_as(g, self.kind),)
 
 
 class _CallOfSeveral(_Call):
     """The op of a call with a tuple of outputs, each with a projection as its record."""
 
-    __slots__ = ("_algebras", "_zeros")
+    __slots__ = ("_algebras", "_kinds", "_zeros")
 
     def filled(self, cls, ctx, args, outputs):
-        self._algebras = [value.algebra for value in outputs]
-        self._zeros = [value.algebra.zero(value.data) if ctx.materializes else None for value in outputs]
+        self._algebras, self._kinds = [value.algebra for value in outputs], [value.kind for value in outputs]
+        self._zeros = [value.algebra.zero(value.raw) if ctx.materializes else None for value in outputs]
         return super().filled(cls, ctx, args, outputs)
 
     def result(self, record, i):
@@ -231,7 +231,8 @@ class _CallOfSeveral(_Call):
 
     def _given(self, g):
         given = [zero if c is None else c for c, zero in zip(g, self._zeros, strict=True)]
-        return [_as_value(a.conjugated(c), a.shown) for c, a in zip(given, self._algebras, strict=True)]
+        return [None if c is None else algebra.shown_as(algebra.conjugated(c), kind)
+                for c, algebra, kind in zip(given, self._algebras, self._kinds, strict=True)]
 
 
 def _as_value(data, made):

@@ -140,11 +140,14 @@ class Projection(Record):
 class Value:
     """A node of the graph: data, the record of how it was made, and the gradient it has received.
 
-    Subclasses set `algebra`, which says how data and cotangents of their kind behave.
+    Subclasses set `algebra`, which says how data and cotangents of their kind behave, and `kind`, the class of what ops make of
+    them. The engine reads the data as `raw`; `data` is what users see of it, the same unless a subclass says otherwise.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "data", "record")
+    __slots__ = ("__dict__", "__weakref__", "raw", "record")
     algebra: Any = None
+    #: The class of what ops make of it; None for that of its algebra.
+    kind: Any = None
     _grad: Any = None
     #: The value whose memory this one shows, and the ops that lead from it to here; only of views.
     base: Any = None
@@ -155,10 +158,11 @@ class Value:
     is_weak = False
 
     def __init__(self, data, record=None):
-        self.data = data
+        self.raw = data
         self.record: Any = record
 
     if TYPE_CHECKING:  # What a kind of value adds is known to that kind alone.
+        data: Any
         __getattr__: Any
         __getitem__: Any
         __setitem__: Any
@@ -218,7 +222,7 @@ class Value:
     @property
     def is_traced(self):
         """Whether this value has no data yet, only a place in a traced graph."""
-        return isinstance(self.data, Symbol)
+        return isinstance(self.raw, Symbol)
 
     def detach(self):
         """The same data outside the graph, also outside that of a derivative around a `vmap`. Memory is shared."""
@@ -235,11 +239,11 @@ class Value:
 
     def linked(self, record):
         """A value of the same data with another history. Memory is shared."""
-        return self.algebra.maker(self)(self.data, record)
+        return self.algebra.maker(self)(self.raw, record)
 
     def kept(self):
         """The data as a record keeps it until its rule reads it."""
-        return self.data
+        return self.raw
 
     def register_hook(self, hook):
         """Call `hook(gradient)` whenever the gradient of this value is computed; what it returns replaces it.
@@ -264,9 +268,19 @@ class Value:
     retains_grad = False
 
 
+Value.data = Value.__dict__["raw"]
+
+
+def of_kind(value, kind):
+    """`value`, which nobody else has seen, as one of `kind`, unless that is None."""
+    if kind is not None and value.kind is not kind:
+        value.__class__ = kind
+    return value
+
+
 def leaf(value):
     """`value`, which has no history, as a place where walks end."""
-    value.algebra.check_differentiable(value.data)
+    value.algebra.check_differentiable(value.raw)
     value.record = Leaf(value)
     return value
 

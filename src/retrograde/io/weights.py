@@ -65,7 +65,7 @@ def _storable(name, value):
     if isinstance(value, (dict, list, tuple)):
         raise CheckpointError(f"weights are tensors or arrays by name, got {name!r} with a {type(value).__name__}; the state of an "
                               "optimizer can be pickled")
-    array = np.asarray(asarray(value).detach().to("cpu").data)
+    array = np.asarray(asarray(value).detach().to("cpu").raw)
     dtype = array.dtype.newbyteorder("<") if array.dtype.kind in "iufc" else array.dtype
     if array.dtype.name not in _SAVED:
         raise CheckpointError(f"{name} has dtype {array.dtype}, which safetensors files cannot hold")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
+from ..ops import reductions
 from ..ops.activation import log_softmax
 from ..ops.comparisons import clip, where
 from ..ops.gathering import take, take_along_axis
@@ -84,7 +85,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def _check(self, target):
         if target.is_traced or not target.size:
             return
-        least, most = target.min().item(), target.max().item()
+        least, most = reductions.min(target).item(), reductions.max(target).item()
         if least < 0 or most >= self.n_classes:
             raise ArgumentError(f"targets must lie between 0 and {self.n_classes - 1}, got some between {least} and {most}")
 

@@ -246,7 +246,7 @@ class Module:
             if isinstance(tensor, Uninitialized):
                 tensor.bring_to(**{"device" if is_device else "dtype": target})
             elif is_device or is_float(tensor.dtype):
-                tensor.data = tensor.detach().to(target).realize().data
+                tensor.data = tensor.detach().to(target).realize().raw
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(target)
 

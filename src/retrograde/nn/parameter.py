@@ -14,34 +14,25 @@ from ..tensor.elsewhere import OF_TENSORS
 from ..tensor.tensor import Tensor
 
 
-class _Data:
-    """The data of a parameter, which is checked when it is set.
-
-    It has no `__get__`, so that Python reads it from the dictionary of the parameter without calling anything.
-    """
-
-    def __set__(self, parameter, data):
-        attributes = vars(parameter)
-        before = attributes.get("data")
-        if isinstance(data, Value):
-            _check(parameter, before, data)
-            if is_tracing():
-                with no_grad():
-                    parameter[...] = data
-                return
-            data = data.realize().data
-        elif not isinstance(data, Symbol):
-            _check(parameter, before, data)
-            _check_is_outside(before)
-        attributes["data"] = np.asarray(data) if isinstance(data, np.generic) else data
+def set_data(parameter, data):
+    """Let a parameter hold `data`, an array, or a tensor whose array is taken; raises where that cannot be."""
+    before = parameter.raw
+    _check(parameter, before, data)
+    if isinstance(data, Value):
+        if is_tracing():
+            with no_grad():
+                parameter[...] = data
+            return
+        data = data.realize().raw
+    else:
+        _check_is_outside(before)
+    parameter.raw = np.asarray(data) if isinstance(data, np.generic) else data
 
 
 def _check(parameter, before, data):
-    """Raise an error unless `data`, an array or a tensor, can take the place of `before`, which is None at first."""
+    """Raise an error unless `data`, an array or a tensor, can take the place of `before`."""
     if not hasattr(data, "shape") or not hasattr(data, "dtype"):
         raise DTypeError(f"the data of a parameter is an array, or a tensor whose array is taken, got {data!r}")
-    if before is None:
-        return
     if not isinstance(before, Symbol) and data.shape != before.shape:
         raise ShapeError(f"the data of a parameter keeps its shape, {before.shape}, got {data.shape}; make another Parameter")
     if parameter.requires_grad:
@@ -69,10 +60,10 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
-    data = _Data()
+    data: Any = property(lambda self: self.raw, set_data, doc="The array that it holds, which is checked when it is set.")
 
     def __init__(self, data, requires_grad=True):
-        super().__init__(asarray(data).realize().data)
+        super().__init__(asarray(data).realize().raw)
         self.requires_grad = requires_grad
 
     def __repr__(self):
@@ -96,7 +87,7 @@ class Buffer(Tensor):
     persistent = True
 
     def __init__(self, data, *, persistent=True):
-        super().__init__(asarray(data).realize().data)
+        super().__init__(asarray(data).realize().raw)
         if not persistent:
             self.persistent = False
 
@@ -114,6 +105,7 @@ class Uninitialized(Tensor):
 
     __slots__ = ()
     data: Any = property(_nothing)
+    raw: Any = property(_nothing)
     _becomes: Any = Tensor
 
     def __init__(self, requires_grad=False, device=None, dtype=None):
@@ -131,7 +123,7 @@ class Uninitialized(Tensor):
         with changed(tracer=None):
             made = empty(*shape, **given)
         self.__class__ = self._becomes
-        self.data = made.data
+        self.raw = made.raw
         edited()
 
     def __deepcopy__(self, memo):
@@ -149,7 +141,8 @@ class Uninitialized(Tensor):
         return [name for name in object.__dir__(self) if name not in _NEED_NUMBERS]
 
 
-_NEED_NUMBERS = {*OF_TENSORS, "data", "is_traced", *[name for name, found in vars(Tensor).items() if isinstance(found, property)]}
+_NEED_NUMBERS = {*OF_TENSORS, "data", "raw", "is_traced",
+                 *[name for name, found in vars(Tensor).items() if isinstance(found, property)]}
 
 
 class UninitializedParameter(Uninitialized, Parameter):

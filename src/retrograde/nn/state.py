@@ -43,7 +43,7 @@ def load(owner, targets, state, strict, assign=False):
                 if isinstance(target, Uninitialized):
                     target.materialize(given[name].shape)
                 if assign:
-                    target.data = given[name].data
+                    target.data = given[name].raw
                     continue
                 target[...] = given[name].to(target.device).astype(target.dtype)
     return IncompatibleKeys(missing, unexpected)

@@ -1,6 +1,7 @@
 """The algebra of numbers: arrays of NumPy, or of any library that NumPy's functions dispatch to."""
 
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from ..core import writes
 from ..core.algebra import Algebra
 from ..core.mode import current, unrecorded
 from ..core.symbol import Symbol
-from ..core.value import Value
+from ..core.value import Value, of_kind
 from ..dtypes import bfloat16, is_float
 from ..errors import DTypeError, GraphError, ShapeError
 from ..shapes import summed_axes
@@ -77,7 +78,7 @@ class ArrayAlgebra(Algebra):
         return np.errstate(all="ignore")
 
     def seed(self, value):
-        data = value.data
+        data = value.raw
         if data.dtype.kind == "c":
             raise GraphError("backward without a gradient needs a real number, got a complex one; pass gradient=, or reduce "
                              "the value to a real number first, as in (y.real**2 + y.imag**2).sum()")
@@ -86,13 +87,13 @@ class ArrayAlgebra(Algebra):
                              "pass gradient=, or reduce the value first, as in y.sum().backward()")
         if data.__class__ is np.ndarray and data.shape == ():
             return np.array(1, data.dtype)
-        return np.broadcast_to(np.ones((), value.dtype), value.shape) if value.is_traced else np.ones_like(value.data)
+        return np.broadcast_to(np.ones((), value.dtype), value.shape) if value.is_traced else np.ones_like(value.raw)
 
     def check_seed(self, value, seed):
         seed = seed if seed.__class__ is np.ndarray or isinstance(seed, Value) else np.asarray(seed)
-        if seed.shape != value.data.shape:
-            raise ShapeError(f"the gradient must have the shape of its value, {value.data.shape}, got {seed.shape}")
-        return seed if seed.dtype == value.data.dtype else seed.astype(value.data.dtype)
+        if seed.shape != value.raw.shape:
+            raise ShapeError(f"the gradient must have the shape of its value, {value.raw.shape}, got {seed.shape}")
+        return seed if seed.dtype == value.raw.dtype else seed.astype(value.raw.dtype)
 
     def conjugated(self, cotangent):
         # The walk pairs cotangents with changes without conjugation: see `complexes`.
@@ -133,25 +134,33 @@ class ArrayAlgebra(Algebra):
 
     def settled_data(self, value):
         """The array of a value. A number of NumPy, which ops take for an array, and whose memory is nobody's, becomes one."""
-        data = value.data
+        data = value.raw
         if data.__class__ is not np.ndarray:
             if isinstance(data, np.generic):
-                data = value.data = np.asarray(data)
+                data = value.raw = np.asarray(data)
             elif not hasattr(data, "shape"):
                 raise DTypeError(f"the data of a tensor is an array, got {data!r}; set it to np.asarray(...), or write to the "
                                  "tensor: x[...] = y")
         return data
 
-    def made(self, data, record=None):
-        value = object.__new__(self.kind)
-        value.data, value.record = data, record
+    def made(self, data, record=None, kind=None):
+        value = object.__new__(kind or self.kind)
+        value.raw, value.record = data, record
         return value
+
+    def maker(self, value):
+        return partial(self.made, kind=value.kind)
 
     def shown(self, cotangent):
         made, tracer = self.made(cotangent), _tracer()
         if tracer is not None:
             tracer.made(made)
         return made
+
+    def shown_as(self, cotangent, kind):
+        if not isinstance(cotangent, Value):
+            return of_kind(self.shown(cotangent), kind)
+        return cotangent if cotangent.kind is kind else self.made(cotangent.raw, cotangent.record, kind)
 
     def separate(self, cotangent):
         tracer = _tracer()
@@ -170,7 +179,7 @@ class ArrayAlgebra(Algebra):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
-            value.grad = self.made(_taken(cotangent, value.data.dtype, is_ours))
+            value.grad = self.made(_taken(cotangent, value.raw.dtype, is_ours), None, value.kind)
         elif before.record is not None or before.is_traced:
             value.grad = before + self.made(cotangent)
         else:
@@ -189,7 +198,7 @@ class ArrayAlgebra(Algebra):
     def accumulate_linked(self, value, cotangent):
         _check_shape(value, cotangent)
         before = value.grad
-        value.grad = self._separate_as(cotangent, value.dtype) if before is None else before + cotangent
+        value.grad = of_kind(self._separate_as(cotangent, value.dtype), value.kind) if before is None else before + cotangent
 
     def is_view(self, data, source):
         if data.__class__ is np.ndarray:
@@ -236,9 +245,9 @@ def _tracer():
 
 
 def _check_shape(value, cotangent):
-    if cotangent.shape != value.data.shape:
+    if cotangent.shape != value.raw.shape:
         raise ShapeError(f"a rule returned a gradient of shape {cotangent.shape} for a value of shape "
-                         f"{value.data.shape}; they must be equal")
+                         f"{value.raw.shape}; they must be equal")
 
 
 def _add(array, other):

@@ -45,7 +45,7 @@ def check_classes(input, target, weight=None, ignore_index=None):
         raise DTypeError(f"class numbers must be integers, got {target.dtype}; convert them, as in target.astype(rg.int64)")
     if weight is not None and tuple(weight.shape) != (count,):
         raise ShapeError(f"weight must have one number for each of the {count} classes, got shape {tuple(weight.shape)}")
-    numbers = target.data if isinstance(target, Value) else target
+    numbers = target.raw if isinstance(target, Value) else target
     # As unsigned numbers, negative ones are too great.
     if isinstance(numbers, np.ndarray) and (numbers.view(f"u{numbers.itemsize}") >= count).any():
         _check_range(numbers, count, ignore_index)

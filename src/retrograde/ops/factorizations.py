@@ -235,7 +235,7 @@ def _inverse_gaps(values, mixed):
 
 def _warn_of_equals(is_equal, mixed):
     """Say so where a part of the derivative is left out; a trace has no numbers to look at."""
-    is_equal, mixed = [v.data if isinstance(v, Value) else v for v in (is_equal, mixed)]
+    is_equal, mixed = [v.raw if isinstance(v, Value) else v for v in (is_equal, mixed)]
     if not isinstance(mixed, np.ndarray):
         return
     between = np.abs(mixed) * (is_equal & ~np.eye(mixed.shape[-1], dtype=bool))

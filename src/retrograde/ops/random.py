@@ -142,7 +142,7 @@ class Generator:
 
     def initial_seed(self):
         """The seed, modulo 2 to the power 64."""
-        return int(self.state.data[0]) & 0xFFFFFFFFFFFFFFFF
+        return int(self.state.raw[0]) & 0xFFFFFFFFFFFFFFFF
 
     def get_state(self):
         """The state as an array that `set_state` takes; a value in code that is traced."""
@@ -150,7 +150,7 @@ class Generator:
         if tracer is not None:
             return arrays.made(tracer.symbol(self.state))
         with self.state.lock:
-            return self.state.data.astype(np.uint64)
+            return self.state.raw.astype(np.uint64)
 
     def set_state(self, state):
         """Go on from `state`, which `get_state` gave."""
@@ -163,7 +163,7 @@ class Generator:
             tracer.write(self.state, arrays.made(tracer.symbol(self.state)) * 0 + words)
             return
         with self.state.lock:
-            self.state.data[...] = words
+            self.state.raw[...] = words
 
     def take(self, count):
         """The state from which `count` words may be drawn; the generator moves past them."""
@@ -176,8 +176,8 @@ class Generator:
         if tracer is not None:
             return _advanced_in_trace(tracer, self.state, blocks)
         with self.state.lock:
-            start = self.state.data.copy()
-            self.state.data[1] += blocks
+            start = self.state.raw.copy()
+            self.state.raw[1] += blocks
         mode = current()
         return start if mode is None or mode.tracer is None else arrays.made(start)
 
@@ -305,7 +305,7 @@ class _Recording:
     def around(self, states, run):
         """`run()`, before which the places of `states` are noted."""
         def noted():
-            self._states += [state.data.copy() for state in states]
+            self._states += [state.raw.copy() for state in states]
             return run()
 
         return noted() if self._outer is None else self._outer.around(states, noted)
@@ -334,11 +334,11 @@ class _Replay:
 
     def around(self, states, run):
         """`run()`, during which `states` are what they were; after it they are what they are now."""
-        before = [state.data.copy() for state in states]
+        before = [state.raw.copy() for state in states]
         for state in states:
-            state.data[...] = self.next(None, 0)
+            state.raw[...] = self.next(None, 0)
         try:
             return run()
         finally:
             for state, words in zip(states, before, strict=True):
-                state.data[...] = words
+                state.raw[...] = words

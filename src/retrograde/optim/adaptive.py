@@ -31,7 +31,7 @@ class Adagrad(Optimizer):
         is_new = self.state.get(parameter, {}).get("sum") is None
         state = super().state_of(parameter, group)
         if is_new and group["initial_accumulator_value"]:
-            state["sum"].data += group["initial_accumulator_value"] * (1 + 1j if parameter.dtype.kind == "c" else 1)
+            state["sum"].raw += group["initial_accumulator_value"] * (1 + 1j if parameter.dtype.kind == "c" else 1)
         return state
 
     def rates(self, group, age):

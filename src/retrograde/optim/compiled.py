@@ -49,7 +49,7 @@ class CompiledSteps:
 
     def _made(self, optimizer, members, known):
         for tensor in (*members, *[tensor for p in members for tensor in optimizer.state[p].values()]):
-            writes.before(tensor.algebra, tensor.data)
+            writes.before(tensor.algebra, tensor.raw)
         gradients = [p.grad for p in members]
         try:
             step = self._step or import_module("..transforms.jit", __package__).jit(_recorded(optimizer, members))
@@ -61,7 +61,7 @@ class CompiledSteps:
             return False
         self._step, self._known = step, known
         for p in members:
-            writes.stamp(p.algebra, p.data)
+            writes.stamp(p.algebra, p.raw)
         return True
 
 
@@ -92,5 +92,5 @@ def _is_common(parameter, gradient, state):
     """Whether a parameter is such as code is written for: its numbers, those of its gradient and its state are in plain arrays."""
     if not state or gradient.record is not None or (gradient.shape, gradient.dtype) != (parameter.shape, parameter.dtype):
         return False
-    return all([isinstance(t, Tensor) and t.data.__class__ is np.ndarray and t.data.flags.c_contiguous
-                and t.data.dtype.char in "fdFD" for t in (parameter, gradient, *state.values())])
+    return all([isinstance(t, Tensor) and t.raw.__class__ is np.ndarray and t.raw.flags.c_contiguous
+                and t.raw.dtype.char in "fdFD" for t in (parameter, gradient, *state.values())])

@@ -127,19 +127,19 @@ class LBFGS(Optimizer):
 
     def _gradient(self):
         """All gradients in one vector, zeros where there is none."""
-        parts = [p.data * 0 if p.grad is None else p.grad.data for p in self.param_groups[0]["params"]]
+        parts = [p.raw * 0 if p.grad is None else p.grad.raw for p in self.param_groups[0]["params"]]
         return np.concatenate([np.ravel(part) for part in parts])
 
     def _parameters(self):
-        return np.concatenate([np.ravel(p.data) for p in self.param_groups[0]["params"]])
+        return np.concatenate([np.ravel(p.raw) for p in self.param_groups[0]["params"]])
 
     def _move(self, origin, length, direction):
         """Set the parameters to what lies `length` times `direction` from `origin`, vectors of all their numbers."""
         numbers, start = origin + direction * np.asarray(length, direction.dtype), 0
         for p in self.param_groups[0]["params"]:
-            writes.before(p.algebra, p.data)
-            p.data[...] = numbers[start : start + p.size].reshape(p.shape)
-            writes.stamp(p.algebra, p.data)
+            writes.before(p.algebra, p.raw)
+            p.raw[...] = numbers[start : start + p.size].reshape(p.shape)
+            writes.stamp(p.algebra, p.raw)
             start += p.size
 
     def load_state_dict(self, state_dict):
@@ -162,12 +162,12 @@ class _Memory:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=Tensor(np.ones((), gradient.dtype)))
             return -gradient
         self._learn(gradient)
-        changes, steps = ([x.data for x in state[name]] for name in ("old_dirs", "old_stps"))
+        changes, steps = ([x.raw for x in state[name]] for name in ("old_dirs", "old_stps"))
         weights, shares, found = [float(r) for r in state["ro"]], [0.0] * len(changes), -gradient
         for i in reversed(range(len(changes))):
             shares[i] = float(steps[i] @ found) * weights[i]
             found = found - changes[i] * np.asarray(shares[i], found.dtype)
-        found = found * state["H_diag"].data
+        found = found * state["H_diag"].raw
         for i, (change, step) in enumerate(zip(changes, steps, strict=True)):
             found = found + step * np.asarray(shares[i] - float(change @ found) * weights[i], found.dtype)
         state["al"] = shares + [None] * (self.size - len(shares))
@@ -176,8 +176,8 @@ class _Memory:
     def _learn(self, gradient):
         """Keep how the gradient has changed over the last step."""
         state = self.state
-        change = gradient - state["prev_flat_grad"].data
-        step = state["d"].data * np.asarray(state["t"], gradient.dtype)
+        change = gradient - state["prev_flat_grad"].raw
+        step = state["d"].raw * np.asarray(state["t"], gradient.dtype)
         curvature = change @ step
         if curvature > _FLAT:
             for name, value in (("old_dirs", change), ("old_stps", step), ("ro", np.asarray(1 / curvature))):

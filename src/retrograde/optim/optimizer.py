@@ -231,7 +231,7 @@ class Optimizer:
             state["step"] = Tensor(np.zeros((), np.float32))
         for name in self.kept_of(parameter, group):
             if state.get(name) is None:
-                state[name] = Tensor(np.zeros_like(parameter.data, shape=self.shape_of(name, parameter)))
+                state[name] = Tensor(np.zeros_like(parameter.raw, shape=self.shape_of(name, parameter)))
         return state
 
     def _step(self, group):
@@ -245,25 +245,25 @@ class Optimizer:
             age = self.age_of(group, self.state.get(parameter, {}))
             state = self.state_of(parameter, group)
             for tensor in (parameter, *[s for s in state.values() if isinstance(s, Value)]):
-                writes.before(tensor.algebra, tensor.data)
+                writes.before(tensor.algebra, tensor.raw)
             if self.counts_steps:
-                writes.into(state["step"].data)[...] += 1
-                age = self.aged(group, int(state["step"].data), state)
+                writes.into(state["step"].raw)[...] += 1
+                age = self.aged(group, int(state["step"].raw), state)
             if age not in updates:
                 updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
             if self.is_elementwise and self._packs.takes(parameter, gradient):
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:
                 update = update_flat if self.is_elementwise else update_whole
-                arrays = [parameter.data, gradient.data, *self._arrays(parameter, group)]
+                arrays = [parameter.raw, gradient.raw, *self._arrays(parameter, group)]
                 update(updates[age], list(map(writes.into, arrays)))
-            writes.stamp(parameter.algebra, parameter.data)
+            writes.stamp(parameter.algebra, parameter.raw)
         for (_, age), members in small.items():
             states = [[self.state[p][name] for name in self.kept_in(group)] for p in members]
             self._packs.update(updates[age], members, states)
 
     def _arrays(self, parameter, group):
-        return [self.state[parameter][name].data for name in self.kept_of(parameter, group)]
+        return [self.state[parameter][name].raw for name in self.kept_of(parameter, group)]
 
     # Saving and loading.
     def state_dict(self):

@@ -46,7 +46,7 @@ class Packs:
     @staticmethod
     def takes(parameter, gradient):
         """Whether a parameter is worth packing."""
-        return parameter.size <= _SMALL and type(parameter.data) is type(gradient.data) is np.ndarray
+        return parameter.size <= _SMALL and type(parameter.raw) is type(gradient.raw) is np.ndarray
 
     def update(self, update, members, states):
         """Update `members`, whose state tensors are the rows of `states`."""
@@ -67,10 +67,10 @@ class _Pack:
         self._parts = self._split(self._numbers)
         self._kept, self._views = [], []
         for column in zip(*states, strict=True):
-            flat = np.concatenate([tensor.data.reshape(-1) for tensor in column])
+            flat = np.concatenate([tensor.raw.reshape(-1) for tensor in column])
             views = self._split(flat)
             for tensor, view in zip(column, views, strict=True):
-                tensor.data = view
+                tensor.raw = view
             self._kept.append(flat)
             self._views.append(views)
 
@@ -79,13 +79,13 @@ class _Pack:
 
     def holds(self, states):
         """Whether the state tensors still show this pack's memory."""
-        return all([t.data is view for row, views in zip(zip(*states, strict=True), self._views, strict=True)
+        return all([t.raw is view for row, views in zip(zip(*states, strict=True), self._views, strict=True)
                     for t, view in zip(row, views, strict=True)])
 
     def update(self, update, members):
         """Update `members`."""
-        np.concatenate([p.data.reshape(-1) for p in members], out=self._numbers)
-        np.concatenate([p.grad.data.reshape(-1) for p in members], out=self._gradients)
+        np.concatenate([p.raw.reshape(-1) for p in members], out=self._numbers)
+        np.concatenate([p.grad.raw.reshape(-1) for p in members], out=self._gradients)
         update_flat(update, [self._numbers, self._gradients, *self._kept])
         for parameter, part in zip(members, self._parts, strict=True):
-            writes.into(parameter.data)[...] = part
+            writes.into(parameter.raw)[...] = part

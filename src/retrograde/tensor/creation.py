@@ -56,7 +56,7 @@ def _recorded(value, dtype, device, requires_grad):
 def _copied(data: Any, dtype):
     if isinstance(data, Tensor):
         check_copied(data)
-        data = data.data
+        data = data.raw
     elif isinstance(data, (list, tuple, range)):
         data = _nested(data)
     joint = promoted(list(_leaves(data))) if _has_arrays(data) else None
@@ -146,7 +146,7 @@ def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
     value = tensor(fill_value, dtype)
     if value.is_traced and not is_lazy():
         return _recorded(broadcast_to(value, sizes_of(shape)).clone(), None, device, requires_grad)
-    return _placed(np.full(sizes_of(shape), value.data, value.dtype), device, requires_grad)
+    return _placed(np.full(sizes_of(shape), value.raw, value.dtype), device, requires_grad)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype=None, device=None, requires_grad=False):
@@ -187,7 +187,7 @@ def empty_like(x, /, dtype=None, device=None, requires_grad=False):
     """A tensor in the shape, dtype and place of `x` whose elements are not set yet."""
     if isinstance(x, Tensor) and x.is_traced:
         return full_like(x, 0, dtype, device, requires_grad)
-    data = x.data if isinstance(x, Tensor) else x
+    data = x.raw if isinstance(x, Tensor) else x
     return _placed(np.empty_like(data, dtype and as_dtype(dtype), subok=True), device, requires_grad)
 
 
@@ -195,7 +195,7 @@ def full_like(x, /, fill_value, dtype=None, device=None, requires_grad=False):
     """`fill_value` in the shape, dtype and place of `x`."""
     if isinstance(x, Tensor) and x.is_traced or isinstance(fill_value, Tensor):
         return full(x.shape, fill_value, dtype or x.dtype, device, requires_grad)
-    data = x.data if isinstance(x, Tensor) else x
+    data = x.raw if isinstance(x, Tensor) else x
     return _placed(np.full_like(data, fill_value, dtype and as_dtype(dtype), subok=True), device, requires_grad)
 
 

@@ -55,7 +55,7 @@ def redirected(op, args) -> Any:
 def _plain(x):
     """`x` as an operand: a tensor, an array, or what it was."""
     if is_labelled(x):
-        return x.data
+        return x.raw
     if hasattr(x, "to_numpy") and not isinstance(x, Value):
         x = x.to_numpy()
         if x.dtype is arrays.boxed and not holds_values(x):
@@ -95,7 +95,7 @@ class _Product(Function):
     def forward(ctx, x, matrix):
         """The product, by SciPy."""
         ctx.matrix = matrix
-        return arrays.made(np.asarray(matrix @ x.data))
+        return arrays.made(np.asarray(matrix @ x.raw))
 
     @staticmethod
     def backward(ctx, g):

@@ -18,16 +18,16 @@ from ..ops.movements import broadcast_to
 from ..ops.selections import fitting, put, set_at
 
 
-def assigning(function):
-    """The in-place operator of an op: `x += y` for `add`."""
-    name = function.op.name
+def assigning(function, name=None):
+    """The in-place operator of an op, as `x += y` for `add`, or of any function of a tensor and more, by its `name`."""
+    name = name or function.op.name
 
-    def operator(x, y):
+    def operator(x, *args, **kwargs):
         if _has_memory(x):
             with changed(tracer=None):
-                return operator(x, y)
+                return operator(x, *args, **kwargs)
         _check_writable(x)
-        result = made = function(x, y)
+        result = made = function(x, *args, **kwargs)
         if result.shape != x.shape:
             raise ShapeError(f"{name} in place must keep the shape {x.shape}, and the result has {result.shape}")
         if not np.can_cast(result.dtype, x.dtype, "same_kind"):
@@ -36,7 +36,7 @@ def assigning(function):
         if is_tracing():
             return _trace_write(x, result)
         _keep_old(x, made.record)
-        _write(x, ..., result.data)
+        _write(x, ..., result.raw)
         if is_recording() and (x.requires_grad or result.requires_grad):
             _rebase(x, result.record)
         return x
@@ -49,7 +49,7 @@ def _keep_old(x, record):
     """Let `record` keep a copy where a rule reads what `x` holds now, since that is about to be written over."""
     if record is not None and record.saved:
         record.saved = tuple([
-            tuple([s.copy() if s is x.data else s for s in group]) if isinstance(group, tuple) else group
+            tuple([s.copy() if s is x.raw else s for s in group]) if isinstance(group, tuple) else group
             for group in record.saved
         ])
 
@@ -71,7 +71,7 @@ def set_item(x, index, value):
     _write(x, index, written)
     parents = (x.record, value.record if isinstance(value, Value) else None)
     if is_recording() and any(parents):
-        _rebase(x, recorded(set_at.op, (x.data, np.asarray(written), index), parents, x.data))
+        _rebase(x, recorded(set_at.op, (x.raw, np.asarray(written), index), parents, x.raw))
 
 
 def _has_memory(x):
@@ -128,9 +128,10 @@ def _trace_write(x, result):
 
 
 def _check_writable(x):
-    root = x if x.base is None else x.base
-    if root is not x and is_tracing() and x.is_traced and not x.is_shared():
+    # To read a traced view may show that it is none any more, so that is first.
+    if is_tracing() and x.is_traced and x.base is not None and not x.is_shared():
         return  # what eager ops would have copied
+    root = x if x.base is None else x.base
     for value, what in ((x, "a leaf" if root is x else "a view that is a leaf"), (root, "a view of a leaf")):
         if is_recording() and value.requires_grad and value.is_leaf and value.record.target() is value:
             raise InplaceError(f"{what} that requires gradients cannot be written to; do it within rg.no_grad(), or write to "
@@ -145,7 +146,7 @@ def _write(x, index, data):
     except Exception as error:
         writes.check_writeable(target)
         raise explained(set_at.op, error, (x, data, index)) from None
-    writes.stamp(x.algebra, x.data)
+    writes.stamp(x.algebra, x.raw)
 
 
 def _rebase(x, record):
@@ -155,12 +156,12 @@ def _rebase(x, record):
         x.record = record
     else:
         base = x.base
-        parents, arrays = (base.record, record), (base.data, x.data, _positions(x))
-        base.record = recorded(put.op, arrays, parents, base.data)
+        parents, arrays = (base.record, record), (base.raw, x.raw, _positions(x))
+        base.record = recorded(put.op, arrays, parents, base.raw)
     with changed(tracks_views=False):
         for view in [reference() for reference in base.views or ()]:
             if view is not None:
-                view.record = _replayed(view, type(base)(base.data, base.record)).record
+                view.record = _replayed(view, type(base)(base.raw, base.record)).record
 
 
 def _replayed(view, value):

@@ -20,15 +20,15 @@ class Holder:
     symbol     the node of the graph
     recorder   what made it
     group      weak references to the holders that are computed together with this one, in order
-    has_views  whether other tensors show a part of the same memory
+    views      weak references to the tensors that were made as views of this memory
     like       an array in whose order in memory it must be, since a reshape shows it in that of eager ops; None for any
     """
 
-    __slots__ = ("__weakref__", "array", "group", "has_views", "like", "recorder", "symbol")
+    __slots__ = ("__weakref__", "array", "group", "like", "recorder", "symbol", "views")
 
     def __init__(self, symbol, recorder):
         self.symbol, self.recorder = symbol, recorder
-        self.array, self.group, self.has_views, self.like = None, (), False, None
+        self.array, self.group, self.views, self.like = None, (), [], None
 
     def taken(self):
         """The array, which belongs to those who share this holder."""
@@ -51,7 +51,7 @@ def _reading(name):
     return read
 
 
-_slot = Value.__dict__["data"]
+_slot = Value.__dict__["raw"]
 
 
 class Lazy(Tensor):
@@ -60,16 +60,18 @@ class Lazy(Tensor):
     __slots__ = ()
 
     @property
-    def data(self):
+    def raw(self):
         """Its node for whoever records lazily, its array for all others."""
-        return self.holder.symbol if is_lazy() else self.realize().data
+        return self.holder.symbol if is_lazy() else self.realize().raw
 
-    @data.setter
-    def data(self, data):
+    @raw.setter
+    def raw(self, data):
         if isinstance(data, Symbol):
             _slot.__set__(self, Holder(data, current().tracer))
         else:
             self._become(data)
+
+    data = raw
 
     holder = property(_slot.__get__, doc="What stands in the place of the data.")
     shape = property(lambda self: self.holder.symbol.shape, doc=Tensor.shape.__doc__)
@@ -102,7 +104,7 @@ class Lazy(Tensor):
         if self.base is None:
             self._become(self.holder.taken())
             return
-        data = base = self.base.data
+        data = base = self.base.raw
         for op, rest in self.path:
             data = op.kernel(data, *rest)
         if not arrays.is_view(data, base):
@@ -195,4 +197,4 @@ def _symbols(saved):
 
 
 def _array_of(value):
-    return value.holder.symbol.array if value.__class__ is Lazy else value.data
+    return value.holder.symbol.array if value.__class__ is Lazy else value.raw

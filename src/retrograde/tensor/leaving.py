@@ -202,7 +202,7 @@ def _advice(caller):
 
 def _lost(x, number, caller, why=""):
     return LostGradientError(
-        f"a value, {x.algebra.describe(x.data)}, that depends on argument {number} of the function that is differentiated is "
+        f"a value, {x.algebra.describe(x.raw)}, that depends on argument {number} of the function that is differentiated is "
         f"turned into plain numbers, which have no gradient ({_told(caller)}); {why}"
         f"{_advice(caller).removeprefix('; ') + '; or' if _advice(caller) else 'keep the computation in functions of tensors, or'} "
         "say x.detach() if it is meant to be a constant")

@@ -103,6 +103,8 @@ def randint(low: Any, high: Any = None, size=None, generator=None, dtype=None, d
     """
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:  # randint(high, size=...)
+        low, high = 0, low
     if not low < high:
         raise ArgumentError(f"randint needs low < high, got {low} and {high}")
     shape = sizes(() if size is None else size)

@@ -10,9 +10,9 @@ from ..dtypes import bool_, float32, int64
 
 def as_text(tensor):
     """NumPy's text of the elements, and what differs from the ordinary: dtype, device, gradient; of a traced tensor its spec."""
-    if isinstance(tensor.data, Symbol):
+    if isinstance(tensor.raw, Symbol):
         return f"tensor({tensor.dtype}{list(tensor.shape)}, traced by jit)"
-    body = np.array2string(np.asarray(tensor.data), separator=", ", prefix="tensor(")
+    body = np.array2string(np.asarray(tensor.raw), separator=", ", prefix="tensor(")
     facts = [body]
     if tensor.dtype not in (float32, int64, bool_):
         facts.append(f"dtype={tensor.dtype}")
@@ -32,11 +32,11 @@ _MOST, _ENDS = 12, 5
 def as_html(tensor):
     """A table of the elements for notebooks, long axes in part; the text of `as_text` where a tensor has not one or two axes."""
     facts = f"tensor of shape {tuple(tensor.shape)}, {tensor.dtype}"
-    if isinstance(tensor.data, Symbol) or tensor.ndim not in (1, 2) or not tensor.size:
+    if isinstance(tensor.raw, Symbol) or tensor.ndim not in (1, 2) or not tensor.size:
         return f"<pre>{escape(as_text(tensor))}</pre>"
     if tensor.requires_grad:
         facts += ", requires_grad=True" if tensor.is_leaf else f", made by {tensor.record.name}"
-    array = np.atleast_2d(np.asarray(tensor.data))
+    array = np.atleast_2d(np.asarray(tensor.raw))
     rows, columns = (_shown(n) for n in array.shape)
     body = "".join(f"<tr>{''.join(_cell(array, i, j) for j in columns)}</tr>" for i in rows)
     return f'<table><caption style="text-align: left">{escape(facts)}</caption><tbody>{body}</tbody></table>'

@@ -2,6 +2,8 @@
 what is written to it is laid back into its base.
 """
 
+from functools import cache
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from ..ops.movements import flip, moveaxis, permute_dims, reshape, transpose
 from ..ops.selections import set_at
 from .tensor import Tensor
 
-_data, _record = Value.__dict__["data"], Value.__dict__["record"]
+_data, _record = Value.__dict__["raw"], Value.__dict__["record"]
 
 
 class Shown(Tensor):
@@ -32,15 +34,17 @@ class Shown(Tensor):
     keeps_arrays, is_detached = True, False
 
     @property
-    def data(self):
+    def raw(self):
         """What it holds now."""
         self._follow()
         return _data.__get__(self)
 
-    @data.setter
-    def data(self, data):
+    @raw.setter
+    def raw(self, data):
         self._settle()
-        self.data = data
+        self.raw = data
+
+    data = raw
 
     @property
     def record(self):
@@ -62,23 +66,24 @@ class Shown(Tensor):
             return
         with changed(tracer=self.recorder, records=True, keeps_arrays=self.keeps_arrays):
             found = _parts(self.base, self.path)[-1]
-        _data.__set__(self, found.data)
+        _data.__set__(self, found.raw)
         if not self.is_detached:
             _record.__set__(self, found.record)
 
     def _settle(self):
         """Be a tensor of its own."""
         plain: Any = self
-        plain.__class__, plain.base, plain.path = Tensor, None, ()
+        plain.__class__, plain.base, plain.path = self.kind, None, ()
 
     def is_shared(self):
         """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
-        base = self.base.data
+        base, is_plain = self.base.raw, not any([op.name == "reshape" for op, _ in self.path])
         if isinstance(base, Symbol):
             # A value stays where it was computed, whatever is written to it.
             first = next((data for value, data, _ in self.recorder.writes if value is self.base), base)
-            is_plain = not any([op.name == "reshape" for op, _ in self.path])
-            base = np.empty(base.shape, base.dtype) if is_plain else in_order(first)
+            base = np.empty(base.shape, base.dtype) if is_plain else in_order(first, self.recorder.in_rows)
+        elif not is_plain and base.ndim > 1:
+            self.recorder.in_rows.add(id(self.base))
         start = found = base
         for op, rest in self.path:
             found = op.kernel(found, *rest)
@@ -88,7 +93,7 @@ class Shown(Tensor):
         """What the base holds once this view holds `value`."""
         sources = _parts(self.base, self.path[:-1])[: len(self.path)]
         for source, (op, rest) in zip(reversed(sources), reversed(self.path), strict=True):
-            lay = _LAID_BACK.get(op.name)
+            lay = _LAID_BACK.get(op.name, getattr(op, "laid_back", None))
             if lay is None:
                 raise InplaceError(f"a view made by {op.name} shows elements more than once and cannot be written to; write to a "
                                    "copy, x.clone()")
@@ -120,10 +125,17 @@ _LAID_BACK = {
 }
 
 
+@cache
+def _shown_of(kind):
+    """The class of views of a `kind` of tensors."""
+    return Shown if kind is Tensor else type(
+        f"Shown{kind.__name__}", (Shown, kind), {"__slots__": (), "data": getattr_static(kind, "data")})
+
+
 def shown(recorder, value, source, *step):
     """`value` as a view of `source`: by a step (op, its arguments after the first), or, if there is none, outside of the graph."""
-    value.__class__ = Shown
-    follows_base = source.__class__ is Shown and not source.is_detached
+    value.__class__ = _shown_of(value.kind)
+    follows_base = isinstance(source, Shown) and not source.is_detached
     value.base, value.path = (source.base, (*source.path, *step)) if follows_base else (source, step)
     value.recorder, value.keeps_arrays, value.is_detached = recorder, current().keeps_arrays, not step
     value.seen = recorder.symbol(value.base)

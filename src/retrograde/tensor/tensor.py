@@ -79,13 +79,13 @@ class Tensor(Value):
         return as_html(self)
 
     # What it is.
-    shape = property(lambda self: self.data.shape, doc="Sizes of the axes.")
-    dtype = property(lambda self: self.data.dtype, doc="Type of the elements, such as rg.float32.")
-    ndim = property(lambda self: self.data.ndim, doc="Number of axes.")
-    size = number_of_elements(lambda self: self.data.size)
-    itemsize = property(lambda self: self.data.dtype.itemsize, doc="Bytes of one element.")
-    nbytes = property(lambda self: self.data.nbytes, doc="Bytes of all elements.")
-    device = property(lambda self: device_of(self.data), doc='Where the elements are: "cpu" or "cuda:0".')
+    shape = property(lambda self: self.raw.shape, doc="Sizes of the axes.")
+    dtype = property(lambda self: self.raw.dtype, doc="Type of the elements, such as rg.float32.")
+    ndim = property(lambda self: self.raw.ndim, doc="Number of axes.")
+    size = number_of_elements(lambda self: self.raw.size)
+    itemsize = property(lambda self: self.raw.dtype.itemsize, doc="Bytes of one element.")
+    nbytes = property(lambda self: self.raw.nbytes, doc="Bytes of all elements.")
+    device = property(lambda self: device_of(self.raw), doc='Where the elements are: "cpu" or "cuda:0".')
     T = property(lambda self: movements.permute_dims(self, tuple(range(self.ndim))[::-1]), doc="All axes reversed.")
     mT = property(movements.matrix_transpose, doc="The last two axes exchanged.")
     real = property(complexes.real, doc="The real parts.")
@@ -118,7 +118,7 @@ class Tensor(Value):
             found = mode.tracer.note_read(self)
             if found is not None:
                 return found
-        return self.data
+        return self.raw
 
     def _number(self):
         try:
@@ -184,7 +184,7 @@ class Tensor(Value):
         return bool((self.detach().numpy() == (element.detach().numpy() if isinstance(element, Tensor) else element)).any())
 
     def __format__(self, spec):
-        return format(self._number(), spec) if self.data.ndim == 0 and spec else format(repr(self), spec)
+        return format(self._number(), spec) if self.raw.ndim == 0 and spec else format(repr(self), spec)
 
     # The Array API standard.
     def __array_namespace__(self, api_version=None):
@@ -196,7 +196,7 @@ class Tensor(Value):
         return self.numpy().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self):
-        return self.data.__dlpack_device__()
+        return self.raw.__dlpack_device__()
 
     # NumPy's protocols.
     __array_ufunc__ = array_ufunc
@@ -231,7 +231,7 @@ class Tensor(Value):
             return memo.setdefault(id(self), self.clone())
         if not self.is_leaf:
             raise GraphError("only leaves can be deep-copied; use x.detach() or x.clone()")
-        made = type(self)(self.data.copy())
+        made = type(self)(self.raw.copy())
         made.requires_grad = self.requires_grad
         made.grad = None if self.grad is None else self.grad.detach().clone()
         memo[id(self)] = made
@@ -241,7 +241,7 @@ class Tensor(Value):
         if not self.is_leaf:
             raise GraphError("only leaves can be pickled; use x.detach()")
         check_copied(self)
-        return _unpickled, (type(self), self.data, self.requires_grad)
+        return _unpickled, (type(self), self.raw, self.requires_grad)
 
     def to(self, *targets, device=None, dtype=None):
         """This tensor with another dtype, or on another device, such as "cuda:0", or both.
@@ -373,7 +373,8 @@ class Tensor(Value):
         return self.fill_(source)
 
 
-arrays.kind, arrays.redirect = Tensor, redirected
+arrays.kind = Tensor.kind = Tensor
+arrays.redirect = redirected
 for _name, _instead in OF_TENSORS.items():
     setattr(Tensor, _name, Absent(_name, _instead))
 

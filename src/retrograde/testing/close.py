@@ -52,7 +52,7 @@ def _difference(actual, expected, rtol, atol, check_dtype):
 
 
 def _array(x):
-    return np.asarray(x.data if isinstance(x, Value) else x)
+    return np.asarray(x.raw if isinstance(x, Value) else x)
 
 
 def tolerance(dtypes):

@@ -58,7 +58,7 @@ def _calls(op, rng, dtype):
 
 def _cast(args, dtype):
     def cast(leaf):
-        data = leaf.data if isinstance(leaf, Value) else leaf
+        data = leaf.raw if isinstance(leaf, Value) else leaf
         is_cast = hasattr(data, "dtype") and is_float(data.dtype) and data.dtype.kind != "c"
         return np.asarray(data, dtype) if is_cast else data
 
@@ -97,7 +97,7 @@ def _compare(told, compiled, eager, tensors, limits, cancelled=0):
     found, wanted = compiled(*tensors), eager(*tensors)
     # Rounding is that of the coarsest numbers that are met.
     usual = tolerance([x.dtype for x in (*tensors, *tree.leaves(wanted)) if hasattr(x, "dtype")])
-    sizes = [np.abs(z.data[np.isfinite(z.data)], dtype=float).max(initial=0) for z in tree.leaves(wanted) if hasattr(z, "data")]
+    sizes = [np.abs(z.raw[np.isfinite(z.raw)], dtype=float).max(initial=0) for z in tree.leaves(wanted) if hasattr(z, "raw")]
     usual = usual[0], usual[1] + cancelled * usual[0] * max(sizes, default=0)
     try:
         assert_close(found, wanted, *[usual[i] if limit is None else limit for i, limit in enumerate(limits)])

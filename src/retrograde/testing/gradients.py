@@ -48,7 +48,7 @@ def check_gradients(function, inputs, order=2, eps=1e-3, rtol=1e-6, atol=1e-8, s
         filled = list(leaves)
         for i, x in zip(places, floats, strict=True):
             filled[i] = view_as_complex(x) if _is_complex(leaves[i]) else x
-        found = [x for x in tree.leaves(function(*build(filled))) if isinstance(x, Value) and is_float(x.data.dtype)]
+        found = [x for x in tree.leaves(function(*build(filled))) if isinstance(x, Value) and is_float(x.raw.dtype)]
         found = [view_as_real(x) if _is_complex(x) else x for x in found]
         if not found:
             raise GradientCheckError("the function returned no tensor of floats, so there is nothing to check")
@@ -77,7 +77,7 @@ def _real(data):
 
 
 def _data(leaf):
-    return leaf.data if isinstance(leaf, Value) else leaf
+    return leaf.raw if isinstance(leaf, Value) else leaf
 
 
 def _described(leaf):
@@ -96,7 +96,7 @@ def _check(function, points, names, orders, limits, rng):
     seeds = [_uneven(rng, shape) for shape in shapes]
     pulled = _pulled(function, len(points))
     with no_grad():
-        found = [g.data for g in pulled(*map(Tensor, (*points, *seeds)))]
+        found = [g.raw for g in pulled(*map(Tensor, (*points, *seeds)))]
     for i, name in enumerate(names):
         where = f"the derivative of order {order} in {name}"
         _check_form(found[i], points[i], where)
@@ -124,7 +124,7 @@ def _pulled(function, count):
     def pull(*args):
         is_differentiable_again = is_recording()
         with enable_grad():
-            inputs = [x if x.requires_grad else Tensor(x.data).requires_grad_() for x in args[:count]]
+            inputs = [x if x.requires_grad else Tensor(x.raw).requires_grad_() for x in args[:count]]
             outputs = function(*inputs)
             live = [(z, seed) for z, seed in zip(outputs, args[count:], strict=True) if z.requires_grad]
             found = [None] * count
@@ -137,7 +137,7 @@ def _pulled(function, count):
 
 def _as_tensor(g, x):
     if g is None:
-        return Tensor(np.zeros_like(x.data))
+        return Tensor(np.zeros_like(x.raw))
     return g if isinstance(g, Value) else Tensor(g)
 
 
@@ -154,7 +154,7 @@ def _difference(function, points, seeds, i, direction, eps):
         moved = [p + step * direction if j == i else p for j, p in enumerate(points)]
         with no_grad():
             outputs = function(*[Tensor(np.asarray(p)) for p in moved])
-        return [np.asarray(z.data, float64) for z in outputs]
+        return [np.asarray(z.raw, float64) for z in outputs]
 
     slope = 0.0
     for steps, weight in _STENCIL:

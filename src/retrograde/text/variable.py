@@ -51,7 +51,7 @@ class Variable(Value):
         self._data = checked(data)
         self.version += 1
 
-    data = property(attrgetter("_data"), _replace_data, doc="The text, the number, or the list of them.")
+    data = raw = property(attrgetter("_data"), _replace_data, doc="The text, the number, or the list of them.")
 
     @staticmethod
     def remade(role, data, record=None, path=(), failures=None, padding=()):
@@ -220,7 +220,7 @@ class Variable(Value):
         return shaping.slice(self, place)
 
 
-texts.kind = Variable
+texts.kind = Variable.kind = Variable
 
 
 class Parameter(Variable):

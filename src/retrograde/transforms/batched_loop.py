@@ -83,7 +83,7 @@ class BatchedLoop:
 
     def result(self, record, number, value):
         """Result `number`, with its history."""
-        return arrays.made(value.data, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
+        return arrays.made(value.raw, Projection(record, number, 2 * len(self.loop.starts) + len(self.loop.made)))
 
     def revived(self, record):
         """The record itself, so that what was carried can be differentiated again."""
@@ -153,7 +153,8 @@ class Back:
         def iteration(carried, handed):
             mark = tracer.mark()
             of_carried, of_parents, of_rows = self._pulled(tracer, carried[: len(like)], self._build(handed))
-            changing = tracer.since(mark)
+            # What an iteration is handed is there before it is called.
+            changing = tracer.since(mark).union(map(tracer.symbol, (*carried, *handed)))
             plans.update({i: sum_over_iterations(tracer.symbol(of_parents[i]), changing) for i, x in known.items() if x is None})
             totals = [t + of_parents[i] for t, i in zip(carried[len(like) :], added, strict=True)]
             return [*of_carried, *totals], [*of_rows, *map(arrays.made, _needed(plans))]
@@ -221,7 +222,7 @@ class _Stacks:
 
     def stacked(self, node):
         """The rows of a node."""
-        return Rows(self._stacks[node].data, 0)
+        return Rows(self._stacks[node].raw, 0)
 
     def view(self, rows):
         """Rows as a value."""

@@ -79,7 +79,7 @@ def _attempted(tracer, function, draws):
 
 def _linked(values, record, is_linked):
     """`values` with a history by `record`, those of them that have one."""
-    return [arrays.made(v.data, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
+    return [arrays.made(v.raw, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
 
 
 def _has_record(x):

@@ -43,11 +43,11 @@ def _run(function, args, kwargs):
     inputs, build_inputs = tree.flatten((args, kwargs))
     parents = outside([outputs[i].record for i in places], start)
     call = _Segment(function, inputs, build_inputs, parents, places, draws, past)
-    record = Record().filled(call, parents, tuple([x.data if isinstance(x, Value) else None for x in inputs]))
+    record = Record().filled(call, parents, tuple([x.raw if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
-        data, algebra = outputs[i].data, outputs[i].algebra
+        data, algebra, kind = outputs[i].raw, outputs[i].algebra, outputs[i].kind
         call.algebra = algebra
-        outputs[i] = algebra.made(data, Projection(record, number, len(places)))
+        outputs[i] = algebra.made(data, Projection(record, number, len(places)), kind)
     return build(outputs)
 
 
@@ -106,5 +106,5 @@ def _put_off(inputs, g):
     token = reshape(shrink(known[0], [(0, 1)] * known[0].ndim), ())
     floats = [x for x in inputs if isinstance(x, Value) and x.algebra is token.algebra and is_float(x.dtype)]
     # What the step is handed is there anyway, such as weights; it need not wait where something else does.
-    waiting = [x for x in floats if x.is_traced and x.data.op is not None] or floats
+    waiting = [x for x in floats if x.is_traced and x.raw.op is not None] or floats
     return [after(x, token.astype(x.dtype)) if any(x is w for w in waiting) else x for x in inputs]

@@ -14,7 +14,7 @@ class Counter(Tensor):
 
 def counted(value):
     """`value`, an integer of a loop, as a counter if it is traced."""
-    return Counter(value.data) if isinstance(value, Value) and value.is_traced else value
+    return Counter(value.raw) if isinstance(value, Value) and value.is_traced else value
 
 
 def _is_number(x):

@@ -110,4 +110,4 @@ def _zeros(x):
 
 
 def _data(x):
-    return x.data if isinstance(x, Value) else x
+    return x.raw if isinstance(x, Value) else x

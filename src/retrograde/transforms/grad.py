@@ -14,7 +14,7 @@ from ..core.gradient import walked
 from ..core.graph import span_of
 from ..core.leaving import differentiating
 from ..core.mode import current, is_recording, recording, walkable
-from ..core.value import Record, Value
+from ..core.value import Record, Value, of_kind
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
@@ -241,10 +241,14 @@ class _Inputs:
         return span_of(live, self._targets) if live else None
 
     def _given(self, node, g):
+        found = self._of_node(node, g)
+        return of_kind(found, node.kind) if isinstance(found, Value) else found
+
+    def _of_node(self, node, g):
         if node.is_traced or isinstance(g, Value):
             g = g if isinstance(g, Value) else arrays.shown(np.zeros(node.shape, node.dtype) if g is None else g)
             return g if self._is_outer else tensor(g) if self._are_tensors else plain(g)
-        g = np.zeros_like(node.data) if g is None else np.array(g, node.dtype, subok=True)
+        g = np.zeros_like(node.raw) if g is None else np.array(g, node.dtype, subok=True)
         return arrays.shown(g) if self._are_tensors or self._is_outer else g
 
     def _built(self, flat):
@@ -274,7 +278,7 @@ class _Inputs:
 
     def stacked(self, rows, shape):
         """Gradients, one for each element of a result of `shape`, as Jacobians."""
-        leaves, build = tree.flatten(rows[0]) if rows else tree.flatten(self._built([n.data for n in self._nodes]))
+        leaves, build = tree.flatten(rows[0]) if rows else tree.flatten(self._built([n.raw for n in self._nodes]))
         columns = zip(*(tree.leaves(row) for row in rows), strict=True) if rows else ([] for _ in leaves)
         return build([
             reshape(stack(column), (*shape, *node.shape)) if column else np.zeros((*shape, *node.shape), node.dtype)
@@ -299,7 +303,7 @@ def _scan_of_trace():
 
 def _seeded(output, seed):
     """The cotangent with which a walk from `output` starts: 1 if none is given; else in the shape and type of `output`."""
-    algebra, data = output.algebra, output.data
+    algebra, data = output.algebra, output.raw
     if seed is None:
         return algebra.seed(output)
     if isinstance(seed, Value):

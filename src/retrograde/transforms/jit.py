@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import tree
 from ..compiler.backends import chosen
-from ..compiler.calls.overlaps import meets_itself
+from ..compiler.calls.overlaps import lies_otherwise, meets_itself
 from ..compiler.calls.step import Step
 from ..compiler.run.program import SMALL
 from ..compiler.trace.trace import Trace
@@ -22,6 +22,7 @@ from ..core.symbol import Symbol
 from ..core.value import Value, tick
 from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
+from ..ops._arrays import arrays
 from ..ops.random import unnoted
 from ..tensor.boxes import gathered
 from ..tensor.shown import shown
@@ -194,7 +195,7 @@ class Compiled:
         if step is _EAGER or step.meets(list(map(_array_of, given))):
             return self._function(*args, **kwargs)
         memory.last = step
-        is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
+        is_flat = not kwargs and not step.rewritten and not step.in_rows and all([_is_array(a) for a in args])
         specs = [(*_spec(a, records), a.nbytes <= SMALL) for a in args] if is_flat else []
         memory.latest = (specs, records, step) if is_flat else None
         is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
@@ -264,11 +265,13 @@ def _matched(args, specs, targets):
     if len(args) != len(specs):
         return None
     arrays = []
-    for a, (shape, dtype, is_tensor, needs_gradient, _) in zip(args, specs, strict=True):
-        array = a.data if a.__class__ is Tensor else a
-        if array.__class__ is not np.ndarray or (array is a) is is_tensor or array.shape != shape or array.dtype is not dtype:
+    for a, (shape, dtype, kind, needs_gradient, _) in zip(args, specs, strict=True):
+        array = a.raw if a.__class__ is kind else a
+        if array.__class__ is not np.ndarray or (array is a) is not (kind is None):
             return None
-        if needs_gradient or (is_tensor and a.record is not None):
+        if array.shape != shape or array.dtype is not dtype:
+            return None
+        if needs_gradient or (kind is not None and a.record is not None):
             return None
         arrays.append(array)
     if targets is not None and targets.holds_one(arrays):
@@ -293,7 +296,7 @@ def _is_array(leaf):
 
 def _array_of(leaf):
     """The array of an argument that is one, or a tensor; else None."""
-    return leaf.data if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None
+    return leaf.raw if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None
 
 
 def _needs_gradient(leaf, records):
@@ -302,7 +305,7 @@ def _needs_gradient(leaf, records):
 
 def _spec(leaf, records):
     if _is_array(leaf):
-        return leaf.shape, leaf.dtype, isinstance(leaf, Tensor), _needs_gradient(leaf, records)
+        return leaf.shape, leaf.dtype, leaf.kind if isinstance(leaf, Tensor) else None, _needs_gradient(leaf, records)
     return exact(leaf.value if isinstance(leaf, Static) else leaf)
 
 
@@ -316,8 +319,8 @@ def _traced(function, leaves, build, records):
     numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
     for i in numbers:
         trace.born(inputs[i])
-    symbols = [inputs[i].data for i in numbers]
-    trace.plain.update({inputs[i].data: not isinstance(leaves[i], Tensor) for i in numbers})
+    symbols = [inputs[i].raw for i in numbers]
+    trace.plain.update({inputs[i].raw: not isinstance(leaves[i], Tensor) for i in numbers})
     args, kwargs = build(inputs)
     before, start = Places(function), tick()
     try:
@@ -326,21 +329,21 @@ def _traced(function, leaves, build, records):
         with changed(tracer=trace, keeps_arrays=True), unnoted():
             returned = tree.map(gathered, numbers_kept(function, args, kwargs))
             results, rebuild = tree.flatten(returned)
-            written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].data is not symbol]
+            written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].raw is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
-            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace):
+            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace) or lies_otherwise(trace):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
-            are_plain = [isinstance(r, Value) and trace.is_plain(r) for r in outputs]
+            kinds = [None if isinstance(r, Value) and trace.is_plain(r) else getattr(r, "kind", arrays.kind) for r in outputs]
             outputs = [trace.symbol(r) if isinstance(r, Value) else r for r in outputs]
         rebuild = _first if isinstance(returned, Value) else rebuild
         whole = partial(_parted, rebuild, len(results)) if written else None if rebuild is _first else rebuild
         before.check_rebound(trace.captured())
         before.check_hooks()
         trace.check_outside()
-        step = Step(trace, symbols, outputs, whole, Places(function, before), are_plain, replay)
+        step = Step(trace, symbols, outputs, whole, Places(function, before), kinds, replay)
     except BaseException as error:
         trace.fail()
         trace.frozen.explain(error)
@@ -348,6 +351,7 @@ def _traced(function, leaves, build, records):
     finally:
         trace.restore()
     step.rewritten = written
+    step.in_rows = [i for i, symbol in zip(numbers, symbols, strict=True) if symbol in trace.in_rows]
     step.bind()
     return step
 
@@ -356,7 +360,7 @@ def _argument(leaf, records):
     """What the function is handed in a trace."""
     if not _is_array(leaf):
         return leaf.value if isinstance(leaf, Static) else leaf
-    value = Tensor(Symbol(None, (), leaf.shape, leaf.dtype))
+    value = arrays.made(Symbol(None, (), leaf.shape, leaf.dtype), None, getattr(leaf, "kind", None))
     if _needs_gradient(leaf, records):
         value.requires_grad = True
     return value
@@ -394,4 +398,4 @@ def _written_back(returned, places, leaves):
 
 
 def _contiguous(leaf):
-    return np.ascontiguousarray(leaf.data if isinstance(leaf, Tensor) else leaf).reshape(leaf.shape)
+    return np.ascontiguousarray(leaf.raw if isinstance(leaf, Tensor) else leaf).reshape(leaf.shape)

@@ -24,7 +24,7 @@ def lanes_of(*values):
 def known(batch, value):
     """The data of a value that is the same for all examples and is known; None for others."""
     held, differs = batch.held(asarray(value))
-    return None if differs or held.is_traced else held.data
+    return None if differs or held.is_traced else held.raw
 
 
 def selected(batch, predicate, true_function, false_function, operands):

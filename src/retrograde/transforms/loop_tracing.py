@@ -8,6 +8,7 @@ from .. import tree
 from ..compiler.graph.loop_op import Rows
 from ..core.mode import no_grad, remembered
 from ..core.value import Value, tick
+from ..errors import TraceError
 from ..ops._arrays import arrays
 from ..ops.comparisons import where
 from ..ops.random import State, begun, unnoted
@@ -16,6 +17,8 @@ from .batched_loop import Body, writes_so_far
 from .carry_checks import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable
 from .recurrence import Carried, Recurrence
 
+#: How often a body is traced at most: each time what it writes to is known better, of which there is little.
+_ATTEMPTS = 60
 #: More steps than any loop takes.
 _ENDLESS = 1 << 62
 
@@ -102,12 +105,12 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     states = [_begun(c.value, now) for c, (now, _, _) in zip(written, attempt.states, strict=True)]
     made.carries += [Carried(None if now.record is None else now, made.node(now), leaf, out)
                      for (now, _), (_, leaf, out) in zip(states, attempt.states, strict=True)]
-    made.finish(made.close([(leaf.data, Rows(made.node(x), 0)) for leaf, x in made.handed]))
+    made.finish(made.close([(leaf.raw, Rows(made.node(x), 0)) for leaf, x in made.handed]))
     made.link()
     _note_kinds(tracer, made.finals[: len(starts)], kinds)
     _note_kinds(tracer, made.stacked, [is_plain(tracer, y) for y in made.made[: len(made.stacked)]])
     for capture, final, (_, moves) in zip(written, made.finals[len(starts) :], states, strict=True):
-        capture.now = final.data if moves else capture.now
+        capture.now = final.raw if moves else capture.now
         if id(capture) in attempt.linked:
             capture.value.record = final.record
     made.body = Body(call, starts, stacks, [c.value for c in written], tracer.held_now(), past)
@@ -125,12 +128,12 @@ def _settled(tracer, made, call, starts, stacks):
     """
     written, linked = [], {}
     kinds = [is_plain(tracer, x) for x in starts]
-    while True:
+    for _ in range(_ATTEMPTS):
         start = tick()
         made.carries = [Carried(x, made.node(x), tracer.blank(shape_of(x), dtype_of(x))) for x in starts]
         made.handed = [(tracer.blank(x.shape[1:], x.dtype), x) for x in stacks]
-        tracer.plain.update({c.leaf.data: kind for c, kind in zip(made.carries, kinds, strict=True)})
-        tracer.plain.update({leaf.data: is_plain(tracer, x) for leaf, x in made.handed})
+        tracer.plain.update({c.leaf.raw: kind for c, kind in zip(made.carries, kinds, strict=True)})
+        tracer.plain.update({leaf.raw: is_plain(tracer, x) for leaf, x in made.handed})
         with tracer.attempt(written, linked) as attempt, unnoted():
             outs, made.made = call([writable(c.leaf) for c in made.carries], [writable(leaf) for leaf, _ in made.handed])
         before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
@@ -138,6 +141,8 @@ def _settled(tracer, made, call, starts, stacks):
             made.windows = [(start, tick())]
             return attempt, outs, kinds
         written, linked = attempt.written, attempt.linked
+    raise TraceError(f"what the body of a loop writes to is another tensor each time that it is traced, {_ATTEMPTS} times; write "
+                     "to tensors that are there before the loop, or carry along what changes")
 
 
 def _begun(value, now):

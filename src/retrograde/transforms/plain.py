@@ -2,10 +2,12 @@
 
 from functools import wraps
 
+from ..core.dispatch import kind_of
 from ..core.leaving import unwrapped
 from ..core.mode import current
-from ..core.value import Value
+from ..core.value import Value, of_kind
 from ..errors import DTypeError
+from ..ops._arrays import arrays
 from ..tensor.creation import asarray
 
 
@@ -28,7 +30,7 @@ def is_tensor(x):
 
 def plain(value):
     """The array of a value, or a value that stands for it in a trace."""
-    return _noted(value.unlinked(), True) if value.is_traced else value.data
+    return _noted(value.unlinked(), True) if value.is_traced else value.raw
 
 
 def tensor(value):
@@ -55,7 +57,9 @@ def pushed(change, primals, tangents, hand_out):
     """
     found = change if any([isinstance(v, Value) and v.record is not None for v in tangents]) else hand_out(change)
     is_linked = isinstance(found, Value) and found.record is not None
-    return found if is_linked or not any(map(is_tensor, [*primals, *tangents])) else tensor(asarray(found))
+    if is_linked or not any(map(is_tensor, [*primals, *tangents])):
+        return found
+    return of_kind(tensor(asarray(found)), kind_of(arrays, [*primals, *tangents]))
 
 
 def _noted(value, is_plain):

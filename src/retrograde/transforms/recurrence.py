@@ -89,7 +89,7 @@ class Recurrence:
 
     def close(self, bindings, others=()):
         """The loop, once its body is known; `others` are nodes that will be asked for."""
-        carries = [Carry(c.leaf.data, c.node, self.node(c.out)) for c in self.carries]
+        carries = [Carry(c.leaf.raw, c.node, self.node(c.out)) for c in self.carries]
         nodes = [self.node(y) for y in self.made]
         if self.length is None:
             return Loop(None, carries, bindings, [], count=self.count, condition=nodes[0])
@@ -154,7 +154,7 @@ class Recurrence:
         self.width = 2 * len(self.carries) + len(self._given())
         for i, c in enumerate(self.carries):
             if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
-                self.finals[i] = arrays.made(self.finals[i].data, Projection(record, i, self.width))
+                self.finals[i] = arrays.made(self.finals[i].raw, Projection(record, i, self.width))
         for j, y in enumerate(self._given(), len(self.carries)):
             # What the body gives as it found it outside has the history that it had there.
             if (own := _record_of(y)) in flows and self._is_inside(own):
@@ -228,10 +228,10 @@ class Recurrence:
         op = BatchedLoop(self.body, self.length, self.reverse, self.is_checkpoint)
         carries, made = len(self.carries), len(self.made)
         with changed(tracer=self.tracer):
-            before = [self.view(self.loop.stacked(c.leaf.data)) for c in self.carries]
+            before = [self.view(self.loop.stacked(c.leaf.raw)) for c in self.carries]
         if record is not None:
             links = {i: Projection(record, carries + made + i, self.width) for i in self.flowing}
-            before = [arrays.made(x.data, links.get(i)) for i, x in enumerate(before)]
+            before = [arrays.made(x.raw, links.get(i)) for i, x in enumerate(before)]
         count, split = len(self.body.starts), len(self.starts) + len(self.rows)
         if any([number >= count for number in self.flowing]):
             raise GraphError("within vmap, a pullback cannot walk through a loop outside that writes to a tensor from outside what "
@@ -258,7 +258,7 @@ class Recurrence:
             if given is not None:
                 leaf = _seed(value, is_again)
                 back.handed.append((leaf, given))
-                back.bindings.append((leaf.data, Rows(self.node(given), 0)))
+                back.bindings.append((leaf.raw, Rows(self.node(given), 0)))
                 outputs, seeds = [*outputs, value], [*seeds, leaf]
         return outputs, seeds
 
@@ -286,7 +286,7 @@ class Recurrence:
             if c.leaf.record is not None:
                 place = len(self.carries) + len(self.made) + i
                 link = Projection(record, place, self.width) if i in self.flowing else None
-                history = self.view(self.loop.stacked(c.leaf.data))
+                history = self.view(self.loop.stacked(c.leaf.raw))
                 back.handed.append((c.leaf, arrays.made(self.tracer.symbol(history), link)))
         back.handed += self.handed
         back.windows = [*self.windows, (start, tick())]

@@ -32,7 +32,7 @@ def replay_of(trace, symbols, arguments, results, start):
     captures, numbers = trace.captured(), {a.record: n for n, a in enumerate(arguments) if a.record is not None}
     leaves = [*symbols, *[c.start for c in captures]]
     replay = Replay(trace, leaves, [results[i] for i in places], places, parents, captures, [numbers.get(p) for p in parents])
-    replay.copies_arguments = any([a.data is not symbol for a, symbol in zip(arguments, symbols, strict=True)])
+    replay.copies_arguments = any([a.raw is not symbol for a, symbol in zip(arguments, symbols, strict=True)])
     return replay
 
 
@@ -79,7 +79,7 @@ class Replay:
         """What a call keeps: the arrays that it is `given`, and those outside; copies of those that calls write to."""
         given = [array.copy() for array in given] if self.copies_arguments else given
         return *given, *[
-            (c.value if c.owner is None else c.owner.grad).data.copy() if changes else c.value.data for c, changes in self._sources
+            (c.value if c.owner is None else c.owner.grad).raw.copy() if changes else c.value.raw for c, changes in self._sources
         ]
 
     def link(self, values, kept, records):
@@ -134,7 +134,7 @@ class Replay:
         with changed(tracer=trace, keeps_arrays=True, finds_anomalies=False):
             found = gradient(outputs, targets, seeds, create_graph=is_again, stops_at_targets=True)
             nodes = [trace.symbol(c) if isinstance(c, Value) else c for c in found]
-        leaves = [*self._leaves, *[seed.data for seed in seeds]]
+        leaves = [*self._leaves, *[seed.raw for seed in seeds]]
         return _Derivative(_program(trace, leaves, nodes), nodes, self._again(leaves, seeds, found) if is_again else None)
 
     def _again(self, leaves, seeds, found):
@@ -151,7 +151,7 @@ def _program(trace, leaves, nodes):
     constants = [c for c in trace.captured() if id(c.start) not in known]
     program = new_program(leaves, [c.start for c in constants], [n for n in nodes if isinstance(n, Symbol)], [])
     for place, capture in enumerate(constants):
-        program.bind(place, np.ascontiguousarray(capture.value.data))
+        program.bind(place, np.ascontiguousarray(capture.value.raw))
     return program
 
 
@@ -170,7 +170,7 @@ class _Derivative:
 
     def __call__(self, kept, seeds, record):
         """The gradients, from what a call kept and the cotangents of its outputs; as values if its `record` is given."""
-        given = *kept, *[c.data if isinstance(c, Value) else c for c in seeds]
+        given = *kept, *[c.raw if isinstance(c, Value) else c for c in seeds]
         results = iter(self._program([np.ascontiguousarray(a).reshape(a.shape) for a in given]))
         found: list[Any] = [next(results) if isinstance(n, Symbol) else n for n in self._nodes]
         if record is None:

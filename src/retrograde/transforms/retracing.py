@@ -61,8 +61,8 @@ def _counted(found):
 def _told(spec):
     kind, *parts = spec
     if isinstance(kind, tuple):
-        shape, dtype, is_tensor, needs_gradient = spec
-        kind = " of a tensor" * is_tensor + " that needs a gradient" * needs_gradient
+        shape, dtype, of, needs_gradient = spec
+        kind = " of a tensor" * (of is not None) + " that needs a gradient" * needs_gradient
         return f"{dtype}{list(shape)}{kind}"
     if issubclass(kind, tuple):
         return f"({', '.join(map(_told, parts))})"

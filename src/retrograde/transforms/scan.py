@@ -53,7 +53,7 @@ def tracing():
 
 def _length(leaves, length):
     """The number of steps; raises where there is none, or more than one."""
-    shapes = [np.shape(x.data if isinstance(x, Value) else x) if not hasattr(x, "shape") else x.shape for x in leaves]
+    shapes = [np.shape(x.raw if isinstance(x, Value) else x) if not hasattr(x, "shape") else x.shape for x in leaves]
     if any([not shape for shape in shapes]):
         raise ShapeError("scan needs xs with an axis to walk along, got a number; give what is the same in each step to f itself")
     lengths = [shape[0] for shape in shapes] + ([] if length is None else [length])
@@ -107,7 +107,7 @@ class _Rows(Function):
 
     @staticmethod
     def forward(ctx, x):
-        return tuple([Tensor(row) for row in x.data])
+        return tuple([Tensor(row) for row in x.raw])
 
     @staticmethod
     def backward(ctx, *grad_outputs):

@@ -1,6 +1,7 @@
 """vmap: a function of one example, called once for all of them."""
 
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..compiler.graph.recorder import PICK, Recorder
 from ..core import writes
 from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in
-from ..core.value import Value
+from ..core.value import Value, of_kind
 from ..dtypes import is_float
 from ..errors import ArgumentError, MissingRuleError, ShapeError, TraceError
 from ..ops.conversions import astype
@@ -22,9 +23,11 @@ from ..tensor.creation import asarray
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
+from .by_rules import ByRules
 from .called import called
 from .examples import scan_of_examples
 from .plain import is_tensor, numbers_kept, plain, tensor, wrapping
+from .stopped import Stopped
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -142,13 +145,13 @@ class Batch(Recorder):
         """As `leaf`, for what has no history, or is given one."""
         node = Example(None, (), tuple(value.shape[1:] if differs else value.shape), value.dtype)
         self._found[node] = value, differs
-        return Tensor(node)
+        return of_kind(Tensor(node), value.kind)
 
     def blank(self, shape, dtype):
         return self.leaf(self.outer.blank(shape, dtype), False)
 
     def _is_ours(self, value):
-        return isinstance(value.data, Symbol) and value.data in self._found
+        return isinstance(value.raw, Symbol) and value.raw in self._found
 
     def results(self, x):
         """All that `x`, which the function has returned, stands for."""
@@ -183,8 +186,8 @@ class Batch(Recorder):
         return len(self._found)
 
     def since(self, mark):
-        """The nodes that were made since then."""
-        return set(islice(self._found, mark, None))
+        """The nodes that were made since then, without those of what tensors from outside hold now."""
+        return set(islice(self._found, mark, None)).difference([node for _, node in self._outside.values()])
 
     def now(self, value):
         """What a tensor from outside holds now, as a value around the vmap."""
@@ -220,16 +223,22 @@ class Batch(Recorder):
     def _hold(self, values, states):
         for value, state in zip(values, states, strict=True):
             if self._is_ours(value) or id(value) in self._made:
-                value.data = self.symbol(state)
+                value.raw = self.symbol(state)
             else:
                 self._write_outside(value, self.held(state)[0].unlinked())
 
     def stopped(self, value):
         if not self._is_ours(value):
             return value.unlinked()
-        value, differs = self.held(value)
+        found = shown(self, self.stopped_now(value), value, (Stopped(self), ()))
+        found.is_detached = True
+        return found
+
+    def stopped_now(self, value):
+        """As `stopped`, of what `value`, which is one of the examples, holds now."""
+        found, differs = self.held(value)
         with self.around():
-            return self.leaf(value.detach() if self.outer is None else self.outer.stopped(value), differs)
+            return self.leaf(found.detach() if self.outer is None else self.outer.stopped(found), differs)
 
     def note_read(self, value):
         return None if self.outer is None else self.outer.note_read(value)
@@ -260,9 +269,9 @@ class Batch(Recorder):
 
     def symbol(self, value):
         if self._is_ours(value):
-            return value.data
+            return value.raw
         if id(value) not in self._outside:
-            node = Example(None, (), tuple(value.data.shape), value.data.dtype)
+            node = Example(None, (), tuple(value.raw.shape), value.raw.dtype)
             self._outside[id(value)] = value, node
             self._found[node] = value, False
         return self._outside[id(value)][1]
@@ -298,19 +307,28 @@ class Batch(Recorder):
         """The results by the ops that `op` is made of; None if it is not made of any when called like that, or of such as have no
         derivative, where one may be asked for around the vmap.
         """
+        symbols = symbols_in(args)
+        has_history = is_recording() and op.is_differentiable and any([self._found[s][0].record is not None for s in symbols])
         try:
-            with changed(tracer=self):
+            with changed(tracer=self, **({"records": False} if has_history and op.has_rule else {})):
                 result = op.expansion(*replaced(args, Tensor))
         except MissingRuleError:
             return None
         found = None if result is NotImplemented else self.results(result)
-        is_lost = found is not None and found.record is None and op.is_differentiable and is_recording() and is_float(found.dtype)
-        return None if is_lost and any([self._found[s][0].record is not None for s in symbols_in(args)]) else found
+        if found is None or not has_history or not is_float(found.dtype):
+            return found
+        if op.has_rule:
+            return ByRules.of(op, args, [self._found[s] for s in symbols], partial(Batch, self.count), found)
+        return found if found.record is not None else None
 
     def made(self, value):
         self._made[id(value)] = value
         if self.outer is not None:
             self.outer.made(value)
+
+    def own(self, value):
+        if self.outer is not None and not self._is_ours(value):
+            self.outer.own(value)
 
     def set_aside(self, value):
         if self._is_ours(value) or id(value) not in self._made:
@@ -319,7 +337,7 @@ class Batch(Recorder):
             self.outer.set_aside(value)
         _, node = self._outside.pop(id(value), (None, None))
         if node is not None:
-            self._found[node] = Tensor(value.data), False
+            self._found[node] = Tensor(value.raw), False
 
     def write(self, value, data):
         """Let `value` hold `data` from here on. A tensor from outside can hold only what is the same for all examples."""
@@ -333,9 +351,9 @@ class Batch(Recorder):
                 self.outer.check_within(self.held(value)[0] if is_ours else value)
             old = self.symbol(value)
             self.set_aside(value)
-            self.writes.append((value, value.data, value.record))
+            self.writes.append((value, value.raw, value.record))
             written_over(symbol, old)
-            value.data = symbol
+            value.raw = symbol
             return
         new, has_examples = self._found[symbol]
         if has_examples or new.requires_grad:
@@ -345,20 +363,20 @@ class Batch(Recorder):
 
     def _was_before(self, value, is_ours):
         """Whether a value was there before the branch that is run."""
-        return value.data in self._fixed if is_ours else id(value) in self._fixed or id(value) not in self._made
+        return value.raw in self._fixed if is_ours else id(value) in self._fixed or id(value) not in self._made
 
     def _write_outside(self, value, new):
         """Write what is the same for all examples; who has read `value` before keeps what it held then."""
         _, node = self._outside.pop(id(value), (None, None))
         if node is not None:
-            self._found[node] = Tensor(value.data.copy() if self.outer is None else self.outer.symbol(value)), False
+            self._found[node] = Tensor(value.raw.copy() if self.outer is None else self.outer.symbol(value)), False
         if self.outer is not None:
             self.written.setdefault(id(value), (value, self.now(value)))
             self.outer.write(value, new)
             return
-        writes.before(value.algebra, value.data)
-        writes.into(value.data)[...] = new.data
-        writes.stamp(value.algebra, value.data)
+        writes.before(value.algebra, value.raw)
+        writes.into(value.raw)[...] = new.raw
+        writes.stamp(value.algebra, value.raw)
 
     def function_called(self, function, context, args, outputs):
         values = [a for a in args if isinstance(a, Value)]

@@ -54,7 +54,7 @@ class _Found:
     def _is_shared_alike(self):
         return (all([other.grad is self.now for other in self.sharers])
                 and all([mapping.get(key) is self.now for mapping, key in self.places])
-                and all([twin.data is self.data for twin in self._twins]))
+                and all([twin.raw is self.data for twin in self._twins]))
 
 
 class Gradients:
@@ -95,7 +95,7 @@ class Gradients:
         for g in outer:
             if g.now is None or g.now is g.start:
                 continue
-            capture = None if isinstance(g.now.data, Symbol) or trace.is_own(g.now) else trace.captures.get(id(g.now))
+            capture = None if isinstance(g.now.raw, Symbol) or trace.is_own(g.now) else trace.captures.get(id(g.now))
             if capture is None:
                 made.setdefault(id(g.now), (g.now, []))[1].append(g.value)
             elif capture.owner is None:
@@ -115,10 +115,10 @@ class Gradients:
     def bind(self, program):
         """Take what the step makes from `program`, from here on."""
         self._program = program
-        self._promises = [(value, Deferred(partial(self._taken, i))) for value, i in self._promised]
+        self._promises = [(value, Deferred(partial(self._taken, i, value.kind))) for value, i in self._promised]
 
-    def _taken(self, number):
-        return algebra.made(self._program.held(number))
+    def _taken(self, number, kind):
+        return algebra.made(self._program.held(number), None, kind)
 
     @property
     def acts(self):
@@ -167,7 +167,7 @@ class Gradients:
         if self._is_simple:
             for found in self._found:
                 now = found.owner._grad  # noqa: SLF001 - past the property, which asks for the mode
-                if now is not found.now or now is None or now.data is not found.data or now.record is not found.record:
+                if now is not found.now or now is None or now.raw is not found.data or now.record is not found.record:
                     return False
         return self._is_simple
 
@@ -231,7 +231,7 @@ class Gradients:
         """Leave gradients that are held elsewhere as well."""
         left = self._given + [(value, found.now) for value, found in self._passed]
         for values, number in self._shared:
-            gradient = self._taken(number)
+            gradient = self._taken(number, values[0].kind)
             left += [(value, gradient) for value in values]
         for value, gradient in left:
             value.grad = gradient

@@ -29,8 +29,13 @@ def overlap(arrays, written):
 
 def meets_itself(trace):
     """Whether a tensor from outside that is written to shares memory with another one."""
-    captures = [capture for capture in trace.captured() if isinstance(capture.value.data, np.ndarray)]
-    return overlap([c.value.data for c in captures], [c.now is not c.start for c in captures])
+    captures = [capture for capture in trace.captured() if isinstance(capture.value.raw, np.ndarray)]
+    return overlap([c.value.raw for c in captures], [c.now is not c.start for c in captures])
+
+
+def lies_otherwise(trace):
+    """Whether a tensor from outside does not lie row by row, as its order in memory was taken to be."""
+    return any([not value.data.flags.c_contiguous for value in trace.in_order()])
 
 
 class Memory:

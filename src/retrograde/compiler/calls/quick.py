@@ -24,7 +24,7 @@ def all_same(watches):
 
 def all_bound(values, arrays):
     """A function without arguments that says whether the `values` hold the `arrays`, which may change."""
-    tests = " and ".join([f"value{i}.data is arrays[{i}]" for i in range(len(values))])
+    tests = " and ".join([f"value{i}.raw is arrays[{i}]" for i in range(len(values))])
     names = {"arrays": arrays, **{f"value{i}": value for i, value in enumerate(values)}}
     exec(f"def bound(): return {tests or True}", names)  # noqa: S102 - as below
     return names["bound"]
@@ -40,24 +40,24 @@ def _tests(watches):
     return tests, names
 
 
-def quick_call(parts, specs, tensor, bound, watches, seen):
+def quick_call(parts, specs, bound, watches, seen):
     """A function of the tuple of arguments.
 
     parts   of the program: `call`, which runs it, its `flag`, `fail`, its `inboxes` and its only `outlet`; `kind`, which makes
             a result of an array; and `link`, which gives it a history from the arguments' arrays, or None
-    specs   for each argument its shape, its dtype, whether it is a `tensor`, and more
+    specs   for each argument its shape, its dtype, the class that it has as a tensor, or None for an array, and more
     bound   (value, its array), as they must be; `watches`, which must find all the same; and `seen`, the clock of edits
     """
-    names = {**parts, "NDARRAY": np.ndarray, "TENSOR": tensor, "CLOCK": edits.CLOCK, "READERS": writes.READERS, "SEEN": seen}
+    names = {**parts, "NDARRAY": np.ndarray, "CLOCK": edits.CLOCK, "READERS": writes.READERS, "SEEN": seen}
     lines = [f"if len(args) != {len(specs)} or CLOCK[0] != SEEN[0] or READERS: return NotImplemented"]
-    for i, (shape, dtype, is_tensor, *_) in enumerate(specs):
-        names |= {f"shape{i}": shape, f"dtype{i}": dtype, f"inbox{i}": parts["inboxes"][i]}
-        lines += [f"x{i} = args[{i}]", f"if x{i}.__class__ is not {'TENSOR' if is_tensor else 'NDARRAY'}: return NotImplemented"]
-        lines += [f"if x{i}.record is not None: return NotImplemented", f"x{i} = x{i}.data"] if is_tensor else []
+    for i, (shape, dtype, kind, *_) in enumerate(specs):
+        names |= {f"shape{i}": shape, f"dtype{i}": dtype, f"inbox{i}": parts["inboxes"][i], f"kind{i}": kind or np.ndarray}
+        lines += [f"x{i} = args[{i}]", f"if x{i}.__class__ is not kind{i}: return NotImplemented"]
+        lines += [f"if x{i}.record is not None: return NotImplemented", f"x{i} = x{i}.raw"] if kind else []
         lines.append(f"if x{i}.dtype is not dtype{i} or x{i}.shape != shape{i}: return NotImplemented")
     for i, (value, array) in enumerate(bound):
         names |= {f"value{i}": value, f"array{i}": array}
-        lines.append(f"if value{i}.data is not array{i}: return NotImplemented")
+        lines.append(f"if value{i}.raw is not array{i}: return NotImplemented")
     tests, known = _tests(watches)
     names |= known
     lines += ["try:", *[f"    if not {test}: return NotImplemented" for test in tests], "    pass"]

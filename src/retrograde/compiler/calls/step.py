@@ -1,5 +1,6 @@
 """Step: one compiled trace, bound to the tensors that it uses from outside."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,16 @@ class Step:
     """One compiled trace: its program, the tensors that it reads from outside and what it writes to them.
 
     arguments  the symbols of the arrays that are handed in at each call
-    results    symbols, or plain data that is returned as it is; `are_plain` says which of them are arrays, as they are from ops
-               on arrays, and not tensors
+    results    symbols, or plain data that is returned as it is; `kinds` are their classes: None for arrays, as they are from ops
+               on arrays
     places     where the function finds tensors: another tensor or module in such a place, or a module that is being trained
                and was not, is noticed
     replay     what gives results their history, None if they have none
     """
 
-    def __init__(self, trace, arguments, results, rebuild, places, are_plain, replay=None):
+    def __init__(self, trace, arguments, results, rebuild, places, kinds, replay=None):
         self._replay = replay
-        self._kinds = [_unwrapped if is_plain else algebra.made for is_plain in are_plain]
+        self._kinds = [_unwrapped if kind is None else _maker(kind) for kind in kinds]
         self._numbers, self._watched, self._edits = trace.numbers, trace.watched, list(trace.edits.values())
         self._leaves = trace.switched_leaves()
         self._first = [(value, record is not None) for value, record in trace.leaves.values()]
@@ -59,6 +60,9 @@ class Step:
         self.targets: Any = None
         #: The places of arguments that are written to; what is written comes after the results.
         self.rewritten = []
+        #: The places of arguments that must lie row by row in memory, and the tensors from outside.
+        self.in_rows = []
+        self._rows_outside = trace.in_order()
 
     def fits(self, arguments=()):
         """Whether all that the trace took for granted is still so, and none of the arrays `arguments` lies in a gradient that is
@@ -80,7 +84,7 @@ class Step:
             if not watch.is_same():
                 return watch.told
         for capture in self._captures:
-            now, spec = capture.value.data, capture.start
+            now, spec = capture.value.raw, capture.start
             if (now.shape, now.dtype) != (spec.shape, spec.dtype):
                 return f"the shape or the dtype of a tensor ({spec.dtype}{list(spec.shape)}, now {now.dtype}{list(now.shape)})"
         if self._other_gradients():
@@ -110,8 +114,10 @@ class Step:
 
     def meets(self, leaves):
         """Whether an array of the arguments, whose other leaves are None, lies in memory that is written to in another way, which
-        compiled code would not see.
+        compiled code would not see, or lies in another order than it must.
         """
+        if any([not leaves[i].flags.c_contiguous for i in self.in_rows]):
+            return True
         arrays = [(i, leaf) for i, leaf in enumerate(leaves) if leaf is not None]
         given = [array for _, array in arrays]
         if self.targets is not None and self.targets.holds_one(given) or self._gradients.hold_one(given):
@@ -129,7 +135,7 @@ class Step:
             return None
         parts["kind"] = self._kinds[0]
         parts["link"] = None if self._replay is None else self._replay.quick_link()
-        return quick_call(parts, specs, algebra.kind, list(zip(self._tensors, self._arrays, strict=True)), self._always, self._seen)
+        return quick_call(parts, specs, list(zip(self._tensors, self._arrays, strict=True)), self._always, self._seen)
 
     def bind(self):
         """Take the memory that captured tensors have now; before the first call."""
@@ -153,11 +159,13 @@ class Step:
             else:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
             arrays.append(data)
+        if any([not value.data.flags.c_contiguous for value in self._rows_outside]):
+            return False
         written = [id(c.start) in self._written for c in self._captures if c.owner is None]
         if any(written) and overlap(arrays, written):
             return False
         self._memory = Memory(arrays)
-        self._arrays[:] = [value.data for value in self._tensors]
+        self._arrays[:] = [value.raw for value in self._tensors]
         targets = [array for array, is_written in zip(arrays, written, strict=True) if is_written]
         self.targets = Memory(targets) if targets else None
         self._gradients.rebound()
@@ -175,11 +183,11 @@ class Step:
         for array in self._refused:
             writes.check_writeable(array)
         for value, read in self._numbers:
-            value.data[()] = read()
+            value.raw[()] = read()
         if writes.READERS:
             self._warn_readers()
         for value, array, _ in self._loose:
-            array[...] = value.data
+            array[...] = value.raw
         if self._finds:
             self._gradients.hand_in(self.program)
         try:
@@ -189,7 +197,7 @@ class Step:
             raise
         for value, array, is_written in self._loose:
             if is_written:
-                writes.into(value.data)[...] = array
+                writes.into(value.raw)[...] = array
         if self._stamps:
             writes.stamp_all(self._stamps)
         self._gradients.leave()
@@ -215,7 +223,7 @@ class Step:
     def _warn_readers(self):
         for capture in self._captures:
             if id(capture.start) in self._written and capture.owner is None:
-                writes.before(algebra, capture.value.data)
+                writes.before(algebra, capture.value.raw)
         self._gradients.keep_old()
 
     def _returned(self, found, kept, records):
@@ -236,6 +244,11 @@ class Step:
 def _hooks_of(record):
     """The hooks of a tensor from outside, by its record."""
     return () if record is None or record.hooks is None else tuple(record.hooks)
+
+
+def _maker(kind):
+    """What makes values of a kind."""
+    return algebra.made if kind is algebra.kind else partial(algebra.made, kind=kind)
 
 
 def _unwrapped(array):

@@ -7,6 +7,8 @@ import numpy as np
 from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
+from ...dtypes import is_float
+from ...errors import LinAlgError
 from .effects import TOKEN, Effectful
 
 #: Arrays all of whose sizes are no greater are not made smaller.
@@ -31,7 +33,15 @@ def infer(op, args):
             return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
         sizes = set(_sizes(args)) if op.keeps_sizes else ()
         found = _of_small(op, args, sizes) if sizes and max(sizes) > _SMALL else None
-        return _specs(op, op.kernel(*[stand_in(a) for a in args])) if found is None else found
+        return _asked(op, args) if found is None else found
+
+
+def _asked(op, args):
+    """As `infer`, from what the kernel gives for stand-ins."""
+    try:
+        return _specs(op, op.kernel(*map(stand_in, args)))
+    except LinAlgError:  # matrices of ones are singular
+        return _specs(op, op.kernel(*map(_easy, args)))
 
 
 def _declared(op, args):
@@ -104,6 +114,13 @@ def stand_in(argument):
     if isinstance(argument, (tuple, list)):
         return type(argument)([stand_in(a) for a in argument])
     return argument
+
+
+def _easy(argument):
+    """As `stand_in`, with matrices that any function of matrices has an answer for."""
+    if isinstance(argument, Symbol) and argument.ndim > 1 and is_float(argument.dtype):
+        return np.broadcast_to(np.eye(*argument.shape[-2:], dtype=argument.dtype), argument.shape)
+    return stand_in(argument)
 
 
 @lru_cache(maxsize=4096)

@@ -16,12 +16,14 @@ ANY_ORDER = frozenset([
 ])
 
 
-def in_order(symbol):
+def in_order(symbol, inputs=None):
     """An array of the shape and the strides that the value of `symbol` has in eager mode, where inputs are in row-major order. What
-    its elements are is not said. An InplaceError where the order is not known.
+    its elements are is not said. An InplaceError where the order is not known. The inputs that count are added to a set.
     """
     found = {}
     for node in ordered([symbol]):
+        if inputs is not None and node.op is None and len(node.shape) > 1:
+            inputs.add(node)
         found[node] = _made(node, found)
         if found[node] is None and node.shape is not None and sum([n > 1 for n in node.shape]) < 2:
             # A row of elements can be taken apart in any way, however far apart they lie.

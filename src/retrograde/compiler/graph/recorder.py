@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_arrays, check_parameters, check_results, operands_of, recorded, unboxed
+from ...core.dispatch import as_arrays, check_parameters, check_results, kind_of, operands_of, recorded, unboxed
 from ...core.explain import NESTED, explained
 from ...core.mode import current
 from ...core.symbol import Symbol, symbols_in
-from ...core.value import Projection, Value
+from ...core.value import Projection, Value, of_kind
 from ...dtypes import as_dtype, is_float
 from ...errors import TraceError
 from ...ops._arrays import arrays
@@ -21,7 +21,7 @@ from .views import moves
 def _hold(states):
     """Let values be in `states`."""
     for value, data, record in states:
-        value.data, value.record = data, record
+        value.raw, value.record = data, record
 
 
 class Pick:
@@ -95,6 +95,8 @@ class Recorder:
     def __init__(self):
         #: (value, what it held, its record) of values of this recorder that were written to, for each write.
         self.writes = []
+        #: The nodes of inputs, and the identities of tensors from outside, that count as lying row by row in memory.
+        self.in_rows = set()
 
     def snapshot(self):
         """What values hold now, for `rewound_to`."""
@@ -103,7 +105,7 @@ class Recorder:
     def made_rewound_to(self, count):
         """Within it, values of this recorder hold what they did when they had been written to `count` times."""
         present, since = len(self.writes), self.writes[count:]
-        now = [(value, value.data, value.record) for value, *_ in since]
+        now = [(value, value.raw, value.record) for value, *_ in since]
         _hold(reversed(since))
         try:
             yield
@@ -169,8 +171,8 @@ class Recorder:
             return self.refused(op, args)
         parents = self._parents(op, args, operands, spec)
         if op.is_multiple:
-            return self._several(op, args, parents, self.node(op, symbolic, None, None), spec)
-        return self._single(op, args, symbolic, parents, spec)
+            return self._several(op, args, parents, self.node(op, symbolic, None, None), spec, kind_of(op.algebra, operands))
+        return self._single(op, args, symbolic, parents, spec, kind_of(op.algebra, operands))
 
     @staticmethod
     def _parents(op, args, operands, spec):
@@ -184,27 +186,27 @@ class Recorder:
             check_results(op, args, any([is_float(dtype) for _, dtype in (spec if op.is_multiple else (spec,))]))
         return found if op.is_differentiable and any(found) else None
 
-    def _single(self, op, args, symbolic, parents, spec):
+    def _single(self, op, args, symbolic, parents, spec, kind):
         """The value of an op with one result; `parents` are None where it is not recorded."""
         shape, dtype = spec
         if "dtype" not in op.arguments:
             dtype = op.algebra.settled_dtype(dtype, operands_of(op, symbolic))
         node = self.node(op, symbolic, shape, dtype)
         record = self._recorded(op, args, parents, node) if parents is not None and is_float(dtype) else None
-        found = self.value(op.algebra, node, record)
+        found = of_kind(self.value(op.algebra, node, record), kind)
         return self.viewed(found, op, args) if op.makes_views and moves(op, args[1:]) else found
 
     def viewed(self, found, op, args):
         """`found` as a view of what `op` has made it of."""
         return found if self.shown is None else self.shown(self, found, args[0], (op, args[1:]))
 
-    def _several(self, op, args, parents, node, specs):
+    def _several(self, op, args, parents, node, specs, kind):
         parts = [self.node(PICK, (node, i), *spec) for i, spec in enumerate(specs)]
         if parents is None:
-            return tuple([self.value(op.algebra, p) for p in parts])
+            return tuple([of_kind(self.value(op.algebra, p), kind) for p in parts])
         record = self._recorded(op, args, parents, tuple(parts))
         return tuple([
-            self.value(op.algebra, p, Projection(record, i, len(parts)) if is_float(p.dtype) else None)
+            of_kind(self.value(op.algebra, p, Projection(record, i, len(parts)) if is_float(p.dtype) else None), kind)
             for i, p in enumerate(parts)
         ])
 

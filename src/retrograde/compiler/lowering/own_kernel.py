@@ -45,7 +45,7 @@ def traced_kernel(node, args, trace):
             return NotImplemented
         with changed(tracer=trace, records=False):
             found = op.kernel(*replaced(args, arrays.made))
-        parts = tuple([z.data if isinstance(z, Value) else z for z in (found if op.is_multiple else (found,))])
+        parts = tuple([z.raw if isinstance(z, Value) else z for z in (found if op.is_multiple else (found,))])
         is_alike = op.is_multiple or (parts[0].shape, parts[0].dtype) == (node.shape, node.dtype)
     except Exception:  # noqa: BLE001 - what cannot be traced is called as it is, and tells then what is wrong
         return NotImplemented
@@ -118,7 +118,7 @@ def _are_equal(found, wanted):
     if isinstance(wanted, (tuple, list)):
         are_alike = isinstance(found, (tuple, list)) and len(found) == len(wanted)
         return are_alike and all([_are_equal(*pair) for pair in zip(found, wanted, strict=True)])
-    found, wanted = np.asarray(found.data if isinstance(found, Value) else found), np.asarray(wanted)
+    found, wanted = np.asarray(found.raw if isinstance(found, Value) else found), np.asarray(wanted)
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         return False
     if wanted.dtype.kind not in "fcV":

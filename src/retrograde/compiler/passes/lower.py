@@ -171,10 +171,10 @@ class _Lowering:
         with changed(tracer=self._trace, records=False):
             result = node.op.expansion(*replaced(args, made))
             if node.op.is_multiple and result is not NotImplemented:
-                return tuple([part.data if isinstance(part, Value) else part for part in result])
+                return tuple([part.raw if isinstance(part, Value) else part for part in result])
             if isinstance(result, Value) and result.dtype != node.dtype and node.dtype is not None:
                 result = result.astype(node.dtype)
-        return result.data if isinstance(result, Value) else result
+        return result.raw if isinstance(result, Value) else result
 
 
 def _value_of_real(node):
@@ -192,7 +192,7 @@ def _fitted(part, shape, dtype):
     if not isinstance(part, Value):
         return np.broadcast_to(np.asarray(part, dtype), shape)
     part = part if part.dtype == dtype else part.astype(dtype)
-    return (part if part.shape == shape else broadcast_to(part, shape)).data
+    return (part if part.shape == shape else broadcast_to(part, shape)).raw
 
 
 def _key(op, args):

@@ -26,7 +26,7 @@ class Attempt:
         self._records = {id(c): c.value.record for c in trace.captured()}
         self._leaves = [arrays.made(Symbol(None, (), c.now.shape, c.now.dtype)) for c in self.written]
         for capture, leaf in zip(self.written, self._leaves, strict=True):
-            capture.now = leaf.data
+            capture.now = leaf.raw
             if id(capture) in self.linked:
                 capture.value.record = leaf.requires_grad_().record
         trace.logs.append(self.nodes)

@@ -15,7 +15,7 @@ class Capture:
 
     def __init__(self, value, owner=None):
         self.value, self.owner, self.record, self.twins = value, owner, value.record, []
-        self.start = self.now = Symbol(None, (), value.data.shape, value.data.dtype)
+        self.start = self.now = Symbol(None, (), value.raw.shape, value.raw.dtype)
 
 
 class Gradient:
@@ -29,4 +29,4 @@ class Gradient:
 
 def gradient_of(owner):
     """The gradient of a tensor as an array, an empty one if it has none."""
-    return np.empty(0) if owner.grad is None else owner.grad.data
+    return np.empty(0) if owner.grad is None else owner.grad.raw

@@ -30,7 +30,7 @@ def rereader(symbol, known):
     if not are_known or len(made) > _MOST_OPS or not all(map(_is_small, nodes)):
         return None
     leaves = [(n, values[n]) for n in nodes if n.op is None]
-    return lambda: _evaluated(symbol, made, {n: value.data for n, value in leaves})
+    return lambda: _evaluated(symbol, made, {n: value.raw for n, value in leaves})
 
 
 def _is_small(node):

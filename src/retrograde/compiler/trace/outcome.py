@@ -12,5 +12,5 @@ def outcome_of(function, args):
     with changed(tracer=Trace(), records=False):
         found = function(*[arrays.made(a) if isinstance(a, Symbol) else a for a in args])
     if isinstance(found, tuple):
-        return tuple([part.data if isinstance(part, Value) else part for part in found])
-    return found.data if isinstance(found, Value) else found
+        return tuple([part.raw if isinstance(part, Value) else part for part in found])
+    return found.raw if isinstance(found, Value) else found

@@ -84,19 +84,19 @@ class Trace(Recorder):
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""
-        if isinstance(value.data, Symbol):
-            return value.data
+        if isinstance(value.raw, Symbol):
+            return value.raw
         capture = self.captures.get(id(value))
         if capture is None and id(value) in self._detached:
             return self.symbol(self._origin(value))
         if capture is None:
-            capture = self._by_array.get(id(value.data)) or Capture(value)
+            capture = self._by_array.get(id(value.raw)) or Capture(value)
             if value is not capture.value and id(value) not in self._own:
                 capture.twins.append(value)
             if id(value) in self.leaves:
                 capture.record = self.leaves[id(value)][1]
-            self.captures[id(value)] = self._by_array[id(value.data)] = capture
-            self._kept += [value, value.data]  # whose identities stay theirs
+            self.captures[id(value)] = self._by_array[id(value.raw)] = capture
+            self._kept += [value, value.raw]  # whose identities stay theirs
             self.freeze(value)
         return capture.now
 
@@ -112,7 +112,7 @@ class Trace(Recorder):
 
     def rebound(self):
         """(tensor, its array) of tensors from outside that have another array than they had, or none."""
-        return [(v, a) for v, a in self._arrays.values() if v.data is not a and id(v) not in self._own]
+        return [(v, a) for v, a in self._arrays.values() if v.raw is not a and id(v) not in self._own]
 
     def value(self, algebra, node, record=None):
         made = super().value(algebra, node, record)
@@ -133,14 +133,14 @@ class Trace(Recorder):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
         value = self._origin(value)
         self.check_within(value)
-        symbol = data.data if isinstance(data, Value) else data
+        symbol = data.raw if isinstance(data, Value) else data
         self.set_aside(value)
         if isinstance(symbol, Symbol) and symbol.op is not None and not self.is_plain(value):
             self.plain[symbol] = False
-        if isinstance(value.data, Symbol):
-            self.writes.append((value, value.data, value.record))
-            written_over(symbol, value.data)
-            value.data = symbol
+        if isinstance(value.raw, Symbol):
+            self.writes.append((value, value.raw, value.record))
+            written_over(symbol, value.raw)
+            value.raw = symbol
         else:
             self.symbol(value)
             written_over(symbol, self.captures[id(value)].now)
@@ -165,9 +165,9 @@ class Trace(Recorder):
             capture.now, capture.value.record = states.get(id(capture), (capture.start, capture.record))
 
     def is_plain(self, value):
-        if id(value) in self.captures or not isinstance(value.data, Symbol):
+        if id(value) in self.captures or not isinstance(value.raw, Symbol):
             return False
-        return self.plain[id(value)] if id(value) in self.plain else self._is_plain(value.data)
+        return self.plain[id(value)] if id(value) in self.plain else self._is_plain(value.raw)
 
     def _is_plain(self, symbol):
         """Whether a node depends on nothing but what stands for arrays."""
@@ -227,11 +227,11 @@ class Trace(Recorder):
         """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""
         if self._made.pop(id(value), None) is None:
             return
-        symbol, constant = self.symbol(value), arrays.made(value.data)
+        symbol, constant = self.symbol(value), arrays.made(value.raw)
         capture = self.captures[id(constant)] = self.captures.pop(id(value))
         capture.value = constant
         self._kept.append(constant)
-        value.data = symbol
+        value.raw = symbol
 
     def read_gradient(self, value):
         """What `value.grad` is now."""
@@ -240,7 +240,7 @@ class Trace(Recorder):
             gradient = self.gradients[id(value)] = Gradient(value, is_read=True)
             if gradient.start is not None and not gradient.start.is_traced:
                 capture = self.captures.setdefault(id(gradient.start), Capture(gradient.start, owner=value))
-                self._by_array.setdefault(id(gradient.start.data), capture)
+                self._by_array.setdefault(id(gradient.start.raw), capture)
         return gradient.now
 
     def write_gradient(self, value, gradient):
@@ -275,16 +275,16 @@ class Trace(Recorder):
         """
         value = self._origin(value)
         if id(value) in self._made:
-            return value.data
+            return value.raw
         capture = self.captures.get(id(value))
         if capture is not None and capture.now is not capture.start:
             raise TraceError("this tensor was written to in the function that is traced, so that it has no number yet; read it "
                              "before the write or outside the jitted function, or keep the computation in retrograde's ops")
-        symbol, numbers = value.data, {id(number) for number, _ in self.numbers}
+        symbol, numbers = value.raw, {id(number) for number, _ in self.numbers}
         is_made = isinstance(symbol, Symbol)
         known = {c.start: c.value for c in self.captured() if c.owner is None and id(c.value) not in numbers}
         owner = None if capture is None else capture.owner
-        read = rereader(symbol, known) if is_made else lambda: value.data if owner is None else gradient_of(owner)
+        read = rereader(symbol, known) if is_made else lambda: value.raw if owner is None else gradient_of(owner)
         if read is None:
             return None
         if is_made and is_float(symbol.dtype):
@@ -311,7 +311,7 @@ class Trace(Recorder):
 
     def note_hook(self, value, handle):
         """Note a hook that was registered on `value`, if that is from outside; a failed trace takes it back."""
-        if not isinstance(value.data, Symbol) and id(value) not in self._own:
+        if not isinstance(value.raw, Symbol) and id(value) not in self._own:
             self._hooked.append((value, handle))
             self.on_failure(handle.remove)
 
@@ -332,6 +332,10 @@ class Trace(Recorder):
         """The captures that hold something else at the end than at the start."""
         return [capture for capture in self.captured() if capture.now is not capture.start]
 
+    def in_order(self):
+        """The tensors from outside whose order in memory the trace took for granted."""
+        return [c.value for key, c in self.captures.items() if key in self.in_rows or c.start in self.in_rows]
+
     def held_now(self):
         """(capture, what it holds now) of all captures without a history."""
         return [(capture, capture.now) for capture in self.captured() if capture.record is None]
@@ -344,7 +348,7 @@ class Trace(Recorder):
         """Give captured tensors the history back that they had before the trace, and their memory to NumPy."""
         self.frozen.release()
         for value, array in self.rebound():
-            value.data = array
+            value.raw = array
         for capture in self.captures.values():
             capture.value.record = capture.record
         for value, record in self.leaves.values():

@@ -72,7 +72,7 @@ def _listed(parameters):
 
 
 def _write(g, new):
-    if is_tracing() or g.data.flags.writeable:
+    if is_tracing() or g.raw.flags.writeable:
         g[...] = new
     else:
-        g.data = new.realize().data
+        g.raw = new.realize().raw

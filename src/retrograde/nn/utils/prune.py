@@ -41,7 +41,7 @@ class BasePruningMethod:
         method = cls(*args, **kwargs)
         _check_prunable(module, name)
         weight = vars(module).get(name)
-        before: Any = np.ones(weight.shape, weight.dtype) if weight is not None else vars(module)[f"{name}_mask"].data
+        before: Any = np.ones(weight.shape, weight.dtype) if weight is not None else vars(module)[f"{name}_mask"].raw
         scores = _numbers(getattr(module, name) if importance_scores is None else importance_scores)
         if scores.shape != before.shape:
             raise ShapeError(f"importance_scores must have the shape of {name}, {before.shape}, got {scores.shape}")
@@ -80,7 +80,7 @@ def _check_prunable(module, name):
 
 def _numbers(x):
     """The numbers of a tensor or an array, without its graph."""
-    return np.asarray(asarray(x).detach().realize().data)
+    return np.asarray(asarray(x).detach().realize().raw)
 
 
 class Identity(BasePruningMethod):

@@ -86,7 +86,9 @@ def _digamma_reflected(k, x):
     slope = k.add(k.divide(1, k.subtract(1, square)), k.polynomial(square, _gamma.COTANGENT))
     rest = k.fma(k.multiply(2, r), slope, rest)
     inverse = k.divide(1, above)
-    return k.add(total, k.fma(k.multiply(lost, inverse), k.fma(0.5, inverse, 1), rest))
+    found = k.add(total, k.fma(k.multiply(lost, inverse), k.fma(0.5, inverse, 1), rest))
+    # Beside a pole that does not fit, the parts do not matter, and are NaN.
+    return k.where(k.equal(k.abs(pole), math.inf), k.negative(pole), found)
 
 
 def _lost_by_sum(k, x, y, total):

@@ -1,0 +1,174 @@
+"""`torch.linalg`: that of `rg`, with PyTorch's names of arguments, and named results."""
+
+from collections import namedtuple
+
+from .. import linalg as rg
+from ..errors import ArgumentError
+from ..ops.norms import matrix_norm as _matrix_norm
+from ..ops.norms import vector_norm as _vector_norm
+from .absent import absent_from
+from .differing import axes
+from .kinds import operand
+from .nn.functional import handed
+
+__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "inv_ex", "lstsq", "matmul",
+           "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+           "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm"]
+
+
+def _named(name, fields):
+    made = namedtuple(name, fields)
+    made.__module__ = "retrograde.torch.return_types"
+    return made
+
+
+_QR, _SVD, _EIGH, _EIG = (_named(n, f) for n, f in (
+    ("qr", "Q R"), ("svd", "U S Vh"), ("eigh", "eigenvalues eigenvectors"), ("eig", "eigenvalues eigenvectors")))
+_SLOGDET, _LSTSQ, _INV = (_named(n, f) for n, f in (
+    ("slogdet", "sign logabsdet"), ("lstsq", "solution residuals rank singular_values"), ("inv_ex", "inverse info")))
+
+for _name in ("det", "eigvals", "inv", "matrix_exp", "matrix_power", "multi_dot", "svdvals", "tensorinv", "tensorsolve"):
+    globals()[_name] = handed(getattr(rg, _name))
+
+
+def cholesky(A, *, upper=False):
+    """The triangular factor of a matrix that is positive definite."""
+    return rg.cholesky(operand(A, "A"), upper=upper)
+
+
+def solve(A, B, *, left=True):
+    """X in A X = B; in X A = B without `left`."""
+    if left:
+        is_vector = B.ndim == 1 or B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1])
+        return rg.solve(operand(A, "A"), B.unsqueeze(-1)).squeeze(-1) if is_vector else rg.solve(operand(A, "A"), B)
+    return solve(A.mT, B.mT).mT
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """X in A X = B, where A is triangular."""
+    return rg.solve_triangular(operand(A, "A"), B, upper=upper, left=left, unitriangular=unitriangular)
+
+
+def qr(A, mode="reduced"):
+    """Orthonormal columns Q and a triangular R with Q R = A."""
+    return _QR(*rg.qr(operand(A, "A"), mode=mode))
+
+
+def svd(A, full_matrices=True, *, driver=None):
+    """U, singular values and V conjugate transposed, of which A is the product."""
+    return _SVD(*rg.svd(operand(A, "A"), full_matrices=full_matrices))
+
+
+def eigh(A, UPLO="L"):
+    """Eigenvalues and eigenvectors of a symmetric matrix."""
+    A = operand(A, "A")
+    return _EIGH(*rg.eigh(A if UPLO.upper() == "L" else A.mT.conj()))
+
+
+def eigvalsh(A, UPLO="L"):
+    """Eigenvalues of a symmetric matrix."""
+    A = operand(A, "A")
+    return rg.eigvalsh(A if UPLO.upper() == "L" else A.mT.conj())
+
+
+def eig(A):
+    """Eigenvalues and eigenvectors."""
+    return _EIG(*rg.eig(operand(A, "A")))
+
+
+def slogdet(A):
+    """The sign of the determinant, and the logarithm of its size."""
+    return _SLOGDET(*rg.slogdet(operand(A, "A")))
+
+
+def inv_ex(A, *, check_errors=False):
+    """The inverse, and zeros; a matrix that has none is an error here."""
+    found = rg.inv(operand(A, "A"))
+    return _INV(found, found.new_zeros(tuple(A.shape[:-2]), dtype="int32"))
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """X for which A X is nearest to B, with the sums of squares of what is left where there are more rows than columns."""
+    A = operand(A, "A")
+    found, none = rg.lstsq(A, B, rtol=rcond), A.new_zeros(0)
+    left = ((A @ found - B) ** 2).sum(-2) if A.shape[-2] > A.shape[-1] and B.ndim == A.ndim else none
+    return _LSTSQ(found, left, matrix_rank(A), none)
+
+
+def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
+    """How many singular values are greater than `atol`, and than `rtol` times the greatest."""
+    A = _symmetric(operand(A, "A"), hermitian)
+    atol = atol if tol is None else tol
+    if atol is None:
+        return rg.matrix_rank(A, rtol=rtol)
+    sizes = rg.svdvals(A)
+    bound = sizes[..., :1] * (0.0 if rtol is None else rtol)
+    return (sizes > bound.maximum(atol if isinstance(atol, type(A)) else bound * 0 + atol)).sum(-1)
+
+
+def _symmetric(A, wanted):
+    """The matrix whose lower triangle is that of `A`, if a symmetric one is `wanted`."""
+    return A.tril() + A.tril(-1).mT.conj() if wanted else A
+
+
+def pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
+    """The pseudoinverse."""
+    if atol is not None:
+        raise ArgumentError("pinv takes no atol= here; pass rtol=, relative to the greatest singular value")
+    return rg.pinv(_symmetric(operand(A, "A"), hermitian), rtol=rtol if rcond is None else rcond)
+
+
+def cond(A, p=None):
+    """How much a matrix spreads errors."""
+    return rg.cond(operand(A, "A"), p)
+
+
+def cross(input, other, *, dim=-1):
+    """The cross product of vectors along `dim`."""
+    return rg.cross(operand(input), other, axis=dim)
+
+
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """The diagonals of matrices."""
+    return operand(A, "A").diagonal(offset, dim1, dim2)
+
+
+def matmul(input, other):
+    """The product of matrices."""
+    return rg.matmul(operand(input), other)
+
+
+def vecdot(x, y, *, dim=-1):
+    """The sum of products along `dim`."""
+    return rg.vecdot(operand(x, "x"), y, axis=dim)
+
+
+def vander(x, N=None):
+    """The powers of the elements of a vector, as the columns of a matrix."""
+    return _stacked_powers(operand(x, "x"), x.shape[-1] if N is None else N)
+
+
+def _stacked_powers(x, count):
+    return x.unsqueeze(-1) ** x.new_tensor(list(range(count)))
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """The norm of vectors, of all elements or over `dim`."""
+    return _vector_norm(operand(x, "x") if dtype is None else x.to(dtype), axis=axes(dim, operand(x, "x")), keepdims=keepdim,
+                        ord=ord)
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """The norm of matrices."""
+    return _matrix_norm(operand(A, "A") if dtype is None else A.to(dtype), keepdims=keepdim, ord=ord, axis=tuple(dim))
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The norm of all elements; with `ord` or two axes that of matrices."""
+    dims = (dim,) if isinstance(dim, int) else dim
+    if ord is None or isinstance(dim, int) or dims is not None and len(dims) == 1 or dims is None and A.ndim == 1:
+        return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
+
+
+__getattr__ = absent_from("torch.linalg", lambda: __all__)

@@ -1,0 +1,83 @@
+"""Products with something added, and sums over named axes, in PyTorch's spelling."""
+
+from ..ops import borders, contractions, grids, joins
+from . import kinds
+from .kinds import operand
+from .shapes import at_least, unpacked
+
+
+def _plus(product):
+    def added(input, first, second, *, beta=1, alpha=1):
+        made = product(operand(first), operand(second))
+        made = made if alpha == 1 else made * alpha
+        return made if beta == 0 else operand(input) * beta + made if beta != 1 else operand(input) + made
+
+    added.__name__ = product.__name__
+    added.__doc__ = f"`beta * input + alpha * product`: {product.__doc__}"
+    return added
+
+
+@_plus
+def addmm(x, y):
+    """The product of matrices."""
+    return contractions.matmul(x, y)
+
+
+@_plus
+def addmv(x, y):
+    """The product of matrices."""
+    return contractions.matmul(x, y)
+
+
+@_plus
+def baddbmm(x, y):
+    """The product of matrices."""
+    return contractions.matmul(x, y)
+
+
+@_plus
+def addbmm(x, y):
+    """The sum of products of matrices."""
+    return contractions.matmul(x, y).sum(0)
+
+
+@_plus
+def addr(x, y):
+    """The outer product of vectors."""
+    return contractions.outer(x, y)
+
+
+def lerp(input, end, weight):
+    """`input + weight * (end - input)`."""
+    return operand(input) + weight * (end - input)
+
+
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """`input + value * tensor1 * tensor2`."""
+    return operand(input) + (tensor1 * tensor2 if value == 1 else value * tensor1 * tensor2)
+
+
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """`input + value * tensor1 / tensor2`."""
+    return operand(input) + (tensor1 / tensor2 if value == 1 else value * tensor1 / tensor2)
+
+
+def einsum(equation, *operands):
+    """The sum of products over named axes."""
+    return contractions.einsum(equation, *[operand(x) for x in unpacked(operands)])
+
+
+def meshgrid(*tensors, indexing="ij"):
+    """The coordinates of a grid, tensor number i along axis i; the other way round for the first two with indexing="xy"."""
+    return tuple(grids.meshgrid(*[operand(t) for t in unpacked(tensors)], indexing=indexing))
+
+
+def block_diag(*tensors):
+    """A matrix with these along its diagonal."""
+    blocks = [at_least(operand(t), 2) for t in tensors]
+    width, left, rows = sum([b.shape[1] for b in blocks]), 0, []
+    for block in blocks:
+        rows.append(borders.pad(block, ((0, 0), (left, width - left - block.shape[1]))))
+        left += block.shape[1]
+    dtype = kinds.result_type(*blocks)
+    return joins.concatenate([row if row.dtype == dtype else row.astype(dtype) for row in rows], 0)

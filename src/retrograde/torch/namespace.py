@@ -1,0 +1,63 @@
+"""The names of the package that come of tables, and the methods that stand beside them."""
+
+from . import composed, linalg, nn, special, windows
+from .methods import FUNCTIONS
+from .tensor import Tensor
+from .types import CLASSES, DTYPES
+
+#: Functions of layers, and of other modules, that PyTorch has in its package as well: the name there, if it is another one.
+_OF_LAYERS = (
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "alpha_dropout", "avg_pool1d", "batch_norm", "bilinear", "celu",
+    "channel_shuffle",
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
+    "cosine_similarity", "ctc_loss", "dropout", "embedding_bag", "feature_alpha_dropout", "group_norm", "hinge_embedding_loss",
+    "instance_norm", "layer_norm", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "pairwise_distance", "pdist",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "rms_norm", "rrelu", "selu", "threshold",
+    "triplet_margin_loss",
+)
+_OF_LINALG = {"cholesky": "cholesky", "det": "det", "matrix_exp": "matrix_exp", "matrix_power": "matrix_power", "pinverse": "pinv",
+              "slogdet": "slogdet", "inverse": "inv", "qr": "qr"}
+_OF_SPECIAL = {"i0": "i0", "polygamma": "polygamma", "mvlgamma": "multigammaln", "igamma": "gammainc", "igammac": "gammaincc"}
+
+
+def logdet(input):
+    """The logarithm of the determinant; unknown where that is negative."""
+    sign, size = linalg.slogdet(input)
+    return size.masked_fill(sign < 0, float("nan"))
+
+
+def svd(input, some=True, compute_uv=True):
+    """U, singular values and V, of which `input` is U S V conjugate transposed."""
+    left, sizes, right = linalg.svd(input, full_matrices=not some)
+    return left, sizes, right.mT.conj()
+
+
+def vander(x, N=None, increasing=False):
+    """The powers of the elements of a vector, as the columns of a matrix."""
+    found = linalg.vander(x, N)
+    return found if increasing else found.flip(-1)
+
+
+def embedding(weight, input, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """The rows of `weight` at the positions `input`."""
+    return nn.functional.embedding(input, weight, None if padding_idx < 0 else padding_idx)
+
+
+def _polygamma(self, n):
+    """The derivative of order `n` of the digamma function."""
+    return special.polygamma(n, self)
+
+
+_OWN = {
+    **{name: getattr(linalg, ours) for name, ours in _OF_LINALG.items()},
+    **{name: getattr(special, ours) for name, ours in _OF_SPECIAL.items()},
+    **{name: getattr(composed, name) for name in composed.__all__}, "logdet": logdet, "svd": svd,
+}
+#: All of them.
+NAMES = {
+    **DTYPES, **CLASSES, **FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS}, **_OWN, "vander": vander,
+    "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
+}
+for _name, _function in {**_OWN, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
+    if _name not in vars(Tensor):
+        setattr(Tensor, _name, _function)

@@ -1,0 +1,73 @@
+"""Methods with `_`: what a function gives, written to the tensor itself."""
+
+from ..core.mode import no_grad
+from ..ops.conversions import astype
+from ..tensor import random as draws
+from ..tensor.inplace import assigning, set_item
+
+
+def in_place(function, name):
+    """The method that writes what `function` gives to its first argument."""
+    write = assigning(function, name)
+
+    def method(self, *args, **kwargs):
+        return write(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"`{function.__name__}`, written to the tensor itself."
+    return method
+
+
+def zero_(self):
+    """Write 0 everywhere."""
+    set_item(self, ..., 0)
+    return self
+
+
+def fill_(self, value):
+    """Write one value everywhere."""
+    set_item(self, ..., value)
+    return self
+
+
+def copy_(self, src, non_blocking=False):
+    """Write the elements of another tensor, converted."""
+    set_item(self, ..., src)
+    return self
+
+
+def set_data(self, data):
+    """Let the tensor hold the memory of another one."""
+    self.raw = data.raw if hasattr(data, "raw") else data
+
+
+def _drawn(name, draw, doc):
+    def method(self, *args, **kwargs):
+        with no_grad():
+            set_item(self, ..., astype(draw(self, *args, **kwargs), self.dtype))
+        return self
+
+    method.__name__, method.__doc__ = name, doc
+    return method
+
+
+def _shape(x):
+    return tuple(x.shape)
+
+
+normal_ = _drawn("normal_", lambda x, mean=0.0, std=1.0, *, generator=None: draws.normal(mean, std, _shape(x), generator),
+                 "Write normally distributed numbers.")
+uniform_ = _drawn("uniform_", lambda x, a=0.0, b=1.0, *, generator=None, **named: draws.uniform(
+    named.get("from", a), named.get("to", b), _shape(x), generator), "Write numbers spread evenly from `a` to `b`.")
+bernoulli_ = _drawn("bernoulli_", lambda x, p=0.5, *, generator=None: draws.rand(_shape(x), generator=generator) < p,
+                    "Write 1 with the chance `p`, else 0.")
+exponential_ = _drawn("exponential_", lambda x, lambd=1.0, *, generator=None: -(1 - draws.rand(
+    _shape(x), generator=generator, dtype="float64")).log() / lambd, "Write times between events of a rate.")
+
+
+def random_(self, low=0, high=None, *, generator=None):
+    """Write integers from `low` to `high`, which is left out; below 2**24 for floats, if none is given."""
+    if high is None:
+        low, high = (0, low) if low else (0, 2 ** (24 if self.dtype.kind == "f" else 31))
+    with no_grad():
+        set_item(self, ..., astype(draws.randint(low, high, _shape(self), generator=generator), self.dtype))
+    return self
