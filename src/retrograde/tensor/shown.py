@@ -42,7 +42,7 @@ class Shown(Tensor):
 
     @raw.setter
     def raw(self, data):
-        self._settle()
+        self.settle()
         self.raw = data
 
     data = raw
@@ -62,7 +62,7 @@ class Shown(Tensor):
         if self.recorder.symbol(self.base) is self.seen:
             return
         if not self.is_shared():
-            self._settle()
+            self.settle()
             return
         self.seen = self.recorder.symbol(self.base)
         with changed(tracer=self.recorder, records=True, keeps_arrays=self.keeps_arrays):
@@ -71,7 +71,7 @@ class Shown(Tensor):
         if not self.is_detached:
             _record.__set__(self, found.record)
 
-    def _settle(self):
+    def settle(self):
         """Be a tensor of its own."""
         plain: Any = self
         plain.__class__, plain.base, plain.path, plain.sources = self.kind, None, (), ()
@@ -86,7 +86,7 @@ class Shown(Tensor):
         """Those of its sources that eager ops would have copied: each of them becomes a tensor of its own."""
         for source in self.sources[1:]:
             if isinstance(source, Shown) and not source.is_shared():
-                source._settle()
+                source.settle()
         return [source for source in self.sources[1:] if not isinstance(source, Shown)]
 
     def is_shared(self):
