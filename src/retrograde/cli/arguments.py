@@ -43,6 +43,8 @@ def add_tune(parser):
                      help="the most demonstrations in the prompt (default: %(default)s)")
     how.add_argument("--level", type=_share, default=usual.level, metavar="P",
                      help="the probability that a run in which nothing is better changes anything (default: %(default)s)")
+    how.add_argument("--strict", action="store_true",
+                     help="keep to that for scores of any distribution from 0 to 1; larger gains are needed to be seen")
     how.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
                      help="what the search draws from; the same seed finds the same prompt (default: %(default)s)")
     how.add_argument("--resume", action="store_true", help="go on with the run in the folder, with the same settings")

@@ -59,6 +59,7 @@ class TuneOptions:
     tokens: int | None = None
     cost: float | None = None
     level: float = 0.05
+    strict: bool = False
     seed: int = 0
     threads: int | None = None
     output: Path = Path("runs/tune")

@@ -61,7 +61,7 @@ def _run(options, arguments, about, models, console):
 
 def _task(options):
     """(arguments of `text.tune`, what the task is about) for the task that the options name."""
-    names = ("prompt", "metric", "criteria", "demonstrations", "steps", "calls", "tokens", "cost", "level", "seed")
+    names = ("prompt", "metric", "criteria", "demonstrations", "steps", "calls", "tokens", "cost", "level", "strict", "seed")
     arguments = {name: getattr(options, name) for name in names}
     calls = {name: getattr(options, name) for name in ("temperature", "max_tokens") if getattr(options, name) is not None}
     if options.task not in TASKS:

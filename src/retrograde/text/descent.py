@@ -23,8 +23,8 @@ class TextualGradientDescent(TextOptimizer):
                  truth, or a sentence that says what is wrong, which are checked
     edits        `text.Rewrite` or `text.Patches`: whether the text is written anew or edited
     retries      how often a reply that cannot be used is sent back with what was wrong
-    validate     scores of the validation items under the current parameters; `level` and `steps` are those of the gate: see
-                 TextOptimizer
+    validate     scores of the validation items under the current parameters; `level`, `steps` and `strict` are those of
+                 the gate: see TextOptimizer
     options      of the calls, such as temperature
 
     The {places} of a text stay, and no new ones come. Texts that the gate rejected are shown to the next proposal.
@@ -40,10 +40,10 @@ class TextualGradientDescent(TextOptimizer):
     """
 
     def __init__(self, params, lm, *, momentum=0, constraints=(), edits=Rewrite, retries=2, validate=None, level=0.05,
-                 steps=None, **options):
+                 steps=None, strict=False, **options):
         self.lm, self.options = lm, options
         super().__init__(params, {"momentum": momentum, "constraints": constraints, "edits": edits, "retries": retries},
-                         validate, level, steps)
+                         validate, level, steps, strict)
 
     def _check(self, options):
         for name in ("momentum", "retries"):

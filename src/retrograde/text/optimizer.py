@@ -19,14 +19,16 @@ class TextOptimizer(Optimizer):
     `validate` is a Validation, or a function that gives a score for each of some fixed items under the current parameters; a
     candidate stays only if it passes the `gate`, compared item by item. Without `validate` every candidate stays. `level` is the
     probability that a run of `steps` steps in which nothing is better accepts anything; `text.train` tells how many it will make
-    where `steps` is None. `journal` holds all steps. A subclass defines `_propose`, or a `step` of its own.
+    where `steps` is None; `strict` is the gate's too. `journal` holds all steps. A subclass defines `_propose`, or a `step` of its
+    own.
     """
 
     always = ()
 
-    def __init__(self, params, defaults, validate=None, level=0.05, steps=None):
+    def __init__(self, params, defaults, validate=None, level=0.05, steps=None, strict=False):
         self.validate: Any = validate
-        self.gate = Gate(level) if steps is None else Gate(level, steps)
+        gate = Gate(level, strict=strict)
+        self.gate = gate if steps is None else gate.over(steps)
         self._is_planned = steps is not None
         self.journal: list[Step] = []
         self._scores = None
@@ -81,7 +83,7 @@ class TextOptimizer(Optimizer):
     def plan(self, steps):
         """Spread the level of the gate over `steps` steps, unless they were given or one has been made."""
         if not self._is_planned and not self.gate.made and steps:
-            self.gate = Gate(self.gate.level, steps, self.gate.seed)
+            self.gate = self.gate.over(steps)
 
     # The gate.
     def tried(self, changes, edits, reason=""):
@@ -187,7 +189,7 @@ class TextOptimizer(Optimizer):
         saved = [len(group["params"]) for group in state_dict["param_groups"]]
         if own != saved:
             raise CheckpointError(f"the saved optimizer has groups of {saved} parameters, and this one of {own}")
-        gate = Gate(self.gate.level, state_dict["gate"]["steps"] if not self._is_planned else self.gate.steps, self.gate.seed)
+        gate = self.gate.over(self.gate.steps if self._is_planned else state_dict["gate"]["steps"])
         gate.load_state_dict(state_dict["gate"])
         parameters = self.parameters()
         self.gate = gate

@@ -40,8 +40,8 @@ class DiscreteSearch(TextOptimizer):
                gate nothing: of fewer candidates it needs less of a gain to tell one from chance
     seed       of the draws
 
-    The gate knows that the winner was chosen, from how many, and on which items; `level` and `steps` are the gate's, see
-    TextOptimizer. Values that were rejected are not tried again. No feedback is needed, and no model but the one that is tuned.
+    The gate knows that the winner was chosen, from how many, and on which items; `level`, `steps` and `strict` are the gate's,
+    see TextOptimizer. Values that were rejected are not tried again. No feedback is needed, and no model but the one that is tuned.
 
     >>> style = rg.text.Parameter("Be brief.", role="style")
     >>> score = lambda items: [float(style.data == "Be kind.")] * len(items)
@@ -51,7 +51,8 @@ class DiscreteSearch(TextOptimizer):
     (True, 'Be kind.')
     """
 
-    def __init__(self, params, *, validate, train=None, width=8, first=None, finalists=2, level=0.05, steps=None, seed=0):
+    def __init__(self, params, *, validate, train=None, width=8, first=None, finalists=2, level=0.05, steps=None,
+                 strict=False, seed=0):
         for name, found in (("validate", validate), ("train", train)):
             if not isinstance(found, Validation) and (found is not None or name == "validate"):
                 raise ArgumentError(f"a search scores candidates on parts of the items; pass {name}=text.Validation(items, score), "
@@ -66,7 +67,7 @@ class DiscreteSearch(TextOptimizer):
         self.width, self.first, self.finalists = width, first, finalists
         self.seed, self._draw = seed, random.Random(seed)  # noqa: S311 - not for secrets
         self._seen = []  # the values of all parameters that the gate has rejected
-        super().__init__(params, {"space": None}, validate, level, steps)
+        super().__init__(params, {"space": None}, validate, level, steps, strict)
 
     def _check(self, options):
         if not (hasattr(options["space"], "drawn") and hasattr(options["space"], "changed")):

@@ -242,7 +242,8 @@ def _settings(module, optimizer, test):
     """What a run was made with, in words, for its report."""
     gate, found = optimizer.gate, {"optimizer": type(optimizer).__name__}
     if optimizer.validate is not None:
-        found["gate"] = (f"level {gate.level:g} over {gate.steps} steps, seed {gate.seed}" if gate.level < 1 else
+        kind = "strict" if gate.strict else f"seed {gate.seed}"
+        found["gate"] = (f"level {gate.level:g} over {gate.steps} steps, {kind}" if gate.level < 1 else
                          "no test, whatever is not worse stays")
     sets = {"training items": getattr(optimizer, "train", None), "validation items": optimizer.validate, "test items": test}
     found.update({name: str(len(part)) for name, part in sets.items() if isinstance(part, Validation)})

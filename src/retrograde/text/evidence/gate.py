@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ArgumentError, CheckpointError, ShapeError
+from .bets import chance_of_bets, check_bounded
 from .flips import chance, largest_loss, patterns, share, summed, weight
 
 
@@ -38,11 +39,12 @@ class Decision(NamedTuple):
         return f"not better than by chance: {counts}, {p}, {allowed}"
 
 
-def compare(before, after, level=0.05):
+def compare(before, after, level=0.05, *, strict=False):
     """Whether scores `after`, one for each item, are better than those `before` by more than chance: one comparison, by itself.
 
     A candidate passes if its mean is higher, and a gain as large would come by chance with a probability of at most `level`.
-    Level 1 passes everything that is not worse, ties included. For a run that compares again and again there is `Gate`.
+    Level 1 passes everything that is not worse, ties included. For a run that compares again and again there is `Gate`, which also
+    tells what `strict` is.
 
     >>> compare([0, 0, 0, 0, 1], [1, 1, 1, 1, 1], level=0.1).is_accepted
     True
@@ -52,31 +54,37 @@ def compare(before, after, level=0.05):
     check_level(level)
     before, after = numbers(before), numbers(after)
     gains = _gains(before, after)
-    p = chance(gains, bound=largest_loss(before, after))
+    if strict:
+        check_bounded(before, after)
+    p = chance_of_bets(gains, level) if strict else chance(gains, bound=largest_loss(before, after))
     return _decision(before, after, gains, p, level, 0, _passes(gains, p, level))
 
 
 class Gate:
     """Decides on the candidates of a run, one step after another, so that it is rarely wrong over all of them together.
 
-    level  the probability that a run in which nothing is better accepts anything, whatever it has looked at
-    steps  over how many steps the level is spread, evenly; a fiftieth of it is kept for those that may follow
-    seed   of the draws of the test
+    level   the probability that a run in which nothing is better accepts anything, whatever it has looked at
+    steps   over how many steps the level is spread, evenly; a fiftieth of it is kept for those that may follow
+    seed    of the draws of the test
+    strict  whether that holds for scores of any distribution between 0 and 1; it takes larger gains to be seen
 
-    It is a permutation test by sign flips. A step hands over the scores of all its candidates and how they were thinned out
-    (`rungs`); the choice is repeated under each pattern of signs, so that what counts is how large the gain of *a winner* is when
-    nothing is better (the max-statistic of Westfall and Young 1993, "Resampling-Based Multiple Testing", studentised; for means of
-    many candidates: Chernozhukov, Chetverikov and Kato 2013, Annals of Statistics 41). Each step has its own part of the level,
-    which is known beforehand (Bonferroni's inequality, with the spending of Lan and DeMets 1983, Biometrika 70): the parts add up
-    to no more than the level, however the scores of the steps depend on one another. What a step could not use is lost. To hand
-    it on to the next would be wrong, since all steps share the scores of what there is: where these are low by chance, few items
-    differ, and all that differ are gains.
+    By default it is a permutation test by sign flips. A step hands over the scores of all its candidates and how they were thinned
+    out (`rungs`); the choice is repeated under each pattern of signs, so that what counts is how large the gain of *a winner* is
+    when nothing is better (the max-statistic of Westfall and Young 1993, "Resampling-Based Multiple Testing", studentised; for
+    means of many candidates: Chernozhukov, Chetverikov and Kato 2013, Annals of Statistics 41). Each step has its own part of the
+    level, which is known beforehand (Bonferroni's inequality, with the spending of Lan and DeMets 1983, Biometrika 70): the parts
+    add up to no more than the level, however the scores of the steps depend on one another. What a step could not use is lost. To
+    hand it on to the next would be wrong, since all steps share the scores of what there is: where these are low by chance, few
+    items differ, and all that differ are gains.
 
-    A flip takes a loss to be as likely as a gain of its size, which follows from equal accuracies where scores are 0 or 1. Of
-    others a candidate may gain a little on most items and lose much on few, so many of its gains count for less: see
-    `flips.weight`.
+    A flip takes a loss to be as likely as a gain of its size. Where scores are 0 or 1 and a step has one candidate, that follows
+    from equal accuracies, and the level is exact. For the largest gain of several it is an approximation, as it is for other
+    scores. Of these a candidate may gain a little on most items and lose much on few, so many of its gains count for less (see
+    `flips.weight`); but if hardly an item shows such a loss, more runs than `level` accept it, up to 0.2 at 0.05. A strict gate has
+    no such exception. It bets on the winner's gains (see `bets.chance_of_bets`), with the level of the step divided by the number
+    of its candidates, and refuses scores that are not between 0 and 1.
 
-    It holds for any proposals that know of the validation items no more than what the gate decided: as long as everything is
+    Either holds for any proposals that know of the validation items no more than what the gate decided: as long as everything is
     rejected, these are fixed beforehand. Proposals that see scores of validation items, item by item, void it.
 
     >>> gate = Gate(steps=1)
@@ -87,12 +95,16 @@ class Gate:
     #: The share of the level that steps after the last planned one have among them.
     RESERVE = 0.02
 
-    def __init__(self, level=0.05, steps=10, seed=0):
+    def __init__(self, level=0.05, steps=10, seed=0, *, strict=False):
         check_level(level)
         if steps < 1:
             raise ArgumentError(f"a gate needs at least one step to spread its level over, got {steps}")
-        self.level, self.steps, self.seed = level, steps, seed
+        self.level, self.steps, self.seed, self.strict = level, steps, seed, strict
         self.made = 0  # decisions
+
+    def over(self, steps):
+        """A new gate with the same settings that spreads its level over `steps` steps."""
+        return Gate(self.level, steps, self.seed, strict=self.strict)
 
     def left(self):
         """The level that the next decision has."""
@@ -122,8 +134,12 @@ class Gate:
         if self.level == 1:
             return _decision(before, after[:, winner], gains[:, winner], chance(gains[:, winner], units), 1.0, winner,
                              gains[:, winner].sum() >= 0)
-        observed = _observed(gains[:, winner], units, largest_loss(before, after))
-        p = self._chance(observed, gains, _asked(after, rungs), rungs, units)
+        if self.strict:
+            check_bounded(before, after)
+            p = min(1.0, after.shape[1] * chance_of_bets(gains[:, winner], allowed / after.shape[1], units))
+        else:
+            observed = _observed(gains[:, winner], units, largest_loss(before, after))
+            p = self._chance(observed, gains, _asked(after, rungs), rungs, units)
         return _decision(before, after[:, winner], gains[:, winner], p, allowed, winner, _passes(gains[:, winner], p, allowed))
 
     def _chance(self, observed, gains, asked, rungs, units):
@@ -149,11 +165,12 @@ class Gate:
 
     def state_dict(self):
         """What a later decision depends on, as JSON data."""
-        return {"level": self.level, "steps": self.steps, "seed": self.seed, "made": self.made}
+        return {"level": self.level, "steps": self.steps, "seed": self.seed, "strict": self.strict, "made": self.made}
 
     def load_state_dict(self, state):
         """Go on from what `state_dict` gave, of a gate with the same settings."""
-        other = [f"{name} {state[name]} (here {getattr(self, name)})" for name in ("level", "steps", "seed")
+        state = {"strict": False, **state}
+        other = [f"{name} {state[name]} (here {getattr(self, name)})" for name in ("level", "steps", "seed", "strict")
                  if state[name] != getattr(self, name)]
         if other and state["made"]:
             raise CheckpointError(f"the saved gate has {', '.join(other)}; go on with the same, since its guarantee spans all "

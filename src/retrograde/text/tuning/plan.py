@@ -34,7 +34,7 @@ class Plan(NamedTuple):
         return f"{parts} {seen}"
 
 
-def plan(rows, *, calls, calls_each, steps, width, level, proposals, labels, seed=0):
+def plan(rows, *, calls, calls_each, steps, width, level, proposals, labels, strict=False, seed=0):
     """The Plan of a run: the items in three sets, as many of them as `calls` are enough for.
 
     Items that come in sets stay as they are. Raises an ArgumentError if there are too few items for any gain to be seen.
@@ -49,7 +49,8 @@ def plan(rows, *, calls, calls_each, steps, width, level, proposals, labels, see
     if calls - tests < least:
         raise ArgumentError(f"the budget must be at least {tests + least} calls here, for {tests} of the tests and {least} to look "
                             f"at the validation items, got {calls}")
-    return Plan(sets, calls - tests, tests, *_seen(sets, whole, calls, {"width": width, "steps": steps, "level": level}))
+    settings = {"width": width, "steps": steps, "level": level, "strict": strict}
+    return Plan(sets, calls - tests, tests, *_seen(sets, whole, calls, settings))
 
 
 def _seen(sets, whole, calls, settings):
@@ -64,8 +65,8 @@ def _seen(sets, whole, calls, settings):
                f"{calls} calls are too few: they allow {count} items")
         raise ArgumentError(f"{few} to compare prompts on, by which a rise in accuracy from {_BASELINE} to 1 would be told from "
                             f"chance in {seen:.0%} of runs. {needed} of them, about {round(needed / _VALIDATION)} items in all, "
-                            "would show a rise from 0.5 to 0.8 in 80 %. Give more, a smaller width or fewer steps, or level=1 to "
-                            "take what looks better without a test")
+                            "would show a rise from 0.5 to 0.8 in 80 %. Give more, a smaller width or fewer steps, "
+                            f"{'strict=False, ' if settings['strict'] else ''}or level=1 to take what looks better without a test")
     return smallest_gain(count, baseline=_BASELINE, **settings), seen
 
 

@@ -25,7 +25,7 @@ _FIRST = 2
 
 def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None, answer=None, instructions=None, layouts=None,
          writer=None, proposals=6, judge=None, criteria=None, demonstrations=8, steps=2, width=8, calls=1000, tokens=None,
-         cost=None, level=0.05, seed=0, folder=None, on_plan=None, on_step=None, **options):
+         cost=None, level=0.05, strict=False, seed=0, folder=None, on_plan=None, on_step=None, **options):
     """Tune the prompt of a task on its data, and return it with its evidence: a Tuned.
 
     data            a file (.jsonl, .csv, .tsv), or dictionaries or (input, output) pairs; in text.Sets, or with a column "split"
@@ -41,7 +41,7 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
                     instructions, and nobody where it was not, or where you give `instructions`. False: nobody
     judge           the model that judges by `criteria`, for metric="judge"
     demonstrations  the most examples in the prompt
-    steps, width    of the search: see text.DiscreteSearch; `level` is its gate's
+    steps, width    of the search: see text.DiscreteSearch; `level` and `strict` are its gate's: see text.Gate
     calls, tokens, cost  limits, which are never passed. A part of each is kept for the test
     folder          where prompt, report, checkpoint, ledger and the answers of models are kept. The same call goes on from there
     on_plan, on_step  called with the Plan before the first call of a model, and with the Run after each step
@@ -65,7 +65,7 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
     scoring = Metric(metric, rows, judge, criteria)
     start = _Start(rows, scoring.labels, prompt, layout, instructions, layouts)
     writer = _writer(writer, model, is_wanted=proposals > 0 and instructions is None)
-    planned = plan(rows, calls=calls, calls_each=scoring.calls, steps=steps, width=width, level=level,
+    planned = plan(rows, calls=calls, calls_each=scoring.calls, steps=steps, width=width, level=level, strict=strict,
                    proposals=proposals + 1 if writer else 0, labels=scoring.labels)
     if on_plan is not None:
         on_plan(planned)
@@ -74,7 +74,8 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
                 "inputs": rows.inputs, "answer": rows.answer,
                 "instructions": instructions, "layouts": layouts, "criteria": criteria, "demonstrations": demonstrations,
                 "steps": steps, "width": width, "level": level, "seed": seed, "proposals": proposals if writer else 0, "items":
-                digest_of(rows.all), **{name: m.name for name, m in (("judge", judge), ("writer", writer)) if m}, **options}
+                digest_of(rows.all), **{name: m.name for name, m in (("judge", judge), ("writer", writer)) if m},
+                **({"strict": True} if strict else {}), **options}
         same_run(folder, told)
     search, test = _models(planned, {"calls": calls, "tokens": tokens, "cost": cost}, folder)
     predictor = Predictor(search(model), start.instruction, start.layout, inputs=rows.inputs, labels=scoring.labels, **options)
@@ -82,7 +83,8 @@ def tune(data, model=None, *, metric=None, prompt=None, layout=None, inputs=None
     judges = search(judge), test(judge)
     validation = Validation(planned.sets.validation, _careful(lambda items: scoring.finer(predictor, items, judges[0])))
     optimizer = DiscreteSearch(_groups(predictor, start, wordings, planned.sets.train, demonstrations), validate=validation,
-                               width=width, first=first_of(len(planned.sets.validation)), level=level, seed=seed)
+                               width=width, first=first_of(len(planned.sets.validation)), level=level, strict=strict,
+                               seed=seed)
     tested = test(model)
     run = train(predictor, optimizer, None, steps, target=1.0, on_step=on_step,
                 checkpoint=None if folder is None else folder / "checkpoint.json",
