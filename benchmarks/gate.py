@@ -183,10 +183,12 @@ def power_settings():
 
 def strict_settings():
     """Scores of which hardly any items show the losses, and what is seen of a gain; with a strict gate and without."""
-    nasty = [Setting("search", width, steps, 40, "rare", 0.0, rate) for width, steps, rate in ((1, 1, 0.95), (8, 5, 0.88), (8, 5, 0.95))]
+    nasty = [Setting("search", width, steps, 40, "rare", 0.0, rate)
+             for width, steps, rate in ((1, 1, 0.95), (8, 5, 0.88), (8, 5, 0.9))]
     soft = [Setting(items=items, kind="soft", rate=0.6, gain=gain) for items, gain in ((40, 0.2), (40, 0.3), (100, 0.1))]
     yield from (replace(setting, strict=is_strict) for setting in (*nasty, *soft) for is_strict in (True, False))
     yield from (replace(setting, strict=True) for setting in power_settings())
+    yield from (Setting("search", width, steps, strict=True, items=40) for width, steps in ((1, 1), (8, 5)))
 
 
 def main():
@@ -211,7 +213,8 @@ def main():
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     if options.chart:
-        draw(sorted((row for row in rows if row["gain"] and row["kind"] == "binary" and not row["strict"]), key=lambda row: row["gain"]), options.chart)
+        drawn = [row for row in rows if row["gain"] and row["kind"] == "binary" and not row["strict"]]
+        draw(sorted(drawn, key=lambda row: row["gain"]), options.chart)
     promised = [row for row in rows if not row["gain"] and (row["strict"] or row["kind"] != "rare")]
     return int(any(row["accepted"] > allowed for row in promised))
 

@@ -1,5 +1,6 @@
 """`retrograde tune`, on a scripted model that knows a label only where demonstrations and a good instruction help it."""
 
+import argparse
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import pytest
 from benchmarks.workloads.fault_server import serving
 from retrograde import text
 from retrograde.cli import main, tune
+from retrograde.cli.arguments import add_tune
 from retrograde.cli.options import TuneOptions
 from retrograde.data import text_task
 from retrograde.errors import ArgumentError, CheckpointError
@@ -75,6 +77,14 @@ def test_a_seed_gives_the_same_run_again(options, tmp_path):
         # Which no seed decides: how long it took, and under which name the run pays.
         assert found["run"]["roles"]["answer"].pop("seconds") > 0 and found["run"]["paid"].pop("run")
     assert one == two
+
+
+def test_a_strict_gate_is_an_option(options):
+    assert tune.run(replace(options, strict=True), text.ScriptedLM(answer)) == 0
+    assert "steps, strict" in files(options.output)["report.html"]
+    parser = argparse.ArgumentParser()
+    add_tune(parser)
+    assert parser.parse_args(["--strict"]).strict and not parser.parse_args([]).strict
 
 
 class Cut:

@@ -11,6 +11,7 @@ from scipy import optimize, stats
 
 from retrograde import text
 from retrograde.errors import AnswerError, ArgumentError, CheckpointError, DTypeError, ModelError, ShapeError
+from retrograde.text.evidence.bets import chance_of_bets
 from retrograde.text.evidence.flips import chance, patterns, weight
 from retrograde.text.evidence.gate import Gate, _strengths, compare
 
@@ -156,6 +157,53 @@ def test_small_gains_on_most_items_do_not_outweigh_large_losses_on_few(rare):
     assert not compare([0.5] * 20, [0.55] * 20).is_accepted and compare([0.5] * 200, [0.55] * 200).is_accepted
 
 
+@pytest.mark.parametrize(("rate", "width", "steps", "runs"), [(0.95, 1, 1, 1000), (0.9, 8, 5, 200), (0.88, 8, 5, 200)])
+def test_a_strict_gate_is_not_deceived_by_losses_that_hardly_an_item_shows(rate, width, steps, runs):
+    rng, wrong = np.random.default_rng(10), 0
+    for _ in range(runs):
+        gate, before = Gate(0.05, steps, strict=True), np.full(40, rate)
+        for _ in range(steps):
+            after = (rng.random((40, width)) < rate) * 1.0
+            wrong += gate.decide(before, *halved(before, after)).is_accepted
+    assert wrong / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_without_strict_the_share_of_such_runs_that_accept_is_the_one_that_is_told():
+    rng, runs = np.random.default_rng(11), 400
+    accepted = sum(Gate(0.05, 1).decide(np.full(40, 0.95), (rng.random(40) < 0.95) * 1.0).is_accepted for _ in range(runs))
+    assert accepted / runs == pytest.approx(0.13, abs=3 * np.sqrt(0.13 * 0.87 / runs))
+
+
+def test_a_strict_gate_sees_gains_of_soft_scores():
+    rng = np.random.default_rng(12)
+    rated = lambda rate: lambda *shape: rng.beta(4 * rate, 4 * (1 - rate), shape)
+    seen = sum(accepts(rng, Gate(0.05, 5, strict=True), 40, 8, rated(0.6), rated(0.9)) for _ in range(100))
+    assert seen >= stats.binom.ppf(0.001, 100, 0.95)
+
+
+def test_a_strict_gate_divides_the_level_of_a_step_by_its_candidates_and_refuses_scores_without_bounds():
+    gain = [0.0] * 9 + [1.0] * 9
+    alone = Gate(0.8, 1, strict=True).decide([0.2] * 18, gain)
+    among = Gate(0.8, 1, strict=True).decide([0.2] * 18, np.column_stack([gain, np.zeros((18, 2))]))
+    assert among.winner == 0 and alone.level == among.level
+    assert alone.p == pytest.approx(chance_of_bets(np.subtract(gain, 0.2), alone.level))
+    assert among.p == pytest.approx(3 * chance_of_bets(np.subtract(gain, 0.2), alone.level / 3))
+    assert compare([0.2] * 18, gain, 0.8, strict=True).p == chance_of_bets(np.subtract(gain, 0.2), 0.8)
+    for decide in (Gate(strict=True).decide, lambda *scores: compare(*scores, strict=True)):
+        with pytest.raises(ArgumentError, match="between 0 and 1, got 85"):
+            decide([0.0] * 3, [0.5, 85.0, 0.5])
+
+
+def test_a_gate_that_was_strict_does_not_go_on_as_another():
+    strict = Gate(strict=True)
+    strict.decide([0] * 5, [1] * 5)
+    strict.over(10).load_state_dict(strict.state_dict())
+    with pytest.raises(CheckpointError, match=r"strict True \(here False\)"):
+        Gate().load_state_dict(strict.state_dict())
+    usual = {name: value for name, value in Gate().state_dict().items() if name != "strict"}  # as older checkpoints have it
+    Gate().load_state_dict({**usual, "made": 3})
+
+
 @pytest.mark.parametrize(("wins", "losses"), [(1, 0), (40, 0), (27, 7), (8, 7), (26, 25), (510, 490)])
 def test_right_and_wrong_answers_keep_their_whole_weight(wins, losses):
     assert weight(np.repeat([1.0, -1.0], [wins, losses]), 1.0) == 1
@@ -294,12 +342,13 @@ def test_a_paired_difference_has_the_interval_of_scipys_bootstrap():
     assert found[1:] == pytest.approx((expected.low, expected.high), abs=0.02) and found.value == pytest.approx((after - before).mean())
 
 
+@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(("items", "gain", "width", "steps"), [(100, 0.2, 8, 5), (60, 0.25, 1, 10), (200, 0.12, 4, 2)])
-def test_power_is_near_that_of_simulated_runs(items, gain, width, steps):
+def test_power_is_near_that_of_simulated_runs(items, gain, width, steps, strict):
     rng = np.random.default_rng(6)
     rated = lambda rate: lambda *shape: (rng.random(shape) < rate) * 1.0
-    seen = [accepts(rng, Gate(0.05, steps), items, width, rated(0.6), rated(0.6 + gain)) for _ in range(150)]
-    assert np.mean(seen) == pytest.approx(text.power(items, gain, baseline=0.6, width=width, steps=steps), abs=0.13)
+    seen = [accepts(rng, Gate(0.05, steps, strict=strict), items, width, rated(0.6), rated(0.6 + gain)) for _ in range(150)]
+    assert np.mean(seen) == pytest.approx(text.power(items, gain, baseline=0.6, width=width, steps=steps, strict=strict), abs=0.13)
 
 
 def test_more_items_are_needed_for_smaller_gains_and_wider_searches():

@@ -8,6 +8,7 @@ import pytest
 from tiny_models import Ruled, last
 
 from retrograde import text
+from retrograde.errors import CheckpointError
 from retrograde.text.tuning import plan as planning
 from retrograde.text.tuning.rows import read
 from retrograde.text.tuning.templates import instructions_of
@@ -381,6 +382,15 @@ def test_six_lines_lead_from_a_file_to_a_tuned_prompt(tmp_path):
     assert text.Predictor.load(tmp_path / "prompt.json", model)("8 plus 1") == "9"
     assert "Answer with a number" in tuned.page()
     json.dumps(tuned.to_dict(), allow_nan=False)
+
+
+def test_a_strict_run_says_so_plans_with_less_power_and_is_not_resumed_as_another(tmp_path):
+    run = lambda **options: text.tune(NUMBERS, Watched(adder), demonstrations=0, steps=1, width=2, folder=tmp_path, **options)
+    tuned = run(strict=True)
+    assert tuned.run.settings["gate"] == "level 0.05 over 1 steps, strict"
+    assert tuned.plan.gain == text.smallest_gain(len(tuned.plan.sets.validation), width=2, steps=1, strict=True)
+    with pytest.raises(CheckpointError, match="strict was True"):
+        run()
 
 
 def test_no_test_item_is_seen_before_the_end_and_only_training_items_are_shown():
