@@ -80,9 +80,9 @@ class Gate:
     A flip takes a loss to be as likely as a gain of its size. Where scores are 0 or 1 and a step has one candidate, that follows
     from equal accuracies, and the level is exact. For the largest gain of several it is an approximation, as it is for other
     scores. Of these a candidate may gain a little on most items and lose much on few, so many of its gains count for less (see
-    `flips.weight`); but if hardly an item shows such a loss, more runs than `level` accept it, 0.37 at worst of what was tried at 0.05. A strict gate has
-    no such exception. It bets on the winner's gains (see `bets.chance_of_bets`), with the level of the step divided by the number
-    of its candidates, and refuses scores that are not between 0 and 1.
+    `flips.weight`); but if hardly an item shows such a loss, more runs than `level` accept it, 0.37 at worst of what was tried at
+    0.05. A strict gate has no such exception. It bets on the winner's gains (see `bets.chance_of_bets`), with the level of the step
+    divided by the number of its candidates, and refuses scores that are not between 0 and 1.
 
     Either holds for any proposals that know of the validation items no more than what the gate decided: as long as everything is
     rejected, these are fixed beforehand. Proposals that see scores of validation items, item by item, void it.
