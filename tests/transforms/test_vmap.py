@@ -216,10 +216,12 @@ def test_what_is_detached_under_vmap_shows_what_is_written_to_what_it_was_detach
         np.testing.assert_allclose(transform(rg.vmap(function))(rg.tensor(rows)), transform(one_by_one)(rg.tensor(rows)), rtol=1e-12)
 
 
-def test_what_is_detached_under_vmap_is_written_to_unless_a_derivative_around_it_would_see():
+@pytest.mark.parametrize("view", [lambda y: y, lambda y: y[:], lambda y: y.T, lambda y: rg.flip(y, axis=0), lambda y: y.reshape(-1)],
+                         ids=["itself", "slice", "T", "flip", "reshape"])
+def test_what_is_detached_under_vmap_is_written_to_unless_a_derivative_around_it_would_see(view):
     def function(x):
         y = x * 2
-        fixed = y.detach()
+        fixed = view(y).detach()
         fixed += 1
         return y
 
