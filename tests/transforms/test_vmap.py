@@ -303,8 +303,9 @@ def test_examples_write_at_a_position_that_is_traced():
     np.testing.assert_allclose(slope, 2 * x * (np.arange(4) != 3))
 
 
-@pytest.mark.parametrize("function", [rg.vector_norm, lambda z: rg.vector_norm(z, ord=3), lambda z: rg.std(z.real) + rg.vector_norm(z[:1])],
-                         ids=["length", "power", "parts"])
+@pytest.mark.parametrize("function", [rg.vector_norm, lambda z: rg.vector_norm(z, ord=3), lambda z: rg.std(z.real) + rg.vector_norm(z[:1]),
+                                      lambda z: (rg.einsum("i,j->ij", z, z) * (2 + 1j)).imag.sum()],
+                         ids=["length", "power", "parts", "complex results"])
 def test_a_derivative_around_vmap_of_complex_examples_is_that_of_each(function):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(COUNT, 3)) + 1j * rng.normal(size=(COUNT, 3))
