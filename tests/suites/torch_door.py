@@ -42,6 +42,11 @@ def counterpart(op):
     function = op.op
     if isinstance(function, FunctionType) and function.__module__.startswith("torch.testing"):
         return moved(function)
+    if type(function).__name__ in ("method_descriptor", "wrapper_descriptor"):
+        found = getattr(ours.Tensor, op.name, None)
+        if found is None:
+            raise Absent(f"tensors have no method {op.name}")
+        return found
     found = ours
     for name in op.name.split("."):
         try:

@@ -4,6 +4,8 @@ from contextlib import contextmanager, nullcontext
 from functools import wraps
 from types import SimpleNamespace
 
+import numpy as np
+
 from ..core.function import Function as _Function
 from ..core.gradient import backward as _backward
 from ..core.gradient import gradient
@@ -63,7 +65,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 def _given(g, x, materialises):
     if g is None:
         return creation.zeros_like(x) if materialises else None
-    return tensor_of(g) if isinstance(g, Value) else creation.from_numpy(g)
+    return tensor_of(g) if isinstance(g, Value) else creation.from_numpy(np.asarray(g))
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):

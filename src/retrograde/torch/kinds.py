@@ -32,6 +32,11 @@ def tensor_of(x) -> Any:
     return x if isinstance(x, TorchTensor) else arrays.made(x.raw, x.record, TorchTensor.kind)
 
 
+def made(array) -> Any:
+    """An array as a tensor of PyTorch's meaning, of the same memory."""
+    return arrays.made(np.asarray(array), None, TorchTensor.kind)
+
+
 def handed_out(found):
     """What a function of `rg` returned, with tensors of PyTorch's meaning in it."""
     if isinstance(found, TorchTensor) or found is None:

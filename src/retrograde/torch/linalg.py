@@ -8,11 +8,12 @@ from ..ops.norms import matrix_norm as _matrix_norm
 from ..ops.norms import vector_norm as _vector_norm
 from .absent import absent_from
 from .differing import axes
+from .functions.factors import householder_product, lu_factor, lu_factor_ex, lu_of, lu_solve_with
 from .kinds import operand
 from .nn.functional import handed
 
-__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "inv_ex", "lstsq", "matmul",
-           "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+__all__ = ["cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
+           "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
            "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm"]
 
 
@@ -24,9 +25,11 @@ def _named(name, fields):
 
 _QR, _SVD, _EIGH, _EIG = (_named(n, f) for n, f in (
     ("qr", "Q R"), ("svd", "U S Vh"), ("eigh", "eigenvalues eigenvectors"), ("eig", "eigenvalues eigenvectors")))
+_SOLVE_EX, _CHOLESKY_EX = _named("solve_ex", "result info"), _named("cholesky_ex", "L info")
 _SLOGDET, _LSTSQ, _INV = (_named(n, f) for n, f in (
     ("slogdet", "sign logabsdet"), ("lstsq", "solution residuals rank singular_values"), ("inv_ex", "inverse info")))
 
+lu, lu_solve = lu_of, lu_solve_with
 for _name in ("det", "eigvals", "inv", "matrix_exp", "matrix_power", "multi_dot", "svdvals", "tensorinv", "tensorsolve"):
     globals()[_name] = handed(getattr(rg, _name))
 
@@ -42,6 +45,18 @@ def solve(A, B, *, left=True):
         is_vector = B.ndim == 1 or B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1])
         return rg.solve(operand(A, "A"), B.unsqueeze(-1)).squeeze(-1) if is_vector else rg.solve(operand(A, "A"), B)
     return solve(A.mT, B.mT).mT
+
+
+def solve_ex(A, B, *, left=True, check_errors=False):
+    """`solve`, and zeros; a matrix that has no inverse is an error here."""
+    found = solve(A, B, left=left)
+    return _SOLVE_EX(found, found.new_zeros(tuple(A.shape[:-2]), dtype="int32"))
+
+
+def cholesky_ex(A, *, upper=False, check_errors=False):
+    """`cholesky`, and zeros; a matrix that is not positive definite is an error here."""
+    found = cholesky(A, upper=upper)
+    return _CHOLESKY_EX(found, found.new_zeros(tuple(A.shape[:-2]), dtype="int32"))
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):

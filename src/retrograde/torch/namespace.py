@@ -1,6 +1,6 @@
 """The names of the package that come of tables, and the methods that stand beside them."""
 
-from . import composed, linalg, nn, special, windows
+from . import composed, functions, linalg, nn, special, windows
 from .methods import FUNCTIONS
 from .tensor import Tensor
 from .types import CLASSES, DTYPES
@@ -51,13 +51,13 @@ def _polygamma(self, n):
 _OWN = {
     **{name: getattr(linalg, ours) for name, ours in _OF_LINALG.items()},
     **{name: getattr(special, ours) for name, ours in _OF_SPECIAL.items()},
-    **{name: getattr(composed, name) for name in composed.__all__}, "logdet": logdet, "svd": svd,
+    **{name: getattr(composed, name) for name in composed.__all__}, "orgqr": linalg.householder_product, "logdet": logdet, "svd": svd,
 }
 #: All of them.
 NAMES = {
     **DTYPES, **CLASSES, **FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS}, **_OWN, "vander": vander,
-    "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
+    **functions.NAMES, "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
 }
-for _name, _function in {**_OWN, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
+for _name, _function in {**_OWN, **{n: f for n, f in functions.NAMES.items() if n in functions.METHODS}, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
     if _name not in vars(Tensor):
         setattr(Tensor, _name, _function)
