@@ -29,6 +29,22 @@ DRAWN = {
     "nn.functional.fractional_max_pool3d", "nn.functional.multi_head_attention_forward", "nn.functional.scaled_dot_product_attention",
     "pca_lowrank", "svd_lowrank",
 }
+#: Ops of which only values are compared, and why.
+VALUES_ONLY = {"as_strided_scatter": "PyTorch hands the gradient of what is overwritten to both"}
+#: What gradients mean, from (the gradient, the arguments). What is not read of a triangular or symmetric matrix has no gradient of its own, and
+#: PyTorch's of CTC are those in the logits of the input.
+FORMS = {
+    "cholesky_inverse": lambda g, x, i, given: _triangle(g, given),
+    "cholesky_solve": lambda g, x, i, given: _triangle(g, given) if i == 1 else g,
+    "linalg.pinv": lambda g, x, i, given: (g + np.conj(np.swapaxes(g, -1, -2))) / 2 if given.get("hermitian") else g,
+    "nn.functional.ctc_loss": lambda g, x, i, given: g - np.exp(x) * g.sum(-1, keepdims=True),
+}
+
+
+def _triangle(g, given):
+    return np.triu(g) if given.get("upper") else np.tril(g)
+
+
 #: Those of them that draw only if they are asked to.
 _DRAWN_BY = {"nn.functional.multi_head_attention_forward": "dropout_p", "nn.functional.scaled_dot_product_attention": "dropout_p"}
 
@@ -84,6 +100,8 @@ def converted(x, leaves):
     if isinstance(x, torch.Tensor):
         if x.layout != torch.strided or x.is_quantized:
             raise Absent(f"tensors of layout {x.layout} are not among what is compared here")
+        if x.untyped_storage().nbytes() > x.numel() * x.element_size() and x.is_contiguous() and x.numel() and x.storage_offset():
+            raise Absent("a view of a part of other memory, which is copied here")
         made = ours.tensor(_array(x))
         if x.requires_grad:
             leaves.append((x, made.requires_grad_()))
@@ -174,7 +192,7 @@ def _judged(op, sample, leaves, theirs, mine, width):
         if (found := _alike(a, b, width, not is_drawn)) is not None:
             return DIFFERS, found
     live = [(a, b) for a, b in zip(mine, theirs, strict=True) if isinstance(b, torch.Tensor) and b.requires_grad]
-    if is_drawn or not live or not leaves:
+    if is_drawn or op.name in VALUES_ONLY or not live or not leaves:
         return AGREES, ""
     if not all([a.requires_grad for a, _ in live]):
         return DIFFERS, "no gradient"
@@ -188,9 +206,11 @@ def _judged(op, sample, leaves, theirs, mine, width):
         found = ours.autograd.grad([a for a, _ in live], [x for _, x in leaves], [ours.tensor(s) for s in seeds], allow_unused=True)
     except Exception as error:
         return _said(error)
+    form = FORMS.get(op.name, lambda g, *_: g)
     for i, (a, b) in enumerate(zip(found, wanted, strict=True)):
         a, b = (np.zeros(tuple(leaves[i][0].shape)) if g is None else _array(g) if isinstance(g, torch.Tensor) else np.asarray(g.detach().numpy()) for g in (a, b))
-        if a.shape != b.shape or not _close(a, b, width):
+        x = _array(leaves[i][0])
+        if a.shape != b.shape or not _close(form(a, x, i, sample.kwargs), form(b, x, i, sample.kwargs), width):
             return DIFFERS, "gradient"
     return AGREES, ""
 

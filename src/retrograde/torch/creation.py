@@ -230,7 +230,8 @@ def randperm(n, *, generator=None, dtype=int64, device=None, requires_grad=False
     return of(draws.permutation(n, generator=generator)).to(dtype)
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+def normal(mean: Any = 0.0, std: Any = 1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False,
+           layout=None, pin_memory=False):
     """Normally distributed numbers of a mean and a standard deviation, which may be tensors."""
     placed(device)
     return of(draws.normal(mean, std, size=None if size is None else tuple(size), generator=generator, dtype=dtype))

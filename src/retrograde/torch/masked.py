@@ -8,6 +8,7 @@ from ..core.value import Value
 from ..dtypes import as_dtype
 from . import kinds, shapes
 from .absent import absent_from
+from .composed import nanmedian
 from .differing import axes
 from .indexing import where
 from .kinds import operand
@@ -57,7 +58,8 @@ def _placed(name, start):
     function = FUNCTIONS[name]
 
     def find(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-        return function(_filled(_cast(input, dtype), mask, start), dim, keepdim)
+        x = _cast(input, dtype)
+        return function(_filled(x, mask, start), dim, keepdim).to(x.dtype)
 
     find.__name__, find.__doc__ = name, f"`torch.{name}` of the elements where the mask is true."
     return find
@@ -95,7 +97,7 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     """The lower one of the two elements in the middle of those where the mask is true."""
     x = _cast(input, dtype)
     x = x if x.is_floating_point() else x.to(kinds.default_dtype())
-    return FUNCTIONS["nanmedian"](_filled(x, mask, math.nan), dim, keepdim).values
+    return nanmedian(_filled(x, mask, math.nan), dim, keepdim).values
 
 
 def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
@@ -113,9 +115,9 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
     return _filled(x, mask, 0.0) / size.clamp(min=eps)
 
 
-def logsumexp(input, dim, *, keepdim=False, dtype=None, mask=None):
+def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The logarithm of the sum of exponentials of the elements where the mask is true."""
-    return FUNCTIONS["logsumexp"](_filled(_cast(input, dtype), mask, -math.inf), dim, keepdim)
+    return FUNCTIONS["logsumexp"](_filled(_cast(input, dtype), mask, -math.inf), () if dim is None else dim, keepdim)
 
 
 def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):

@@ -1,6 +1,7 @@
 """The names of the package that come of tables, and the methods that stand beside them."""
 
 from . import composed, functions, linalg, nn, special, windows
+from .functions import natives
 from .methods import FUNCTIONS
 from .tensor import Tensor
 from .types import CLASSES, DTYPES
@@ -53,10 +54,28 @@ _OWN = {
     **{name: getattr(special, ours) for name, ours in _OF_SPECIAL.items()},
     **{name: getattr(composed, name) for name in composed.__all__}, "orgqr": linalg.householder_product, "logdet": logdet, "svd": svd,
 }
+def fill(input, value):
+    """A tensor of one number, in the shape and dtype of `input`."""
+    return input.clone().fill_(value)
+
+
+def _written_by(name):
+    """The function `name`, which writes to its first argument."""
+    def write(input, *args, **kwargs):
+        return getattr(input, name)(*args, **kwargs)
+
+    write.__name__, write.__doc__ = name, f"`x.{name}(...)` as a function."
+    return write
+
+
+#: Functions that write to their first argument.
+_IN_PLACE = {name: _written_by(name) for name in vars(Tensor) if name.endswith("_") and not name.endswith("__")
+             and name not in ("requires_grad_", "share_memory_", "detach_")}
 #: All of them.
 NAMES = {
+    **_IN_PLACE, "fill": fill,
     **DTYPES, **CLASSES, **FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS}, **_OWN, "vander": vander,
-    **functions.NAMES, "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
+    **functions.NAMES, **{name: getattr(natives, name) for name in natives.__all__}, "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
 }
 for _name, _function in {**_OWN, **{n: f for n, f in functions.NAMES.items() if n in functions.METHODS}, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
     if _name not in vars(Tensor):

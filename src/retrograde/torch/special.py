@@ -7,6 +7,7 @@ from ..ops import bessel, bessel_orders, entropies, gamma, gammas, incomplete, n
 from . import kinds
 from .absent import absent_from
 from .differing import logit as _logit
+from .functions import polynomials as _polynomials
 from .methods import FUNCTIONS
 
 
@@ -36,6 +37,7 @@ _OWN = {
 }
 _SHARED = (
     "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "log_softmax", "logsumexp", "round", "sinc", "softmax", "xlogy")
+_OWN |= {name: getattr(_polynomials, name) for name in _polynomials.__all__}
 globals().update(_OWN, **{name: FUNCTIONS[name] for name in _SHARED})
 
 __all__ = sorted([*_OWN, *_SHARED])

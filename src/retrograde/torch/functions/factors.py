@@ -5,6 +5,8 @@ from collections import namedtuple
 import numpy as np
 
 from ...core.function import Function
+from ...core.mode import is_tracing
+from ...errors import MissingRuleError
 from ...ops.elimination import lu_factor as _eliminated
 from ...ops.joins import concatenate
 from ...ops.triangular import solve_triangular as solve
@@ -32,6 +34,8 @@ def _order_of(array):
     size = max(rows, columns)
     wide = np.zeros((*array.shape[:-2], size, size), array.dtype)
     wide[..., :rows, :columns] = array
+    if not array.size:
+        return np.broadcast_to(np.arange(rows), array.shape[:-1])
     # What is added to a wide matrix comes last whatever it is; to a tall one columns are added, which change no choice before them.
     return np.asarray(_eliminated(wide))[..., size, :rows].real.astype(np.int64) if rows > columns else np.stack(
         [_order_of(m[:, :rows]) for m in array.reshape(-1, rows, columns)]).reshape(*array.shape[:-2], rows)
@@ -72,6 +76,21 @@ class _Elimination(Function):
         inside = solve(low[..., :count, :].mH, inside, upper=True, unitriangular=True)
         rest = creation.zeros(*inside.shape[:-2], rows - count, count, dtype=inside.dtype)
         return solve(up.mH, g_low + concatenate([inside, rest], -2), upper=False, left=False)
+
+
+class Underived(Function):
+    """What has no derivative although it stands beside what has: a gradient that reaches it must be zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        if not is_tracing() and bool((g != 0).any()):
+            raise MissingRuleError("the vectors that full_matrices=True adds have no derivative, and are part of a gradient here; use "
+                                   "full_matrices=False, or detach() them")
+        return g
 
 
 def _in_order(A):
@@ -175,9 +194,10 @@ def lu_solve(b, LU_data, LU_pivots):
 
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """X in A X = b of a triangular A, and a copy of A; of A transposed with `transpose`."""
-    A = operand(A, "A").triu() if upper else operand(A, "A").tril()
+    given = operand(A, "A")
+    A = given.triu() if upper else given.tril()
     whole = A.mT if transpose else A
-    return _TRIANGULAR(solve(whole, b, upper=upper != transpose, unitriangular=unitriangular), A.clone())
+    return _TRIANGULAR(solve(whole, b, upper=upper != transpose, unitriangular=unitriangular), given.clone())
 
 
 def householder_product(input, tau):
@@ -185,6 +205,7 @@ def householder_product(input, tau):
     x, tau = operand(input), operand(tau, "tau")
     rows, columns = x.shape[-2:]
     found = kinds.made(np.broadcast_to(np.eye(rows, columns, dtype=x.dtype), tuple(x.shape)))
+    found = found if tau.shape[-1] else found + x * 0  # without reflections, of the same graph all the same
     return _reflected(x, tau, found, range(tau.shape[-1] - 1, -1, -1), False)
 
 

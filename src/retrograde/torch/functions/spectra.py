@@ -2,6 +2,7 @@
 
 from ...errors import ArgumentError
 from ...ops import movements, selections
+from ...ops.complexes import view_as_real
 from .. import creation, fft
 from ..kinds import operand
 from ..nn.functional import pad as padded
@@ -33,7 +34,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     frames = x.unfold(-1, n_fft, hop) * weights
     onesided = not frames.is_complex() if onesided is None else onesided
     found = (fft.rfft if onesided else fft.fft)(frames, norm="ortho" if normalized else "backward").transpose(-1, -2)
-    return found if return_complex is not False else found.view_as_real()
+    return found if return_complex is not False else view_as_real(found)
 
 
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,

@@ -21,10 +21,17 @@ def _edges(lines, bins, span):
     return np.linspace(low, high, bins + 1).astype(lines.dtype)
 
 
+def _checked(edges):
+    """Edges; raises unless they grow."""
+    if (np.diff(edges) < 0).any():
+        raise ArgumentError(f"the edges of a histogram must not fall, got {edges.tolist()}")
+    return edges
+
+
 def histogram(input, bins, *, range=None, weight=None, density=False):
     """How many elements lie between edges, or the sum of their weights; the edges, or a number of parts of equal width."""
     x = operand(input).detach().numpy().reshape(-1)
-    edges = bins.detach().numpy() if isinstance(bins, kinds.TorchTensor) else _edges(x, bins, range)
+    edges = _checked(bins.detach().numpy()) if isinstance(bins, kinds.TorchTensor) else _edges(x, bins, range)
     given = None if weight is None else weight.detach().numpy().reshape(-1)
     counts, _ = np.histogram(x, edges, weights=given, density=density)
     return _HISTOGRAM(kinds.made(counts.astype(x.dtype)), kinds.made(edges.astype(x.dtype)))
@@ -36,7 +43,7 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     x = x.reshape(-1, x.shape[-1])
     bins = [bins] * x.shape[1] if isinstance(bins, int) else list(bins)
     spans = [None] * x.shape[1] if range is None else [range[2 * i : 2 * i + 2] for i in np.arange(x.shape[1])]
-    edges = [b.detach().numpy() if isinstance(b, kinds.TorchTensor) else _edges(x[:, i], b, spans[i]) for i, b in enumerate(bins)]
+    edges = [_checked(b.detach().numpy()) if isinstance(b, kinds.TorchTensor) else _edges(x[:, i], b, spans[i]) for i, b in enumerate(bins)]
     given = None if weight is None else weight.detach().numpy().reshape(-1)
     counts, _ = np.histogramdd(x, edges, weights=given, density=density)
     return _HISTOGRAMDD(kinds.made(counts.astype(x.dtype)), tuple([kinds.made(e.astype(x.dtype)) for e in edges]))
@@ -46,6 +53,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """The slopes along axes by differences of neighbours, a tensor for each axis."""
     x = operand(input)
     dims = tuple(np.arange(x.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    spacing = 1 if spacing is None else spacing
     steps = spacing if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
     if len(steps) != len(dims):
         raise ArgumentError(f"gradient needs a spacing for each of {len(dims)} axes, got {len(steps)}")

@@ -16,7 +16,7 @@ def _window(function):
         if M == 0:
             return creation.empty(0, dtype=dtype, requires_grad=requires_grad)
         places = creation.arange(M, dtype=dtype or creation.DEFAULT[0])
-        found = function(places, size, *args, **given) if size > 1 else places * 0 + 1
+        found = function(places, size, *args, **given) if M > 1 else places * 0 + 1
         return found.to(places.dtype).requires_grad_(requires_grad)
 
     window.__name__, window.__doc__ = function.__name__, function.__doc__
