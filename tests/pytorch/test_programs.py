@@ -24,7 +24,8 @@ def run(torch, program, weights=None, compiled=False):
     step = torch.compile(step, fullgraph=not getattr(step, "is_eager", False)) if compiled else step
     losses = []
     for batch in batches:
-        losses.append([x.item() for x in step(*batch)])
+        with np.errstate(divide="ignore"):  # the logarithm of 0 in masks, of which NumPy tells
+            losses.append([x.item() for x in step(*batch)])
         after()
     return losses, first, model
 

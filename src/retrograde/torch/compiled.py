@@ -7,6 +7,7 @@ from types import FunctionType
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..transforms.jit import Compiled, CompiledObject
 from ..transforms.statics import Statics
+from .restoring import State
 
 
 class CompileWarning(RetraceWarning):
@@ -20,13 +21,15 @@ class _Falling:
         memory = self._memory
         if getattr(memory, "is_eager", False):
             return self._function(*args, **kwargs)
+        if getattr(memory, "is_whole", False) or memory.programs and any(memory.programs.values()):
+            return super().__call__(*args, **kwargs)
+        before = State(self._function)
         try:
             return super().__call__(*args, **kwargs)
         except (TraceError, ArgumentError) as error:
-            if memory.programs and any(memory.programs.values()) or getattr(memory, "is_whole", False):
-                raise
             if isinstance(error, ArgumentError) and "hashable" not in str(error):
                 raise
+            before.restore()
             memory.is_eager = True
             name = getattr(self._function, "__name__", type(self._function).__name__)
             warnings.warn(f"{name} runs without being compiled, since {error}. torch.compile(..., fullgraph=True) makes this an "
