@@ -234,9 +234,11 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         sorted_sequence = operand(sorted_sequence).gather(-1, sorter)
     line, given = operand(sorted_sequence), input if isinstance(input, Value) else _made(np.asarray(input))
     if line.ndim != 1:
-        rows = zip(line.detach().numpy().reshape(-1, line.shape[-1]), given.detach().numpy().reshape(-1, given.shape[-1]),
-                   strict=True)
-        found = _made(np.stack([np.searchsorted(row, x, side) for row, x in rows]).reshape(given.shape))
+        count = math.prod(line.shape[:-1])
+        rows = zip(line.detach().numpy().reshape(count, -1 if line.numel() else 0),
+                   given.detach().numpy().reshape(count, -1 if given.numel() else 0), strict=True)
+        found = [np.searchsorted(row, x, side) for row, x in rows]
+        found = _made(np.reshape(found, tuple(given.shape)).astype(np.int64))
     else:
         found = kinds.tensor_of(finding.searchsorted(line, given, side))
     found = found if isinstance(input, Value) else found.reshape(np.shape(input))
@@ -251,7 +253,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 def histc(input, bins=100, min=0, max=0):
     """How many elements lie in each of so many parts of equal width."""
     x = operand(input).detach().numpy()
-    low, high = (x.min(), x.max()) if min == max else (min, max)
+    low, high = (min, max) if min != max else (x.min(), x.max()) if x.size else (0, 0)
     low, high = (low - 1, high + 1) if low == high else (low, high)
     return _made(np.histogram(x, bins, (low, high))[0].astype(x.dtype))
 
@@ -259,7 +261,7 @@ def histc(input, bins=100, min=0, max=0):
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements without those that equal the one before."""
     x = ravel(input).detach().numpy() if dim is None else np.moveaxis(operand(input).detach().numpy(), dim, 0)
-    rows = x.reshape(len(x), -1)
+    rows = x.reshape(len(x), math.prod(x.shape[1:]))
     starts = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(1)])) if len(x) else np.zeros(0, int)
     parts = [_made(x[starts] if dim is None else np.moveaxis(x[starts], 0, dim))]
     if return_inverse:

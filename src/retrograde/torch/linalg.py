@@ -127,12 +127,13 @@ def inv_ex(A, *, check_errors=False):
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """X for which A X is nearest to B, with the sums of squares of what is left where there are more rows than columns."""
+    """X for which A X is nearest to B. What is left, and the singular values, are told for the drivers of PyTorch's that tell them."""
     A = operand(A, "A")
     found, sizes = rg.lstsq(A, B, rtol=rcond), A.new_zeros(0)
     rank = A.new_zeros(0, dtype="int64") if driver == "gels" else rg.matrix_rank(A, rtol=rcond)
     rest = found.flatten()[:0]  # of the same graph
-    if A.shape[-2] > A.shape[-1] and B.ndim == A.ndim and (driver == "gels" or bool((rank == A.shape[-1]).all())):
+    if A.shape[-2] > A.shape[-1] and B.ndim == A.ndim and driver in ("gels", "gelsd", "gelss") and (
+            driver == "gels" or bool((rank == A.shape[-1]).all())):
         rest = ((A @ found - B).abs() ** 2).sum(-2)
     if driver in ("gelsd", "gelss"):
         sizes = rg.svdvals(A).detach()

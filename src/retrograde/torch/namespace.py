@@ -75,7 +75,7 @@ _IN_PLACE = {name: _written_by(name) for name in vars(Tensor) if name.endswith("
 NAMES = {
     **_IN_PLACE, "fill": fill,
     **DTYPES, **CLASSES, **FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS}, **_OWN, "vander": vander,
-    **functions.NAMES, **{name: getattr(natives, name) for name in natives.__all__}, "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
+    **functions.NAMES, **{name: getattr(natives, name) for name in natives.__all__}, "_segment_reduce": natives.segment_reduce, "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
 }
 for _name, _function in {**_OWN, **{n: f for n, f in functions.NAMES.items() if n in functions.METHODS}, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
     if _name not in vars(Tensor):

@@ -33,7 +33,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """The group norm, the means, and one over the deviations."""
     x = operand(input)
-    found, mean, scale = _standardised(x.reshape(N, group, -1), 2, eps)
+    found, mean, scale = _standardised(x.reshape(N, group, C // group * HxW), 2, eps)
     found, lined = found.reshape(tuple(x.shape)), (1, C, *(1,) * (x.ndim - 2))
     found = found if weight is None else found * weight.reshape(lined)
     return (found if bias is None else found + bias.reshape(lined)), mean.squeeze(2), scale.squeeze(2)
@@ -105,9 +105,10 @@ def _with_start(found, reduce, initial, sizes, is_empty):
 
 
 def frexp(input):
-    """Mantissas from 1/2 to 1 and exponents of 2."""
-    mantissa, exponent = np.frexp(operand(input).detach().numpy())
-    return kinds.made(mantissa), kinds.made(exponent.astype(np.int32))
+    """Mantissas from 1/2 to 1, and exponents of 2, which have no derivative."""
+    x = operand(input)
+    exponent = kinds.made(np.frexp(x.detach().numpy())[1].astype(np.int32))
+    return x * (-exponent.to(x.dtype)).exp2(), exponent
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):

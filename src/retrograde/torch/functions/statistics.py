@@ -16,7 +16,7 @@ RETURN_TYPES |= {"histogram": _HISTOGRAM, "histogramdd": _HISTOGRAMDD}
 
 def _edges(lines, bins, span):
     """The edges of `bins` parts of equal width, of a span or of all elements."""
-    low, high = (lines.min(), lines.max()) if span is None else span
+    low, high = span if span is not None else (lines.min(), lines.max()) if lines.size else (0, 1)
     low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
     return np.linspace(low, high, bins + 1).astype(lines.dtype)
 
