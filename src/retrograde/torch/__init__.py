@@ -12,7 +12,7 @@ from math import e, inf, nan, pi
 from types import SimpleNamespace as _Names
 
 from ..tensor.namespace import finfo, iinfo
-from . import autograd, fft, func, jit, linalg, masked, nn, optim, random, signal, special, utils
+from . import autograd, fft, func, jit, linalg, masked, nn, optim, random, serialization, signal, special, utils
 from .absent import absent_from as _absent_from
 from .compiled import CompileWarning, compile
 from .creation import (
@@ -53,6 +53,7 @@ from .kinds import result_type
 from .modes import *  # noqa: F403 - what it lists are names of PyTorch's
 from .namespace import NAMES as _NAMES
 from .reductions import RETURN_TYPES as _RETURN_TYPES
+from .serialization import load, save
 from .shapes import Size
 from .shown import set_printoptions
 from .tensor import Tensor
