@@ -14,6 +14,8 @@ _LOCAL = struct.Struct("<4s22xHH")
 #: PyTorch pads the extra field so that members start here, in a field of this name.
 ALIGNMENT, _PADDING = 64, 0x4246
 _BLOCK = 1 << 20
+#: Letters of a name, at most: PyTorch's are a folder and a number.
+_LONGEST = 200
 _DAMAGES = (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, EOFError, OverflowError, IndexError)
 
 
@@ -74,6 +76,8 @@ class Archive:
     def _start(self, info):
         """Where the bytes of a member start; raises unless they are stored as they are."""
         name = info.orig_filename
+        if info.header_offset < 0 or len(name) > _LONGEST:
+            raise CheckpointError(f"the file is damaged: its directory has {name[:_LONGEST]!r} at byte {info.header_offset}")
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:
             raise CheckpointError(f"the member {name!r} is compressed or encrypted, which torch.save never does; write the file "
                                   "anew with torch.save")

@@ -30,9 +30,11 @@ class Machine:
     def __init__(self, named, called, updated, persistent):
         self.named, self.called, self.updated, self.persistent = named, called, updated, persistent
         self.stack, self.outer, self.memo, self._alike = [], [], {}, {}
+        self._length = 0
 
     def run(self, pickled):
         """The object of a pickle, given as bytes."""
+        self._length = len(pickled)
         try:
             for opcode, argument, position in pickletools.genops(pickled):
                 if opcode.name == "STOP":
@@ -41,8 +43,8 @@ class Machine:
                     return self._result()
                 step = _STEPS.get(opcode.name)
                 if step is None:
-                    raise CheckpointError(f"data.pkl uses the opcode {opcode.name} at byte {position}, which files of weights have no "
-                                          "need of; only plain containers and tensors can be read")
+                    raise CheckpointError(f"data.pkl uses the opcode {opcode.name} at byte {position}, which files of weights do "
+                                          "not need; only plain containers and tensors can be read")
                 step(self, argument)
         except IndexError:
             raise CheckpointError("data.pkl is damaged: it takes more from its stack than there is") from None
@@ -51,6 +53,11 @@ class Machine:
                 raise
             raise CheckpointError(f"data.pkl is damaged: {error}") from None
         raise CheckpointError("data.pkl is damaged: it has no end")
+
+    def check_frame(self, length):
+        """Raise if a frame, of which nothing else is needed, is longer than the pickle."""
+        if length > self._length:
+            raise CheckpointError(f"data.pkl is damaged: a frame has {length} bytes, and the pickle {self._length}")
 
     def _result(self):
         if len(self.stack) != 1 or self.outer:
@@ -216,7 +223,7 @@ def _nothing(*_):
 
 #: What each opcode that is known does.
 _STEPS = {
-    "PROTO": _nothing, "FRAME": _nothing, "MARK": _mark,
+    "PROTO": _nothing, "FRAME": Machine.check_frame, "MARK": _mark,
     "NONE": _pushed(lambda: None), "NEWTRUE": _pushed(lambda: True), "NEWFALSE": _pushed(lambda: False),
     **dict.fromkeys(["BININT", "BININT1", "BININT2", "LONG1", "LONG4", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8",
                      "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"], _argument),

@@ -36,7 +36,8 @@ def named(module, name):
     if module == "torch" and (name in ABSENT or name.removesuffix("Storage").lower() in ABSENT):
         raise CheckpointError(f"the file has tensors of the type {full}, which retrograde has not; convert them in PyTorch first")
     if full in _REASONS:
-        raise CheckpointError(f"the file has {_REASONS[full]}, which retrograde has not; convert them to plain tensors in PyTorch first")
+        raise CheckpointError(f"the file has {_REASONS[full]}, which retrograde has not; convert them to plain tensors in PyTorch "
+                              "first")
     advice = "save model.state_dict(), not the model" if module.startswith("torch") else (
         "save Python numbers, or tensors made by torch.from_numpy" if module.startswith("numpy") else
         "save tensors and plain containers")

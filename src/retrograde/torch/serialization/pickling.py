@@ -45,7 +45,7 @@ class Pickler:
             self._parts.append(_PLAIN[kind](x))
         elif isinstance(x, np.generic):
             self._write(x.item())
-        elif id(x) in self._memo and kind not in (tuple,):
+        elif id(x) in self._memo and kind is not tuple:
             self._parts.append(_get(self._memo[id(x)]))
         elif isinstance(x, Value):
             self._tensor(x)
@@ -78,10 +78,10 @@ class Pickler:
     def _call(self, module, name, *arguments):
         """What a function of PyTorch's gives for arguments."""
         self._global(module, name)
-        self._tuple(arguments)
+        self.write_tuple(arguments)
         self._parts.append(_REDUCE)
 
-    def _tuple(self, x):
+    def write_tuple(self, x):
         if not x:
             self._parts.append(_EMPTY_TUPLE)
             return
@@ -91,7 +91,7 @@ class Pickler:
                 self._write(item)
             self._parts.append(_TUPLE)
 
-    def _list(self, x):
+    def write_list(self, x):
         self._parts.append(_EMPTY_LIST)
         self._remember(x)
         if x:
@@ -100,7 +100,7 @@ class Pickler:
                 self._write(item)
             self._parts.append(_APPENDS)
 
-    def _dict(self, x):
+    def write_dict(self, x):
         self._parts.append(_EMPTY_DICT)
         self._remember(x)
         self._items(x)
@@ -113,7 +113,7 @@ class Pickler:
                 self._write(value)
             self._parts.append(_SETITEMS)
 
-    def _ordered(self, x):
+    def write_ordered(self, x):
         self._call("collections", "OrderedDict")
         self._remember(x)
         self._items(x)
@@ -123,30 +123,30 @@ class Pickler:
             self._write(dict(vars(x)))
             self._parts.append(_BUILD)
 
-    def _counter(self, x):
+    def write_counter(self, x):
         self._call("collections", "Counter", dict(x))
         self._remember(x)
 
-    def _set(self, x):
+    def write_set(self, x):
         with self._inside(x):
             self._call("__builtin__", "set", [*x])
         self._remember(x)
 
-    def _bytes(self, x):
+    def write_bytes(self, x):
         self._call("_codecs", "encode", x.decode("latin1"), "latin1")
         self._remember(x)
 
-    def _bytearray(self, x):
+    def write_bytearray(self, x):
         self._call("__builtin__", "bytearray", bytes(x))
         self._remember(x)
 
-    def _complex(self, x):
+    def write_complex(self, x):
         self._call("__builtin__", "complex", x.real, x.imag)
 
-    def _size(self, x):
+    def write_size(self, x):
         self._call("torch", "Size", tuple(map(int, x)))
 
-    def _device(self, x):
+    def write_device(self, x):
         self._call("torch", "device", x.type, *[] if x.index is None else [x.index])
 
     def _dtype(self, dtype):
@@ -255,7 +255,7 @@ _PLAIN = {
     float: lambda x: b"G" + struct.pack(">d", x),
 }
 _WRITERS = {
-    list: Pickler._list, tuple: Pickler._tuple, dict: Pickler._dict, OrderedDict: Pickler._ordered, Counter: Pickler._counter,
-    set: Pickler._set, bytes: Pickler._bytes, bytearray: Pickler._bytearray, complex: Pickler._complex, Size: Pickler._size,
-    device: Pickler._device,
+    list: Pickler.write_list, tuple: Pickler.write_tuple, dict: Pickler.write_dict, OrderedDict: Pickler.write_ordered,
+    Counter: Pickler.write_counter, set: Pickler.write_set, bytes: Pickler.write_bytes, bytearray: Pickler.write_bytearray,
+    complex: Pickler.write_complex, Size: Pickler.write_size, device: Pickler.write_device,
 }

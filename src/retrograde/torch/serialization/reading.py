@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 from ...errors import ArgumentError, CheckpointError
 from ..devices import placed
@@ -49,7 +50,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     if path is None and not (hasattr(f, "read") and hasattr(f, "seek")):
         raise ArgumentError(f"torch.load takes a path, or a file that can be searched, got {type(f).__name__}; for a stream "
                             "write torch.load(io.BytesIO(stream.read()))")
-    with nullcontext(f) if path is None else open(path, "rb") as file:
+    with nullcontext(f) if path is None else Path(os.fsdecode(path)).open("rb") as file:
         return _Reader(file, map_location, path if mmap else None).object()
 
 
@@ -111,15 +112,16 @@ class _Reader:
             raise CheckpointError(f"the file has no storage {key[:100]!r}, which a tensor needs")
         width = 1 if dtype is None else dtype.itemsize
         if self._archive.size(name) != count * width:
-            raise CheckpointError(f"storage {key!r} has {self._archive.size(name)} bytes, and should have {count} elements of {width}")
+            raise CheckpointError(f"storage {key!r} has {self._archive.size(name)} bytes, and should have {count} elements of "
+                                  f"{width} bytes")
         content = self._archive.read(name) if self._path is None else self._archive.mapped(name, self._path)
         if dtype is not None and dtype.kind == "b" and content.size and content.max() > 1:
             content = (content != 0).view("uint8")
         if self._is_swapped and width > 1:
             return swapped(content, dtype)
         if self._is_swapped and dtype is None:
-            raise CheckpointError("the file was written on a machine of another order of bytes, and does not say which of its tensors "
-                                  "it concerns; write it anew on a machine like this one")
+            raise CheckpointError("the file was written on a machine of another order of bytes, and does not say which of its "
+                                  "tensors it concerns; write it anew on a machine like this one")
         return content
 
 
@@ -137,7 +139,8 @@ def _check_kind(file):
         raise CheckpointError(f"the file is of the format that PyTorch wrote {kind}, which is a row of pickles; read it in PyTorch "
                               "and write it again with torch.save, whose format is a zip archive now")
     if not head.startswith(b"PK"):
-        raise CheckpointError("the file is none that torch.save wrote, which is a zip archive; for safetensors files there is rg.load")
+        raise CheckpointError("the file is none that torch.save wrote, which is a zip archive; safetensors files are read by "
+                              "rg.load")
 
 
 def _prefix(archive):

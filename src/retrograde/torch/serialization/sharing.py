@@ -7,10 +7,10 @@ from .formats import CLASS_OF, UNTYPED
 
 
 class Stretch:
-    """A stretch of memory: its address, its length in bytes, and the type of the elements in it."""
+    """A stretch of memory: its address, its length in bytes, the type of the elements in it, and its key."""
 
-    def __init__(self, start, stop, dtype, key):
-        self.start, self.stop, self.dtype, self.key = start, stop, dtype, key
+    def __init__(self, start, stop, dtype):
+        self.start, self.stop, self.dtype, self.key = start, stop, dtype, None
 
     @property
     def count(self):
@@ -41,22 +41,22 @@ def array_of(tensor):
 
 
 def stretches(arrays):
-    """The stretch of each of `arrays`, in their order. Those that overlap, directly or through others, have one."""
+    """The stretch of each of `arrays`; those that overlap, directly or through others, have one. Keys count them in this order."""
     bounds = [_bounds(array) for array in arrays]
-    found, keys = [None] * len(arrays), 0
-    last = None
+    found, last = {}, None
     for i in sorted(range(len(arrays)), key=lambda i: (bounds[i][0], -bounds[i][1])):
         (start, stop), dtype = bounds[i], arrays[i].dtype
         if last is None or start >= last.stop or start == stop:
-            found[i] = Stretch(start, stop, dtype, keys)
-            keys += 1
+            found[i] = Stretch(start, stop, dtype)
             last = found[i] if start < stop else last
             continue
         if last.dtype != dtype or (start - last.start) % dtype.itemsize:
-            raise CheckpointError(f"two tensors of {last.dtype} and {dtype} share memory, which a file cannot say; save a clone() of one "
-                                  "of them")
+            raise CheckpointError(f"two tensors of {last.dtype} and {dtype} share memory, which a file cannot say; save a clone() "
+                                  "of one of them")
         last.stop, found[i] = max(last.stop, stop), last
-    return found
+    for key, stretch in enumerate(dict.fromkeys([found[i] for i in range(len(arrays))])):
+        stretch.key = key
+    return [found[i] for i in range(len(arrays))]
 
 
 def strides_of(array):

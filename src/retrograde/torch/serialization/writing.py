@@ -3,6 +3,7 @@
 import os
 import sys
 from hashlib import sha256
+from pathlib import Path
 
 from ...atomic import writing
 from ...errors import ArgumentError
@@ -36,9 +37,9 @@ def save(obj, f, pickle_module=None, pickle_protocol=2):
         raise ArgumentError("torch.save writes files without the pickle module, and so takes no pickle_module; leave it out")
     pickler = Pickler(obj)
     if isinstance(f, (str, bytes, os.PathLike)):
-        path = os.fspath(f)
-        with writing(path) as part, open(part, "wb") as file:
-            write(file, _members(pickler, _stem(path)))
+        path = Path(os.fsdecode(f))
+        with writing(path) as part, part.open("wb") as file:
+            write(file, _members(pickler, path.stem))
     elif hasattr(f, "write"):
         write(f, _members(pickler, "archive"))
     else:
@@ -59,8 +60,3 @@ def _members(pickler, folder):
     yield f"{folder}/version", _VERSION
     yield f"{folder}/.data/serialization_id", str(int(identity.hexdigest(), 16) % 10**40).zfill(40).encode()
 
-
-def _stem(path):
-    """What PyTorch calls the folder in the archive: the name of the file without its ending."""
-    name = os.path.basename(os.fsdecode(path))
-    return name.rpartition(".")[0] or name or "archive"
