@@ -12,7 +12,7 @@ from math import e, inf, nan, pi
 from types import SimpleNamespace as _Names
 
 from ..tensor.namespace import finfo, iinfo
-from . import autograd, fft, func, jit, linalg, masked, nn, optim, random, serialization, signal, special, utils
+from . import autograd, distributions, fft, func, jit, linalg, masked, nn, optim, random, serialization, signal, special, utils
 from .absent import absent_from as _absent_from
 from .compiled import CompileWarning, compile
 from .creation import (
