@@ -39,7 +39,8 @@ def poisson(state, rate):
         few = (mean >= 0) & (mean < _MANY)
         found[few] = _summed(_even(state, 0, mean.size)[few], np.exp(-mean[few]), lambda k, chosen: mean[few][chosen] / k)
         many = np.flatnonzero((mean >= _MANY) & np.isfinite(mean))
-        found[many] = _rejected(state, mean.size, many, _poisson_facts(mean[many]))
+        if many.size:
+            found[many] = _rejected(state, mean.size, many, _poisson_facts(mean[many]))
     return found.astype(rate.dtype).reshape(rate.shape)
 
 
@@ -56,7 +57,8 @@ def binomial(state, trials, chance):
         first = np.exp(tried * np.log1p(-p[few]))
         found[few] = _summed(_even(state, 0, n.size)[few], first, lambda k, chosen: (tried[chosen] - k + 1) / k * odds[chosen])
         many = np.flatnonzero(is_known & ~few)
-        found[many] = _rejected(state, n.size, many, _binomial_facts(n[many], p[many]))
+        if many.size:
+            found[many] = _rejected(state, n.size, many, _binomial_facts(n[many], p[many]))
         found = np.where(is_turned, n - found, found)
     return found.astype(chance.dtype).reshape(chance.shape)
 

@@ -1,5 +1,6 @@
 """Choices among some: their numbers, or one-hot vectors."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -71,7 +72,8 @@ class Categorical(Distribution):
     mode = property(lambda self: self.probs.argmax(-1))
 
     def sample(self, sample_shape=()):
-        logits = self.__dict__["logits"] if "logits" in self.__dict__ else self.probs.log()
+        probs = self.probs
+        logits = probs.masked_fill(probs == 0, 1).log().masked_fill(probs == 0, -math.inf)
         return tensor_of(draws.categorical(logits, -1, Size(sample_shape)))
 
     def log_prob(self, value):

@@ -1,5 +1,6 @@
 """Distributions of numbers that are functions of evenly spread ones: uniform, exponential, Laplace's."""
 
+import math
 from typing import ClassVar
 
 from ...errors import ArgumentError
@@ -28,7 +29,7 @@ class Uniform(Distribution):
         return constraints.interval(self.low, self.high)
 
     mean = property(lambda self: (self.high + self.low) / 2)
-    mode = property(lambda self: self.low * float("nan"))
+    mode = property(lambda self: self.high * float("nan"))
     variance = property(lambda self: (self.high - self.low) ** 2 / 12)
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)
 
@@ -37,8 +38,8 @@ class Uniform(Distribution):
 
     def log_prob(self, value):
         self._validate_sample(value)
-        is_inside = ((value >= self.low) & (value < self.high)).to(self.low.dtype)
-        return is_inside.log() - (self.high - self.low).log()
+        is_outside = (value < self.low) | (value >= self.high)
+        return (value * 0).masked_fill(is_outside, -math.inf) - (self.high - self.low).log()
 
     def cdf(self, value):
         self._validate_sample(value)

@@ -1,5 +1,6 @@
 """Distributions of counts and of yes and no: Bernoulli's, binomial, geometric, Poisson's."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -146,14 +147,16 @@ class Geometric(_Chances):
     def sample(self, sample_shape=()):
         probs = self.probs.detach()
         even = rand(self._extended_shape(sample_shape), dtype=probs.dtype)
-        return ((-even).log1p() / (-probs).log1p()).floor()
+        is_certain = probs == 1
+        return ((-even).log1p() / (-probs.masked_fill(is_certain, 0.5)).log1p()).floor().masked_fill(is_certain, 0)
 
     def log_prob(self, value):
         self._validate_sample(value)
         probs = self.probs
-        # 0 failures are certain where success is, although the logarithm of failure is infinite.
-        failure = probs.masked_fill((probs == 1) & (value == 0), 0)
-        return value * (-failure).log1p() + probs.log()
+        # No failure is certain where success is, although the logarithm of the chance to fail is infinite.
+        is_certain = probs == 1
+        found = value * (-probs.masked_fill(is_certain, 0)).log1p() + probs.log()
+        return found.masked_fill(is_certain & (value > 0), -math.inf)
 
     def entropy(self):
         return self._surprise() / self.probs

@@ -4,7 +4,10 @@ import math
 from typing import ClassVar
 
 from ...errors import ShapeError
+from ...ops._marsaglia import words_of_gamma
+from ...ops.dirichlet import random_dirichlet
 from ...ops.joins import stack
+from ...ops.random import default_generator
 from ...tensor import distributions as draws
 from ..creation import randn
 from ..kinds import operand
@@ -62,8 +65,7 @@ class Chi2(Gamma):
 
     def __init__(self, df, validate_args=None):
         (df,) = broadcast_all(df)
-        super().__init__(0.5 * df, 0.5, validate_args=False)
-        Distribution.__init__(self, self.concentration.shape, validate_args=validate_args)
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
         if self._validate_args:
             self._check(constraints.positive, df, "the parameter df", "")
 
@@ -95,8 +97,10 @@ class Dirichlet(Distribution):
     def mode(self):
         above = (self.concentration - 1).clamp(min=0)
         total = above.sum(-1, True)
-        corner = functional.one_hot(self.concentration.argmax(-1), above.shape[-1]).to(above.dtype)
-        return (above / total.masked_fill(total == 0, 1)).where((self.concentration >= 1).any(-1, True), corner)
+        found = (above / total.masked_fill(total == 0, 1)).masked_fill(total == 0, math.nan)
+        # Where every corner has an infinite density PyTorch names the first; where none is known, NaN.
+        corner = functional.one_hot(self.concentration.argmax(-1) * 0, above.shape[-1]).to(above.dtype)
+        return corner.where((self.concentration < 1).all(-1, True), found)
 
     @property
     def variance(self):
@@ -104,7 +108,8 @@ class Dirichlet(Distribution):
         return self.concentration * (total - self.concentration) / (total**2 * (total + 1))
 
     def rsample(self, sample_shape=()):
-        return draws.dirichlet(self.concentration, (*sample_shape, *self._batch_shape))
+        concentration = self.concentration.expand(self._extended_shape(sample_shape))
+        return random_dirichlet(default_generator.take(words_of_gamma(concentration.numel())), concentration)
 
     def log_prob(self, value):
         self._validate_sample(value)

@@ -4,6 +4,7 @@ import math
 
 from ...errors import ArgumentError, MissingRuleError
 from .. import linalg
+from ..creation import full_like
 from .categorical import Categorical, OneHotCategorical
 from .continuous import Exponential, Laplace, Uniform
 from .discrete import Bernoulli, Binomial, Geometric, Poisson
@@ -223,12 +224,12 @@ def _(p, q):
 
 
 def _times_log(x):
-    return x.xlogy(x)
+    return x.clamp(min=0).xlogy(x.clamp(min=0))
 
 
 def _infinite(p, _):
     """For a `q` that gives no chance to values of `p`."""
-    return p.entropy() * 0 + math.inf if not isinstance(p, Poisson) else p.rate * 0 + math.inf
+    return full_like(p.mean.detach(), math.inf)
 
 
 for _p, _others in {Exponential: (Beta, Uniform), Gamma: (Beta, Uniform), Laplace: (Beta, Exponential, Gamma, Uniform),
