@@ -113,8 +113,7 @@ def test_divergences(p, q):
         return [array(found), *[np.zeros(x.shape) if x.grad is None else array(x.grad) for x in (a, b, c, d)]]
 
     wanted, found = ask(theirs), ask(ours)
-    if wanted == "none" or found == "none":
-        assert found == wanted or wanted == "none"
+    if wanted == "none":  # there may be one here all the same
         return
     np.testing.assert_allclose(found[0], wanted[0], 1e-8, 1e-8)
     for x, y in zip(found[1:], wanted[1:], strict=True):

@@ -85,8 +85,8 @@ def _summed(even, first, ratio):
 def _rejected(state, size, places, facts):
     """Numbers for the `places` in an array of a `size`: a fraction of two uniform numbers, kept where its chance allows.
 
-    `facts` are (a, b, middle, bound of quick acceptance, 1 / alpha, greatest, log of the chance), the last a function of a number and
-    the positions of those that wait.
+    `facts` are (a, b, middle, bound of quick acceptance, 1 / alpha, greatest, log of the chance), the last a function of a number
+    and the positions of those that wait.
     """
     a, b, middle, quick, inverse, greatest, log_chance = facts
     found, waiting = np.floor(middle), np.arange(places.size)

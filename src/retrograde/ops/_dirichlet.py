@@ -1,8 +1,9 @@
 """Derivatives of the incomplete beta function in its parameters, by series of positive terms, on float64 arrays.
 
-I_x(a, b), the chance to be below x, is x^a (1 - x)^b / (a B(a, b)) times the sum of (a + b)_n / (a + 1)_n x^n (DLMF 8.17.8), and 1 less
-the same of 1 - x, b and a. Divided by the density the terms are products of a few factors. A derivative of a term is the term times a
-polynomial in the derivatives of its logarithm, which are polygamma functions and move from term to term by powers of inverses.
+I_x(a, b), the chance to be below x, is x^a (1 - x)^b / (a B(a, b)) times the sum of (a + b)_n / (a + 1)_n x^n (DLMF 8.17.8), and 1
+less the same of 1 - x, b and a. Divided by the density the terms are products of a few factors. A derivative of a term is the term
+times a polynomial in the derivatives of its logarithm, which are polygamma functions and move from term to term by powers of
+inverses.
 """
 
 import math
@@ -80,11 +81,11 @@ def bell(orders, slope_of_log):
             if (k, m) == (0, 0):
                 continue
             # One derivative is taken first, and the others of the product that it leaves by Leibniz' rule.
-            first = (1, 0) if k else (0, 1)
-            rest = k - first[0], m - first[1]
+            one, other = (1, 0) if k else (0, 1)
+            left, right = k - one, m - other
             known[k, m] = sum([
-                math.comb(rest[0], r) * math.comb(rest[1], s) * slope_of_log(first[0] + r, first[1] + s) * known[rest[0] - r, rest[1] - s]
-                for r in range(rest[0] + 1) for s in range(rest[1] + 1)])
+                math.comb(left, r) * math.comb(right, s) * slope_of_log(one + r, other + s) * known[left - r, right - s]
+                for r in range(left + 1) for s in range(right + 1)])
     return known[orders]
 
 

@@ -16,15 +16,16 @@ _SHAPE, _PLACE = uniform(0.3, 5), uniform(0.1, 0.9)
 
 
 @elementwise(is_public=False, is_real=True, samples=(
-    call(of((2, 3), _PLACE), of((3,), _SHAPE), of((2, 3), _SHAPE)), call(of((), _PLACE), of((2,), _SHAPE), of((2,), _SHAPE), i=0, j=1),
+    call(of((2, 3), _PLACE), of((3,), _SHAPE), of((2, 3), _SHAPE)),
+    call(of((), _PLACE), of((2,), _SHAPE), of((2,), _SHAPE), i=0, j=1),
     call(of((2,), _PLACE), of((2,), _SHAPE), of((2,), _SHAPE), i=1, j=1)))
 def beta_slope(x, a, b, /, i=1, j=0):
-    r"""$d = -\partial^i_a\, \partial^j_b\, I_x(a, b) / w$ with $w = (1 - x)\, p(x)$, where $I_x$ is the chance of a beta variable to be
-    below $x$ and $p$ its density.
+    r"""$z = -\partial^i_a\, \partial^j_b\, I_x(a, b) / w$ with $w = (1 - x)\, p(x)$, where $I_x$ is the chance of a beta variable
+    to be below $x$ and $p$ its density.
 
     $\partial_a \ln w = l_a = \ln x - \psi(a) + \psi(a + b)$ and likewise $l_b$ with $\ln(1 - x)$, so that
-    $\bar a = \bar z\,(d_{i + 1, j} - d\, l_a)$ and $\bar b = \bar z\,(d_{i, j + 1} - d\, l_b)$. As $\partial_x I = p$,
-    $\bar x = -\bar z\,(\frac{\partial^i_a \partial^j_b\, p}{w} + d\,(\frac{a - 1}{x} - \frac{b}{1 - x}))$.
+    $\bar a = \bar z\,(z_{i + 1, j} - z\, l_a)$ and $\bar b = \bar z\,(z_{i, j + 1} - z\, l_b)$. As $\partial_x I = p$,
+    $\bar x = -\bar z\,(\frac{\partial^i_a \partial^j_b\, p}{w} + z\,(\frac{a - 1}{x} - \frac{b}{1 - x}))$.
     """
     dtype = np.result_type(x, a, b)
     found = _dirichlet.slope(i, j, *[np.asarray(part, np.float64) for part in (x, a, b)])
@@ -57,8 +58,8 @@ def random_dirichlet(state, a, /):
     r"""Rows of positive numbers whose sum is 1, with the density proportional to $\prod_i x_i^{a_i - 1}$.
 
     Each $x_i$ has a beta distribution of $a_i$ and the sum of the others. With $a_i$ it moves so that its rank stays as it
-    is, by $(1 - x_i)\,s_i$ with $s$ = `beta_slope`, and the others keep their proportions (Figurnov, Mohamed and Mnih, "Implicit
-    reparameterization gradients", 2018): $\bar a_i = s_i\,(\bar z_i - \sum_j z_j \bar z_j)$.
+    is, by $(1 - x_i)\,s_i$ with $s$ = `beta_slope`, and the others keep their proportions (Figurnov, Mohamed and Mnih,
+    "Implicit reparameterization gradients", 2018): $\bar a_i = s_i\,(\bar z_i - \sum_j z_j \bar z_j)$.
     """
     a = np.asarray(a)
     parts = standard_gamma(state, a.astype(np.float64))

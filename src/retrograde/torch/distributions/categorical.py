@@ -114,7 +114,7 @@ class OneHotCategorical(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = super().expand(batch_shape, _instance)
-        new._categorical = self._categorical.expand(batch_shape)
+        vars(new)["_categorical"] = self._categorical.expand(batch_shape)
         return new
 
     def sample(self, sample_shape=()):

@@ -76,7 +76,7 @@ class Real(Constraint):
     """Any number, and infinity, but not NaN."""
 
     def check(self, value):
-        return value == value  # noqa: PLR0124 - NaN differs from itself
+        return value == value  # NaN differs from itself
 
 
 class GreaterThan(Constraint):

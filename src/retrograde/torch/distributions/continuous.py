@@ -3,11 +3,12 @@
 import math
 from typing import ClassVar
 
+import numpy as np
+
 from ...errors import ArgumentError
-from ..creation import rand
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all, is_true
+from .utils import broadcast_all, evenly, is_true
 
 
 class Uniform(Distribution):
@@ -34,7 +35,7 @@ class Uniform(Distribution):
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)
 
     def rsample(self, sample_shape=()):
-        return self.low + rand(self._extended_shape(sample_shape), dtype=self.low.dtype) * (self.high - self.low)
+        return self.low + evenly(self._extended_shape(sample_shape), self.low.dtype) * (self.high - self.low)
 
     def log_prob(self, value):
         self._validate_sample(value)
@@ -69,7 +70,7 @@ class Exponential(Distribution):
     variance = property(lambda self: self.rate**-2)
 
     def rsample(self, sample_shape=()):
-        return -(-rand(self._extended_shape(sample_shape), dtype=self.rate.dtype)).log1p() / self.rate
+        return -(-evenly(self._extended_shape(sample_shape), self.rate.dtype)).log1p() / self.rate
 
     def log_prob(self, value):
         self._validate_sample(value)
@@ -103,9 +104,9 @@ class Laplace(Distribution):
     stddev = property(lambda self: 2**0.5 * self.scale)
 
     def rsample(self, sample_shape=()):
-        even = rand(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-        # Neither 0 nor 1, whose logarithms are infinite.
-        side = 2 * even.clamp(min=2.0**-25 if self.loc.dtype == "float32" else 2.0**-9 if self.loc.dtype.itemsize == 2 else 2.0**-54) - 1
+        even = evenly(self._extended_shape(sample_shape), self.loc.dtype)
+        # The logarithm of 0 is infinite: it is half a step up.
+        side = 2 * even.clamp(min=float(np.finfo(even.dtype).epsneg) / 2 if even.dtype.kind == "f" else 2.0**-9) - 1
         return self.loc - self.scale * side.sign() * (-side.abs()).log1p()
 
     def log_prob(self, value):

@@ -8,10 +8,10 @@ import numpy as np
 from ...errors import MissingRuleError
 from ...ops.counts import random_binomial, random_poisson, words_of_counts
 from ...ops.random import default_generator
-from ..creation import arange, rand
+from ..creation import arange
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all, logits_to_probs, one_of, probs_to_logits, softplus
+from .utils import broadcast_all, evenly, logits_to_probs, one_of, probs_to_logits, softplus
 
 
 class _Chances(Distribution):
@@ -74,7 +74,7 @@ class Bernoulli(_Chances):
 
     def sample(self, sample_shape=()):
         probs = self.probs.detach()
-        return (rand(self._extended_shape(sample_shape), dtype=probs.dtype) < probs).to(probs.dtype)
+        return (evenly(self._extended_shape(sample_shape), probs.dtype) < probs).to(probs.dtype)
 
     def log_prob(self, value):
         self._validate_sample(value)
@@ -146,7 +146,7 @@ class Geometric(_Chances):
 
     def sample(self, sample_shape=()):
         probs = self.probs.detach()
-        even = rand(self._extended_shape(sample_shape), dtype=probs.dtype)
+        even = evenly(self._extended_shape(sample_shape), probs.dtype)
         is_certain = probs == 1
         return ((-even).log1p() / (-probs.masked_fill(is_certain, 0.5)).log1p()).floor().masked_fill(is_certain, 0)
 

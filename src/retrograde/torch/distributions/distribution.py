@@ -35,7 +35,8 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
-        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        self._batch_shape: Any = Size(batch_shape)
+        self._event_shape: Any = Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -50,7 +51,7 @@ class Distribution:
     variance: Any = property(lambda self: self._absent("variance"), doc="The variance.")
     stddev: Any = property(lambda self: self.variance.sqrt(), doc="The standard deviation.")
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape, _instance=None) -> Any:
         """The same distribution for a greater batch, of the same memory."""
         new = copy.copy(self) if _instance is None else _instance
         batch_shape = Size(batch_shape)
@@ -58,7 +59,7 @@ class Distribution:
             if name in self.__dict__:
                 x = self.__dict__[name]
                 setattr(new, name, x.expand(batch_shape + Size(x.shape[x.dim() - rank:])))
-        new._batch_shape, new._event_shape, new._validate_args = batch_shape, self._event_shape, self._validate_args
+        vars(new).update(_batch_shape=batch_shape, _event_shape=self._event_shape, _validate_args=self._validate_args)
         return new
 
     def sample(self, sample_shape=()):
@@ -110,8 +111,8 @@ class Distribution:
         shape, wanted, rank = tuple(value.shape), tuple(self._batch_shape + self._event_shape), len(self._event_shape)
         if len(shape) < rank or shape[len(shape) - rank:] != tuple(self._event_shape) or any(
                 n not in (1, m) and m != 1 for n, m in zip(shape[::-1], wanted[::-1], strict=False)):
-            raise ShapeError(f"a value of shape {shape} does not fit {type(self).__name__} of batch shape {tuple(self._batch_shape)} "
-                             f"and event shape {tuple(self._event_shape)}")
+            raise ShapeError(f"a value of shape {shape} does not fit {type(self).__name__} of batch shape "
+                             f"{tuple(self._batch_shape)} and event shape {tuple(self._event_shape)}")
         self._check(self.support, value, "a value", ": it is not in the support")
 
     def _check(self, constraint, value, what, why):

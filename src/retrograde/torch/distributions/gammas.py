@@ -1,4 +1,4 @@
-"""Distributions made of gamma distributed numbers, with gradients in their shapes: gamma, chi-squared, beta, Dirichlet, Student's t."""
+"""Distributions made of gamma distributed numbers, with gradients in their shapes: beta, Dirichlet's and Student's as well."""
 
 import math
 from typing import ClassVar
@@ -9,13 +9,12 @@ from ...ops.dirichlet import random_dirichlet
 from ...ops.joins import stack
 from ...ops.random import default_generator
 from ...tensor import distributions as draws
-from ..creation import randn
 from ..kinds import operand
 from ..nn import functional
 from ..special import gammainc
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import broadcast_all, normally
 
 
 class Gamma(Distribution):
@@ -175,7 +174,7 @@ class StudentT(Distribution):
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         squares = 2 * draws.gamma(0.5 * self.df, 1.0, shape)
-        return self.loc + self.scale * randn(shape, dtype=self.df.dtype) * (squares / self.df).rsqrt()
+        return self.loc + self.scale * normally(shape, self.df.dtype) * (squares / self.df).rsqrt()
 
     def log_prob(self, value):
         self._validate_sample(value)

@@ -160,9 +160,10 @@ def _(p, q):
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)
 
 
-def _of_gamma(p, q, mean_of_log, moments):
+def _of_gamma(p, q, mean_of_log, mean):
     """KL of a distribution `p` and a gamma distribution `q`."""
-    return -p.entropy() + q.concentration.lgamma() - q.concentration * q.rate.log() - (q.concentration - 1) * mean_of_log + q.rate * moments
+    scale = q.concentration.lgamma() - q.concentration * q.rate.log()
+    return -p.entropy() + scale - (q.concentration - 1) * mean_of_log + q.rate * mean
 
 
 @register_kl(Beta, Gamma)

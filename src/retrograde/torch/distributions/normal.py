@@ -7,12 +7,12 @@ import numpy as np
 
 from ...errors import ArgumentError, ShapeError
 from .. import linalg
-from ..creation import eye, randn
+from ..creation import eye
 from ..kinds import operand
 from ..shapes import Size
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import broadcast_all, normally
 
 
 class Normal(Distribution):
@@ -39,7 +39,7 @@ class Normal(Distribution):
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        return self.loc + randn(shape, dtype=self.loc.dtype) * self.scale
+        return self.loc + normally(shape, self.loc.dtype) * self.scale
 
     def log_prob(self, value):
         self._validate_sample(value)
@@ -83,8 +83,8 @@ class MultivariateNormal(Distribution):
                                 f"{[*given] or 'none'}")
         name, matrix = next(iter(given.items()))
         if loc.dim() < 1 or matrix.dim() < 2:
-            raise ShapeError(f"MultivariateNormal needs vectors and matrices, got loc of shape {tuple(loc.shape)} and {name} of shape "
-                             f"{tuple(matrix.shape)}")
+            raise ShapeError(f"MultivariateNormal needs vectors and matrices, got loc of shape {tuple(loc.shape)} and {name} of "
+                             f"shape {tuple(matrix.shape)}")
         batch = Size(np.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1])))
         size = matrix.shape[-1]
         self.loc = loc.expand(batch + Size((size,)))
@@ -106,7 +106,7 @@ class MultivariateNormal(Distribution):
     variance = property(lambda self: (self._factor * self._factor).sum(-1))
 
     def rsample(self, sample_shape=()):
-        noise = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
+        noise = normally(self._extended_shape(sample_shape), self.loc.dtype)
         return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value):

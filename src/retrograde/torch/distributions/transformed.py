@@ -24,8 +24,8 @@ class Independent(Distribution):
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         count = reinterpreted_batch_ndims
         if count > len(base_distribution.batch_shape):
-            raise ArgumentError(f"Independent takes at most the {len(base_distribution.batch_shape)} axes of the batch for events, got "
-                                f"{count}")
+            raise ArgumentError(f"Independent takes at most the {len(base_distribution.batch_shape)} axes of the batch for events, "
+                                f"got {count}")
         shape = base_distribution.batch_shape + base_distribution.event_shape
         cut = len(base_distribution.batch_shape) - count
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
@@ -86,7 +86,8 @@ class TransformedDistribution(Distribution):
         shape, rank = base.batch_shape + base.event_shape, len(base.event_shape)
         needed = whole.domain.event_dim
         if len(shape) < needed:
-            raise ArgumentError(f"the transforms need values with {needed} axes at least, and those of the distribution have {len(shape)}")
+            raise ArgumentError(f"the transforms need values with {needed} axes at least, and those of the distribution have "
+                                f"{len(shape)}")
         after = whole.forward_shape(shape)
         before = whole.inverse_shape(after)
         if before != shape:
@@ -158,7 +159,7 @@ class LogNormal(TransformedDistribution):
     """Numbers whose logarithms are normally distributed, with mean `loc` and standard deviation `scale`."""
 
     arg_constraints = Normal.arg_constraints
-    support = constraints.positive
+    support = constraints.positive  # pyright: ignore[reportAssignmentType]
     has_rsample = True
 
     def __init__(self, loc, scale, validate_args=None):

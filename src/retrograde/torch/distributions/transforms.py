@@ -66,7 +66,7 @@ class Transform:
         """The value that `y` comes from."""
         return self._kept(y, 1, self._inverse)
 
-    def _kept(self, given, place, compute):
+    def _kept(self, given, place, compute) -> Any:
         if self._cache_size and given is self._last[place]:
             return self._last[1 - place]
         found = compute(given)
@@ -106,13 +106,16 @@ class Transform:
         return f"{type(self).__name__}({', '.join(f'{n}={v}' for n, v in self._facts().items())})"
 
 
-def _are_equal(a, b):
-    """Whether facts are equal: tensors of the same numbers are."""
-    if a.keys() != b.keys():
-        return False
-    pairs = [(value, b[name]) for name, value in a.items()]
-    return all(x is y or (isinstance(x, Value) or isinstance(y, Value)) and bool(((x - y) == 0).all()) or (
-        not isinstance(x, Value) and not isinstance(y, Value) and x == y) for x, y in pairs)
+def _are_equal(a: dict[str, Any], b: dict[str, Any]):
+    """Whether facts are equal."""
+    return a.keys() == b.keys() and all(_is_equal(value, b[name]) for name, value in a.items())
+
+
+def _is_equal(x: Any, y: Any):
+    """Whether two values are equal: tensors of the same numbers are."""
+    if x is y or not isinstance(x, Value) and not isinstance(y, Value):
+        return x is y or x == y
+    return bool((x == y).all())
 
 
 class Inverse(Transform):

@@ -7,8 +7,9 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import ArgumentError
+from ...tensor import random as draws
 from ..creation import tensor
-from ..kinds import default_dtype, operand
+from ..kinds import default_dtype, operand, tensor_of
 from ..nn import functional
 
 finfo = np.finfo
@@ -22,6 +23,16 @@ def broadcast_all(*values):
     found = [operand(v) if isinstance(v, Value) else tensor(v, dtype=dtype) for v in values]
     shape = np.broadcast_shapes(*[tuple(x.shape) for x in found])
     return [x if tuple(x.shape) == shape else x.expand(shape) for x in found]
+
+
+def evenly(shape, dtype) -> Any:
+    """Numbers spread evenly over [0, 1)."""
+    return tensor_of(draws.rand(shape, dtype=dtype))
+
+
+def normally(shape, dtype) -> Any:
+    """Normally distributed numbers of mean 0 and variance 1."""
+    return tensor_of(draws.randn(shape, dtype=dtype))
 
 
 def sum_rightmost(value, count):
