@@ -27,6 +27,8 @@ RetrogradeError
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
 ├── ParseError (ValueError)             a text does not have the structure that was asked for
 ├── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
+├── DataError (ValueError)              data cannot be read, or do not fit what a loader was before
+├── WorkerError (RuntimeError)          a worker of a loader died, or took too long
 └── ModelError (RuntimeError)           a language model could not answer
     ├── TransientModelError             a fault that may pass: a rate limit, a server's fault, a cut connection
     ├── AnswerError                     an answer that is not what was agreed
@@ -143,6 +145,14 @@ class MissingExtraError(RetrogradeError, ImportError):
 
 class CheckpointError(RetrogradeError, ValueError):
     """A file of weights cannot be read, or does not fit the model."""
+
+
+class DataError(RetrogradeError, ValueError):
+    """Data cannot be read, or do not fit what was asked of them; where it is a file, it names the file and the row."""
+
+
+class WorkerError(RetrogradeError, RuntimeError):
+    """A worker of a loader died, or did not answer in time."""
 
 
 class ParseError(RetrogradeError, ValueError):

@@ -1,0 +1,176 @@
+"""Sources of what is in memory: arrays, columns, tables, and anything with `len` and `[]`."""
+
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from ...core.value import Value
+from ...dtypes import default_float
+from ...errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from .source import Source
+
+#: Tables of other libraries, by the module of their class: what gives a column by its name, and all names.
+_TABLES = {
+    "pandas": lambda table: {str(name): table[name].to_numpy() for name in table.columns},
+    "polars": lambda table: {name: table[name].to_numpy() for name in table.columns},
+    "pyarrow": lambda table: {name: _of_arrow(table.column(name)) for name in table.schema.names},
+}
+
+
+def source(rows: Any, *more):
+    """A source of rows: an array (or several of one length), a tuple or dictionary of arrays, a table of pandas, polars or Arrow,
+    or anything with `len` and `[]`.
+
+    A row of several arrays is a tuple, one of a dictionary or a table is a dictionary.
+
+    >>> rg.data.source(np.arange(3), np.arange(3) * 10)[1]
+    (np.int64(1), np.int64(10))
+    >>> rg.data.source({"x": np.arange(3)})[2]
+    {'x': np.int64(2)}
+    """
+    if more:
+        return Arrays((rows, *more))
+    if isinstance(rows, Source):
+        return rows
+    library = type(rows).__module__.partition(".")[0]
+    if library in _TABLES and hasattr(rows, "columns"):
+        return Columns(_TABLES[library](rows))
+    if isinstance(rows, (np.ndarray, Value)):
+        return Array(rows)
+    if isinstance(rows, tuple) and rows and all([isinstance(part, (np.ndarray, Value)) for part in rows]):
+        return Arrays(rows)
+    if isinstance(rows, Mapping):
+        return Columns(rows)
+    if not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
+        raise DTypeError(f"a source of rows needs `len` and `[]`, which {type(rows).__name__} has not got; list(...) makes a list of it")
+    return Sequence(rows)
+
+
+class Sequence(Source):
+    """The rows of an object with `len` and `[]`."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        if hasattr(rows, "where"):
+            self.where = rows.where
+        if hasattr(rows, "__getitems__"):
+            self.__getitems__ = rows.__getitems__
+
+    def __len__(self):
+        return len(self.rows)
+
+    def row(self, i):
+        return self.rows[i]
+
+
+class Array(Source):
+    """The entries of an array along its first axis."""
+
+    can_gather = True
+
+    def __init__(self, rows):
+        self.rows = _array(rows)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def row(self, i):
+        return self.rows[i]
+
+    def gather(self, indices):
+        return taken(self.rows, indices)
+
+
+class Arrays(Source):
+    """Tuples of the entries of arrays of one length."""
+
+    can_gather = True
+
+    def __init__(self, arrays):
+        self.arrays = tuple([_array(a) for a in arrays])
+        self.length = _one_length(dict(enumerate(self.arrays)))
+
+    def __len__(self):
+        return self.length
+
+    def row(self, i):
+        return tuple([a[i] for a in self.arrays])
+
+    def gather(self, indices):
+        return tuple([taken(a, indices) for a in self.arrays])
+
+
+class Columns(Source):
+    """Dictionaries of the entries of named arrays of one length."""
+
+    def __init__(self, columns, name=""):
+        self.columns = {key: _array(a) for key, a in columns.items()}
+        if not self.columns:
+            raise ArgumentError("a source needs at least one column")
+        self.length, self.name = _one_length(self.columns), name
+        # Objects are collated row by row: they may be texts, or arrays of different lengths.
+        self.can_gather = all([a.dtype != object for a in self.columns.values()])
+
+    def __len__(self):
+        return self.length
+
+    def row(self, i):
+        return {key: a[i] for key, a in self.columns.items()}
+
+    def gather(self, indices):
+        return {key: taken(a, indices) for key, a in self.columns.items()}
+
+    def where(self, i):
+        return f"row {i} of {self.name}" if self.name else ""
+
+    def tuples(self, *names, dtype=default_float):
+        """The columns `names` as a source of tuples, or of the entries of one column; a list of names is one array of them side by side.
+
+        Floats are converted to `dtype`.
+
+        >>> table = rg.data.source({"a": np.arange(3), "b": np.ones(3), "y": np.zeros(3)})
+        >>> table.tuples(["a", "b"], "y")[2]
+        (array([2., 1.], dtype=float32), np.float32(0.0))
+        """
+        for name in [n for part in names for n in (part if isinstance(part, list) else [part])]:
+            if name not in self.columns:
+                raise OutOfRangeError(f"there is no column {name!r}; there are {', '.join(self.columns)}")
+        arrays = [np.stack(itemgetter(*part)(self.columns), axis=1) if isinstance(part, list) and len(part) > 1
+                  else self.columns[part[0]][:, None] if isinstance(part, list) else self.columns[part] for part in names]
+        arrays = [a.astype(dtype) if a.dtype.kind == "f" else a for a in arrays]
+        return Array(arrays[0]) if len(arrays) == 1 else Arrays(arrays)
+
+
+def taken(array, indices):
+    """The entries of an array of these numbers, copied."""
+    if isinstance(indices, range):
+        return array[indices.start : indices.stop].copy() if type(array) is np.ndarray else np.array(array[indices.start : indices.stop])
+    return np.asarray(array).take(indices, axis=0)
+
+
+def _of_arrow(column):
+    # One chunk is not copied: it may lie in the map of a file.
+    column = column.chunk(0) if getattr(column, "num_chunks", 0) == 1 else column
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _array(rows):
+    # A memory map stays one: its class says how it is sent to other processes.
+    array = rows.detach().data if isinstance(rows, Value) else rows if isinstance(rows, np.ndarray) else _read(rows)
+    if array.ndim == 0:
+        raise ShapeError("a source needs arrays with rows, got one without axes")
+    return array
+
+
+def _read(rows):
+    array = np.asarray(rows)
+    return array.astype(np.float32) if array.dtype == np.float64 and isinstance(rows, (list, tuple)) else array
+
+
+def _one_length(arrays):
+    lengths = {key: len(a) for key, a in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise ShapeError(f"arrays must have one length, got {', '.join(f'{key}: {n}' for key, n in lengths.items())}")
+    return next(iter(lengths.values()))
