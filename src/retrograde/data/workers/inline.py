@@ -1,5 +1,6 @@
 """No workers: a batch is made when it is asked for."""
 
+import weakref
 from collections import deque
 
 
@@ -11,6 +12,7 @@ class Inline:
 
     def __init__(self, job):
         self.job, self.tasks = job, deque()
+        self.close = weakref.finalize(self, _nothing)
 
     def begin(self, key):
         """Start an epoch."""
@@ -26,5 +28,6 @@ class Inline:
         """The batch of the task that was noted."""
         return self.job.make(self.tasks.popleft())
 
-    def close(self):
-        """There is nothing to close."""
+
+def _nothing():
+    """There is nothing to close."""
