@@ -69,7 +69,7 @@ class Delivery:
         return not self._crew.is_ahead or bool(self._crew.active)
 
     def _close_if_broken(self):
-        if self._crew.is_ahead and not self._crew.close.alive:
+        if not self._crew.close.alive:
             self.close()
 
     def close(self):

@@ -83,7 +83,7 @@ class Maps:
     """The other side: batches whose arrays lie in a worker's blocks, and which blocks nobody reads any more."""
 
     def __init__(self):
-        self.maps, self.freed, self.owners = {}, [], set()
+        self.maps, self.freed, self.owners = {}, [], {}
 
     def add(self, number, handle):
         """Map a new block."""
@@ -100,13 +100,13 @@ class Maps:
         if number is None:
             return pickle.loads(text)
         owner = np.frombuffer(self.maps[number], np.uint8)
-        freed, owners = self.freed, self.owners
+        freed, owners, key = self.freed, self.owners, id(owner)
 
-        def is_gone(reference):
-            owners.discard(reference)
+        def is_gone(_):
+            del owners[key]
             freed.append(number)
 
-        owners.add(weakref.ref(owner, is_gone))
+        owners[key] = weakref.ref(owner, is_gone)
         memory = memoryview(owner)
         buffers = [memory[start : start + size] for start, size in places]
         return pickle.loads(text or buffers.pop(), buffers=buffers)
