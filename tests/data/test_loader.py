@@ -113,9 +113,9 @@ def test_a_batch_is_a_copy():
 
 
 def test_rows_that_come_many_at_once_are_asked_for_so():
-    class Many:
-        asked = []
+    asked = []
 
+    class Many:
         def __len__(self):
             return 5
 
@@ -123,11 +123,11 @@ def test_rows_that_come_many_at_once_are_asked_for_so():
             raise AssertionError
 
         def __getitems__(self, indices):
-            self.asked.append(indices)
+            asked.append(indices)
             return [i * 10 for i in indices]
 
     assert [batch.tolist() for batch in Loader(Many(), 2)] == [[0, 10], [20, 30], [40]]
-    assert Many.asked == [[0, 1], [2, 3], [4]]
+    assert asked == [[0, 1], [2, 3], [4]]
 
 
 def test_augmentation_depends_on_seed_epoch_and_row_alone():

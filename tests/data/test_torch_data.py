@@ -11,8 +11,9 @@ from retrograde import torch as ours
 from retrograde.errors import ArgumentError, DataError, DTypeError, ShapeError
 
 try:
+    import torch.utils.data  # noqa: F401 - PyTorch loads it when it is asked to
+
     import torch as theirs
-    import torch.utils.data
 except ImportError:
     theirs = None
 
@@ -70,7 +71,7 @@ def test_without_batches_rows_are_converted(torch):
 @pytest.mark.parametrize(("rows", "wanted"), [
     ([1, 2], ("int64", [1, 2])), ([1.5, 2.5], ("float64", [1.5, 2.5])), ([True, False], ("bool", [True, False])), (["a", "b"], ["a", "b"]),
     ([b"a"], [b"a"]), ([np.float32(1), np.float32(2)], ("float32", [1.0, 2.0])), ([np.ones(2), np.zeros(2)], ("float64", [[1.0, 1.0], [0.0, 0.0]])),
-    ([(1, "a"), (2, "b")], [("int64", [1, 2]), ["a", "b"]]), ([[1, 2], [3, 4]], [("int64", [1, 3]), ("int64", [2, 4])]),
+    ([(1, "a"), (2, "b")], [("int64", [1, 2]), ("a", "b")]), ([[1, 2], [3, 4]], [("int64", [1, 3]), ("int64", [2, 4])]),
     ([{"a": 1}, {"a": 2}], {"a": ("int64", [1, 2])}), ([Pair(1, 2.0), Pair(3, 4.0)], Pair(("int64", [1, 3]), ("float64", [2.0, 4.0]))),
     ([((1, 2), [3])], [[("int64", [1]), ("int64", [2])], [("int64", [3])]]),
 ], ids=str)
@@ -138,7 +139,7 @@ def test_random_samplers_take_what_they_say(torch):
     heavy = np.bincount(list(data.WeightedRandomSampler([1, 0, 3], 4000)), minlength=3)
     assert heavy[1] == 0 and 0.7 < heavy[2] / 4000 < 0.8
     assert sorted(data.WeightedRandomSampler([1, 2, 3], 3, replacement=False)) == [0, 1, 2]
-    first = [list(data.WeightedRandomSampler([1, 3], 1, replacement=False))[0] for _ in range(800)]
+    first = [next(iter(data.WeightedRandomSampler([1, 3], 1, replacement=False))) for _ in range(800)]
     assert 0.69 < np.mean(first) < 0.81
     with pytest.raises((ValueError, RuntimeError)):
         list(data.WeightedRandomSampler([1, 2], 3, replacement=False))
@@ -176,11 +177,11 @@ def test_distributed_samplers_draw_one_order_an_epoch(torch):
     parts = [torch.utils.data.DistributedSampler(range(8), 2, rank, seed=4) for rank in range(2)] if hasattr(
         torch.utils.data, "DistributedSampler") else []
     first = [list(part) for part in parts]
-    assert sorted(sum(first, [])) == list(range(8)) and [list(part) for part in parts] == first
+    assert sorted(first[0] + first[1]) == list(range(8)) and [list(part) for part in parts] == first
     for part in parts:
         part.set_epoch(1)
     second = [list(part) for part in parts]
-    assert sorted(sum(second, [])) == list(range(8)) and second != first
+    assert sorted(second[0] + second[1]) == list(range(8)) and second != first
     with pytest.raises((ValueError, RuntimeError)):
         torch.utils.data.DistributedSampler(range(8), 2, 2)
 
@@ -380,7 +381,7 @@ def test_names_that_are_missing_and_errors_of_our_own():
         _ = data.DataLoaderr
     with pytest.raises(ArgumentError, match="no process group"):
         data.DistributedSampler(range(3))
-    with pytest.raises(DTypeError, match="ChainDataset takes others|ConcatDataset needs rows by number"):
+    with pytest.raises(DTypeError, match="ConcatDataset needs rows by number"):
         data.ConcatDataset([streams(ours)])
     with pytest.raises(ShapeError, match=r"\(2,\), \(3,\); pad them in collate_fn"):
         data.default_collate([np.ones(2), np.ones(3)])

@@ -47,7 +47,7 @@ def run(text, tmp_path, *options, **given):
     """A script that runs in a process of its own."""
     script = tmp_path / "script.py"
     script.write_text(text)
-    here = os.pathsep.join([str(Path(__file__).parent), str(Path(rg.__file__).parents[1])])
+    here = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(rg.__file__).parents[1])])
     return subprocess.Popen([sys.executable, "-W", "error", *options, str(script)], env={**os.environ, "PYTHONPATH": here}, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)
 

@@ -38,8 +38,8 @@ def collate(rows):
         return _mapped(rows)
     if isinstance(first, (tuple, list)):
         return _sequence(rows)
-    raise DTypeError(f"rows of type {type(first).__name__} cannot be made a batch; give arrays, numbers, texts, tuples or dictionaries, "
-                     "or make the batch by collate=")
+    raise DTypeError(f"rows of type {type(first).__name__} cannot be made a batch; give arrays, numbers, texts, tuples or "
+                     "dictionaries, or make the batch by collate=")
 
 
 def _stacked(rows):

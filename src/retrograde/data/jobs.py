@@ -26,6 +26,8 @@ class Job:
     """
 
     is_stream = False
+    #: What seeds the default generator of a process.
+    seeding = staticmethod(manual_seed)
 
     def __init__(self, dataset, collate, init=None):
         self.dataset, self.collate, self.init, self.key = dataset, collate, init, 0
@@ -34,7 +36,7 @@ class Job:
         """Be worker `number` of `count`. One that is alone in its process seeds the random numbers of that process."""
         become(WorkerInfo(number, count, seed + number, self.dataset))
         if is_alone:
-            manual_seed(seed + number)
+            self.seeding(seed + number)
             random.seed(seed + number)
             np.random.seed((seed + number) % 2**32)
         if self.init is not None:

@@ -122,7 +122,6 @@ class _Epoch:
         return len(self._loader) - self._count
 
     def __next__(self):
-        loader = self._loader
         try:
             batch = next(self._delivery)
         except StopIteration:

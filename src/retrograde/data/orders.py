@@ -76,7 +76,8 @@ class ByLength:
         self.lengths = np.asarray(lengths)
         if self.lengths.ndim != 1:
             raise ShapeError(f"ByLength needs one length for each row, got an array of shape {self.lengths.shape}")
-        self.count, self.size, self.pool, self.drops_last = len(self.lengths), checked_size(batch_size), checked_size(pool), drop_last
+        self.count, self.size, self.pool = len(self.lengths), checked_size(batch_size), checked_size(pool)
+        self.drops_last = drop_last
 
     def __len__(self):
         return number_of_batches(self.count, self.size, self.drops_last)

@@ -43,8 +43,7 @@ class Images(Source):
 def image_folder(folder, mode="RGB", size=None, endings=ENDINGS):
     """The images below `folder`, in which each folder is a class: rows are (pixels, number of the class). Needs Pillow.
 
-    Pixels are uint8 of shape (channels, height, width). Classes have the numbers of their names in alphabetical order; `.classes` lists
-    them.
+    Pixels are uint8 of shape (channels, height, width). Classes are numbered in the order of their names, which `.classes` lists.
 
     mode    as Pillow calls it: "RGB", "L" for grey, "RGBA"
     size    (height, width) that all images are scaled to; None: as they are

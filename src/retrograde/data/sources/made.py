@@ -1,7 +1,6 @@
 """Sources of what is in memory: arrays, columns, tables, and anything with `len` and `[]`."""
 
 from collections.abc import Mapping
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,8 @@ def source(rows: Any, *more):
     if isinstance(rows, Mapping):
         return Columns(rows)
     if not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
-        raise DTypeError(f"a source of rows needs `len` and `[]`, which {type(rows).__name__} has not got; list(...) makes a list of it")
+        raise DTypeError(f"a source of rows needs `len` and `[]`, which {type(rows).__name__} has not got; list(...) makes a list "
+                         "of it")
     return Sequence(rows)
 
 
@@ -126,9 +126,9 @@ class Columns(Source):
         return f"row {i} of {self.name}" if self.name else ""
 
     def tuples(self, *names, dtype=default_float):
-        """The columns `names` as a source of tuples, or of the entries of one column; a list of names is one array of them side by side.
+        """The columns `names` as a source of tuples, or of the entries of one column. Floats are converted to `dtype`.
 
-        Floats are converted to `dtype`.
+        A list of names is one array of these columns side by side.
 
         >>> table = rg.data.source({"a": np.arange(3), "b": np.ones(3), "y": np.zeros(3)})
         >>> table.tuples(["a", "b"], "y")[2]
@@ -137,16 +137,18 @@ class Columns(Source):
         for name in [n for part in names for n in (part if isinstance(part, list) else [part])]:
             if name not in self.columns:
                 raise OutOfRangeError(f"there is no column {name!r}; there are {', '.join(self.columns)}")
-        arrays = [np.stack(itemgetter(*part)(self.columns), axis=1) if isinstance(part, list) and len(part) > 1
-                  else self.columns[part[0]][:, None] if isinstance(part, list) else self.columns[part] for part in names]
+        arrays = [self._side_by_side(part) if isinstance(part, list) else self.columns[part] for part in names]
         arrays = [a.astype(dtype) if a.dtype.kind == "f" else a for a in arrays]
         return Array(arrays[0]) if len(arrays) == 1 else Arrays(arrays)
+
+    def _side_by_side(self, names):
+        return np.stack([self.columns[name] for name in names], axis=1)
 
 
 def taken(array, indices):
     """The entries of an array of these numbers, copied."""
     if isinstance(indices, range):
-        return array[indices.start : indices.stop].copy() if type(array) is np.ndarray else np.array(array[indices.start : indices.stop])
+        return np.array(array[indices.start : indices.stop])
     return np.asarray(array).take(indices, axis=0)
 
 

@@ -20,8 +20,8 @@ _INTEGER, _FLOAT, _TEXT = range(3)
 def csv(path, columns=None, header=True, delimiter=",", types=None, encoding="utf-8"):
     """The rows of a CSV file as dictionaries.
 
-    A column whose fields are all integers is int64, one of numbers float64 (an empty field is NaN), others are texts. The file is read
-    twice: to find that out, and to fill the columns.
+    A column whose fields are all integers is int64, one of numbers float64 (an empty field is NaN), others are texts. The file is
+    read twice: to find that out, and to fill the columns.
 
     columns     the names of those to read; None: all
     header      whether the first line names the columns; False: they are named "0", "1", ...; or a list of their names
@@ -132,13 +132,14 @@ def _fits(fields, kind):
         _numbers(fields, kind)
     except (ValueError, OverflowError):
         return False
-    return kind == _FLOAT or not any([_is_long(field) for field in fields])
+    return not any([_loses_digits(field) for field in fields])
 
 
-def _is_long(field):
-    """Whether the digits of an integer would be lost in a float: leading zeros, as in a number of a house or a phone."""
+def _loses_digits(field):
+    """Whether an integer is more of a name: with a zero at its front, or so long that a float would change it."""
     digits = field.strip().lstrip("+-")
-    return len(digits) > 1 and digits[0] == "0"
+    return digits.isdigit() and len(digits) > 1 and (digits[0] == "0" or len(digits) > 15 and int(digits) != float(digits)
+                                                     and int(digits) >= 2**63)
 
 
 def _numbers(fields, kind):

@@ -94,7 +94,7 @@ def checked(i, length):
 
 
 def sizes_of(parts, total):
-    """How many rows each part has: as given, or by fractions, of which the first ones get a row more if they do not come out even."""
+    """How many rows each part has: as given, or by fractions; the first ones get a row more where these do not come out even."""
     if all([isinstance(part, (int, np.integer)) and not isinstance(part, bool) for part in parts]):
         if sum(parts) != total or min(parts, default=0) < 0:
             raise ArgumentError(f"the parts must add up to {total} rows, got {parts}")

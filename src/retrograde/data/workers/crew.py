@@ -49,7 +49,8 @@ class Crew:
             if (left is not None and left <= 0) or not self.wait(left):
                 worker, task = self.assigned[ticket]
                 self.close()
-                raise WorkerError(f"{self.name(worker)} has not made its batch within {timeout:g} seconds{_rows(task)}; raise timeout=")
+                raise WorkerError(f"{self.name(worker)} has not made its batch within {timeout:g} seconds{_rows(task)}; "
+                                  "raise timeout=")
         outcome = self.done.pop(ticket)
         if isinstance(outcome, Failure):
             outcome.throw(self.name(self.assigned.pop(ticket)[0]))

@@ -38,11 +38,11 @@ def default_collate(batch):
     if isinstance(first, Mapping):
         return _like(first, {key: default_collate([row[key] for row in batch]) for key in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[default_collate(list(part)) for part in zip(*batch, strict=True)])
+        return type(first)(*map(default_collate, zip(*batch, strict=True)))
     if isinstance(first, Sequence):
         if any([len(row) != len(first) for row in batch]):
             raise ShapeError(f"the rows of a batch must have equally many parts, got {sorted({len(row) for row in batch})}")
-        parts = [default_collate(list(part)) for part in zip(*batch, strict=True)]
+        parts = [default_collate(part) for part in zip(*batch, strict=True)]
         return parts if isinstance(first, (tuple, list)) else _like(first, parts)
     raise DTypeError(f"default_collate takes tensors, arrays, numbers, texts and containers of them, got {type(first).__name__}; "
                      "give collate_fn=")

@@ -8,7 +8,7 @@ from ....data.jobs import Row, Rows, Stream
 from ....data.orders import key_of
 from ....data.workers import Inline, Processes, Threads
 from ....errors import ArgumentError, DataError
-from ...modes import default_generator
+from ...modes import default_generator, manual_seed
 from .collating import default_collate, default_convert
 from .dataset import IterableDataset, gatherer
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
@@ -21,14 +21,15 @@ _NO_TASK = object()
 class DataLoader(Generic[T]):
     """Batches of a data set: iterate over it once an epoch. The arguments are PyTorch's.
 
-    `num_workers` are processes, or threads with `multiprocessing_context="threads"`. `pin_memory`, `pin_memory_device` and `in_order`
-    are accepted and do nothing: there is no GPU, and batches come in their order. What PyTorch has not: `state_dict()` is the place after
-    the batch that was delivered last, and `load_state_dict(state)` goes on from there.
+    `num_workers` are processes, or threads with `multiprocessing_context="threads"`. `pin_memory`, `pin_memory_device` and
+    `in_order` are accepted and do nothing: there is no GPU, and batches come in their order. What PyTorch has not: `state_dict()`
+    is the place after the batch that was delivered last, and `load_state_dict(state)` goes on from there.
     """
 
-    def __init__(self, dataset, batch_size: Any = 1, shuffle: Any = None, sampler: Any = None, batch_sampler: Any = None, num_workers=0,
-                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None,
-                 generator=None, *, prefetch_factor: Any = None, persistent_workers=False, pin_memory_device="", in_order=True):
+    def __init__(self, dataset, batch_size: Any = 1, shuffle: Any = None, sampler: Any = None, batch_sampler: Any = None,
+                 num_workers=0, collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
+                 multiprocessing_context=None, generator=None, *, prefetch_factor: Any = None, persistent_workers=False,
+                 pin_memory_device="", in_order=True):
         self._is_ready = False
         is_stream = isinstance(dataset, IterableDataset)
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
@@ -41,7 +42,8 @@ class DataLoader(Generic[T]):
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.dataset, self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
             dataset, batch_size, drop_last, sampler, batch_sampler)
-        self.num_workers, self.prefetch_factor, self.timeout = num_workers, prefetch_factor or (2 if num_workers else None), timeout
+        self.num_workers, self.timeout = num_workers, timeout
+        self.prefetch_factor = prefetch_factor or (2 if num_workers else None)
         self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
         self.worker_init_fn, self.generator, self.persistent_workers = worker_init_fn, generator, persistent_workers
         self.multiprocessing_context = multiprocessing_context
@@ -79,7 +81,7 @@ class DataLoader(Generic[T]):
             generator.set_state(now)
         self._place = {"position": position, "generator": [int(word) for word in start]}
         crew, self._crew = self._crew or self._made_crew(seed), None
-        return _Epoch(self, Delivery(crew, tasks, key_of(seed, 0), _as_it_is, self._keep, self.timeout or None, skip))
+        return _Epoch(self, self._place, Delivery(crew, tasks, key_of(seed, 0), _as_it_is, self._keep, self.timeout or None, skip))
 
     def _tasks(self, position):
         """(the tasks from a position on, how many batches are to be made and thrown away first)."""
@@ -94,6 +96,7 @@ class DataLoader(Generic[T]):
 
     def _made_crew(self, seed):
         job = self._job()
+        job.seeding = manual_seed
         if not self.num_workers:
             return Inline(job)
         if self.multiprocessing_context == "threads":
@@ -116,7 +119,7 @@ class DataLoader(Generic[T]):
             crew.close()
 
     def state_dict(self):
-        """The place after the batch that was delivered last, as plain numbers; with workers, what they made ahead does not count."""
+        """The place after the batch that was delivered last, as plain numbers. What workers made ahead does not count."""
         return dict(self._place)
 
     def load_state_dict(self, state):
@@ -132,8 +135,8 @@ class DataLoader(Generic[T]):
 class _Epoch:
     """The batches of an epoch; notes in the loader how many were delivered."""
 
-    def __init__(self, loader, delivery):
-        self._loader, self._delivery, self._place = loader, delivery, loader._place
+    def __init__(self, loader, place, delivery):
+        self._loader, self._place, self._delivery = loader, place, delivery
 
     def __iter__(self):
         return self

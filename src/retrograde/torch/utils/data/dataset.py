@@ -25,7 +25,7 @@ class Dataset(Generic[T]):
 
 
 class IterableDataset(Dataset[T]):
-    """Rows one after the other: a subclass has `__iter__`. Each worker iterates over a copy of its own, which `get_worker_info` tells."""
+    """Rows one after the other: a subclass has `__iter__`. Each worker iterates over a copy of its own; see `get_worker_info`."""
 
     def __iter__(self):
         raise NotImplementedError(f"{type(self).__name__} needs __iter__")
@@ -163,6 +163,7 @@ def random_split(dataset, lengths, generator=None):
             sizes[i % len(sizes)] += 1
         lengths = sizes
     if sum(lengths) != len(dataset):
-        raise ArgumentError(f"random_split needs lengths that add up to {len(dataset)}, or fractions that add up to 1, got {lengths}")
+        raise ArgumentError(f"random_split needs lengths that add up to {len(dataset)}, or fractions that add up to 1, "
+                            f"got {lengths}")
     order, ends = randperm(len(dataset), generator=generator).tolist(), list(accumulate(lengths))
     return [Subset(dataset, order[end - length : end]) for length, end in zip(lengths, ends, strict=True)]
