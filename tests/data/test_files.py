@@ -48,7 +48,8 @@ def test_a_type_that_only_the_last_row_shows_is_that_of_the_column(tmp_path):
     assert table[9000] == {"a": 1, "b": 1.5, "c": "x"} and table[8999]["c"] == "8999"
     assert csv(wrote(tmp_path / "y.csv", f"a\n{2**63 - 1}\n"))[0]["a"] == 2**63 - 1
     assert csv(wrote(tmp_path / "z.csv", "a\n1_000\n"))[0]["a"] == "1_000"
-    assert csv(wrote(tmp_path / "n.csv", f"a\n{2**70}\n"))[0]["a"] == str(2**70)
+    assert csv(wrote(tmp_path / "n.csv", f"a\n{2**70 + 1}\n"))[0]["a"] == str(2**70 + 1)
+    assert csv(wrote(tmp_path / "m.csv", f"a,b\n{2**53 + 1},1\n,2\n"))[0]["a"] == str(2**53 + 1)  # with a gap it would be a float
 
 
 @pytest.mark.parametrize(("content", "options", "words"), [

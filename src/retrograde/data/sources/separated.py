@@ -132,14 +132,15 @@ def _fits(fields, kind):
         _numbers(fields, kind)
     except (ValueError, OverflowError):
         return False
-    return not any([_loses_digits(field) for field in fields])
+    return not any([_loses_digits(field, kind) for field in fields])
 
 
-def _loses_digits(field):
-    """Whether an integer is more of a name: with a zero at its front, or so long that a float would change it."""
+def _loses_digits(field, kind):
+    """Whether a number would be another one when it is written again: with a zero at its front, or too long an integer for a float."""
     digits = field.strip().lstrip("+-")
-    return digits.isdigit() and len(digits) > 1 and (digits[0] == "0" or len(digits) > 15 and int(digits) != float(digits)
-                                                     and int(digits) >= 2**63)
+    if len(digits) < 2 or not digits.isdigit():
+        return False
+    return digits[0] == "0" or (kind == _FLOAT and len(digits) > 15 and int(digits) != float(digits))
 
 
 def _numbers(fields, kind):
