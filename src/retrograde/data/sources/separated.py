@@ -136,7 +136,7 @@ def _fits(fields, kind):
 
 
 def _loses_digits(field, kind):
-    """Whether a number would be another one when it is written again: with a zero at its front, or too long an integer for a float."""
+    """Whether a number would be another one when written again: with a zero at its front, or too long an integer for a float."""
     digits = field.strip().lstrip("+-")
     if len(digits) < 2 or not digits.isdigit():
         return False
