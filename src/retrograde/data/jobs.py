@@ -61,6 +61,7 @@ class Rows(Job):
     def make(self, task):
         if self.gather is not None:
             return self.gather(task)
+        task = task.tolist() if isinstance(task, np.ndarray) else task  # users' code is given Python's integers
         rows = self._all(task) if hasattr(self.dataset, "__getitems__") else self._each(task)
         try:
             return self.collate(rows)

@@ -31,8 +31,8 @@ class Loader:
     >>> loader = rg.data.Loader({"x": np.arange(5), "y": np.arange(5) * 10}, batch_size=2, shuffle=True, seed=0)
     >>> for batch in loader:
     ...     print(batch["x"].tolist(), batch["y"].tolist())
-    [0, 3] [0, 30]
-    [2, 4] [20, 40]
+    [0, 4] [0, 40]
+    [2, 3] [20, 30]
     [1] [10]
     """
 
