@@ -1,6 +1,7 @@
 """Delivery: the batches of one epoch in the order of their tasks, made ahead by workers."""
 
 from collections import deque
+from typing import Any
 
 from .jobs import END
 
@@ -15,7 +16,8 @@ class Delivery:
     """
 
     def __init__(self, crew, tasks, key, finish, release, timeout=None, skip=0):
-        self._crew, self._tasks, self._finish, self._release, self._timeout = crew, iter(tasks), finish, release, timeout
+        self._crew: Any = crew
+        self._tasks, self._finish, self._release, self._timeout = iter(tasks), finish, release, timeout
         self._tickets, self._error, self._skip = deque(), None, skip
         crew.begin(key)
 

@@ -2,6 +2,7 @@
 
 import random
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,11 @@ class Job:
     """
 
     is_stream = False
-    #: What seeds the default generator of a process.
-    seeding = staticmethod(manual_seed)
 
     def __init__(self, dataset, collate, init=None):
         self.dataset, self.collate, self.init, self.key = dataset, collate, init, 0
+        #: What seeds the default generator of a process.
+        self.seeding: Any = manual_seed
 
     def prepare(self, number, count, seed, is_alone):
         """Be worker `number` of `count`. One that is alone in its process seeds the random numbers of that process."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DataError
-from .source import Source
+from .base import Source
 from .views import concat
 
 _PIECE = 1 << 22

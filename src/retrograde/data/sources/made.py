@@ -8,7 +8,7 @@ import numpy as np
 from ...core.value import Value
 from ...dtypes import default_float
 from ...errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from .source import Source
+from .base import Source
 
 #: Tables of other libraries, by the module of their class: what gives a column by its name, and all names.
 _TABLES = {
@@ -33,9 +33,8 @@ def source(rows: Any, *more):
         return Arrays((rows, *more))
     if isinstance(rows, Source):
         return rows
-    library = type(rows).__module__.partition(".")[0]
-    if library in _TABLES and hasattr(rows, "columns"):
-        return Columns(_TABLES[library](rows))
+    if _library(rows) in _TABLES and hasattr(rows, "columns"):
+        return Columns(columns_of(rows))
     if isinstance(rows, (np.ndarray, Value)):
         return Array(rows)
     if isinstance(rows, tuple) and rows and all([isinstance(part, (np.ndarray, Value)) for part in rows]):
@@ -46,6 +45,15 @@ def source(rows: Any, *more):
         raise DTypeError(f"a source of rows needs `len` and `[]`, which {type(rows).__name__} has not got; list(...) makes a list "
                          "of it")
     return Sequence(rows)
+
+
+def columns_of(table):
+    """The columns of a table of pandas, polars or Arrow, as arrays by their names."""
+    return _TABLES[_library(table)](table)
+
+
+def _library(rows):
+    return type(rows).__module__.partition(".")[0]
 
 
 class Sequence(Source):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ...errors import DataError
 from ...extras import optional
-from .made import Columns, source
+from .made import Columns, columns_of
 
 
 def parquet(path, columns=None):
@@ -36,4 +36,4 @@ def _table(path, read, columns):
     missing = [name for name in columns or () if name not in table.schema.names]
     if missing:
         raise DataError(f"{path} has no column {missing[0]!r}; it has {', '.join(table.schema.names)}")
-    return Columns(source(table).columns, str(path))
+    return Columns(columns_of(table), str(path))
