@@ -64,6 +64,7 @@ def test_packing_lays_sequences_end_to_end(length, end):
     (lambda: source(x for x in "a"), DTypeError, "generator has not got; list"),
     (lambda: source(np.ones(2), np.ones(3)), ShapeError, "0: 2, 1: 3"),
     (lambda: source({"a": np.ones(2), "b": np.ones(3)}), ShapeError, "a: 2, b: 3"),
+    (lambda: source({"a": [[1], [1, 2]]}), ShapeError, "pad them with collate=rg.data.Pad"),
     (lambda: source({}), ArgumentError, "at least one column"),
     (lambda: source(np.float32(3)), DTypeError, "float32 has not got"),
     (lambda: source(np.array(3)), ShapeError, "without axes"),

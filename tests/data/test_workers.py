@@ -198,6 +198,10 @@ def test_a_memory_map_is_sent_as_the_name_of_its_file(tmp_path):
     part = unpacked(*packed(x[10:20])[:2], None)  # a part of it is an array
     np.testing.assert_array_equal(part, x[10:20])
     np.testing.assert_array_equal(np.concatenate([b.numpy() for b in Loader(x, 30_000, **FORK)]), x)
+    changed = np.load(tmp_path / "x.npy", mmap_mode="c")  # what is changed in such a map is not in the file
+    changed[0] = 7
+    parcel = packed(changed)
+    assert unpacked(*parcel)[0, 0] == 7
 
 
 def test_batches_lie_in_memory_that_the_worker_wrote_until_nobody_reads_them():

@@ -3,6 +3,7 @@
 from collections import deque
 from typing import Any
 
+from ..errors import DataError
 from .jobs import END
 
 
@@ -41,6 +42,9 @@ class Delivery:
                 raise error or StopIteration
             try:
                 batch = self._crew.take(self._tickets.popleft(), self._timeout)
+            except StopIteration as error:
+                # It would end the epoch, as if there were no more rows.
+                raise DataError("a row, or what makes a batch of rows, raised StopIteration") from error
             except Exception:
                 self._close_if_broken()
                 raise

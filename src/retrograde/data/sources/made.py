@@ -175,7 +175,11 @@ def _array(rows):
 
 
 def _read(rows):
-    array = np.asarray(rows)
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise ShapeError(f"a column is an array, or a list of which one can be made: {error}; give rows of different lengths as a "
+                         "list of rows, and pad them with collate=rg.data.Pad()") from None
     return array.astype(np.float32) if array.dtype == np.float64 and isinstance(rows, (list, tuple)) else array
 
 
