@@ -24,6 +24,9 @@ class Source:
     def __len__(self):
         raise NotImplementedError(f"{type(self).__name__} needs __len__")
 
+    def __repr__(self):
+        return f"{type(self).__name__}({len(self)} rows)"
+
     def row(self, i) -> Any:
         """Row `i`."""
         raise NotImplementedError(f"{type(self).__name__} needs row(i)")

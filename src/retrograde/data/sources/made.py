@@ -1,6 +1,7 @@
 """Sources of what is in memory: arrays, columns, tables, and anything with `len` and `[]`."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ def source(rows: Any, *more):
         return Arrays(rows)
     if isinstance(rows, Mapping):
         return Columns(rows)
+    if isinstance(rows, (str, bytes, PathLike)):
+        raise DTypeError(f"a text is no source of rows; for the file {str(rows)[:80]!r} there are rg.data.csv, text_lines, parquet, "
+                         "arrow and image_folder")
     if not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
         raise DTypeError(f"a source of rows needs `len` and `[]`, which {type(rows).__name__} has not got; list(...) makes a list "
                          "of it")
