@@ -8,7 +8,7 @@ from ...errors import DataError
 from .base import Source
 from .views import concat
 
-_PIECE = 1 << 22
+_PIECE = 1 << 20
 
 
 class Lines(Source):
