@@ -49,7 +49,7 @@ class Tensor(kinds.TorchTensor):
     # What it is.
     shape = property(lambda self: shapes.Size(self.raw.shape), doc="Sizes of the axes.")
     device = property(lambda self: devices.device("cpu"), doc="Where the elements are.")
-    is_cuda = is_mps = is_sparse = is_quantized = is_meta = is_nested = False
+    is_cuda = is_mps = is_xpu = is_sparse = is_quantized = is_meta = is_nested = False
     layout = "torch.strided"
     names = property(lambda self: (None,) * self.ndim, doc="The names of axes: there are none.")
     H = property(lambda self: self.transpose(-2, -1).conj(), doc="The conjugate transpose.")

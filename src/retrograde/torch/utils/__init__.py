@@ -1,12 +1,7 @@
-"""`torch.utils`: what other modules add to."""
+"""`torch.utils`: `data`, the loader, and `checkpoint`."""
 
 from ..absent import absent_from
+from . import checkpoint, data
 
-__all__: list[str] = []
-"""`torch.utils`: `data`, the loader."""
-
-from ..absent import absent_from
-from . import data
-
-__all__ = ["data"]
+__all__ = ["checkpoint", "data"]
 __getattr__ = absent_from("torch.utils", lambda: __all__)
