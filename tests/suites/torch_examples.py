@@ -1,13 +1,14 @@
 """The programs of pytorch/examples as they are, with their imports changed: `python -m tests.suites.torch_examples CHECKOUT`.
 
 Each runs twice, with PyTorch and with `retrograde.torch`, on data that is made up: what stands for torchvision, torchtext and gymnasium is small
-and written here. Weights, noise and orders are drawn by NumPy, alike for both, and nothing is dropped out. What both print is compared, number
-by number.
+and written here. Weights and noise are drawn by NumPy, alike for both, data come in order, and nothing is dropped out. Whole modules, which `torch.save`
+does not write here, are kept in memory. What both print is compared, number by number.
 """
 
 import argparse
 import contextlib
 import hashlib
+import importlib
 import io
 import math
 import os
@@ -23,6 +24,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import torch as theirs
+import torch._dynamo  # before tqdm and others are stood in for
 
 import retrograde.torch as ours
 from tests.suites.running import rewritten
@@ -211,25 +213,30 @@ def alike(torch):
         low, high, size = (0, low, high) if size is None else (0, low, size) if high is None else (low, high, size)
         return torch.tensor(draw.integers(low, high, tuple(size)))
 
-    def filled(self, *_, **__):
-        with torch.no_grad():
-            self.copy_(torch.tensor((draw.uniform(-1, 1, tuple(self.shape)) / math.sqrt(max(self.shape[-1], 8))).astype(np.float32)))
-        return self
-
     def sampled(self, *_):
         return (self.probs.cumsum(-1) < float(draw.uniform())).sum(-1)
 
-    import importlib
-    distributions = importlib.import_module(f"{torch.__name__}.distributions")
-    fills = ("uniform_", "normal_", "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_", "xavier_normal_", "orthogonal_")
+    kept = {}
+
+    def save(x, f, *_, **__):
+        return kept.__setitem__(getattr(f, "name", f), x) if isinstance(x, nn.Module) else written(x, f)
+
+    def load(f, *_, **__):
+        name = getattr(f, "name", f)
+        return np.load("traindata.npy") if name == "traindata.pt" else kept[name] if name in kept else read(f)
+
+    written, read = torch.save, torch.load
+    data, distributions = torch.utils.data, importlib.import_module(f"{torch.__name__}.distributions")
     changes = [(torch, "randn", normal), (torch, "randn_like", lambda x: normal(*x.shape)), (torch, "randint", integers),
                (torch, "randperm", lambda n, **_: torch.tensor(draw.permutation(n))), (distributions.Categorical, "sample", sampled),
-               (nn.functional, "dropout", lambda x, *_, **__: x), (nn.Dropout, "forward", lambda self, x: x), (nn.Dropout2d, "forward", lambda self, x: x),
-               (nn.MultiheadAttention, "dropout", 0.0), *[(nn.init, name, filled) for name in fills], (torch.optim.Optimizer, "_weights", None)]
+               (nn.functional, "dropout", lambda x, *_, **__: x), (nn.Dropout, "forward", lambda self, x: x),
+               (nn.Dropout2d, "forward", lambda self, x: x), (torch, "save", save), (torch, "load", load),
+               (data, "DataLoader", lambda *args, shuffle=False, **named: loader(*args, **named))]
+    loader = data.DataLoader
     with contextlib.ExitStack() as stack:
         for owner, name, value in changes:
             stack.enter_context(_set(owner, name, value))
-        stack.enter_context(_weighted(torch, draw))
+        stack.enter_context(_weighted(torch))
         random.seed(0)
         np.random.seed(0)
         yield
@@ -247,21 +254,29 @@ def _set(owner, name, value):
 
 
 @contextlib.contextmanager
-def _weighted(torch, draw):
-    """Let the parameters of whatever is called first have numbers of NumPy's: of each model once, when its first pass begins."""
-    module, call, known = torch.nn.Module, torch.nn.Module.__call__, set()
+def _weighted(torch):
+    """Let the parameters of whatever an optimizer is given, or is called, have numbers of NumPy's: each once, in the order in which they are met."""
+    module, call = torch.nn.Module, torch.nn.Module.__call__
+    optimizer, known = torch.optim.Optimizer, []
+    start = optimizer.__init__
+
+    def meet(parameters):
+        for p in parameters:
+            if not any(p is other for other in known):
+                known.append(p)
+                rows = np.random.default_rng(len(known)).uniform(-1, 1, tuple(p.shape)) / math.sqrt(max(p.shape[-1], 8))
+                with torch.no_grad():
+                    p.copy_(torch.tensor(rows).to(p.dtype))
 
     def called(self, *args, **kwargs):
-        for p in self.parameters():
-            if id(p) not in known:
-                known.add(id(p))
-                kept.append(p)
-                with torch.no_grad():
-                    p.copy_(torch.tensor((draw.uniform(-1, 1, tuple(p.shape)) / math.sqrt(max(p.shape[-1], 8))).astype(np.float32)))
+        meet(self.parameters())
         return call(self, *args, **kwargs)
 
-    kept = []
-    with _set(module, "__call__", called):
+    def started(self, params, *args, **kwargs):
+        start(self, params, *args, **kwargs)
+        meet([p for group in self.param_groups for p in group["params"]])
+
+    with _set(module, "__call__", called), _set(optimizer, "__init__", started):
         yield
 
 
@@ -307,8 +322,6 @@ def _prepared(place):
     for name in ("train", "valid", "test"):
         (place / f"{name}.txt").write_text("\n".join(" ".join(words[i : i + 8]) for i in range(0, 400, 8)) + "\n")
     waves = np.sin((np.arange(12)[None] + np.random.default_rng(1).integers(-12, 12, (6, 1))) / 3.0)
-    theirs.save(waves, place / "traindata.pt") if False else None
-    ours.save({"waves": ours.tensor(waves)}, place / "waves.pt")
     np.save(place / "traindata.npy", waves)
 
 
