@@ -32,32 +32,40 @@ class Delivery:
         return self._finish(self._next())
 
     def _next(self):
-        while True:
-            if self._crew is None:
-                raise StopIteration
-            self._start()
-            if not self._tickets:
-                error = self._error
-                self.close()
-                raise error or StopIteration
+        while self._crew is not None:
             try:
-                batch = self._crew.take(self._tickets.popleft(), self._timeout)
+                self._start()
+                batch = self._taken()
+                if batch is not END and self._crew is not None and self._crew.is_ahead:
+                    self._start()
             except StopIteration as error:
                 # It would end the epoch, as if there were no more rows.
                 raise DataError("a row, or what makes a batch of rows, raised StopIteration") from error
             except Exception:
-                self._close_if_broken()
+                if self._crew is not None and not self._crew.close.alive:
+                    self.close()
                 raise
             except BaseException:  # Ctrl-C may come in the middle of a message
                 self._crew.close()
                 self.close()
                 raise
+            if self._crew is None:
+                break
             if batch is not END:
-                if self._crew.is_ahead:
-                    self._start()
                 return batch
             if not self._crew.is_ahead or not self._crew.active:
                 self._tasks = iter(())
+        raise StopIteration
+
+    def _taken(self):
+        """The batch that comes next; where there is none, the workers are let go, and what ended the tasks is raised."""
+        if self._tickets:
+            return self._crew.take(self._tickets.popleft(), self._timeout)
+        error = self._error
+        self.close()
+        if error is not None:
+            raise error
+        return END
 
     def _start(self):
         """Hand out tasks until as many are under way as the crew takes."""
@@ -73,10 +81,6 @@ class Delivery:
 
     def _has_takers(self):
         return not self._crew.is_ahead or bool(self._crew.active)
-
-    def _close_if_broken(self):
-        if not self._crew.close.alive:
-            self.close()
 
     def close(self):
         """Let the workers go; there are no more batches."""

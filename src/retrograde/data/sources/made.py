@@ -43,8 +43,8 @@ def source(rows: Any, *more):
     if isinstance(rows, Mapping):
         return Columns(rows)
     if isinstance(rows, (str, bytes, PathLike)):
-        raise DTypeError(f"a text is no source of rows; for the file {str(rows)[:80]!r} there are rg.data.csv, text_lines, parquet, "
-                         "arrow and image_folder")
+        raise DTypeError(f"a text is no source of rows; for the file {str(rows)[:80]!r} there are rg.data.csv, text_lines, "
+                         "parquet, arrow and image_folder")
     if not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
         raise DTypeError(f"a source of rows needs `len` and `[]`, which {type(rows).__name__} has not got; list(...) makes a list "
                          "of it")

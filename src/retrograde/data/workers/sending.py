@@ -104,7 +104,7 @@ def _main_file():
 def _against_loading(method):
     """Why the main script cannot be loaded once more, as a process does that starts afresh; None if it can."""
     file = _main_file()
-    if file is None or getattr(sys.modules["__main__"], "__spec__", None) is not None or method is not None:
+    if file is None or method is not None:
         return None
     try:
         text = Path(file).read_text(encoding="utf-8", errors="replace")
