@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from benchmarks import loader as loader_benchmark
 from data_sets import Faulty, Numbered, killed, left, missing, noisy, owner, refuse, slow, stubborn
 from retrograde.data import Loader, source
 from retrograde.data.workers import Processes
@@ -284,3 +285,12 @@ if __name__ == "__main__":
 """
     _, error = run(text, tmp_path).communicate()
     assert "WorkerError: a worker cannot start processes of its own; use threads there" in error
+
+
+def test_the_benchmark_of_the_loader_takes_steps_in_turns():
+    calls = []
+    x, y = loader_benchmark.rows(1)
+    loader = Loader((x, y), 32)
+    one, other = loader_benchmark.compared(lambda: calls.append("bare"), lambda *batch: calls.append(len(batch[0])), loader, 0.01)
+    assert calls[:4] == ["bare", 32, "bare", 32] and one.shape == other.shape == (len(calls) // 2, 2)
+    assert loader_benchmark.alone(loader) > 0
