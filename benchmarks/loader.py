@@ -1,7 +1,8 @@
 """What a loader costs a compiled training step of a convolutional network: with no workers, threads and processes.
 
-Run `python -m benchmarks.loader` (options: --seconds, --threads). Steps on data that lie ready and steps on batches of a loader take
-turns, A B A B. CPU is that of this process, without its workers. On a machine that does nothing else the wall clock tells the same.
+Run `python -m benchmarks.loader` (options: --seconds, --threads). Steps on data that lie ready and steps on batches of a loader
+take turns, A B A B. CPU is that of this process, without its workers. On a machine that does nothing else the wall clock tells the
+same.
 """
 
 import argparse
