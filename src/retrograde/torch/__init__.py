@@ -73,6 +73,7 @@ from .func import vmap
 from .kinds import result_type
 from .modes import *  # noqa: F403 - what it lists are names of PyTorch's
 from .namespace import NAMES as _NAMES
+from .nn import modules as _modules
 from .reductions import RETURN_TYPES as _RETURN_TYPES
 from .serialization import load, save
 from .shapes import Size

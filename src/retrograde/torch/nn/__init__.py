@@ -13,6 +13,8 @@ globals().update(_LAYERS)
 _LAYERS["Transformer"].generate_square_subsequent_mask = staticmethod(
     functional.handed(rg.Transformer.generate_square_subsequent_mask))
 
+NonDynamicallyQuantizableLinear = _LAYERS["Linear"]
+
 __all__ = sorted({*_LAYERS, "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "parallel",
                   "utils"})
 __getattr__ = absent_from("torch.nn", lambda: __all__)
