@@ -1,5 +1,6 @@
 """Programs on images, with the constructions of PyTorch's examples: each is a function of the module `torch` (see `programs`)."""
 
+import itertools
 import math
 
 import numpy as np
@@ -69,7 +70,7 @@ def mnist_rnn(torch):
 
         def forward(self, input):
             input = input.reshape(-1, 12, 12)
-            output, hidden = self.rnn(input)
+            output, _ = self.rnn(input)
             output = output[:, -1, :]
             output = self.batchnorm(output)
             output = self.dropout1(output.unsqueeze(2).unsqueeze(3)).flatten(1)
@@ -117,7 +118,7 @@ def forward_forward(torch):
     class Net(nn.Module):
         def __init__(self, dims):
             super().__init__()
-            self.layers = nn.ModuleList([Layer(a, b).to("cpu") for a, b in zip(dims, dims[1:])])
+            self.layers = nn.ModuleList([Layer(a, b).to("cpu") for a, b in itertools.pairwise(dims)])
 
     def overlay(x, y):
         x_ = x.clone()

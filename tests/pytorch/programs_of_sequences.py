@@ -62,7 +62,6 @@ def language_model(torch, rnn_type):
 
     model, criterion = RNNModel(), nn.NLLLoss()
     source = batchify(tokens(torch, 0, 18, 3 * 42), 3)
-    held = [model.init_hidden(3)]
 
     def step(data, targets):
         model.zero_grad()
@@ -76,7 +75,6 @@ def language_model(torch, rnn_type):
             p.data.add_(p.grad, alpha=-5.0)
         return loss, torch.exp(loss.detach())
 
-    assert len(held) == 1
     return model, step, [(source[5 * i : 5 * i + 5], source[5 * i + 1 : 5 * i + 6].view(-1)) for i in range(8)]
 
 
@@ -161,7 +159,7 @@ def translation(torch):
 
     def square_subsequent_mask(size):
         mask = (torch.triu(torch.ones((size, size))) == 1).transpose(0, 1)
-        return mask.float().masked_fill(mask == 0, float("-inf")).masked_fill(mask == 1, float(0.0))
+        return mask.float().masked_fill(mask == 0, float("-inf")).masked_fill(mask == 1, 0.0)
 
     model, loss_fn = Translator(), nn.CrossEntropyLoss(ignore_index=1)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9)
@@ -385,7 +383,7 @@ def actor_critic(torch):
     eps = np.finfo(np.float32).eps.item()
 
     def step(states, actions, rewards):
-        for state, action, reward in zip(states, actions, rewards):
+        for state, action, reward in zip(states, actions, rewards, strict=True):
             probs, value = model(state)
             model.saved_actions.append(Saved(torch.log(probs)[action], value))
             model.rewards.append(reward.item())
@@ -395,7 +393,7 @@ def actor_critic(torch):
             returns.insert(0, R)
         returns = torch.tensor(returns)
         returns = (returns - returns.mean()) / (returns.std() + eps)
-        for (log_prob, value), R in zip(model.saved_actions, returns):
+        for (log_prob, value), R in zip(model.saved_actions, returns, strict=True):
             policy_losses.append(-log_prob * (R - value.item()))
             value_losses.append(F.smooth_l1_loss(value, torch.tensor([R])))
         optimizer.zero_grad()
@@ -419,7 +417,7 @@ def reinforce(torch):
     def step(states, actions, returns):
         losses = []
         returns = (returns - returns.mean()) / (returns.std() + 1e-7)
-        for state, action, R in zip(states, actions, returns):
+        for state, action, R in zip(states, actions, returns, strict=True):
             probs = policy(state.float().unsqueeze(0))
             losses.append(-F.log_softmax(torch.log(probs), 1).gather(1, action.view(1, 1)).squeeze(1) * R)
         optimizer.zero_grad()

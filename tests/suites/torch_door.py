@@ -258,6 +258,17 @@ def surveyed(ops, dtypes, most=None):
     return rows
 
 
+def page(rows):
+    """The page of the reference, as lines of Markdown: what came of all samples, and the table by op."""
+    states = Counter(state for _, _, state, *_ in rows)
+    return [
+        "# PyTorch's samples of its ops, through `retrograde.torch`", "",
+        f"Made by `python -m tests.suites.torch_door --page docs/torch_ops.md`, with PyTorch {torch.__version__}. Each sample of its `op_db` is run on the CPU in",
+        "float32 and in float64, with PyTorch and here, and compared in dtype, shape, value and gradient.", "",
+        f"Of {len(rows):,} samples {states[AGREES]:,} agree, {states[REFUSED]:,} are refused by an error that says what to do, {states[FAILS]:,} fail by an error that does not,",
+        f"and {states[DIFFERS]:,} differ.", "", *table(rows)]
+
+
 def table(rows):
     """The table by op, as lines of Markdown."""
     counts = {}
@@ -276,7 +287,7 @@ def main(argv=None):
     parser.add_argument("--most", type=int, help="at most so many samples of an op in a dtype")
     parser.add_argument("--reasons", type=int, default=60, help="how many reasons are listed, the most frequent first")
     parser.add_argument("--json", help="a file for all rows")
-    parser.add_argument("--table", help="a file for the table by op")
+    parser.add_argument("--page", help="a file for the page of the reference")
     chosen = parser.parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -286,8 +297,8 @@ def main(argv=None):
         rows = surveyed(ops, [getattr(torch, d) for d in chosen.dtype.split(",")], chosen.most)
     if chosen.json:
         Path(chosen.json).write_text(json.dumps(rows))
-    if chosen.table:
-        Path(chosen.table).write_text("\n".join(table(rows)) + "\n")
+    if chosen.page:
+        Path(chosen.page).write_text("\n".join(page(rows)) + "\n")
     states = Counter(state for _, _, state, *_ in rows)
     reasons, where, example = Counter(), {}, {}
     for name, _, state, said, summary in rows:

@@ -10,13 +10,13 @@ import contextlib
 import hashlib
 import importlib
 import io
+import logging
 import math
 import os
 import random
 import re
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from pathlib import Path
@@ -24,7 +24,6 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import torch as theirs
-import torch._dynamo  # before tqdm and others are stood in for
 
 import retrograde.torch as ours
 from tests.suites.running import rewritten
@@ -104,7 +103,7 @@ def torchvision(torch):
     same = lambda *_, **__: (lambda x: x)
     normalize = lambda mean, std: (lambda x: (x - torch.tensor(mean).view(-1, 1, 1)) / torch.tensor(std).view(-1, 1, 1))
     transforms = SimpleNamespace(Compose=compose, ToTensor=same, Normalize=normalize, Lambda=lambda f: f, Resize=same, CenterCrop=same)
-    mnist = lambda root=None, train=True, download=False, transform=None: Images(torch, 32 if train else 16, transform=transform)
+    mnist = lambda root=None, train=True, download=False, transform=None: Images(torch, 32 if train else 20, transform=transform)
     fake = lambda image_size, transform=None: Images(torch, 8, image_size, transform)
     found = _module("torchvision", transforms=_module("torchvision.transforms", **vars(transforms)), utils=_module("torchvision.utils", save_image=lambda *_, **__: None),
                     datasets=_module("torchvision.datasets", MNIST=mnist, FakeData=fake), models=_module("torchvision.models", resnet18=resnet18))
@@ -292,7 +291,7 @@ def run(torch, folder, path, arguments, beside):
         try:
             sys.modules.update(stand_ins(torch))
             sys.argv = [path, *arguments.replace("DATA", place).split()]
-            with alike(torch), contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            with alike(torch), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 for name in beside:
                     file = (folder / path).parent / (name.replace(".", "/") + ".py")
@@ -302,6 +301,7 @@ def run(torch, folder, path, arguments, beside):
                 _executed("__main__", change(source), folder / path)
         finally:
             sys.argv = argv
+            logging.getLogger().handlers.clear()
             for name in set(sys.modules) - set(modules):
                 if not name.startswith(("retrograde", "torch.", "numpy")):
                     del sys.modules[name]
@@ -332,7 +332,7 @@ def _super_resolution(torch):
 
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?")
-_TIMES = re.compile(r"\(?\d+\.\d+ ?s\)|ms/batch +\d+\.\d+|time: +\d+\.\d+s|\(\d+\.\d+s\)|Epoch time = .*")
+_TIMES = re.compile(r"Epoch time = [^\\n]*|\(?\d+\.\d+ ?s\)|ms/batch +\d+\.\d+|time: +\d+\.\d+s|\(\d+\.\d+s\)|Epoch time = .*")
 
 
 def numbers(text):
@@ -341,16 +341,14 @@ def numbers(text):
 
 
 def compared(folder, path, arguments, beside):
-    """A row of the table: how many numbers both printed, how far they are apart at most, and times; or what went wrong."""
-    mine, wanted, seconds = None, None, []
-    for torch in (theirs, ours):
-        start = time.process_time()
+    """A row of the table: how many numbers both printed, how far they are apart at most; or what went wrong."""
+    printed = []
+    for name, module in (("PyTorch", theirs), ("here", ours)):
         try:
-            found = run(torch, folder, path, arguments, beside)
+            printed.append(run(module, folder, path, arguments, beside))
         except Exception as error:
-            return f"{'PyTorch' if torch is theirs else 'here'}: {type(error).__name__}: {error}", traceback.format_exc()
-        seconds.append(time.process_time() - start)
-        wanted, mine = (found, None) if torch is theirs else (wanted, found)
+            return f"{name}: {type(error).__name__}: {error}", traceback.format_exc()
+    wanted, mine = printed
     a, b = numbers(wanted), numbers(mine)
     if len(a) != len(b) or not a:
         return f"{len(b)} numbers printed for {len(a)}", f"{wanted[-1500:]}\n-----\n{mine[-1500:]}"
@@ -367,6 +365,7 @@ def main(argv=None):
     chosen = parser.parse_args(argv)
     print("| program | arguments | what both print | SHA-256 |\n| --- | --- | --- | --- |")
     bad = 0
+    importlib.import_module("torch._dynamo")  # before tqdm and others, which it looks for, are stood in for
     for path, arguments, beside in PROGRAMS:
         if chosen.only not in f"{path} {arguments}":
             continue

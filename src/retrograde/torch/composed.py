@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from ..core.value import Value
-from ..errors import ArgumentError
 from ..ops import finding, gammas, incomplete, movements
 from ..ops.comparisons import where
 from . import kinds, linalg, shapes

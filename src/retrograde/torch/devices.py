@@ -63,8 +63,8 @@ def none_of(name):
     def missing(attribute):
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}", name=attribute)
-        raise AttributeError(f"torch.{name} has no {attribute!r} here, where there is no such device; ask torch.{name}.is_available() "
-                             "first", name=attribute)
+        raise AttributeError(f"torch.{name} has no {attribute!r} here, where there is no such device; ask "
+                             f"torch.{name}.is_available() first", name=attribute)
 
     return missing
 

@@ -7,8 +7,8 @@ from . import creation
 from .absent import absent_from
 from .kinds import floating, operand
 
-__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2",
-           "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+           "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
 
 def _along(name, one, last):
@@ -45,17 +45,17 @@ def hfftn(input, s=None, dim=None, norm=None):
     x = operand(input)
     s, dim = _of_all(x, s, dim)
     for n, axis in zip(s[:-1], dim[:-1], strict=True):
-        x = fft(x, n, axis, norm)
-    return hfft(x, s[-1], dim[-1], norm)
+        x = rg.fft(floating(x), n, axis, norm or "backward")
+    return rg.hfft(floating(x), s[-1], dim[-1], norm or "backward")
 
 
 def ihfftn(input, s=None, dim=None, norm=None):
     """The half of the Hermitian signal whose spectrum over several axes is real."""
     x = operand(input)
     s, dim = _of_all(x, s, dim)
-    x = ihfft(x, s[-1], dim[-1], norm)
+    x = rg.ihfft(floating(x), s[-1], dim[-1], norm or "backward")
     for n, axis in zip(s[:-1], dim[:-1], strict=True):
-        x = ifft(x, n, axis, norm)
+        x = rg.ifft(x, n, axis, norm or "backward")
     return x
 
 

@@ -16,8 +16,8 @@ from .nn.functional import handed
 
 __all__ = ["cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
            "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
-           "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-           "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm"]
+           "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+           "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm"]
 
 
 def _named(name, fields):
@@ -127,7 +127,7 @@ def inv_ex(A, *, check_errors=False):
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """X for which A X is nearest to B. What is left, and the singular values, are told for the drivers of PyTorch's that tell them."""
+    """X for which A X is nearest to B. What is left, and the singular values, are told for drivers that tell them in PyTorch."""
     A = operand(A, "A")
     found, sizes = rg.lstsq(A, B, rtol=rcond), A.new_zeros(0)
     rank = A.new_zeros(0, dtype="int64") if driver == "gels" else rg.matrix_rank(A, rtol=rcond)

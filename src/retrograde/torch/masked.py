@@ -4,19 +4,17 @@ import math
 
 import numpy as np
 
-from ..core.value import Value
 from ..dtypes import as_dtype
 from . import kinds, shapes
 from .absent import absent_from
 from .composed import nanmedian
-from .differing import axes
 from .indexing import where
 from .kinds import operand
 from .methods import FUNCTIONS
-from .nn import functional as F
+from .nn import functional
 
-__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
-           "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]
+__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
+           "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]
 
 
 def _filled(input, mask, value):
@@ -77,8 +75,9 @@ def _running(function, start, name):
 
 
 cumsum, cumprod = _running(FUNCTIONS["cumsum"], 0, "cumsum"), _running(FUNCTIONS["cumprod"], 1, "cumprod")
-softmax, log_softmax = _running(F.softmax, -math.inf, "softmax"), _running(F.log_softmax, -math.inf, "log_softmax")
-softmin = _running(F.softmin, math.inf, "softmin")
+softmax = _running(functional.softmax, -math.inf, "softmax")
+log_softmax = _running(functional.log_softmax, -math.inf, "log_softmax")
+softmin = _running(functional.softmin, math.inf, "softmin")
 
 
 def _count(x, mask, dim, keepdim):

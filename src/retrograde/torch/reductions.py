@@ -237,7 +237,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if dim is not None:
         parts = np.unique(operand(input).detach().numpy(), False, True, True, axis=dim)
         parts = [_tensor(p) for p, is_wanted in zip(parts, (True, return_inverse, return_counts), strict=True) if is_wanted]
-        return parts[0] if len(parts) == 1 else tuple([parts[0], *[p.reshape(-1) for p in parts[1:]]])
+        return parts[0] if len(parts) == 1 else (parts[0], *[p.reshape(-1) for p in parts[1:]])
     found = finding.unique_all(operand(input))
     parts = [found.values, *([found.inverse_indices] if return_inverse else []), *([found.counts] if return_counts else [])]
     parts = [kinds.tensor_of(p) for p in parts]

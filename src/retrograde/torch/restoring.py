@@ -6,6 +6,7 @@ from types import CellType, FunctionType, MethodType
 from .. import nn as rg
 
 _CONTAINERS = (list, dict, set, deque)
+_OTHERS = (rg.Module, FunctionType, MethodType, CellType, tuple)
 
 
 class State:
@@ -30,7 +31,7 @@ class State:
         waiting = [start]
         while waiting:
             found = waiting.pop()
-            if id(found) not in self._seen and isinstance(found, (*_CONTAINERS, rg.Module, FunctionType, MethodType, CellType, tuple)):
+            if id(found) not in self._seen and isinstance(found, (*_CONTAINERS, *_OTHERS)):
                 self._seen[id(found)] = found, found.copy() if isinstance(found, _CONTAINERS) else None
                 waiting += _inside(found)
 

@@ -3,7 +3,7 @@
 from ...core.value import Value
 from ...transforms import forward
 from ...transforms import grad as grads
-from ..kinds import operand, tensor_of
+from .. import creation
 
 __all__ = ["hessian", "jacobian", "jvp", "vjp"]
 

@@ -8,9 +8,10 @@ from .. import shapes
 from ..kinds import operand
 from ..methods import FUNCTIONS
 
-__all__ = ["alias_copy", "as_strided", "as_strided_copy", "as_strided_scatter", "detach_copy", "diagonal_copy", "expand_copy", "narrow_copy",
-           "permute_copy", "select_copy", "split_copy", "split_with_sizes", "split_with_sizes_copy", "squeeze_copy", "t_copy",
-           "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "view_as_complex_copy", "view_as_real_copy", "view_copy"]
+__all__ = ["alias_copy", "as_strided", "as_strided_copy", "as_strided_scatter", "detach_copy", "diagonal_copy", "expand_copy",
+           "narrow_copy", "permute_copy", "select_copy", "split_copy", "split_with_sizes", "split_with_sizes_copy",
+           "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "view_as_complex_copy",
+           "view_as_real_copy", "view_copy"]
 
 
 def split_with_sizes(input, split_sizes, dim=0):
@@ -22,7 +23,8 @@ def as_strided(input, size, stride, storage_offset=None):
     """The elements of the memory of `input` at these strides, counted in elements. The memory must lie in order."""
     x = operand(input)
     if not x.is_contiguous() or x.raw.base is not None and x.raw.base.size != x.raw.size:
-        raise ArgumentError("as_strided needs a tensor that is no view of a part of another one; use x.unfold, x[...] or torch.gather")
+        raise ArgumentError("as_strided needs a tensor that is no view of a part of another one; use x.unfold, x[...] or "
+                            "torch.gather")
     places = _places(x, size, stride, storage_offset)
     return gathering.take(movements.reshape(x, -1), places, 0)
 
@@ -53,9 +55,9 @@ def _copied(function, name):
 
 
 _VIEWS = {
-    "alias": operand, "detach": lambda input: operand(input).detach(), "expand": shapes.expand, "view": shapes.view, "split": shapes.split,
-    "split_with_sizes": split_with_sizes, "as_strided": as_strided,
-    **{name: FUNCTIONS[name] for name in ("diagonal", "narrow", "permute", "select", "squeeze", "t", "transpose", "unbind", "unfold",
-                                          "unsqueeze", "view_as_complex", "view_as_real")},
+    "alias": operand, "detach": lambda input: operand(input).detach(), "expand": shapes.expand, "view": shapes.view,
+    "split": shapes.split, "split_with_sizes": split_with_sizes, "as_strided": as_strided,
+    **{name: FUNCTIONS[name] for name in ("diagonal", "narrow", "permute", "select", "squeeze", "t", "transpose", "unbind",
+                                          "unfold", "unsqueeze", "view_as_complex", "view_as_real")},
 }
 globals().update({f"{name}_copy": _copied(function, f"{name}_copy") for name, function in _VIEWS.items()})

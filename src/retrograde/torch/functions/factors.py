@@ -31,14 +31,15 @@ def _order_of(array):
     rows, columns = array.shape[-2:]
     if rows == columns:
         return np.asarray(_eliminated(array))[..., rows, :].real.astype(np.int64)
-    size = max(rows, columns)
+    if rows < columns:  # the first columns alone choose
+        return _order_of(array[..., :rows])
+    # Columns that are added to a tall matrix change no choice before them.
+    size = rows
     wide = np.zeros((*array.shape[:-2], size, size), array.dtype)
     wide[..., :rows, :columns] = array
     if not array.size:
         return np.broadcast_to(np.arange(rows), array.shape[:-1])
-    # What is added to a wide matrix comes last whatever it is; to a tall one columns are added, which change no choice before them.
-    return np.asarray(_eliminated(wide))[..., size, :rows].real.astype(np.int64) if rows > columns else np.stack(
-        [_order_of(m[:, :rows]) for m in array.reshape(-1, rows, columns)]).reshape(*array.shape[:-2], rows)
+    return np.asarray(_eliminated(wide))[..., size, :rows].real.astype(np.int64)
 
 
 def _factored(array):
@@ -88,8 +89,8 @@ class Underived(Function):
     @staticmethod
     def backward(ctx, g):
         if not is_tracing() and bool((g != 0).any()):
-            raise MissingRuleError("the vectors that full_matrices=True adds have no derivative, and are part of a gradient here; use "
-                                   "full_matrices=False, or detach() them")
+            raise MissingRuleError("the vectors that full_matrices=True adds have no derivative, and are part of a gradient here; "
+                                   "use full_matrices=False, or detach() them")
         return g
 
 

@@ -9,8 +9,8 @@ from ..creation import zeros
 from ..kinds import operand
 from ..nn.functional import grid_sample
 
-__all__ = ["frexp", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "native_batch_norm", "native_group_norm", "native_layer_norm",
-           "pca_lowrank", "segment_reduce", "svd_lowrank", "unsafe_chunk", "unsafe_split"]
+__all__ = ["frexp", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "native_batch_norm", "native_group_norm",
+           "native_layer_norm", "pca_lowrank", "segment_reduce", "svd_lowrank", "unsafe_chunk", "unsafe_split"]
 
 unsafe_chunk, unsafe_split = shapes.chunk, shapes.split
 
@@ -59,8 +59,8 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """`grid_sample`, whose modes are numbers."""
-    return grid_sample(input, grid, ("bilinear", "nearest", "bicubic")[interpolation_mode], ("zeros", "border", "reflection")[padding_mode],
-                       align_corners)
+    mode, padding = ("bilinear", "nearest", "bicubic")[interpolation_mode], ("zeros", "border", "reflection")[padding_mode]
+    return grid_sample(input, grid, mode, padding, align_corners)
 
 
 grid_sampler_2d = grid_sampler_3d = grid_sampler
@@ -79,10 +79,10 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     each = sizes.reshape(-1, count)
     starts = np.arange(len(each))[:, None] * x.shape[axis]
     ends = np.cumsum(each, 1)
-    kept = np.concatenate([np.arange(s, s + e[-1]) for s, e in zip(starts[:, 0], ends, strict=True)]) if each.size else np.zeros(0, int)
+    kept = [np.arange(s, s + e[-1]) for s, e in zip(starts[:, 0], ends, strict=True)] if each.size else [np.zeros(0, int)]
     places = np.repeat(np.arange(each.size), each.reshape(-1))
     start = {"sum": 0.0, "mean": np.nan, "prod": 1.0, "max": -np.inf, "min": np.inf}[reduce] if initial is None else initial
-    found = _SEGMENTS[reduce](rows[kept], places, each.size)
+    found = _SEGMENTS[reduce](rows[np.concatenate(kept)], places, each.size)
     is_empty = kinds.made((each.reshape(-1) == 0).reshape(-1, *(1,) * (rows.ndim - 1)))
     found = found.masked_fill(is_empty, start)
     if initial is not None:

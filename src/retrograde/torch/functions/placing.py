@@ -30,9 +30,8 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """The slices of `source` joined to those at the positions `index` along `dim`, by "prod", "mean", "amax" or "amin"."""
     x, source = operand(input), operand(source, "source")
     if not x.ndim:
-        found = index_reduce(movements.reshape(x, (1,)), 0, movements.reshape(index, (-1,)), movements.reshape(source, (-1,)), reduce,
-                             include_self=include_self)
-        return movements.reshape(found, ())
+        x, index, source = (movements.reshape(part, (-1,)) for part in (x, index, source))
+        return movements.reshape(index_reduce(x, 0, index, source, reduce, include_self=include_self), ())
     shape = [1] * x.ndim
     shape[one_axis(dim, x.ndim)] = -1
     places = movements.broadcast_to(movements.reshape(index, tuple(shape)), tuple(source.shape))

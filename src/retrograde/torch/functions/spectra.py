@@ -19,8 +19,8 @@ def _window(window, win_length, n_fft, dtype):
     return padded(window, (left, n_fft - win_length - left))
 
 
-def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
-         return_complex=None):
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False,
+         onesided=None, return_complex=None):
     """The spectra of windows of `n_fft` numbers, `hop_length` apart: frequencies, then windows, as the last axes."""
     x = operand(input)
     hop, win_length = hop_length or n_fft // 4, win_length or n_fft

@@ -43,7 +43,8 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     x = x.reshape(-1, x.shape[-1])
     bins = [bins] * x.shape[1] if isinstance(bins, int) else list(bins)
     spans = [None] * x.shape[1] if range is None else [range[2 * i : 2 * i + 2] for i in np.arange(x.shape[1])]
-    edges = [_checked(b.detach().numpy()) if isinstance(b, kinds.TorchTensor) else _edges(x[:, i], b, spans[i]) for i, b in enumerate(bins)]
+    edges = [_checked(b.detach().numpy()) if isinstance(b, kinds.TorchTensor) else _edges(x[:, i], b, spans[i])
+             for i, b in enumerate(bins)]
     given = None if weight is None else weight.detach().numpy().reshape(-1)
     counts, _ = np.histogramdd(x, edges, weights=given, density=density)
     return _HISTOGRAMDD(kinds.made(counts.astype(x.dtype)), tuple([kinds.made(e.astype(x.dtype)) for e in edges]))
@@ -67,12 +68,15 @@ def _slopes(x, step, dim, edge_order):
         raise ArgumentError(f"gradient needs {edge_order + 1} elements along an axis, got {count}")
     places = step if isinstance(step, kinds.TorchTensor) and step.ndim else None
     width = None if places is not None else step
-    places = kinds.made(np.arange(count, dtype=x.real.dtype if x.is_complex() else x.dtype)) * width if places is None else places
+    if places is None:
+        places = kinds.made(np.arange(count, dtype=x.real.dtype if x.is_complex() else x.dtype)) * width
     lined = (-1,) + (1,) * (x.ndim - 1 - dim % x.ndim)
     gaps = (places[1:] - places[:-1]).reshape(lined)
     rises = (x.narrow(dim, 1, count - 1) - x.narrow(dim, 0, count - 1)) / gaps
     before, after = gaps[:-1], gaps[1:]
-    inner = (rises.narrow(dim, 0, count - 2) * after + rises.narrow(dim, 1, count - 2) * before) / (before + after) if count > 2 else None
+    inner = None
+    if count > 2:
+        inner = (rises.narrow(dim, 0, count - 2) * after + rises.narrow(dim, 1, count - 2) * before) / (before + after)
     first, last = rises.narrow(dim, 0, 1), rises.narrow(dim, count - 2, 1)
     if edge_order == 2:
         first = first + (first - rises.narrow(dim, 1, 1)) * (gaps[:1] / (gaps[:1] + gaps[1:2]))

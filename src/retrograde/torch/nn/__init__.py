@@ -15,6 +15,6 @@ _LAYERS["Transformer"].generate_square_subsequent_mask = staticmethod(
 
 NonDynamicallyQuantizableLinear = _LAYERS["Linear"]
 
-__all__ = sorted({*_LAYERS, "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init", "parallel",
-                  "utils"})
+__all__ = sorted({*_LAYERS, "Buffer", "Module", "Parameter", "UninitializedBuffer", "UninitializedParameter", "functional", "init",
+                  "parallel", "utils"})
 __getattr__ = absent_from("torch.nn", lambda: __all__)

@@ -5,11 +5,12 @@ import sys
 from ..absent import absent_from
 
 _LAYERS = sys.modules[__package__]
-activation = adaptive = batchnorm = container = conv = distance = dropout = flatten = fold = instancenorm = linear = loss = module = _LAYERS
-normalization = padding = pixelshuffle = pooling = rnn = sparse = transformer = upsampling = _LAYERS
+activation = adaptive = batchnorm = container = conv = distance = dropout = flatten = fold = instancenorm = linear = _LAYERS
+loss = module = normalization = padding = pixelshuffle = pooling = rnn = sparse = transformer = upsampling = _LAYERS
 
-__all__ = ["activation", "adaptive", "batchnorm", "container", "conv", "distance", "dropout", "flatten", "fold", "instancenorm", "linear",
-           "loss", "module", "normalization", "padding", "pixelshuffle", "pooling", "rnn", "sparse", "transformer", "upsampling"]
+__all__ = ["activation", "adaptive", "batchnorm", "container", "conv", "distance", "dropout", "flatten", "fold", "instancenorm",
+           "linear", "loss", "module", "normalization", "padding", "pixelshuffle", "pooling", "rnn", "sparse", "transformer",
+           "upsampling"]
 _absent = absent_from("torch.nn.modules", lambda: __all__)
 
 

@@ -6,8 +6,8 @@ from ...ops.bessel import i0
 from .. import creation
 from ..absent import absent_from
 
-__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser",
-           "nuttall"]
+__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
+           "kaiser", "nuttall"]
 
 
 def _window(function):

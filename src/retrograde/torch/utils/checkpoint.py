@@ -6,7 +6,8 @@ from ..kinds import handed_out
 __all__ = ["checkpoint", "checkpoint_sequential"]
 
 
-def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, context_fn=None, determinism_check=None, debug=False, **kwargs):
+def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, context_fn=None, determinism_check=None, debug=False,
+               **kwargs):
     """`function(*args, **kwargs)`, of which only inputs and outputs are kept until the backward pass.
 
     Random numbers are drawn as in the first pass; the other arguments of PyTorch's change nothing.
