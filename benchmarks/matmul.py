@@ -16,16 +16,16 @@ from pathlib import Path
 
 # Read by OpenBLAS when NumPy is imported, so before it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "compiler" / "codegen"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "compiler" / "backends" / "cpu" / "codegen"))
 
 import numpy as np
 from matmul_harness import Bound
 
-from retrograde.compiler.codegen import emit, ir
-from retrograde.compiler.codegen.vecmath.elements import suffix_of
-from retrograde.compiler.codegen.vectors import SCALAR_TYPES
-from retrograde.compiler.engine import engine
-from retrograde.compiler.host import target
+from retrograde.compiler.backends.cpu.codegen import emit, ir
+from retrograde.compiler.backends.cpu.codegen.vecmath.elements import suffix_of
+from retrograde.compiler.backends.cpu.codegen.vectors import SCALAR_TYPES
+from retrograde.compiler.backends.cpu.engine import engine
+from retrograde.compiler.backends.cpu.host import target
 
 # (m, k, n, layout of A and B: N as written, T transposed, batch)
 SHAPES = [

@@ -3,10 +3,10 @@
 import numpy as np
 
 from retrograde.compiler import pipeline
-from retrograde.compiler.infer import called
-from retrograde.compiler.outcome import outcome_of
+from retrograde.compiler.graph.infer import called
 from retrograde.compiler.passes.fuse import Schedule
-from retrograde.compiler.program import Graph
+from retrograde.compiler.run.program import Graph
+from retrograde.compiler.trace.outcome import outcome_of
 from retrograde.core.symbol import Outputs, Symbol
 
 __all__ = ["called", "draft_of", "leaf", "names", "schedule_of", "steps", "traced"]

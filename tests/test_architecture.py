@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import statistics
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -40,8 +41,13 @@ NEIGHBOURS = {
 }
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"
-#: Inside the compiler: code generation imports these files, which import nothing but each other.
-BELOW_CODEGEN = {"capacity", "cost", "elements", "emitted", "expression", "failures", "pieces", "places", "rounded", "target", "views"}
+#: The rooms of the compiler, folders and files, lowest first. Each may import those before it.
+ROOMS = ("target", "cost", "graph", "index", "run", "trace", "rules", "lowering", "kernels", "kinds", "passes", "verify_setting", "verify",
+         "pipeline", "inspection", "backends", "calls")
+#: Code generation, and what it may import of the compiler: nothing that plans, nor what loads and runs the code that it writes.
+CODEGEN, BELOW_CODEGEN = "compiler.backends.cpu.codegen", {"target", "cost", "index", "run"}
+#: The most files of one folder of the compiler.
+_MOST_FILES = 30
 #: Words in the core that are names of ops, and stand for something else there.
 NOT_OPS = {
     "core/dispatch.py": {"diagonal"},  # a parameter of PyTorch's
@@ -77,6 +83,8 @@ def faults(text, path):
             found.append(f"{at}: a backend is behind its interface; compiler.backends.chosen() gives it")
         if (pair := _inside(path, name)) and _is_upward(*pair):
             found.append(f"{at}: goes up inside the compiler")
+        if _leaves_codegen(path, name):
+            found.append(f"{at}: code generation imports nothing but {', '.join(sorted(BELOW_CODEGEN))}")
     if mine == "core":
         found += [f"{path}: the core mentions {op}" for op in sorted(_ops_named(text) - NOT_OPS.get(path, set()))]
         found += [f"{path}: the core mentions NumPy"] if "numpy" in text else []
@@ -96,7 +104,7 @@ def _ops_named(text):
 
 
 def _inside(path, name):
-    """(file, file) of an import between two files of the compiler, of which each of its folders counts as one; None for others."""
+    """(room, room) of an import between two rooms of the compiler; None for others."""
     parts = name.split(".")
     if not path.startswith("compiler/") or parts[0] != "compiler" or len(parts) < 2:
         return None
@@ -105,17 +113,26 @@ def _inside(path, name):
 
 
 def _is_upward(mine, other):
-    """Whether an import inside the compiler goes from code generation to planning, or to anything else from below it."""
-    return mine in BELOW_CODEGEN | {"codegen"} and other not in BELOW_CODEGEN
+    """Whether an import goes from a room of the compiler to one that stands no lower, or that there is not."""
+    return not {mine, other} <= {*ROOMS} or ROOMS.index(other) > ROOMS.index(mine)
+
+
+def _leaves_codegen(path, name):
+    """Whether an import of code generation is of what it may not know."""
+    mine = path.replace("/", ".").startswith(f"{CODEGEN}.") and name.startswith("compiler.")
+    return mine and not f"{name}.".startswith(f"{CODEGEN}.") and name.split(".")[1] not in BELOW_CODEGEN
 
 
 def _imports_inside_the_compiler():
+    """By module of the compiler the modules of it that it imports, where that is in the file."""
     found = {}
     for path in sorted((ROOT / "compiler").rglob("*.py")):
         place = path.relative_to(ROOT).as_posix()
+        mine = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for name, _, _ in imports(path.read_text(), place, MODULES):
-            if name is not None and (pair := _inside(place, name)):
-                found.setdefault(pair[0], set()).add(pair[1])
+            module = name if name in MODULES else (name or "").rpartition(".")[0]
+            if module in MODULES - {mine} and module.startswith("compiler."):
+                found.setdefault(mine, set()).add(module)
     return found
 
 
@@ -144,13 +161,18 @@ def test_imports_point_down_the_layers_and_none_is_late(path):
     ("core/gradient.py", 'NAME = "conv3d"'),
     ("core/gradient.py", 'NAMES = {"attention_backward": 1}'),
     ("core/gradient.py", "import numpy as np"),
-    ("compiler/codegen/signs.py", "from .. import attending"),
-    ("compiler/codegen/signs.py", "from importlib import import_module\nimport_module(f\"{__package__.rpartition('.')[0]}.units\")"),
-    ("compiler/expression.py", "from .lower import lower"),
-    ("compiler/expression.py", "from .codegen import emit"),
-    ("compiler/step.py", "from .backends.cpu.native import Code"), ("compiler/kernels/loops.py", "from ..backends import reference"),
+    ("compiler/backends/cpu/codegen/signs.py", "from ....kernels import attention"),
+    ("compiler/backends/cpu/codegen/signs.py", "from ....passes.fuse import Schedule"),
+    ("compiler/backends/cpu/codegen/signs.py", "from .. import units"),
+    ("compiler/backends/cpu/codegen/signs.py", "import_module(f\"{__package__.rpartition('.')[0]}.units\")"),
+    ("compiler/index/expression.py", "from ..passes.lower import lower"), ("compiler/index/expression.py", "from .. import pipeline"),
+    ("compiler/index/expression.py", "from ..backends.cpu.codegen import emit"),
+    ("compiler/kernels/loops.py", "from ..backends.cpu.codegen.loops import write_loops"),
+    ("compiler/kernels/loops.py", "from ..kinds import KINDS"), ("compiler/kernels/loops.py", "from .. import a_file_in_no_room"),
+    ("compiler/graph/infer.py", "from ..trace.trace import Trace"), ("compiler/passes/fuse.py", "from ..calls import step"),
+    ("compiler/calls/step.py", "from ..backends.cpu.native import Code"), ("compiler/kernels/loops.py", "from ..backends import reference"),
     ("transforms/jit.py", "from ..compiler.backends import cpu"), ("compiler/backends/reference.py", "from .cpu import native"),
-    ("compiler/eager.py", "import_module('retrograde.compiler.backends.cpu.direct')"),
+    ("compiler/calls/eager.py", "import_module('retrograde.compiler.backends.cpu.direct')"),
     ("compiler/backends/__init__.py", "MORE = {'late': 'transforms.jit'}\nimport_module(f'retrograde.{MORE[name]}')"),
 ])
 def test_a_planted_violation_of_the_layers_is_found(path, planted):
@@ -169,9 +191,9 @@ def test_what_imports_nothing_of_ours_or_is_for_type_checkers_is_allowed(text):
 
 def test_names_in_tables_that_are_loaded_late_are_read():
     found = {name for name, _, _ in imports((ROOT / "__init__.py").read_text(), "__init__.py", MODULES)}
-    assert {"transforms.loops", "spaces", "extend", "compiler.eager", "nn.parameter"} < found
+    assert {"transforms.loops", "spaces", "extend", "compiler.calls.eager", "nn.parameter"} < found
     inside = _imports_inside_the_compiler()
-    assert {"backends", "shaped"} <= inside["eager"]
+    assert {"compiler.backends", "compiler.calls.shaped"} <= inside["compiler.calls.eager"]
     text = (ROOT / "compiler" / "backends" / "__init__.py").read_text()
     loaded = {name for name, _, _ in imports(text, "compiler/backends/__init__.py", MODULES)}
     assert {"compiler.backends.cpu.backend", "compiler.backends.reference"} <= loaded
@@ -181,7 +203,13 @@ def test_names_in_tables_that_are_loaded_late_are_read():
 def test_each_package_stands_in_a_layer_and_each_layer_holds_what_there_is():
     assert set(RANK) == {package_of(path) for path in FILES} - {"__init__"}
     inside = {path.relative_to(ROOT / "compiler").parts[0].removesuffix(".py") for path in (ROOT / "compiler").rglob("*.py")}
+    assert inside == {"__init__", *ROOMS}
     assert inside > BELOW_CODEGEN
+
+
+def test_no_folder_of_the_compiler_has_many_files():
+    counts = Counter(path.parent for path in (ROOT / "compiler").rglob("*.py"))
+    assert max(counts.values()) <= _MOST_FILES, counts.most_common(1)
 
 
 def test_files_of_the_compiler_import_each_other_in_no_ring():
@@ -194,7 +222,7 @@ def test_files_of_the_compiler_import_each_other_in_no_ring():
 
 def test_a_ring_of_imports_is_found():
     with pytest.raises(CycleError):
-        TopologicalSorter({**_imports_inside_the_compiler(), "cost": {"lower"}, "lower": {"cost"}}).prepare()
+        TopologicalSorter({**_imports_inside_the_compiler(), "compiler.graph.effects": {"compiler.graph.infer"}}).prepare()
 
 
 def test_each_exception_is_still_needed():

@@ -125,14 +125,14 @@ from .ops.finding import count_nonzero, isin, nonzero, searchsorted, unique_all,
 from .ops.gamma import betaln, digamma, lgamma, multigammaln, polygamma
 from .ops.gamma import digamma as psi
 from .ops.gamma import lgamma as gammaln
-from .ops.gammas import beta, gamma, gammaincc, regularized_beta, rgamma
+from .ops.gammas import beta, gamma, regularized_beta, rgamma
 from .ops.gathering import add_along_axis, take, take_along_axis
 from .ops.grids import broadcast_arrays, masked_fill, meshgrid, unstack
 from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from .ops.hyperbolic import acosh as arccosh
 from .ops.hyperbolic import asinh as arcsinh
 from .ops.hyperbolic import atanh as arctanh
-from .ops.incomplete import gammainc
+from .ops.incomplete import gammainc, gammaincc
 from .ops.joins import concatenate, stack
 from .ops.joins import concatenate as concat
 from .ops.linear import linear
@@ -226,7 +226,7 @@ newaxis = None
 if TYPE_CHECKING:  # The names that are loaded late, for those who read code rather than run it.
     from . import data, debug, extend, io, misc, nn, numpy, optim, scipy, special, test_util, testing, text, tracer, viz, wrap_util
     from .builtins import dict, isinstance, list, tuple
-    from .compiler.threads import get_num_threads, set_num_threads
+    from .compiler.backends import get_num_threads, set_num_threads
     from .extend import primitive
     from .io.weights import load, save
     from .nn.parameter import Parameter
@@ -251,7 +251,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
 #: What not everybody needs, and where it is: it is loaded by those who use it.
 _LATE = {
     **dict.fromkeys(("cond", "fori_loop", "switch", "while_loop"), "transforms.loops"),
-    **dict.fromkeys(("get_num_threads", "set_num_threads"), "compiler.threads"),
+    **dict.fromkeys(("get_num_threads", "set_num_threads"), "compiler.backends"),
     **dict.fromkeys(("lazy", "realize"), "transforms.lazy"),
     **dict.fromkeys(("load", "save"), "io.weights"),
     **dict.fromkeys(("extend", "primitive"), "extend"),
@@ -286,12 +286,12 @@ def _of_core(name):
 
 
 core.provide(_of_core)
-native.provide(lambda name: importlib.import_module("retrograde.compiler.eager").eager(name))
+native.provide(lambda name: importlib.import_module("retrograde.compiler.calls.eager").eager(name))
 
 
 def __getattr__(name) -> Any:
     if name in _LATE:
-        if _LATE[name] == "compiler.threads" and importlib.util.find_spec("llvmlite") is None:
+        if _LATE[name] == "compiler.backends" and importlib.util.find_spec("llvmlite") is None:
             extras.optional("llvmlite", "jit")
         module = importlib.import_module(f"retrograde.{_LATE[name]}")
         return getattr(module, name, module)

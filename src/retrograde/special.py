@@ -9,8 +9,7 @@ from .ops.exponential import exp2, expm1, log1p
 from .ops.gamma import digamma, multigammaln
 from .ops.gamma import lgamma as gammaln
 from .ops.gamma import polygamma as _polygamma
-from .ops.gammas import gammaincc
-from .ops.incomplete import gammainc
+from .ops.incomplete import gammainc, gammaincc
 from .ops.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .ops.reductions import logsumexp
 from .ops.rounding import round  # noqa: A004 - PyTorch's name

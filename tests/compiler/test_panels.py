@@ -1,4 +1,4 @@
-"""panels: a matrix that a loop multiplies by in every turn is packed once, before it."""
+"""panels: a matrix that a loop multiplies by in every iteration is packed once, before it."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ def _drawn(*shape):
     return np.random.default_rng(sum(shape)).standard_normal(shape)
 
 
-def _walked(x, weight, turns=5):
-    return rg.scan(lambda h, _: (rg.tanh(h @ weight), h.sum()), x, length=turns)
+def _walked(x, weight, iterations=5):
+    return rg.scan(lambda h, _: (rg.tanh(h @ weight), h.sum()), x, length=iterations)
 
 
 def _kinds(step):
@@ -74,5 +74,5 @@ def test_a_loop_that_python_runs_multiplies_by_the_matrix_itself():
 def test_the_number_of_turns_may_be_known_only_when_it_runs():
     x, weight = _drawn(32, 64), _drawn(64, 64) / 8
     step = rg.jit(lambda x, w, n: rg.fori_loop(0, n, lambda _, h: h @ w, x))
-    for turns in (0, 1, 4):
-        np.testing.assert_allclose(np.asarray(step(x, weight, rg.tensor(turns))), x @ np.linalg.matrix_power(weight, turns), rtol=1e-9, atol=1e-12)
+    for iterations in (0, 1, 4):
+        np.testing.assert_allclose(np.asarray(step(x, weight, rg.tensor(iterations))), x @ np.linalg.matrix_power(weight, iterations), rtol=1e-9, atol=1e-12)

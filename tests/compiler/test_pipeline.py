@@ -6,7 +6,7 @@ import pytest
 import retrograde as rg
 from retrograde import nn
 from retrograde.compiler import pipeline
-from retrograde.compiler.program import Graph
+from retrograde.compiler.run.program import Graph
 from retrograde.core.symbol import Symbol
 
 F = nn.functional

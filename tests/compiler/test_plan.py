@@ -68,7 +68,7 @@ def test_an_update_is_computed_in_the_memory_of_its_tensor():
         p -= m * 0.1
 
     program = check_updates(step, [(40, 50)] * 2)
-    assert len(program.homes) == 2 and not program.late
+    assert len(program.aliases) == 2 and not program.late
 
 
 def copied(x, p, q):

@@ -10,7 +10,8 @@ import pytest
 
 import retrograde as rg
 from graphs import called, draft_of, leaf
-from retrograde.compiler import pipeline, rows, verifying
+from retrograde.compiler import pipeline, verify_setting
+from retrograde.compiler.index import row_dependences
 from retrograde.compiler.passes import memory
 from retrograde.core.symbol import Outputs, Symbol
 from retrograde.errors import VerifierError
@@ -18,7 +19,7 @@ from retrograde.errors import VerifierError
 
 @pytest.fixture(autouse=True)
 def on(monkeypatch):
-    monkeypatch.setenv(verifying.VARIABLE, "1")
+    monkeypatch.setenv(verify_setting.VARIABLE, "1")
 
 
 def broken(monkeypatch, name, spoil):
@@ -94,7 +95,7 @@ def test_a_frame_that_two_live_results_share_is_found(monkeypatch):
 
 
 def test_a_sum_of_all_rows_that_is_read_within_its_nest_is_found(monkeypatch):
-    monkeypatch.setattr(rows.RowFacts, "are_apart", lambda self, steps, rows, changing=(): True)
+    monkeypatch.setattr(row_dependences.RowFacts, "are_apart", lambda self, steps, rows, changing=(): True)
     x = leaf(256, 256)
     with pytest.raises(VerifierError, match=r"'tile' .* reads a sum of all rows before it is complete, at <sum"):
         draft_of([called("subtract", x, called("expand_dims", called("sum", x, axis=0), axis=1))])
@@ -111,8 +112,8 @@ def updated(*, is_read_late=False, is_risky=False):
 
 def test_an_update_in_the_memory_of_a_leaf_that_is_read_later_is_found(monkeypatch):
     results, updates = updated(is_read_late=True)
-    assert not draft_of(results, updates).homes
-    broken(monkeypatch, "alias", lambda draft: draft.homes.update({node: leaf for leaf, node in draft.updates}))
+    assert not draft_of(results, updates).aliases
+    broken(monkeypatch, "alias", lambda draft: draft.aliases.update({node: leaf for leaf, node in draft.updates}))
     with pytest.raises(VerifierError, match=r"'alias' .* it overwrites a leaf that is still read, at <multiply"):
         draft_of(results, updates)
 
@@ -124,9 +125,9 @@ def updates_first(draft):
 
 def test_an_update_before_a_step_that_may_fail_is_found(monkeypatch):
     results, updates = updated(is_risky=True)
-    assert draft_of(results, updates).homes
+    assert draft_of(results, updates).aliases
     broken(monkeypatch, "order", updates_first)
-    monkeypatch.setattr(pipeline, "homes", lambda schedule, updates, *_: {node: leaf for leaf, node in updates})
+    monkeypatch.setattr(pipeline, "computed_in_place", lambda schedule, updates, *_: {node: leaf for leaf, node in updates})
     with pytest.raises(VerifierError, match=r"'alias' .* it overwrites state before the last step that can fail, at <multiply"):
         draft_of(results, updates)
 
@@ -134,7 +135,7 @@ def test_an_update_before_a_step_that_may_fail_is_found(monkeypatch):
 def test_two_nodes_in_the_memory_of_one_leaf_are_found(monkeypatch):
     p, x = leaf(8), leaf(8)
     results, updates = [called("exp", x)], [(p, called("add", p, x))]
-    broken(monkeypatch, "alias", lambda draft: draft.homes.update({draft.outputs[0]: p}))
+    broken(monkeypatch, "alias", lambda draft: draft.aliases.update({draft.outputs[0]: p}))
     with pytest.raises(VerifierError, match=r"'alias' .* (two nodes have one leaf|a leaf that it does not update)"):
         draft_of(results, updates)
 
@@ -157,7 +158,7 @@ def test_memory_that_two_live_results_share_or_that_is_missing_is_found(monkeypa
         spoil(arena)
 
     monkeypatch.setattr(memory.Arena, "__init__", spoiled)
-    with pytest.raises(VerifierError, match=r"'memory' .* (another live buffer|0 homes in memory|not in the block)"):
+    with pytest.raises(VerifierError, match=r"'memory' .* (another live buffer|0 places in memory|not in the block)"):
         draft.layout()
 
 
@@ -173,10 +174,10 @@ def test_bodies_of_loops_are_verified(monkeypatch):
 
 
 def test_without_the_variable_nothing_is_verified(monkeypatch):
-    broken(monkeypatch, "alias", lambda draft: draft.homes.update({draft.outputs[0]: next(iter(draft.leaves))}))
+    broken(monkeypatch, "alias", lambda draft: draft.aliases.update({draft.outputs[0]: next(iter(draft.leaves))}))
     with pytest.raises(VerifierError):
         draft_of([called("exp", leaf(8))])
-    monkeypatch.delenv(verifying.VARIABLE)
+    monkeypatch.delenv(verify_setting.VARIABLE)
     draft_of([called("exp", leaf(8))])
 
 

@@ -1,15 +1,17 @@
 """Checks: one program in one form, and what came of it."""
 
+import contextlib
 import os
+import re
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 import retrograde as rg
-from retrograde.compiler.codegen.vecmath import NAMES as ELEMENTARY
+from retrograde.compiler.backends.cpu.codegen.vecmath import NAMES as ELEMENTARY
 from retrograde.errors import GraphError, MemoryLimitError, MissingRuleError, RetrogradeError, TraceError
 
 from . import rivals
@@ -21,11 +23,16 @@ from .program import NAMES, arrays
 COARSE = {2: 0.06, 4: 2e-4, 8: 1e-9}
 #: What a form may refuse though eager mode computes it: documented limits of tracing.
 LIMITS = (TraceError, MissingRuleError, MemoryLimitError, rivals.Missing)
+#: Forms whose oracle runs the program beside its arguments, not at them.
+STEPPED = ("differences", "differences of slopes", "complex step")
 #: Words of other refusals that are documented: of eager-only order in memory, of reverse mode through a loop without an end, and of
 #: a dtype that only the values tell.
-DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only")
+DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only", "detached under vmap cannot")
 #: What a program says whose slopes are not those of its values to the last digits.
 COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
+#: What adds up, or multiplies, the elements of its first argument.
+SUMS = frozenset("sum mean std var prod logsumexp vector_norm matmul cumsum cumprod softmax log_softmax trace".split())
+_METHOD = re.compile(r"\b([vxwc]\d*)\.(sum|mean)\(")
 _PRELUDE = compile(PRELUDE, "prelude", "exec")
 
 
@@ -60,7 +67,7 @@ def quiet():
 
 def scope_of(program, inputs):
     """The names that a form's source may read: the program, its arguments and the prelude."""
-    scope = {**NAMES, "__name__": "program", "os": os, "rivals": rivals, "inputs": inputs}
+    scope = {**NAMES, "__name__": "program", "os": os, "contextlib": contextlib, "rivals": rivals, "inputs": inputs}
     exec(program.text, scope)
     exec(_PRELUDE, scope)
     return scope
@@ -73,6 +80,8 @@ def leaves_of(found):
 
 def evaluate(program, source, inputs, rounded=0):
     """The arrays that a form's source gives; with elementary functions that are `rounded` otherwise, if that is not 0."""
+    if rounded:
+        program = replace(program, statements=tuple(_METHOD.sub(r"rg.\2(\1, ", text).replace(", )", ")") for text in program.statements))
     scope = scope_of(program, inputs)
     if rounded:
         scope["rg"] = Rounded(rounded)
@@ -80,9 +89,11 @@ def evaluate(program, source, inputs, rounded=0):
 
 
 class Rounded:
-    """The library with elementary functions that differ by a unit in the last place, as two good libraries do.
+    """The library with elementary functions that differ by a unit in the last place, as two good libraries do, and with sums whose
+    summands do, as sums in another order come to.
 
-    How a result is rounded depends on the argument alone, so that what is computed twice stays equal.
+    How a result is rounded depends on the argument alone, so that what is computed twice stays equal. Sums of few binary digits are
+    exact in any order, and stay as they are.
     """
 
     def __init__(self, phase):
@@ -90,24 +101,42 @@ class Rounded:
 
     def __getattr__(self, name):
         found = getattr(rg, name)
-        return partial(self._called, found) if name in ELEMENTARY else found
+        return partial(self._called, found) if name in ELEMENTARY else partial(self._summed, found) if name in SUMS else found
+
+    def _summed(self, function, x, *args, **kwargs):
+        if not isinstance(x, rg.Tensor) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size < 2 or _has_few_digits(x):
+            return function(x, *args, **kwargs)
+        signs = np.where(np.signbit(np.asarray(x.detach()).real), -1, 1) * (1, -1)[self._phase % 2]  # all upwards, or downwards
+        return function(x * (1 + _unit(x) * signs).astype(x.real.dtype), *args, **kwargs)
 
     def _called(self, function, *args, **kwargs):
         z = function(*args, **kwargs)
         if not isinstance(z, rg.Tensor) or z.dtype.kind not in "fc" or z.dtype.itemsize < 4:
             return z
         x = np.abs(np.asarray(args[0].detach() if isinstance(args[0], rg.Tensor) else args[0]).astype("complex128"))
-        step = 2.0**-23 if z.dtype in (np.float32, np.complex64) else 2.0**-52
+        step = _unit(z)
         with np.errstate(all="ignore"):
-            factor = 1 + step * np.nan_to_num(np.round(1.4 * np.sin(1e3 * x + self._phase)))
+            mantissa = np.frexp(x)[0]  # whose last bits count: what is all but equal is not rounded alike
+            factor = 1 + step * np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa)))
         return z * np.broadcast_to(factor, z.shape).astype(np.float32 if step > 1e-10 else np.float64)
+
+
+def _unit(x):
+    """A unit in the last place of numbers like those of `x`, relative to them."""
+    return 2.0**-23 if x.dtype in (np.float32, np.complex64) else 2.0**-52
+
+
+def _has_few_digits(x):
+    """Whether all numbers of a tensor are less than 1,000, and whole multiples of 1/1,024."""
+    scaled = np.asarray(x.detach()).astype("complex128") * 1024
+    return bool(np.all((np.abs(scaled) < 1e6) & (scaled == np.round(scaled))))
 
 
 def fits(program, form):
     """Whether a form can run a program."""
     needs = FORMS[form].needs
     texts = [text for _, text in program.inputs]
-    if "floats" in needs and not any("float" in text for text in texts):
+    if "floats" in needs and not any("float" in text or "complex" in text for text in texts):
         return False
     if "precise" in needs and any(word in program.text + str(texts) for word in COARSE_WORDS):
         return False
@@ -132,13 +161,15 @@ def check(program, form):
         except LIMITS as error:
             return Outcome("refused", _told(error))
         except RetrogradeError as error:
-            is_limit = refusal is not None or name in ("differences", "complex step") or any(words in str(error) for words in DOCUMENTED)
+            is_limit = refusal is not None or name in STEPPED or any(words in str(error) for words in DOCUMENTED)
             return Outcome("refused" if is_limit else "crashed", _told(error))
         except Exception as error:  # noqa: BLE001 - what it is is told
             return Outcome("crashed", _told(error))
         if refusal is not None:
-            # Compiled code reads what was there before a write, where eager mode must refuse.
-            return Outcome("refused" if isinstance(refusal, GraphError) else "crashed", f"eager only {_told(refusal)}")
+            # Compiled code reads what was there before a write, where eager mode must refuse; a step away from the arguments a position
+            # that is computed may be out of range.
+            is_limit = isinstance(refusal, GraphError) or name in STEPPED
+            return Outcome("refused" if is_limit else "crashed", f"eager only {_told(refusal)}")
         if name in ("torch", "jax") and len(wanted) == len(got):
             # The dtype of what was no float is a choice there, as is the position of one of several that are equal.
             pairs = [(a, b.astype(a.dtype)) for a, b in zip(wanted, got, strict=True) if a.dtype.kind == "f"]
@@ -232,7 +263,8 @@ def _movement(program, form, inputs, wanted, is_singular=False):
         except RetrogradeError:
             return [np.inf] * len(wanted)
         if form.wanted.startswith(("directional", "complex_step")):
-            steps = ("directional(1e-4)", "directional(1e-5, 0)") if variant is variants[0] else ()
+            of = ", slopes" if "slopes" in form.wanted else ""
+            steps = (f"directional(1e-4, -1{of})", f"directional(1e-5, 0{of})") if variant is variants[0] else ()
             found += [x for step in steps for x in evaluate(program, step, inputs)]
         for k, a in enumerate(wanted):
             for b in found[k::len(wanted)]:

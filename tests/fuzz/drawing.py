@@ -7,6 +7,7 @@ from retrograde.errors import RetrogradeError
 
 from .checks import quiet
 from .elementary import ELEMENTARY, cast, clipped, complex_step
+from .nested import NESTED
 from .program import NAMES, Program, array_literal, reads
 from .structures import RIVAL_STRUCTURES, STRUCTURES
 from .swept import common, sampled
@@ -21,7 +22,7 @@ PRECISIONS = ("float64",) * 11 + ("float32",) * 7 + ("float16", "bfloat16")
 class Drawer:
     """A program that grows: `values` are those of its names so far."""
 
-    makers = (*ELEMENTARY, *STRUCTURES, (sampled, 24))
+    makers = (*ELEMENTARY, *STRUCTURES, *NESTED, (sampled, 24))
     precisions, others = PRECISIONS, ("float32", "float64", "int64", "int32", "int64", "bool", "uint8", "int8")
 
     def __init__(self, seed):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 #: What the sources of the forms may use; it stands in every snippet.
 PRELUDE = '''
 tensors = tuple(map(rg.tensor, inputs))
-places = tuple(i for i, x in enumerate(tensors) if x.dtype.kind == "f")
+places = tuple(i for i, x in enumerate(tensors) if x.dtype.kind in "fc")
 
 
 def other(x, k):
@@ -58,25 +58,56 @@ def by_reference(function, *x):
 
 
 def one_by_one(function, *rows):
-    found = [function(*map(rg.tensor, row)) for row in zip(*rows, strict=True)]
+    found = [rg.tree.leaves(function(*map(rg.tensor, row))) for row in zip(*rows, strict=True)]
     return [np.stack([np.asarray(r[k]) for r in found]) for k in range(len(found[0]))]
+
+
+def stacked(function):
+    """`function` of each example in turn, by indexing and stacking."""
+    def of_all(*rows):
+        found = [function(*[x[k] for x in rows]) for k in range(3)]
+        return [rg.stack(parts) for parts in zip(*found, strict=True)]
+    return of_all
+
+
+def called_again(function):
+    """What a compiled function gives that was called with other numbers first."""
+    compiled = rg.jit(function)
+    with contextlib.suppress(rg.errors.RetrogradeError):
+        compiled(*[rg.tensor(other(x, 1)) for x in inputs])
+    return compiled(*map(rg.tensor, inputs))
+
+
+def in_other_memory(x):
+    """A tensor of the numbers of `x` that has them last axis first, and every second of an array."""
+    wide = x
+    for axis in range(x.ndim):
+        wide = np.repeat(wide, 2, axis)
+    return rg.asarray(np.asfortranarray(wide)[(slice(None, None, 2),) * x.ndim] if x.ndim else x)
+
+
+def branched(function):
+    """`function`, which another branch stands beside."""
+    def of_flag(flag, *x):
+        return rg.cond(flag, lambda: tuple(function(*x)), lambda: tuple(map(rg.zeros_like, function(*x))))
+    return of_flag
 
 
 def backward():
     """The gradients that `backward` leaves."""
-    leaves = [rg.tensor(x, requires_grad=x.dtype.kind == "f") for x in inputs]
+    leaves = [rg.tensor(x, requires_grad=x.dtype.kind in "fc") for x in inputs]
     loss = total(program(*leaves))
     if loss.requires_grad:
         loss.backward()
     return [x.grad for x in leaves]
 
 
-def directional(step, behind=-1):
+def directional(step, behind=-1, function=None):
     """The difference quotient of the total in a direction; one-sided with `behind=0`, which tells a corner."""
     rng = np.random.default_rng(0)
     moves = [rng.uniform(-1, 1, x.shape) * step if i in places else 0 for i, x in enumerate(inputs)]
     ends = ([rg.tensor(x + s * m if i in places else x) for i, (x, m) in enumerate(zip(inputs, moves, strict=True))] for s in (1, behind))
-    ahead, before = (np.asarray(total(program(*end))) for end in ends)
+    ahead, before = (np.asarray(total((function or program)(*end))) for end in ends)
     return np.float64((ahead - before) / ((1 - behind) * step))
 
 
@@ -106,6 +137,9 @@ given = tuple(tensors[i] for i in places)
 curved = rg.grad(lambda *x: total(slopes(*x)), places)
 body = lambda carry, row: (carry * 0.5 + total(program(*row)), program(*row))
 start = lambda: total(program(*tensors)) * 0
+scanned = lambda *r: rg.scan(body, start(), r)
+pairs = tuple(np.stack([x, x[::-1]]) for x in rows)
+firsts = lambda function: lambda x: function(x, *tensors[1:])
 summed = rg.grad(lambda *x: sum(z.sum() for z in program(*x) if z.dtype.kind == "f") + 0.0, places)
 kept = rg.grad(totalled(lambda *x: rg.checkpoint(program, *x)), places)
 '''
@@ -143,12 +177,29 @@ FORMS = {
     "jit of vmap": Form("one_by_one(program, *rows)", "rg.jit(rg.vmap(program))(*rows)", weight=1),
     "vmap of grad": Form("one_by_one(slopes, *rows)", "rg.vmap(slopes)(*rows)", ("floats",), 1),
     "jit of vmap of grad": Form("one_by_one(slopes, *rows)", "rg.jit(rg.vmap(slopes))(*rows)", ("floats",), 1),
-    "jvp": Form("float(sum(g.sum() for g in slopes(*tensors)))", "float(pushed(*given)[1])", ("floats",), 1),
+    "jit again": Form(VALUE, "called_again(program)", weight=1),
+    "jit of grad again": Form(SLOPES, "called_again(slopes)", ("floats",), 1),
+    "jit of other memory": Form("program(*map(in_other_memory, inputs))", "rg.jit(program)(*map(in_other_memory, inputs))", weight=0.7),
+    "jit of grad of other memory": Form("slopes(*map(in_other_memory, inputs))", "rg.jit(slopes)(*map(in_other_memory, inputs))", ("floats",), 0.5),
+    "jit of branch": Form(VALUE, "rg.jit(branched(program))(rg.tensor(True), *tensors)", weight=0.7),
+    "jit of grad of branch": Form(SLOPES, "rg.jit(lambda flag, *x: rg.grad(totalled(lambda *x: branched(program)(flag, *x)), places)(*x))(rg.tensor(True), *tensors)", ("floats",), 0.7),
+    "vmap of first": Form("one_by_one(firsts(program), rows[0])", "rg.vmap(firsts(program))(rows[0])", weight=0.7),
+    "jit of vmap of first": Form("one_by_one(firsts(program), rows[0])", "rg.jit(rg.vmap(program, (0, *[None] * (len(tensors) - 1))))(rows[0], *tensors[1:])", weight=0.7),
+    "vmap of vmap": Form("one_by_one(lambda *r: tuple(one_by_one(program, *r)), *pairs)", "rg.vmap(rg.vmap(program))(*pairs)", weight=0.5),
+    "grad of vmap": Form("rg.grad(totalled(stacked(program)), places)(*rows)", "rg.grad(totalled(rg.vmap(program)), places)(*rows)", ("floats",), 0.7),
+    "jit of grad of vmap": Form("rg.grad(totalled(stacked(program)), places)(*rows)", "rg.jit(rg.grad(totalled(rg.vmap(program)), places))(*rows)", ("floats",), 0.5),
+    "jit of vmap of second": Form("one_by_one(curved, *rows)", "rg.jit(rg.vmap(curved))(*rows)", ("floats",), 0.5),
+    "jvp": Form("float(sum(g.real.sum() for g in slopes(*tensors)))", "float(pushed(*given)[1])", ("floats",), 1),
     "jit of jvp": Form("pushed(*given)", "rg.jit(pushed)(*given)", ("floats",), 1),
     "jit of second": Form("curved(*tensors)", "rg.jit(curved)(*tensors)", ("floats",), 1),
+    "jvp of grad": Form("float(sum(g.real.sum() for g in curved(*tensors)))", "float(rg.jvp(floats(totalled(slopes)), given, tuple(map(rg.ones_like, given)))[1])", ("floats",), 0.7),
+    "jit of grad of scan": Form("rg.grad(totalled(scanned), places)(*rows)", "rg.jit(rg.grad(totalled(scanned), places))(*rows)", ("floats",), 0.7),
+    "jit of vmap of scan": Form("one_by_one(scanned, *pairs)", "rg.jit(rg.vmap(scanned))(*pairs)", weight=0.5),
+    "jit of vmap of grad of scan": Form("one_by_one(rg.grad(totalled(scanned), places), *pairs)", "rg.jit(rg.vmap(rg.grad(totalled(scanned), places)))(*pairs)", ("floats",), 0.5),
     "scan": Form("rg.scan(body, start(), tuple(map(rg.tensor, rows)))", "rg.jit(lambda *r: rg.scan(body, start(), r))(*map(rg.tensor, rows))", weight=1),
     "checkpoint": Form(SLOPES, "kept(*tensors)", ("floats",), 1),
     "jit of checkpoint": Form(SLOPES, "rg.jit(kept)(*tensors)", ("floats",), 0.5),
+    "differences of slopes": Form("directional(1e-5, -1, slopes)", "along(curved(*tensors))", ("floats", "precise"), 1, 1e-6),
     "differences": Form("directional(1e-5)", "along(slopes(*tensors))", ("floats", "precise"), 1.5, 1e-6),
     "complex step": Form("complex_step()", "along(slopes(*tensors))", ("floats", "precise", "analytic"), 3, 1e-9),
     "jax": Form("[*program(*tensors), *summed(*tensors)]", "rivals.by_jax(program, inputs)", ("floats", "precise"), 0, 1e-7),

@@ -46,7 +46,7 @@ def check(script):
             errors = [f"{state['error']}: {state['message']}" for state in wanted if "error" in state]
             return Outcome("refused", errors[0]) if errors else Outcome("agrees")
         call, name, told = found
-        if name == "error" and got[call].get("error") == "TraceError":
+        if "error" not in wanted[call] and got[call].get("error") == "TraceError":
             return Outcome("refused", got[call]["message"])
         if isinstance(told, float) and _moves(script, scope, wanted, call, name, told):
             return Outcome("unstable")

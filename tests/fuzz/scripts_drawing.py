@@ -14,11 +14,14 @@ MODELS = (
     ("Recurrent('LSTM')", X33), ("Recurrent('GRU')", X33), ("Recurrent('RNN')", X33), ("Recurrent('LSTM', 2)", X33), ("Words()", WORDS), ("Attending()", X43),
     ("nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3), nn.GroupNorm(1, 3), nn.Linear(3, 2))", X3),
     ("nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)), nn.PReLU(), nn.Linear(4, 2))", X3),
+    ("nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(3, 4)), nn.Tanh(), nn.Linear(4, 2))", X3),
+    ("Remembering()", X33), ("Remembering()", X33), ("Tied()", X3), ("nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3), nn.Linear(3, 2))", X3),
 )
 OPTIMIZERS = ("optim.SGD({p}, lr=0.1)", "optim.SGD({p}, lr=0.1, momentum=0.9)", "optim.SGD({p}, lr=0.05, momentum=0.5, nesterov=True, weight_decay=0.01)",
               "optim.Adam({p}, lr=0.01)", "optim.Adam({p}, lr=0.01, amsgrad=True)", "optim.AdamW({p}, lr=0.01)", "optim.RMSprop({p}, lr=0.01)",
               "optim.RMSprop({p}, lr=0.01, momentum=0.5, centered=True)", "optim.Adagrad({p}, lr=0.05)", "optim.Adamax({p}, lr=0.01)",
-              "optim.NAdam({p}, lr=0.01)", "optim.RAdam({p}, lr=0.01)", "optim.Adadelta({p})", "optim.Rprop({p}, lr=0.01)")
+              "optim.SGD([{{'params': list(model.parameters())[:1], 'lr': 0.05}}, {{'params': list(model.parameters())[1:]}}], lr=0.1, momentum=0.5)",
+              "optim.SGD({p}, lr=0.1, maximize=True)", "optim.NAdam({p}, lr=0.01)", "optim.RAdam({p}, lr=0.01)", "optim.Adadelta({p})", "optim.Rprop({p}, lr=0.01)")
 SCHEDULERS = ("optim.lr_scheduler.StepLR(optimizer, 2, 0.5)", "optim.lr_scheduler.ExponentialLR(optimizer, 0.9)",
               "optim.lr_scheduler.CosineAnnealingLR(optimizer, 5)", "optim.lr_scheduler.LambdaLR(optimizer, lambda k: 1 / (1 + k))")
 LOSSES = ("F.mse_loss(model(x), y)", "(model(x) * y).sum()", "model(x).mean()", "model(x).sum()", "F.huber_loss(model(x), y)", "(model(x) ** 2).mean() + y.mean()",
@@ -44,6 +47,20 @@ ACTIONS = (
     "flags['fail'] = True", "flags['fail'] = False", "for b in model.buffers(): b += 1", "optimizer.step()",
     "optimizer.add_param_group({{'params': [t for t in extras if not any(t is p for g in optimizer.param_groups for p in g['params'])][:1] or [rg.tensor([1.0], dtype=rg.float64, requires_grad=True)]}})",
     "rg.manual_seed({k})", "state['scale'] = rg.tensor(0.5)", "state['scale'] = state['scale'] * 2", "state['bias'] = rg.tensor([0.1, 0.2])", "state.pop('bias', None)",
+    "tie(model, {k})", "tie(model, {k})", "for module in model.modules(): module.register_buffer('extra', rg.tensor([{k}.0]))",
+    "for name, b in list(model.named_buffers(recurse=False)): setattr(model, name, b * 0.5 if b.dtype.kind == 'f' else b + 1)",
+    "handle = model.register_forward_pre_hook(lambda m, i: tuple(t * 0.5 if t.dtype.kind == 'f' else t for t in i))",
+    "handle = model.register_full_backward_hook(lambda m, gi, go: None)",
+    "optimizer.state.clear()", "optimizer.param_groups[0]['weight_decay'] = 0.0", "optimizer.param_groups[-1]['lr'] *= 0.5",
+    "scheduler.load_state_dict(scheduler.state_dict())", "with rg.no_grad(): nn.init.constant_(parameter(model, {k}), 0.3)",
+    "with rg.no_grad(): parameter(model, {k}).copy_(parameter(model, {k}) * 0.5)", "for p in model.parameters(): p.grad = None if p.grad is None else p.grad.clone()",
+    "parameter(model, {k}).grad = parameter(model, {k}).detach() * 0.1", "parameter(model, {k}).data = parameter(model, {k}).data.T.copy().T",
+    "state['scale'] = rg.tensor(0.5, dtype=rg.float32)", "state['scale'] = 0.7", "F.mse_loss(model(last[0]), last[1]).backward()",
+    "record(lambda: evaluate(last[0]), model, optimizer, extras, kept)", "record(lambda: evaluate(last[0]), model, optimizer, extras, kept)",
+    "with rg.no_grad(): average = [p.detach() * 0.9 for p in model.parameters()]\nkept += average[:1]", "model.requires_grad_(True)",
+    "kept += [rg.grad(lambda t: (t * t * state['scale']).sum())(parameter(model, {k}).detach())]", "model.to(rg.float32)", "model.to(rg.float64)",
+    "last = (last[0].astype(rg.float32) if last[0].dtype.kind == 'f' else last[0], last[1].astype(rg.float32))",
+    "record(lambda: in_threads(step, last), model, optimizer, extras, kept)",
     "step.count = 1 if hasattr(step, '__dict__') else 0", "optimizer.param_groups[0]['momentum'] = 0.3 if 'momentum' in optimizer.param_groups[0] else 0",
 )
 CALLS = (*["step({x}, {y}{fail})"] * 4, "in_thread(lambda: step({x}, {y}{fail}))", "step(x=last[0], y=last[1]{fail})")
@@ -62,6 +79,7 @@ class Script:
     def text(self):
         """The source of the function `script`."""
         lines = [*self.head, "", "def step(x, y, fail=False):", *(f"    {line}" for line in self.step), "", "step = compiled(step)",
+                 "evaluate = compiled(lambda x: model(x) * state['scale'])",
                  *(line for statement in self.statements for line in statement.split("\n")), "return record.found"]
         return "\n".join(["def script(compiled, nudge=0.0):", *(f"    {line}" if line else "" for line in lines)])
 

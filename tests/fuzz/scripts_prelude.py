@@ -30,6 +30,30 @@ class Words(nn.Module):
         return self.head(self.tokens(x) + self.positions(rg.arange(x.shape[1])))[:, -1, :2]
 
 
+class Remembering(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.head = nn.GRU(3, 4, batch_first=True), nn.Linear(4, 2)
+        self.register_buffer("hidden", rg.zeros((1, 1, 4)))
+        self.register_buffer("calls", rg.tensor(0))
+
+    def forward(self, x):
+        out, hidden = self.inner(x, rg.broadcast_to(self.hidden, (1, x.shape[0], 4)) * 1)
+        self.hidden[...] = hidden.detach().mean(1, keepdims=True)
+        self.calls += 1
+        return self.head(out[:, -1])
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.head = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 2)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        return self.head(rg.tanh(self.second(rg.tanh(self.first(x)))))
+
+
 class Leaves(nn.Module):
     def __init__(self):
         super().__init__()
@@ -58,6 +82,16 @@ def exchange(model, k, change):
     setattr(module, name, nn.Parameter(change(getattr(module, name).detach())))
 
 
+def tie(model, k):
+    """Let parameter k also stand in the place of another one of its shape, if there is any."""
+    wanted = parameter(model, k)
+    for module in model.modules():
+        for name, p in module.named_parameters(recurse=False):
+            if p is not wanted and p.shape == wanted.shape:
+                setattr(module, name, wanted)
+                return
+
+
 def graded(model):
     return [p for p in model.parameters() if p.grad is not None]
 
@@ -77,6 +111,11 @@ def in_thread(function):
     if isinstance(found[0], Exception):
         raise found[0]
     return found[0]
+
+
+def in_threads(step, last):
+    """Three calls from as many threads, one after another."""
+    return [in_thread(lambda: step(*last)) for _ in range(3)]
 
 
 def nudged(x, size):

@@ -131,7 +131,7 @@ def _defined(node):
 
 def imports_of(text):
     """The lines that import what some source names."""
-    known = {"copy": "import copy", "os": "import os", "rivals": "from tests.fuzz import rivals", "threading": "import threading", "bfloat16": "import ml_dtypes  # NumPy learns the name",
+    known = {"contextlib": "import contextlib", "copy": "import copy", "os": "import os", "rivals": "from tests.fuzz import rivals", "threading": "import threading", "bfloat16": "import ml_dtypes  # NumPy learns the name",
              "np": "import numpy as np", "inf": "from numpy import inf", "nan": "from numpy import nan", "rg": "import retrograde as rg",
              "nn": "from retrograde import nn", "optim": "from retrograde import optim", "F": "import retrograde.nn.functional as F"}
     return "\n".join(line for name, line in known.items() if re.search(rf"\b{name}\b", text))

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 import retrograde as rg
 from tests.fuzz import scripts
 from tests.fuzz.analytic import is_analytic
-from tests.fuzz.checks import check, quiet
+from tests.fuzz.checks import _movement, check, evaluate, quiet
 from tests.fuzz.drawing import drawn
-from tests.fuzz.program import Program
+from tests.fuzz.forms import FORMS
+from tests.fuzz.program import Program, arrays
 from tests.fuzz.runner import Summary
 from tests.fuzz.shrink import shrunk, snippet
 from tests.fuzz.worker import checked
@@ -119,6 +121,28 @@ def test_what_moves_with_the_last_place_of_its_arguments_is_unstable_and_a_tie_i
     assert check(loud, "jit").kind in ("unstable", "agrees")
     tie = Program((("x0", "np.array([0.5, 0.5, 0.1])"),), ("v9 = rg.where(x0 * x0 >= rg.max(x0 * x0), x0, 7)",), ("v9",), 0)
     assert check(tie, "jit of grad").kind == "agrees"
+
+
+def test_rounding_that_differs_between_what_is_all_but_equal_makes_a_program_unstable():
+    # The spread of sines that differ in their last digits: nothing but rounding.
+    spread = Program((("x0", "np.array([0.5, 0.75])"),), ("v0 = x0 * 1e-15 + 1", "v1 = rg.sin(v0)", "v9 = rg.std(v1) * 1e16"), ("v9",), 0)
+    assert max(_movement(spread, FORMS["jit"], arrays(spread), evaluate(spread, FORMS["jit"].wanted, arrays(spread)))) > 1
+
+
+def test_a_sum_that_another_order_rounds_otherwise_makes_a_program_unstable_and_an_exact_one_does_not():
+    for numbers, statement, is_moved in (
+        ("[0.6, 1.8, 3.0, -1.8, -3.0, -0.6]", "v9 = rg.mean(x0) >= 0", True), ("[0.5, 1.5, 3.0, -1.5, -3.0, -0.5]", "v9 = rg.mean(x0) >= 0", False),
+        ("[0.1] * 9", "v9 = x0.mean() == x0[0]", True), ("[0.5] * 9", "v9 = x0.mean() == x0[0]", False),
+    ):
+        program = Program((("x0", f"np.array({numbers})"),), (statement,), ("v9",), 0)
+        found = [evaluate(program, FORMS["jit"].wanted, arrays(program), phase)[0] for phase in (0, 1, 2)]
+        assert (len(set(map(bool, found))) > 1) is is_moved
+
+
+def test_a_position_that_is_out_of_range_a_step_away_is_no_difference():
+    corner = Program((("x0", "np.array([[[0.6], [1.0]], [[0.6], [1.0]]])"),), ("v9 = x0[rg.argmax(x0)]",), ("v9",), 0)
+    assert check(corner, "differences").kind == "refused"
+    assert check(replace(corner, statements=("v9 = x0[rg.argmax(x0) + 2]",)), "jit").detail.startswith("OutOfRangeError")
 
 
 def test_an_error_of_ours_in_every_form_counts_as_agreement_and_others_do_not():

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from retrograde.compiler import engine
+from retrograde.compiler.backends.cpu import engine
 
 from . import scripts
 from .checks import check, fits

@@ -29,7 +29,7 @@ def main():
     parser.add_argument("--record", action="store_true", help="note which tests enter which functions")
     parser.add_argument("--notes", default="build/mutants", help="the folder of these notes")
     parser.add_argument("--tests", nargs="*", default=["tests/compiler", "tests/transforms"], help="the tests to choose from")
-    parser.add_argument("--module", default="compiler/*.py", help="a pattern of the files to change, below the package")
+    parser.add_argument("--module", default="compiler/**/*.py", help="a pattern of the files to change, below the package")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--most", type=int, default=30, help="how many tests a mutant meets at most")

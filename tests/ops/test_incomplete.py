@@ -22,9 +22,40 @@ def test_derivatives_in_the_order_are_those_of_mpmath(order, a, x):
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
 
 
+_BOTH_TAILS = [(0.3, 50.0), (2.0, 700.0), (1e-8, 1e-100), (1e-8, 0.9), (0.7, 1.09), (0.4, 1.2), (20.0, 1e-5), (1.0, 690.0),
+               (187.0, 3.0), (940.0, 2190.0), (1400.0, 764.0), (3e3, 3.1e3), (1e5, 1.01e5), (1e5, 9.9e4), (1e6, 1.005e6), (2e4, 1.7e4)]
+
+
+@pytest.mark.parametrize(("a", "x"), _BOTH_TAILS)
+def test_both_tails_have_their_digits_and_so_have_their_derivatives(a, x):
+    with mpmath.workdps(60):
+        order, place = mpmath.mpf(a), mpmath.mpf(x)
+        below, above = mpmath.gammainc(order, 0, place, regularized=True), mpmath.gammainc(order, place, regularized=True)
+        density = mpmath.exp((order - 1) * mpmath.log(place) - place - mpmath.loggamma(order))
+        expected = [float(below), float(above), float(density), float(-density / above), float(-(1 + (1 - order) / place))]
+    found = [rg.gammainc(a, x), rg.gammaincc(a, x), rg.grad(rg.gammainc, argnums=1)(a, x),
+             rg.grad(lambda a, x: rg.log(rg.gammaincc(a, x)), argnums=1)(a, x),
+             rg.jit(rg.grad(lambda x: rg.log(rg.grad(rg.gammainc, argnums=1)(a, x))))(np.float64(x))]
+    np.testing.assert_allclose(found, expected, rtol=4e-13)
+    np.testing.assert_array_equal(rg.jit(rg.gammaincc)(a, np.float64(x)), found[1])
+
+
+@pytest.mark.parametrize(("a", "x"), [(2.0, 700.0), (0.4, 1.3), (330.0, 707.0), (5e4, 5.5e4), (187.0, 3.0)])
+def test_the_slope_in_the_order_has_its_digits_where_it_is_tiny(a, x):
+    with mpmath.workdps(80):
+        def tail(a):
+            return mpmath.gammainc(a, mpmath.mpf(x), regularized=True) if x > a else -mpmath.gammainc(a, 0, mpmath.mpf(x), regularized=True)
+        step = mpmath.mpf(a) * mpmath.mpf(10) ** -20
+        expected = (tail(mpmath.mpf(a) + step) - tail(mpmath.mpf(a) - step)) / (2 * step)
+    np.testing.assert_allclose(rg.grad(rg.gammaincc)(a, x), float(expected), rtol=1e-12)
+
+
 def test_the_ends_of_the_range():
     x = np.array([0.0, np.inf, -1.0, np.nan])
     np.testing.assert_array_equal(rg.gammainc(2.0, x), [0, 1, np.nan, np.nan])
+    np.testing.assert_array_equal(rg.gammaincc(2.0, x), [1, 0, np.nan, np.nan])
+    slopes = [rg.grad(lambda x, a=a: rg.gammainc(a, x))(0.0) for a in (0.5, 1.0, 2.0)]
+    np.testing.assert_array_equal(slopes, [np.inf, 1, 0])
     np.testing.assert_array_equal(gammainc_slope(2.0, x), [0, 0, np.nan, np.nan])
     assert np.isnan(rg.gammainc(-1.0, np.array([1.0])))
 
@@ -84,6 +115,7 @@ def test_orders_as_great_as_numbers_can_be_are_computed_to_rounding_and_in_no_ti
 
 def test_of_order_zero_all_lies_at_zero():
     np.testing.assert_array_equal(rg.gammainc(np.zeros(2), np.array([0.5, 3.0])), [1, 1])
+    np.testing.assert_array_equal(rg.gammaincc(np.zeros(2), np.array([0.5, 3.0])), [0, 0])
 
 
 @pytest.mark.parametrize(("x", "y"), [(1e10, 1.0), (1e10, 0.3), (1e10, 1e10), (3.0, 1e12), (17.0, 16.0), (16.0, 15.9), (1e15, 2.5)])

@@ -8,7 +8,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import linalg
-from retrograde.errors import ArgumentError, ShapeError
+from retrograde.errors import ArgumentError, LinAlgError, ShapeError
 from retrograde.testing import check_gradients
 
 RNG = np.random.default_rng(0)
@@ -192,6 +192,56 @@ def test_the_exponential_of_matrices_is_scipys(scale):
     np.testing.assert_allclose(linalg.matrix_exp(x.astype(np.float32)), scipy.expm(x), rtol=2e-4 * max(scale, 1), atol=1e-4)
 
 
+_STEPS = np.diag([-1.0, -2.0, -2.0 - 1e-9, 0.5]) + np.diag([1e5, 1e5, 1e5], 1)
+_FAR_FROM_NORMAL = {
+    "steep": np.array([[1.0, 3e10], [0.0, -1.0]]), "lower": np.array([[-0.5, 0.0], [1e10, -3.0]]), "steps": _STEPS,
+    "stiff": np.array([[-1e6, 1e6], [0.0, -1.0]]), "nilpotent": np.diag([1e8, 1e8, 1e-8], 1), "complex": _STEPS * (1 + 0.5j),
+    "turning": np.array([[0.0, 1e3], [-1e3, 0.0]]), "tiny": 1e-200 * SQUARE, "huge": np.array([[1.0, 1e200], [0.0, 2.0]]),
+    "vanishing": np.diag([-1e300, 5.0, 700.0]),
+}
+
+
+def _exponential_in_many_digits(x):
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(60 + 2 * len(x) * int(np.log10(np.abs(x).max() + 1))):
+        found = mpmath.expm(mpmath.matrix(x.tolist()), method="taylor")
+        return np.array([[complex(found[i, j]) for j in range(len(x))] for i in range(len(x))])
+
+
+@pytest.mark.parametrize("name", sorted(set(_FAR_FROM_NORMAL) - {"vanishing"}))
+def test_the_exponential_of_a_matrix_far_from_normal_has_its_digits_and_so_has_its_derivative(name):
+    x = _FAR_FROM_NORMAL[name]
+    expected = _exponential_in_many_digits(x)
+    np.testing.assert_allclose(linalg.matrix_exp(x), expected, rtol=1e-13, atol=1e-13 * np.abs(expected).max())
+    np.testing.assert_array_equal(rg.jit(linalg.matrix_exp)(x), linalg.matrix_exp(x))
+    if name != "huge":
+        slope, size = np.where(x == 0, 1.0, 0.5), len(x)
+        back = np.conj(x.T)
+        block = np.block([[back, slope], [np.zeros_like(x), back]])
+        expected = _exponential_in_many_digits(block)[:size, size:]
+        gradient = rg.vjp(linalg.matrix_exp, x)[1](slope.astype(x.dtype))[0]
+        np.testing.assert_allclose(gradient, expected, rtol=1e-13, atol=1e-13 * np.abs(expected).max())
+
+
+def test_exponentials_in_a_stack_are_those_of_each_matrix():
+    stack = np.stack([x for x in _FAR_FROM_NORMAL.values() if x.shape == (2, 2)])
+    found = linalg.matrix_exp(np.stack([stack, stack[::-1]]))
+    np.testing.assert_allclose(found, [[linalg.matrix_exp(x) for x in stack], [linalg.matrix_exp(x) for x in stack[::-1]]], rtol=1e-12)
+    np.testing.assert_array_equal(linalg.matrix_exp(_FAR_FROM_NORMAL["vanishing"]), np.diag(np.exp([-1e300, 5.0, 700.0])))
+    assert linalg.matrix_exp(np.zeros((2, 0, 0))).shape == (2, 0, 0)
+
+
+@pytest.mark.parametrize("x", [SQUARE, np.triu(SQUARE) * 2, BATCH], ids=["full", "triangular", "batch"])
+def test_derivatives_of_the_exponential_of_any_order_are_right_in_all_forms(x):
+    def loss(x):
+        return rg.sum(rg.sin(linalg.matrix_exp(x / 2)))
+
+    check_gradients(rg.grad(loss), x, order=2, rtol=1e-5)
+    hessian = rg.hessian(loss)(x)
+    np.testing.assert_allclose(rg.jit(rg.hessian(loss))(x), hessian, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(rg.vmap(rg.hessian(loss))(np.stack([x, 2 * x]))[0], hessian, rtol=1e-10, atol=1e-10)
+
+
 def test_the_other_triangle_does_not_count():
     y = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(linalg.solve_triangular(SQUARE, y), np.linalg.solve(np.tril(SQUARE), y))
@@ -235,6 +285,41 @@ def test_singular_matrices_are_refused():
             function(rg.ones(2, 2))
     with pytest.raises(ArgumentError, match="positive definite"):
         linalg.cholesky(rg.tensor([[1.0, 0.0], [0.0, -1.0]]))
+
+
+SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
+WITHOUT_ANSWER = {
+    "inv": linalg.inv, "solve": lambda x: linalg.solve(x, np.ones(2)), "complex solve": lambda x: linalg.solve(x * (1 + 0j), np.ones(2)).real,
+    "cholesky": lambda x: linalg.cholesky(-x), "svdvals": lambda x: linalg.svdvals(x * np.nan),
+    "gradient of slogdet": rg.grad(lambda x: linalg.slogdet(x)[1]), "gradient of qr": rg.grad(lambda x: linalg.qr(x * 0)[1].sum()),
+}
+
+
+@pytest.mark.parametrize("way", ["eager", "native", "reference"])
+@pytest.mark.parametrize("name", WITHOUT_ANSWER)
+def test_a_matrix_without_an_answer_is_an_error_in_a_backward_pass_and_in_compiled_code_too(name, way, monkeypatch):
+    function = WITHOUT_ANSWER[name]
+    if way == "native":
+        pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    if way != "eager":
+        monkeypatch.setenv("RETROGRADE_COMPILER", way)
+        function = rg.jit(function)
+    with np.errstate(all="ignore"), pytest.raises(LinAlgError, match="there is no answer"):
+        function(rg.tensor(SINGULAR))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
+def test_the_shape_of_a_solution_is_known_whatever_the_dtype(dtype):
+    pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+    x, y = (rg.tensor(a).astype(dtype) for a in ([[2.0, 1.0], [0.0, 4.0]], np.ones((3, 2, 1))))
+    found = rg.jit(linalg.solve)(x, y)
+    assert found.dtype == x.dtype
+    assert found.astype("complex64").tolist() == [[[0.375], [0.25]]] * 3
+
+
+def test_infinite_matrices_have_no_answer_whoever_says_so():
+    with pytest.raises(LinAlgError, match="there is no answer: array must not contain infs"):
+        rg.ops.get("solve_sylvester").call(rg.tensor(SINGULAR * np.inf), rg.tensor(SINGULAR), rg.tensor(SINGULAR))
 
 
 def test_shapes_that_are_no_matrices_are_refused():
@@ -296,3 +381,14 @@ def test_an_einsum_over_an_axis_of_length_0_has_an_empty_gradient(transform):
         assert float(transform(value)(*operands)) == 0
         found = transform(rg.grad(value, argnums=tuple(range(len(shapes)))))(*operands)
         assert [g.shape for g in found] == shapes and not any(np.any(np.asarray(g)) for g in found)
+
+
+def test_a_compiled_determinant_that_fits_neither_overflows_nor_vanishes_on_the_way():
+    determinant, slope = rg.jit(linalg.det), rg.jit(rg.grad(linalg.det))
+    for sizes, expected in (((1e200, 1e200, 1e-300), 1e100), ((1e-200, 1e-200, 1e300), 1e-100), ((1e-160, 1e150, -3.0), -3e-10)):
+        x = np.diag(sizes)
+        np.testing.assert_allclose(determinant(x), expected, rtol=1e-12)
+        cofactors = np.array([sizes[1] * sizes[2], sizes[0] * sizes[2], sizes[0] * sizes[1]])
+        fits = np.isfinite(cofactors) & (cofactors != 0)
+        np.testing.assert_allclose(np.diag(slope(x))[fits], cofactors[fits], rtol=1e-12)
+    assert determinant(np.diag([0.0, 1e300, 1e300])) == 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from retrograde.compiler.infer import infer
+from retrograde.compiler.graph.infer import infer
 from retrograde.core import registry
 from retrograde.core.symbol import Symbol
 from retrograde.ops import _box_muller, _streams

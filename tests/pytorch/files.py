@@ -1,4 +1,4 @@
-"""Files of `torch.save`, many of them: `python -m tests.pytorch.files --saved 500 --hostile 2000`; needs PyTorch."""
+"""Files of `torch.save`, many of them: `python -m tests.torch.files --saved 500 --hostile 2000`; needs PyTorch."""
 
 import argparse
 import io
@@ -66,7 +66,7 @@ def write_fixtures():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.pytorch.files", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.torch.files", description=__doc__)
     parser.add_argument("--saved", type=int, default=0, help="how many objects to exchange with PyTorch, in both directions")
     parser.add_argument("--hostile", type=int, default=0, help="how many hostile and damaged files to load")
     parser.add_argument("--first", type=int, default=0, help="the first seed of --saved")

@@ -1,4 +1,4 @@
-"""What PyTorch saves is loaded here, and what is saved here PyTorch loads with `weights_only=True`; 500 of them: `python -m tests.pytorch.files`."""
+"""What PyTorch saves is loaded here, and what is saved here PyTorch loads with `weights_only=True`; 500 of them: `python -m tests.torch.files`."""
 
 import io
 

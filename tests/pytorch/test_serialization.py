@@ -14,7 +14,7 @@ from saved import Maker, described
 from retrograde import torch
 from retrograde.errors import ArgumentError, CheckpointError, DeviceError, DTypeError, RetrogradeError, TraceError
 
-#: Files that PyTorch 2.13 wrote: `python -m tests.pytorch.files --fixtures`.
+#: Files that PyTorch 2.13 wrote: `python -m tests.torch.files --fixtures`.
 FILES = sorted((Path(__file__).parent / "files").glob("*.pt"))
 HOSTILE = hostile()
 

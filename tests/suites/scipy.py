@@ -14,27 +14,29 @@ _FILES = (
     *(f"linalg/tests/test_{name}.py" for name in ("basic", "decomp_cholesky", "matfuncs", "solvers")),
 )
 _DTYPE = "the result has the dtype of the matrix, where SciPy goes to float32 or float64"
+_OTHERS = "strings, objects, time differences and long doubles are a DTypeError in other words"
 _MEMORY = "no memory is reused: `overwrite_a` and `overwrite_b` change nothing"
 _WARNED = "ours gives no warning of SciPy's, of ill-conditioned matrices or of arguments that will go"
 _ROUNDED = "by another formula than SciPy's, which differs in the last digits"
-_TAIL = "`gammaincc` is 1 - `gammainc`: right to 1e-14 of 1, so that what is small itself has fewer digits"
 _SINGULAR = "where floating point errors are ignored (`np.errstate`), a singular matrix gives NaN, as in a backward pass"
 _COMPLEX = "`transposed=True` of complex matrices is taken, where SciPy raises a NotImplementedError"
 _NUMBER = "a number on the right is no vector of one element: a ShapeError"
-_FACTORIAL = "`factorial` is the exponential of a logarithm, of floats and numbers of one kind: empty arrays and dtypes differ from SciPy's"
+_NO_NUMBERS = "`factorial` of no numbers is an array of floats, where SciPy keeps integers"
+_NUMBER_BACK = "an array of no axes comes back as a number"
+_INVERSE = "SciPy's `gammaincc` is off by 8e-15 at (0.4977, 0.4977), and its inverse, which is not ours, fits it there"
 REASONS = {
-    "*TestDTypes::test_solve*": "strings, objects, time differences and long doubles are a DTypeError in other words",
+    "*TestDTypes::test_solve?[gGSUOm]-*": _OTHERS, "*TestDTypes::test_solve?*-[gGSUOm]?": _OTHERS,
     "*TestDet::test_*by1_stacked*": _DTYPE, "*TestDet::test_1x1_*": _DTYPE, "*TestDet::test_sample_compatible_dtype*": _DTYPE,
     "*TestInv::test_dtypes*": _DTYPE, "*TestSqrtM::test_data_size_preservation_float*": _DTYPE,
-    "*test_overwrite*": _MEMORY, "*TestOverwrite::*": _MEMORY,
+    "*TestSolve::test_overwrite_args*": _MEMORY, "*TestDet::test_overwrite_a": _MEMORY, "*TestInv::test_overwrite_a?True?": _MEMORY,
+    "*TestOverwrite::test_cho_solve": _MEMORY,
     "*TestSolve::test_exactly_singular_gh22263*": _SINGULAR, "*TestSolve::test_singular_scalar*": _NUMBER,
-    "*TestSolve::test_structure_detection*": _COMPLEX,
-    "*TestVectorNorms::test_overflow": "a norm is the root of a sum of squares in the dtype of the elements, as in NumPy",
-    "*TestLogM::test_al_mohy_higham_2012_experiment_1_logm": "`expm` scales by the norm of the matrix, and has no special case for "
-                                                              "triangular ones that are far from normal",
-    "*TestFactorialFunctions::*": _FACTORIAL, "*TestGammaincc::test_roundtrip": _TAIL,
+    "*TestSolve::test_structure_detection?*-True-nrhs*-complex128?": _COMPLEX,
+    "*TestFactorialFunctions::test_factorial_array_corner_cases???-*-False-zero-int64?": _NO_NUMBERS,
+    "*TestFactorialFunctions::test_factorial*_array_corner_cases*-0-*": _NUMBER_BACK,
+    "*TestFactorialFunctions::test_factorial_scalar_corner_cases?1.1-False-complex?": _ROUNDED,
+    "*TestGammaincc::test_roundtrip": _INVERSE,
     "*test_basic::test_legacy": "a Bessel function of an order that is not whole is that of the order, which SciPy's `yn` cuts off",
-    "*test_basic::test_chi2_edgecases_gh20972": _TAIL,
 }
 MESSAGES = {
     "*DID NOT WARN*": _WARNED,

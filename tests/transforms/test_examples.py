@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.errors import GraphError, ShapeError
+from retrograde.errors import GraphError, ShapeError, TraceError
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -155,6 +155,18 @@ def pulled(x, rows):
     return [rg.vmap(rg.vjp(function, x, rows)[1])(np.eye(2)) for function in (last, chosen)]
 
 
+@pytest.mark.parametrize("derivative", [lambda f: f, lambda f: rg.grad(lambda *a: sum((g**2).sum() for g in f(*a)), argnums=(0, 1, 2))])
+@pytest.mark.parametrize("body", [lambda c, v, w: (c * w, c.sum() * w), lambda c, v, w: (w + v * rg.sin(c), c @ w),
+                                  lambda c, v, w: (rg.fori_loop(0, 2, lambda _, d: d * w * 0.3 + c, c), v * w)])
+def test_sums_of_outer_products_read_what_an_iteration_is_handed(body, derivative):
+    x, rows, w = (RNG.uniform(-1, 1, shape) for shape in ((COUNT, 1, 1), (COUNT, 4, 1, 1), (1, 1)))
+    total = lambda x, rows, w: sum((y**2).sum() for y in rg.scan(lambda c, v: body(c, v, w), x, rows))
+    slopes = derivative(rg.grad(total, argnums=(0, 1, 2)))
+    found = rg.jit(rg.vmap(slopes, (0, 0, None)))(x, rows, w)
+    for of_all, of_each in zip(found, zip(*[slopes(a, b, w) for a, b in zip(x, rows, strict=True)], strict=True), strict=True):
+        np.testing.assert_allclose(of_all, np.stack(of_each), rtol=1e-10)
+
+
 def test_pullbacks_of_loops_and_branches_walk_for_many_cotangents():
     slope = rg.grad(lambda *a: sum([(g**2).sum() for g in rg.tree.leaves(pulled(*a))]), (0, 1))
     for function in (pulled, slope, rg.vmap(pulled)):
@@ -243,6 +255,29 @@ def test_a_while_loop_whose_derivative_nobody_asks_for_is_no_error():
     agree(rg.jit(rg.vmap(rg.grad(function)))(X), [np.stack([rg.grad(function)(x) for x in X])])
     with pytest.raises(GraphError, match=r"rg\.scan"):
         rg.jit(rg.vmap(rg.grad(lambda x: LOOPS["alike"](x, WEIGHT).sum())))(X)
+
+
+def test_a_body_may_push_forward_and_make_tensors_of_its_own():
+    def step(c, v):
+        change = rg.jvp(lambda e: rg.sum(e * e * v), (v * c,), (v * 0 + 1,))[1]
+        return c * 0.5 + change + rg.linearize(lambda e: rg.sum(rg.sin(e)), v * c)[1](v), c
+
+    last = lambda rows: rg.scan(step, np.ones(()), rows)[0]
+    for function in (last, rg.grad(last)):
+        found = rg.jit(rg.vmap(function))(ROWS)
+        np.testing.assert_allclose(found, np.stack([function(row) for row in ROWS]), rtol=1e-10)
+
+
+def test_a_body_that_writes_to_another_tensor_each_time_that_it_is_traced_is_refused():
+    tensors = iter([rg.tensor(np.zeros(2)) for _ in range(200)])
+
+    def writing(c, v):
+        tensor = next(tensors)
+        tensor += v
+        return c + tensor.sum(), None
+
+    with pytest.raises(TraceError, match="is another tensor each time"):
+        rg.jit(lambda rows: rg.scan(writing, np.zeros(()), rows)[0])(ROWS[0])
 
 
 def test_errors_in_bodies_are_those_of_one_example():

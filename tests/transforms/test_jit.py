@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler import threads
-from retrograde.compiler.machine import available_cores
+from retrograde.compiler.backends.cpu import threads
+from retrograde.compiler.backends.cpu.machine import available_cores
 from retrograde.errors import TraceError
 from retrograde.transforms.jit import jit
 from sweeping import cases, has_derivative

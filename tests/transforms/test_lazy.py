@@ -12,7 +12,8 @@ import pytest
 import retrograde as rg
 import sweeping
 from cube import Cube
-from retrograde.compiler import backends, pending
+from retrograde.compiler import backends
+from retrograde.compiler.calls import pending
 from retrograde.core import writes
 from retrograde.errors import DTypeError
 from retrograde.tensor.lazy import Lazy

@@ -28,8 +28,8 @@ def test_while_loop_can_be_differentiated_eager_and_says_why_not_compiled():
     agree(lambda x: rg.grad(lambda y: y * double(x))(x), np.array(3.0))
 
 
-def _while(turn, x):
-    return rg.while_loop(lambda c: c[1] < 3, lambda c: (turn(c[0]), c[1] + 1), (x, rg.asarray(0)))[0]
+def _while(body, x):
+    return rg.while_loop(lambda c: c[1] < 3, lambda c: (body(c[0]), c[1] + 1), (x, rg.asarray(0)))[0]
 
 
 WHILES = {
@@ -41,7 +41,7 @@ WHILES = {
         lambda c: c.sum() < 20, lambda c: c * c + 1, rg.while_loop(lambda c: c.sum() < 5, lambda c: c * 1.1 + x, x)),
     "one in the other": lambda x: rg.while_loop(lambda c: c.sum() < 20, lambda c: rg.while_loop(
         lambda d: d.sum() < c.sum() + 1, lambda d: d * 1.1 + x, c), x),
-    "no turn": lambda x: rg.while_loop(lambda c: c.sum() < -5, lambda c: c * c + 1, x),
+    "no iteration": lambda x: rg.while_loop(lambda c: c.sum() < -5, lambda c: c * c + 1, x),
     "computed bounds": lambda x: rg.fori_loop(0, (x.sum() * 3).astype("int64"), lambda i, c: rg.sin(c) * x, x),
     "a gradient inside": lambda x: rg.while_loop(
         lambda c: c.sum() < 20, lambda c: c + rg.grad(lambda v: (v**3).sum())(c) * 0.1 + x, x),

@@ -281,3 +281,45 @@ def test_an_object_behind_a_weak_reference_is_not_kept():
     step(rg.ones(2))
     del model
     assert reference() is None
+
+
+class Holder:
+    state = 0.0
+
+
+def remembering(kind):
+    """A function that stores what it computes where no tensor was, and reads it at the next call."""
+    holder, by_name, row = Holder(), {"state": 0.0} if kind == "entry that was a number" else {}, []
+
+    def function(x):
+        if kind == "attribute":
+            holder.state = x + holder.state
+            return holder.state.sum()
+        if kind == "list":
+            row.append(x + (row[-1] if row else 0.0))
+            return row[-1].sum()
+        by_name["state"] = (x + by_name.get("state", 0.0)).detach()
+        return by_name["state"].sum()
+
+    return function
+
+
+@pytest.mark.parametrize("kind", ["attribute", "list", "entry", "entry that was a number"])
+def test_what_a_trace_leaves_where_no_tensor_was_is_an_error_for_a_call_that_reads_it(kind):
+    x, eager, compiled = rg.tensor([1.0, 2.0]), remembering(kind), rg.jit(remembering(kind))
+    assert [float(eager(x)) for _ in range(3)] == [3.0, 6.0, 9.0]
+    assert float(compiled(x)) == 3.0
+    with pytest.raises(TraceError, match="traced by jit in a call that is over"):
+        compiled(x)
+
+
+def test_what_a_trace_leaves_for_others_to_look_at_costs_one_more_trace():
+    seen = []
+
+    def function(x):
+        seen.append(x * 2)
+        return x.sum()
+
+    compiled = rg.jit(function)
+    assert [float(compiled(rg.tensor([1.0, 2.0]))) for _ in range(5)] == [3.0] * 5
+    assert compiled.traces == 2

@@ -15,7 +15,7 @@ def langevin(x):
 
 
 def mixed(x):
-    """Draws of several kinds in each turn, of which no two have the same size."""
+    """Draws of several kinds in each iteration, of which no two have the same size."""
     def step(c, i):
         noise = rg.randn(4, 6) + rg.rand(6) + rg.bernoulli(rg.full((4, 1), 0.5)) + 0.1 * rg.randint(-3, 9, (4, 1), dtype=rg.float32)
         return rg.dropout(rg.tanh(c * noise), 0.25), noise.sum() * i

@@ -314,6 +314,67 @@ def test_a_reshape_shows_memory_in_a_jitted_function_where_it_does_in_eager_mode
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+def lazily(function):
+    def computed(x):
+        with rg.lazy():
+            found = function(x)
+        rg.realize(*found)
+        return found
+
+    return computed
+
+
+@pytest.mark.parametrize("transform", [rg.jit, lazily, lambda f: lambda x: [z[0] for z in rg.vmap(f)(x[None])]])
+@pytest.mark.parametrize("is_detached", [False, True])
+@pytest.mark.parametrize("write", [
+    lambda base, element: base.fill_(7), lambda base, element: base[::-1].fill_(7), lambda base, element: element.fill_(7),
+    lambda base, element: (base.fill_(7), element.fill_(8)), lambda base, element: (element.fill_(8), base.fill_(7))])
+def test_an_element_alone_is_a_copy_in_every_mode(transform, is_detached, write):
+    def function(x):
+        base = x * 1
+        element = (base.detach() if is_detached else base)[-1]
+        write(base, element)
+        return element * 1, base * 1
+
+    for found, wanted in zip(transform(function)(rg.tensor(X[0])), function(rg.tensor(X[0])), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+ROWS, COLUMNS = np.arange(12.0).reshape(3, 4), np.asfortranarray(np.arange(12.0).reshape(3, 4))
+
+
+def test_what_a_reshape_shows_follows_the_order_in_memory_that_an_argument_has_at_each_call():
+    def written(x, y):
+        z = x + y
+        z.reshape(-1)[::2] = 0.5
+        return z
+
+    compiled = rg.jit(written)
+    for given in ((ROWS, ROWS), (COLUMNS, COLUMNS), (ROWS, COLUMNS), (ROWS, ROWS), (COLUMNS, ROWS)):
+        np.testing.assert_array_equal(compiled(*map(rg.asarray, given)), written(*map(rg.asarray, given)))
+
+
+@pytest.mark.parametrize("first", [ROWS, COLUMNS])
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_what_a_reshape_shows_follows_the_order_in_memory_that_a_tensor_from_outside_has_at_each_call(first, is_whole):
+    weight = rg.asarray(first.copy(order="K"))
+
+    def written(x):
+        if is_whole:
+            weight.T.reshape(-1)[0] = 7.0
+            return weight * x
+        z = weight * x
+        z.reshape(-1)[::2] = 0.5
+        return z
+
+    compiled = rg.jit(written)
+    for now in (first, ROWS, COLUMNS, ROWS):
+        weight.data = now.copy(order="K")
+        wanted = written(rg.tensor(2.0))
+        weight.data = now.copy(order="K")
+        np.testing.assert_array_equal(compiled(rg.tensor(2.0)), wanted)
+
+
 def test_what_is_written_through_a_reshape_of_a_transposed_value_stays_in_the_copy():
     def written(x):
         y = x.T * 1

@@ -8,7 +8,7 @@ import pytest
 import retrograde as rg
 from cube import Cube
 from retrograde import nn
-from retrograde.errors import ArgumentError, ShapeError, TraceError
+from retrograde.errors import ArgumentError, InplaceError, ShapeError, TraceError
 from sweeping import Case, cases, results
 
 COUNT = 3
@@ -183,6 +183,49 @@ def test_an_op_without_a_rule_runs_in_a_loop():
     x = _data(3, 4, 4) + 3 * np.eye(4)
     found = rg.vmap(lambda a: rg.linalg.matrix_rank(a))(x)
     np.testing.assert_array_equal(found, [4, 4, 4])
+
+
+CORNERS = {
+    "std of equal elements": lambda x: rg.std(x * 0, axis=0), "length of nothing but zeros": lambda x: rg.vector_norm(x * 0),
+    "length of a zero": lambda x: rg.vector_norm(x[:1] * 0, axis=0), "std of one element": lambda x: rg.std(x[:1], axis=0),
+    "cross entropy of a sure answer": lambda x: rg.cross_entropy(x * 100.0, x * 0 + 1.0),
+    "binary cross entropy at 0": lambda x: rg.binary_cross_entropy(x * 0, x * 0 + 0.5), "hardswish at a corner": lambda x: rg.hardswish(x * 0 - 3.0).sum(),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_a_derivative_around_a_vmap_is_that_of_the_ops_own_rules_in_corners_too(name):
+    function, rows = CORNERS[name], np.random.default_rng(0).normal(size=(COUNT, 3))
+    one_by_one = lambda x: sum(function(x[k]).sum() * (k + 1) for k in range(COUNT))
+    at_once = lambda x: (rg.vmap(function)(x).reshape(COUNT, -1).sum(-1) * np.arange(1, COUNT + 1)).sum()
+    for transform in (rg.grad, lambda f: rg.jit(rg.grad(f)), lambda f: rg.grad(lambda x: (rg.grad(f)(x) ** 2).sum())):
+        np.testing.assert_allclose(transform(at_once)(rows), transform(one_by_one)(rows), rtol=1e-10, atol=1e-14)
+
+
+def test_what_is_detached_under_vmap_shows_what_is_written_to_what_it_was_detached_from():
+    def function(x):
+        y = x * 1
+        fixed = y.detach()
+        part = fixed[1:]
+        y[1] = 3.0 * x[0]
+        return fixed.sum() + y.sum() + (part * x[1]).sum()
+
+    rows = np.random.default_rng(0).normal(size=(COUNT, 3))
+    one_by_one = lambda x: rg.stack([function(x[k]) for k in range(COUNT)])
+    for transform in (lambda f: f, rg.jit, lambda f: rg.grad(lambda x: (f(x) ** 2).sum()), lambda f: rg.jit(rg.grad(lambda x: (f(x) ** 2).sum()))):
+        np.testing.assert_allclose(transform(rg.vmap(function))(rg.tensor(rows)), transform(one_by_one)(rg.tensor(rows)), rtol=1e-12)
+
+
+def test_what_is_detached_under_vmap_is_written_to_unless_a_derivative_around_it_would_see():
+    def function(x):
+        y = x * 2
+        fixed = y.detach()
+        fixed += 1
+        return y
+
+    np.testing.assert_array_equal(rg.vmap(function)(np.ones((2, 3))), np.full((2, 3), 3.0))
+    with pytest.raises(InplaceError, match="what is detached under vmap cannot be written to"):
+        rg.grad(lambda x: rg.vmap(function)(x).sum())(np.ones((2, 3)))
 
 
 def test_a_function_is_differentiated_inside_and_from_outside():

@@ -58,7 +58,7 @@ TRANSFORMS = Grain(32768, 8)
 FACTORS, FACTORS_IN_LANES = Grain(200_000, 32), Grain(50_000, 32)
 #: Numbers of an eager function; fewer than the second are not shared.
 EAGER, EAGER_SHARED = Grain(16384, 64), 65536
-#: Blocks of rows of passes that take turns.
+#: Blocks of rows of the passes of a nest.
 MOST_NEST_CHUNKS = 32
 
 # Register tiles
@@ -80,3 +80,5 @@ FEW_CHUNKS, MOST_ROOM = 8, 4_000_000
 def step_cycles(height, width, loads):
     """Cycles of one step of a tile: two multiply-adds or two loads each, and not fewer than a sum takes to be ready again."""
     return max(height * width * 0.5, loads * 0.5, CHAINS * 0.5) + 0.05 * (height + width)
+#: Of more than so many numbers a row is sorted: to put one in its place takes long among many.
+MOST_RANKED = 128

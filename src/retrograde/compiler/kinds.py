@@ -1,6 +1,8 @@
 """Kinds: the list of all that the compiler can do with a node, and what is known of the nodes of one graph."""
 
 from ..core.symbol import Symbol
+from .graph.views import index_map
+from .index.pieces import PIECES
 from .kernels.attention import ATTENTION
 from .kernels.convolution import Convolution
 from .kernels.fourier import Fourier
@@ -15,8 +17,6 @@ from .kernels.ranking import Ranking
 from .kernels.running import Running
 from .kernels.scatter import Scatter
 from .kernels.selection import Selection
-from .pieces import PIECES
-from .views import index_map
 
 _LEAF, _ELEMENTWISE, _LIBRARY, _POOLING = Leaf(), Elementwise(), Library(), Pooling()
 #: All kinds but those of leaves, of elementwise ops, whatever they are called, and of ops that nothing else knows. The ops of most
@@ -55,7 +55,7 @@ class Facts:
         return self._maps[node]
 
     def pieces(self, node):
-        """The pieces that a node is laid together from and what is between them; None if it is not."""
+        """The pieces that a node is joined from and what is between them; None if it is not."""
         if node not in self._pieces:
             self._pieces[node] = PIECES[node.op.name](node)
         return self._pieces[node]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ..core.symbol import STRAY, Outputs, Symbol
 from ..errors import TraceError
 from . import verify
-from .accesses import Accesses
-from .passes.alias import homes
+from .index.accesses import Accesses
+from .passes.alias import computed_in_place
 from .passes.carry import Body
 from .passes.fuse import Schedule
 from .passes.join import joined
@@ -23,7 +23,7 @@ from .passes.order import risky_steps, updates_last
 from .passes.pool import pooled_first
 from .passes.rematerialise import rematerialised
 from .passes.tile import tiled
-from .program import SMALL, Layout
+from .run.program import SMALL, Layout
 
 
 @dataclass(eq=False)
@@ -38,8 +38,8 @@ class Draft:
     schedule  the steps, from the pass that fuses on
     accesses  what the steps do to memory
     risky     the steps that may fail
-    homes     for nodes that live in another buffer's memory, that buffer
-    is_in_strands  whether the rows of a body go through all iterations one chunk after the other
+    aliases     for nodes that live in another buffer's memory, that buffer
+    is_interchanged  whether the rows of a body go through all iterations one chunk after the other
     arena     the place of each buffer in memory, and the `scratch` among them: (buffer, number of the step that needs it); but not
               of what is `framed`
     """
@@ -52,8 +52,8 @@ class Draft:
     schedule: Any = None
     accesses: Any = None
     risky: set = field(default_factory=set)
-    homes: dict = field(default_factory=dict)
-    is_in_strands: bool = False
+    aliases: dict = field(default_factory=dict)
+    is_interchanged: bool = False
     arena: Any = None
     scratch: list = field(default_factory=list)
     framed: Any = frozenset()
@@ -82,14 +82,14 @@ class Draft:
         """The nodes that live in the frames of nests."""
         return {node for step in self.schedule.steps if step.nest is not None for node in step.nest.local}
 
-    def home(self, buffer):
+    def storage(self, buffer):
         """What a buffer lives in: itself, or what its node is an alias of."""
-        return self.homes.get(buffer, buffer) if isinstance(buffer, Symbol) else buffer
+        return self.aliases.get(buffer, buffer) if isinstance(buffer, Symbol) else buffer
 
     def room(self, scratch=(), framed=frozenset()):
         """The arena of what is stored and neither handed in nor elsewhere, as the nodes that are `framed` are; see `placed`."""
         if self.body is None:
-            kept, elsewhere = self.kept, {*self.fresh, *self.homes}
+            kept, elsewhere = self.kept, {*self.fresh, *self.aliases}
         else:
             kept, elsewhere = self.body.read_at_the_end, {n for n in self.schedule.stored if id(n) in self.body.places}
         self.scratch = list(scratch)
@@ -101,7 +101,7 @@ class Draft:
     @property
     def fresh(self):
         """The results that are made anew at each call."""
-        nodes = [o for o in self.outputs[: self.results] if isinstance(o, Symbol) and o.op is not None and o not in self.homes]
+        nodes = [o for o in self.outputs[: self.results] if isinstance(o, Symbol) and o.op is not None and o not in self.aliases]
         return [node for node in dict.fromkeys(nodes) if node.nbytes > SMALL]
 
     def layout(self, scratch=(), framed=frozenset()):
@@ -111,7 +111,7 @@ class Draft:
         framed   the nodes that live in the frames of nests, where the backend runs these as such
         """
         arena = self.room(scratch, framed)
-        return Layout(self.outputs[: self.results], self.updates, self.held, self.homes, self.fresh, arena.places, arena.size)
+        return Layout(self.outputs[: self.results], self.updates, self.held, self.aliases, self.fresh, arena.places, arena.size)
 
 
 class Pass(NamedTuple):
@@ -149,7 +149,7 @@ def _carry(draft):
 
 
 def _tile(draft):
-    draft.is_in_strands = tiled(draft.schedule, draft.accesses, draft.kept, draft.body)
+    draft.is_interchanged = tiled(draft.schedule, draft.accesses, draft.kept, draft.body)
 
 
 def _order(draft):
@@ -158,7 +158,7 @@ def _order(draft):
 
 
 def _alias(draft):
-    draft.homes = homes(draft.schedule, draft.updates, draft.outputs, draft.risky)
+    draft.aliases = computed_in_place(draft.schedule, draft.updates, draft.outputs, draft.risky)
 
 
 #: What the graph is called that the first pass takes.
@@ -184,9 +184,9 @@ def planned(graph, observe=None):
     return _passed(draft, observe)
 
 
-def planned_body(step, home, observe=None):
-    """The `Draft` of the body of a loop, the `step` of another draft, in which buffers live where `home(buffer)` says."""
-    body = Body(step, home)
+def planned_body(step, storage, observe=None):
+    """The `Draft` of the body of a loop, the `step` of another draft, in which buffers live where `storage(buffer)` says."""
+    body = Body(step, storage)
     return _passed(Draft(Outputs(body.opened.outputs), frozenset(body.opened.leaves), body=body), observe)
 
 

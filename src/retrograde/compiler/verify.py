@@ -13,12 +13,12 @@ import numpy as np
 from ..core.dispatch import operands_of
 from ..core.symbol import Symbol
 from ..errors import VerifierError
-from .effects import has_effect
-from .infer import infer
+from .graph.effects import has_effect
+from .graph.infer import infer
+from .graph.loop_op import Loop
+from .graph.recorder import PICK
 from .passes.order import risky_steps
-from .recorder import PICK
-from .repetition import Loop
-from .verifying import is_on
+from .verify_setting import is_on
 
 #: Constants of at most so many elements stand in the keys of what is known of an op's result.
 _SMALL = 64
@@ -39,7 +39,7 @@ def after(name, draft):
         if draft.schedule is not None:
             made = _check_steps(draft)
             _check_nests(draft, made)
-            _check_homes(draft, made)
+            _check_aliases(draft, made)
         if draft.arena is not None:
             _check_memory(draft)
     except _Fault as fault:
@@ -61,6 +61,7 @@ def _check(holds, node, told):
 
 def _check_graph(draft):
     """Each node stands after its arguments, its leaves are handed in, and it has the shape and the dtype that its op gives."""
+    # Most passes after `fuse` leave the graph alone; what was looked at once is not looked at again.
     if draft.outputs is draft.verified[0]:
         return
     known, seen = draft.verified[1], set()
@@ -82,6 +83,7 @@ def _check_graph(draft):
 
 
 def _check_spec(node):
+    # Picks are checked instead, each against its op's result of that number.
     if node.shape is None:  # of several results, which are asked for one by one
         return
     shape, dtypes = _spec_of_pick(node) if node.op is PICK else _spec(node.op, node.args)
@@ -108,6 +110,7 @@ def _spec(op, args):
     except TypeError:
         return _inferred(op, args)
     if found is None:
+        # Emptied and not pruned: it fills rarely, and any order of use would cost at each look.
         if len(_KNOWN) >= _MOST:
             _KNOWN.clear()
         found = _KNOWN[key] = _inferred(op, args)
@@ -168,7 +171,7 @@ def _check_nests(draft, made):
         _check(steps[first : first + len(nest.steps)] == nest.steps, nest.steps[0].roots[0], "the steps of its nest stand apart")
         inside = set(nest.steps)
         for step in nest.steps:
-            partial = [] if draft.is_in_strands else _partial(step, nest.rows, draft.schedule.facts)
+            partial = [] if draft.is_interchanged else _partial(step, nest.rows, draft.schedule.facts)
             for root in partial:
                 is_read = any([reader in inside for _, reader in readers.get(root, ())])
                 _check(not is_read, root, "a step of a nest reads a sum of all rows before it is complete")
@@ -197,15 +200,16 @@ def _readers(schedule):
     return readers
 
 
-def _check_homes(draft, made):
+def _check_aliases(draft, made):
     """A leaf is written by one step at most: the last one that reads it, after which none can fail."""
-    if not draft.homes:
+    if not draft.aliases:
         return
     readers, risky = _readers(draft.schedule), risky_steps(draft.schedule)
     fails = max([number for number, step in draft.schedule.numbered() if step in risky], default=-1)
-    _check(len(set(draft.homes.values())) == len(draft.homes), next(iter(draft.homes)), "two nodes have one leaf as their memory")
+    leaves = set(draft.aliases.values())
+    _check(len(leaves) == len(draft.aliases), next(iter(draft.aliases)), "two nodes have one leaf as their memory")
     updates = set(draft.updates)
-    for node, leaf in draft.homes.items():
+    for node, leaf in draft.aliases.items():
         _, number, step = made[node]
         is_like = leaf in draft.leaves and (leaf.shape, leaf.dtype) == (node.shape, node.dtype)
         _check(is_like, node, "its memory is that of another spec")
@@ -219,15 +223,15 @@ def _check_homes(draft, made):
 # Memory
 
 def _check_memory(draft):
-    """Each stored node has one home in memory, and those that live at the same time have no byte in common."""
+    """Each stored node lies at one place in memory, and those that live at the same time have no byte in common."""
     schedule, arena = draft.schedule, draft.arena
-    elsewhere = [draft.homes, draft.framed, draft.leaves, set(draft.fresh if draft.body is None else ())]
+    elsewhere = [draft.aliases, draft.framed, draft.leaves, set(draft.fresh if draft.body is None else ())]
     placed = set() if draft.body is None else draft.body.places
     for node in schedule.stored:
         if node.shape is not None:
-            homes = sum([node in nodes for nodes in elsewhere]) + (id(node) in placed) + (node in arena.places)
-            if homes != 1 and not (homes == 2 and node in draft.leaves and id(node) in placed):
-                raise _Fault(node, f"it has {homes} homes in memory, and must have one")
+            count = sum([node in nodes for nodes in elsewhere]) + (id(node) in placed) + (node in arena.places)
+            if count != 1 and not (count == 2 and node in draft.leaves and id(node) in placed):
+                raise _Fault(node, f"it lies at {count} places in memory, and must lie at one")
     kept = draft.kept if draft.body is None else set(draft.body.read_at_the_end)
     live = {}
     for number, step in schedule.numbered():

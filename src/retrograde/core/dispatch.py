@@ -119,7 +119,7 @@ def _linked(op, args, operands, arrays, data, mode, has_lists):
     if mode.finds_anomalies:
         anomaly.check_forward(op, operands, data)
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-    records = mode.records and _is_recorded(op, args, parents, data)
+    records = mode.records and is_recorded(op, args, parents, data if op.is_multiple else (data,), algebra.is_differentiable)
     if records and has_lists:
         arrays = as_arrays(op, arrays)  # rules read shapes and dtypes, which lists have not
     if op.is_multiple:
@@ -137,14 +137,16 @@ def _linked(op, args, operands, arrays, data, mode, has_lists):
     return value
 
 
-def _is_recorded(op, args, parents, data):
-    """Whether a call whose operands have these records is recorded; raises where a gradient would be lost."""
+def is_recorded(op, args, parents, results, is_differentiable):
+    """Whether a call whose operands have these records is recorded; raises where a gradient would be lost, since one of `results`
+    `is_differentiable`.
+    """
     if op.parameters and op.is_differentiable:
         check_parameters(op, args)
     if not any(parents):
         return False
     if not op.is_differentiable:
-        check_results(op, args, any(map(op.algebra.is_differentiable, data if op.is_multiple else (data,))))
+        check_results(op, args, any(map(is_differentiable, results)))
     return op.is_differentiable
 
 
@@ -317,6 +319,11 @@ def remember_view(view, source, op, args):
         return  # such a base cannot be written to while anything is recorded
     if base.views is None:
         base.views = []
-    elif len(base.views) >= 16 and (len(base.views) & (len(base.views) - 1)) == 0:
-        base.views[:] = [ref for ref in base.views if ref() is not None]
-    base.views.append(weakref.ref(view))
+    note_reference(base.views, view)
+
+
+def note_reference(references, value):
+    """Add a weak reference to a list, from which those that are dead are taken at times."""
+    if len(references) >= 16 and (len(references) & (len(references) - 1)) == 0:
+        references[:] = [reference for reference in references if reference() is not None]
+    references.append(weakref.ref(value))

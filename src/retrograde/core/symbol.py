@@ -44,6 +44,11 @@ class Symbol:
         return size
 
     @property
+    def named(self):
+        """The arguments by name."""
+        return dict(zip(self.op.arguments, self.args, strict=True))
+
+    @property
     def nbytes(self):
         """Bytes of all elements."""
         return self.size * self.dtype.itemsize
@@ -101,16 +106,27 @@ def renewed(node, args):
 
 def substituted(outputs, stand_ins):
     """`outputs` with others in the place of some nodes, below which nothing is looked at. Iterative."""
-    made, stack = dict(stand_ins), [o for o in outputs if isinstance(o, Symbol)]
+    made, roots = dict(stand_ins), [o for o in outputs if isinstance(o, Symbol)]
+    complete(made, roots, lambda node: renewed(node, replaced(node.args, made.__getitem__)))
+    return [made[o] if isinstance(o, Symbol) else o for o in outputs]
+
+
+def complete(known, roots, compute):
+    """Let `known` have all nodes that `roots` depend on: `compute(node)` for each that it lacks, whose arguments are there then.
+    Nothing is looked at below a node that is known. Iterative, since graphs may be deep.
+    """
+    stack = [*roots]
     while stack:
         node = stack[-1]
-        waiting = [] if node in made else [a for a in node.inputs if a not in made]
-        stack += waiting
-        if not waiting:
+        if node in known:
             stack.pop()
-            if node not in made:
-                made[node] = renewed(node, replaced(node.args, made.__getitem__))
-    return [made[o] if isinstance(o, Symbol) else o for o in outputs]
+            continue
+        waiting = [a for a in node.inputs if a not in known]
+        if waiting:
+            stack += waiting
+        else:
+            stack.pop()
+            known[node] = compute(node)
 
 
 class Outputs(list):
@@ -128,6 +144,8 @@ def ordered(outputs):
     stack: list = [o for o in reversed(outputs) if isinstance(o, Symbol)]
     while stack:
         node = stack.pop()
+        # A marker below which the node itself waits, in place of a second visit with a test of all arguments: traces have many
+        # thousand nodes.
         if node is None:  # the arguments of the node below are there
             found.append(stack.pop())
         elif node not in seen:

@@ -3,7 +3,7 @@
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.known import known
+from ..compiler.trace.known import known
 from ..core.edits import edited
 from ..core.explain import unlike_an_array
 from ..dtypes import bfloat16, float16, float32, float64, is_float

@@ -286,3 +286,8 @@ def _sole_references():
 _SOLE = _sole_references()
 
 arrays = ArrayAlgebra()
+
+
+def shape_of(x):
+    """The shape of a value, an array, a list or a number. NumPy would ask a value by its protocol, and load all counterparts."""
+    return x.shape if isinstance(x, Value) else np.shape(x)

@@ -2,7 +2,7 @@
 
 Each step is an addition, product, quotient or root, which IEEE 754 rounds in one way only, or works on bits. So NumPy and compiled
 code, whatever the processor, give the same bits: the formulas stand here once, for a `k` that is a builder of the compiler or
-`OnArrays`. Series are those of compiler/codegen/vecmath, in products and sums that are rounded apart.
+`OnArrays`. Series are those of compiler/backends/cpu/codegen/vecmath, in products and sums that are rounded apart.
 """
 
 import math

@@ -137,13 +137,13 @@ def as_product_to_input(x, weight, shape, stride, padding, dilation, groups):
     if not _has_few_pixels(geometry, x, geometry.image, geometry.channels, _FEW):
         return NotImplemented
     # With stride 1 it is the convolution of `x`, in a border that makes up for the kernel, with the kernel the other way round.
-    turned = permute_dims(flip(weight, (2, 3)), (1, 0, 2, 3))
+    flipped = permute_dims(flip(weight, (2, 3)), (1, 0, 2, 3))
     spans = [d * (k - 1) for k, d in zip(geometry.kernel, geometry.dilation, strict=True)]
     border = tuple([(span - before, span - after) for span, (before, after) in zip(spans, geometry.padding, strict=True)])
     if min(map(min, border)) < 0:
         return NotImplemented
-    turn = replace(geometry, channels=geometry.outputs, image=geometry.result, outputs=geometry.channels, padding=border)
-    z = matmul(_flat(turned), _columns(x, turn))
+    swapped = replace(geometry, channels=geometry.outputs, image=geometry.result, outputs=geometry.channels, padding=border)
+    z = matmul(_flat(flipped), _columns(x, swapped))
     return permute_dims(reshape(z, (geometry.channels, geometry.batch, *geometry.image)), (1, 0, 2, 3))
 
 

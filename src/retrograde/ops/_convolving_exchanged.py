@@ -23,7 +23,7 @@ def exchanged(conv2d_weight, x, weight, bias, *sizes):
     if geometry is None or prod(weight.shape[1:]) < _LEAST:
         return NotImplemented
     shape = geometry.outputs, geometry.batch, *geometry.result
-    z = _turned(conv2d_weight(_turned(x), _turned(weight), shape, *_others(geometry)))
+    z = _swapped(conv2d_weight(_swapped(x), _swapped(weight), shape, *_others(geometry)))
     return z if bias is None else z + reshape(bias, (-1, 1, 1))
 
 
@@ -32,8 +32,8 @@ def exchanged_to_input(conv2d_input, x, weight, shape, *sizes):
     geometry = _exchangeable(shape, weight.shape, sizes, _is_large)
     if geometry is None:
         return NotImplemented
-    turned = geometry.channels, geometry.batch, *geometry.image
-    return _turned(conv2d_input(_turned(weight), _turned(x), turned, *_others(geometry)))
+    swapped = geometry.channels, geometry.batch, *geometry.image
+    return _swapped(conv2d_input(_swapped(weight), _swapped(x), swapped, *_others(geometry)))
 
 
 def exchanged_to_weight(conv2d, x, y, shape, *sizes):
@@ -41,10 +41,10 @@ def exchanged_to_weight(conv2d, x, y, shape, *sizes):
     geometry = _exchangeable(x.shape, shape, sizes, _is_wide)
     if geometry is None:
         return NotImplemented
-    return _turned(conv2d(_turned(x), _turned(y), None, *_others(geometry)))
+    return _swapped(conv2d(_swapped(x), _swapped(y), None, *_others(geometry)))
 
 
-def _turned(x):
+def _swapped(x):
     """`x` with its first two axes exchanged."""
     return permute_dims(x, (1, 0, 2, 3))
 
@@ -73,5 +73,5 @@ def _exchangeable(image, kernel, sizes, is_worth_it):
     geometry = Geometry.of(image, kernel, *sizes)
     if geometry.groups > 1 or 0 in image or any(before != after for before, after in geometry.padding) or not is_worth_it(geometry):
         return None
-    turned = Geometry.of(image, (*kernel[:2], *geometry.result), *_others(geometry), 1)
-    return geometry if turned.result == geometry.kernel else None
+    swapped = Geometry.of(image, (*kernel[:2], *geometry.result), *_others(geometry), 1)
+    return geometry if swapped.result == geometry.kernel else None

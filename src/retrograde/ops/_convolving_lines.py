@@ -60,13 +60,13 @@ def _covered(image, kernel, padding):
     return None
 
 
-def _turned(shape, side):
+def _oriented(shape, side):
     """A shape with the covered axis before the other."""
     return tuple(shape) if side == 0 else (shape[0], shape[1], shape[3], shape[2])
 
 
 def _line(shape, side):
-    batch, channels, covered, length = _turned(shape, side)
+    batch, channels, covered, length = _oriented(shape, side)
     return batch, channels * covered, 1, length
 
 
@@ -77,7 +77,7 @@ def _lined(x, side):
 
 def _unlined(z, shape, side):
     """`z` in `shape`: the covered axis out of its channels again."""
-    z = reshape(z, _turned(shape, side))
+    z = reshape(z, _oriented(shape, side))
     return z if side == 0 else permute_dims(z, _OTHER_WAY)
 
 

@@ -86,11 +86,11 @@ def _log_gamma_below(x):
 
 
 def _log_gamma_reflected(x):
-    above = np.pi / np.abs(_sine(x)) / -x
+    above = np.pi / np.abs(sine(x)) / -x
     return np.where(x > -_TINY, log_gamma(-x), np.log(above) - log_gamma(-x))
 
 
-def _sine(x):
+def sine(x):
     """sin(pi x), precise for large x."""
     nearest = np.round(x)
     return np.where(nearest % 2 == 0, 1.0, -1.0) * np.sin(np.pi * (x - nearest))
@@ -134,7 +134,8 @@ def _digamma_reflected(x):
     total = whole - pole
     part += _lost_by_sum(whole, -pole, total) - _lost_by_inverse(r, pole)
     part += 2 * r * (1 / (1 - square) + polynomial(square, COTANGENT))
-    return total + (part + lost / above * (1 + 0.5 / above))
+    # Beside a pole that does not fit, the parts do not matter, and are NaN.
+    return np.where(np.isinf(pole), -pole, total + (part + lost / above * (1 + 0.5 / above)))
 
 
 def _lost_by_sum(x, y, total):

@@ -12,8 +12,7 @@ _BLOCK = 64
 def computed(function, *operands):
     """`function` of `operands`, in a dtype that LAPACK has and brought back to theirs; one result or a tuple of them.
 
-    Where there is no answer, such as for a singular matrix, a LinAlgError is raised; where floating point errors are
-    ignored (`np.errstate(invalid="ignore")`), as in a backward pass, the results are NaN.
+    Where there is no answer, such as for a singular matrix, a LinAlgError is raised: in a backward pass and in compiled code too.
     """
     operands = [np.asarray(x) if not hasattr(x, "dtype") else x for x in operands]
     dtype = np.result_type(*operands)
@@ -21,35 +20,16 @@ def computed(function, *operands):
     wide = [_as_lapack(x) for x in operands]
     try:
         found = function(*wide)
-    except np.linalg.LinAlgError as error:
-        if np.geterr()["invalid"] != "ignore":
-            raise LinAlgError(f"there is no answer: {str(error).lower()}; look for rows that depend on each other") from None
-        found = _without_answer(function, wide)
+    except ValueError as error:  # NumPy's LinAlgError is one, and so is what SciPy raises for infinities
+        if not isinstance(error, np.linalg.LinAlgError) and all([np.isfinite(x).all() for x in wide]):
+            raise
+        raise LinAlgError(f"there is no answer: {str(error).lower()}; look for rows that depend on each other") from None
     return _brought_back(found, dtype) if is_narrow else found
 
 
 def _as_lapack(x):
     """`x` in a dtype that LAPACK has: of what it has not, it would make float64."""
     return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x.astype(float) if x.dtype.kind == "b" else x
-
-
-def _without_answer(function, operands):
-    """The results with NaN for the matrices of a stack that have no answer; their form is found with matrices that have one."""
-    easy = [np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape) if x.ndim > 1 else x for x in operands]
-    found = function(*easy)
-    parts = [np.array(part) * np.nan for part in (found if isinstance(found, tuple) else (found,))]
-    stack = np.broadcast_shapes(*[x.shape[:-2] for x in operands])
-    # A result without these axes in front is of all matrices together.
-    if stack and all([x.ndim > 1 for x in operands]) and all([part.shape[: len(stack)] == stack for part in parts]):
-        spread = [np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in operands]
-        for place in np.ndindex(stack):
-            try:
-                one = function(*[x[place] for x in spread])
-            except np.linalg.LinAlgError:
-                continue
-            for part, answer in zip(parts, one if isinstance(one, tuple) else (one,), strict=True):
-                part[place] = answer
-    return tuple(parts) if isinstance(found, tuple) else parts[0]
 
 
 def _brought_back(found, dtype):

@@ -87,6 +87,6 @@ class ByShape:
 #: To plan for another shape takes as long as some calls of NumPy's functions on so many elements.
 by_shape = ByShape(1 << 16)
 #: For matrices, where there is more to compute for each element than in passes over rows.
-dear_by_shape = ByShape(1 << 14)
+expensive_by_shape = ByShape(1 << 14)
 #: For what computes with each two rows of its operands.
 by_pairs = ByShape(1 << 9)

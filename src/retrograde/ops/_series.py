@@ -22,7 +22,20 @@ def chebyshev(x, coefficients):
 
 def fill(result, x, mask, function):
     """Write `function` of the elements of `x` that `mask` selects into their places in `result`."""
+    if not mask.any():
+        return
     if mask.all():
         result[...] = function(x)
-    elif mask.any():
+    else:
         result[mask] = function(x[mask])
+
+
+#: log(1 + x) - x over x^2.
+_LESS = tuple([(-1) ** (k + 1) / k for k in range(2, 25)])
+
+
+def log1p_less(x):
+    """log(1 + x) - x, by its series where both are nearly equal."""
+    is_near = np.abs(x) < 0.15
+    near = np.where(is_near, x, 0)
+    return np.where(is_near, near * near * polynomial(near, _LESS), np.log1p(x) - x)

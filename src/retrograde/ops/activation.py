@@ -9,6 +9,7 @@ from ..errors import ArgumentError
 from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._native import by_element, by_shape
+from ._normal import normal_distribution
 from ._samples import call, distinct, uniform
 from .comparisons import clip, where
 from .conversions import narrowed, widened
@@ -249,12 +250,18 @@ def _times_chance(complement):
     def gelu_of(x):
         chance = complement(x * x.dtype.type(-_ROOT_HALF))
         chance *= 0.5
+        is_far = (x < -_NEAR) & (x > -_FLAT)
+        if x.dtype == np.float64 and is_far.any():
+            # The rounding of the argument, to its square, is in the exponent.
+            chance[is_far] = normal_distribution(x[is_far])
         chance *= np.maximum(x, -_FLAT)
         return chance
 
     return gelu_of
 
 
+#: Up to here the rounding of an argument changes the normal distribution by some units in the last place.
+_NEAR = 5.0
 #: Beyond this the normal density is 0.
 _FLAT = 40.0
 _GELU_ERF = {name: _times_chance(function) for name, function in ERFC.items()}

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..shapes import one_axis
 from ._families import reduction
-from ._native import dear_by_shape
+from ._native import expensive_by_shape
 from ._samples import call, distinct, of
 from .comparisons import where
 from .conversions import narrowed, widened
@@ -67,7 +67,7 @@ def _max_in_ops(x, count, axis):
     return max(take(x, places, axis), axis + 1)
 
 
-@reduction(is_public=False, keeps_sizes=False, faster=dear_by_shape, expansion=_max_in_ops,
+@reduction(is_public=False, keeps_sizes=False, faster=expensive_by_shape, expansion=_max_in_ops,
            samples=(call(_TABLE, 2), call(_TABLE, 3, axis=0), call(of((2, 3), distinct()), 5)))
 def adaptive_max(x, /, count, axis=-1):
     r"""The greatest element of each of `count` windows along `axis`.
@@ -116,7 +116,7 @@ def _mean_in_ops(x, count, axis):
     return narrowed(sum(seen, axis + 1) * _along(windows.parts(wide.dtype), ndim), x)
 
 
-@reduction(is_public=False, keeps_sizes=False, faster=dear_by_shape, expansion=_mean_in_ops,
+@reduction(is_public=False, keeps_sizes=False, faster=expensive_by_shape, expansion=_mean_in_ops,
            samples=(call((4, 5), 2), call((4, 5), 3, axis=0), call((2, 3), 5)))
 def adaptive_mean(x, /, count, axis=-1):
     r"""The mean of each of `count` windows along `axis`: an infinity stays in the windows that it is in.

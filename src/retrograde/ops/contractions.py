@@ -7,6 +7,7 @@ import numpy as np
 from ..dtypes import bfloat16, without_promotion
 from ..errors import ShapeError
 from ..shapes import mismatch
+from ._arrays import shape_of
 from ._families import composite, contraction
 from ._multiplying import product
 from ._paths import kept_labels, pairwise_path
@@ -95,8 +96,8 @@ def einsum(subscripts, /, *operands):
     operands = without_promotion(operands)
     if len(operands) <= 2 or not isinstance(subscripts, str) or all([x.dtype.kind in "iub" for x in operands]):
         return contract(operands, subscripts)
-    inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
-    if any(len(labels) != np.ndim(x) for labels, x in zip(inputs, operands, strict=True)):
+    inputs, output = _explicit(subscripts, [len(shape_of(x)) for x in operands])
+    if any(len(labels) != len(shape_of(x)) for labels, x in zip(inputs, operands, strict=True)):
         return contract(operands, subscripts)  # which says what is wrong
     parts = list(operands)
     for pair in pairwise_path(inputs, output, _sizes_by_label(inputs, operands)):
@@ -134,8 +135,8 @@ def _parts(operands, subscripts):
     """
     if not isinstance(subscripts, str) or subscripts.partition("->")[0].count(",") + 1 != len(operands):
         return None
-    inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
-    if any([len(labels) != np.ndim(x) for labels, x in zip(inputs, operands, strict=True)]):
+    inputs, output = _explicit(subscripts, [len(shape_of(x)) for x in operands])
+    if any([len(labels) != len(shape_of(x)) for labels, x in zip(inputs, operands, strict=True)]):
         return None
     sizes = _sizes_by_label(inputs, operands)
     is_known = set(output) <= set(sizes)
@@ -227,7 +228,7 @@ def contract(operands, /, subscripts):
         return exact(lambda *arrays: np.einsum(subscripts, *arrays, optimize=optimize), *operands)
     except ValueError:
         inputs = subscripts.replace(" ", "").partition("->")[0].split(",")
-        if [len(labels) for labels in inputs] == [np.ndim(x) for x in operands] and "." not in subscripts:
+        if [len(labels) for labels in inputs] == [len(shape_of(x)) for x in operands] and "." not in subscripts:
             _sizes_by_label(inputs, operands)  # which says what is wrong with the lengths
         raise
 
@@ -236,7 +237,7 @@ _LARGE = 1 << 13
 
 
 def _contract_rule(g, needs, operands, subscripts):
-    inputs, output = _explicit(subscripts, [np.ndim(x) for x in operands])
+    inputs, output = _explicit(subscripts, [len(shape_of(x)) for x in operands])
     return [_operand_rule(g, i, operands, inputs, output) if needed else None for i, needed in enumerate(needs)]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _linalg
 from ._families import matrix
-from ._native import dear_by_shape
+from ._native import expensive_by_shape
 from ._samples import call, of, well_conditioned
 from .arithmetic import abs, sign
 from .comparisons import where
@@ -14,12 +14,13 @@ from .complexes import real
 from .contractions import matmul
 from .conversions import astype
 from .elimination import lu_factor, lu_solve
-from .exponential import log
+from .exponential import exp2, log, log2
 from .inverses import has_factors, inv
 from .joins import concatenate
 from .movements import expand_dims, reshape, transpose
 from .products import prod
 from .reductions import max, sum
+from .rounding import round
 from .selections import getitem
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
@@ -37,7 +38,19 @@ def _det_in_ops(x):
     if not has_factors(x, x):
         return NotImplemented
     numbers, turned = _diagonal_of_factors(x)
-    return prod(numbers, -1) * turned
+    return _times_product(turned, numbers)
+
+
+def _times_product(x, numbers):
+    """`x` times the product of numbers, where a part of them may be too great or too small for a float, and all together fit."""
+    size = abs(numbers)
+    is_plain = (size > 0) & (size < np.inf)
+    exponents = round(log2(where(is_plain, size, 1)))
+    near_one = prod(numbers / exp2(exponents), -1)
+    exponent = sum(exponents, -1)
+    half = round(exponent / 2)
+    near_one, half, rest = (reshape(part, (*part.shape, *[1] * (x.ndim - part.ndim))) for part in (near_one, half, exponent - half))
+    return where(near_one == 0, 0, x * near_one * exp2(half) * exp2(rest))
 
 
 @matrix(expansion=_det_in_ops, samples=(call(_SQUARE), call(_BATCH), call(of((1, 1))), call(_NONE)))
@@ -62,11 +75,11 @@ def _adjugate_in_ops(x):
     small = where(numbers == 0, where(size == 0, 1, size), 0)
     mended = factors[..., :n, :] + expand_dims(small, -1) * np.eye(n, dtype=x.dtype)
     inverse = lu_solve(concatenate([mended, factors[..., n:, :]], -2), np.eye(n, dtype=x.dtype))
-    found = expand_dims(prod(numbers + small, -1) * turned, (-2, -1)) * inverse
+    found = _times_product(expand_dims(turned, (-2, -1)) * inverse, numbers + small)
     return where(expand_dims(sum(astype(numbers == 0, x.dtype), -1) > 1, (-2, -1)), 0, found)
 
 
-@matrix(faster=dear_by_shape, result_shape=_linalg.square_shape, expansion=_adjugate_in_ops, samples=(
+@matrix(faster=expensive_by_shape, result_shape=_linalg.square_shape, expansion=_adjugate_in_ops, samples=(
     call(_SQUARE), call(_BATCH), call(of((1, 1)))))
 def adjugate(x, /):
     r"""The transposed cofactors of square matrices, $\det(X)\, X^{-1}$ where that exists.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ._arrays import shape_of
 from ._families import elementwise
 from ._samples import call
 from .comparisons import where
@@ -21,7 +22,7 @@ def dropout(x, /, p=0.5, training=True, generator=None):
     >>> rg.ops.dropout.dropout(rg.tensor([1.0, 2.0]), p=0.5, training=False)
     tensor([1., 2.])
     """
-    return _dropped(x, np.shape(x), p, training, generator)
+    return _dropped(x, shape_of(x), p, training, generator)
 
 
 def feature_dropout(x, /, p=0.5, training=True, generator=None):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import ShapeError
 from . import _linalg
 from ._expm import exponential
 from ._families import matrix
@@ -13,9 +14,10 @@ from .comparisons import where
 from .complexes import adjoint, real
 from .contractions import matmul
 from .inverses import solve
-from .joins import concatenate
+from .joins import concatenate, stack
 from .matrices import diagonal
 from .movements import expand_dims, transpose
+from .selections import getitem
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
 _IS_COMPLEX = {"dtypes": "the eigenvalues of real matrices may be complex",
@@ -101,19 +103,38 @@ eigvals.defvjp(_eigvals_rule)
 
 @matrix(aliases=("expm",), samples=(call(_SQUARE), call(_BATCH), call(of((2, 2), uniform(-8, 8)))))
 def matrix_exp(x, /):
-    r"""The exponential of square matrices, $\sum_k X^k / k!$.
+    r"""The exponential of square matrices, $\sum_k X^k / k!$ (Al-Mohy and Higham, 2009).
 
-    $\bar X$ is the upper right block of the exponential of $\begin{pmatrix} X^\top & \bar Z \\ 0 & X^\top \end{pmatrix}$
-    (Najfeld and Havel, 1995).
+    $\bar X$ is the derivative of the exponential at $X^\top$ in the direction $\bar Z$.
     """
     _linalg.check_square(x)
     return _linalg.computed(exponential, x)
 
 
-def _matrix_exp_rule(g, x):
-    n, back = x.shape[-1], transpose(x)
-    whole = concatenate([concatenate([back, g], -1), concatenate([g * 0, back], -1)], -2)
-    return matrix_exp(whole)[..., :n, n:]
+@matrix(is_public=False, result_shape=lambda x, e: x.shape, samples=(
+    call(_SQUARE, (1, 3, 3)), call(_BATCH, (2, 1, 2, 2)), call(of((2, 2)), (2, 2, 2))))
+def matrix_exp_slope(x, e, /):
+    r"""The derivative of `matrix_exp` at square matrices in as many directions as `e` has along its third axis from the end.
+
+    $D^k(X)[E_1, \dots, E_k] = \partial_{t_1} \cdots \partial_{t_k}\, e^{X + t_1 E_1 + \dots + t_k E_k}$ at 0 is the same in any
+    order of the directions, so that $\bar E_i = D^k(X^\top)[\bar Z, E_j^\top \text{ for all } j \ne i]$ and
+    $\bar X = D^{k + 1}(X^\top)[\bar Z, E_1^\top, \dots, E_k^\top]$.
+    """
+    _linalg.check_square(x)
+    if e.ndim != x.ndim + 1 or e.shape[:-3] + e.shape[-2:] != x.shape:
+        raise ShapeError(f"matrix_exp_slope needs directions of the shape of the matrices, got {x.shape} and {e.shape}")
+    return _linalg.computed(exponential, x, e)
 
 
-matrix_exp.defvjp(_matrix_exp_rule)
+def _slope_rule(g, needs, x, e):
+    x, e, g = transpose(x), transpose(e), expand_dims(g, -3)
+    of_x = matrix_exp_slope(x, concatenate([g, e], -3)) if needs[0] else None
+    if not needs[1]:
+        return of_x, None
+    count = e.shape[-3]
+    others = [getitem(e, (..., [j for j in range(count) if j != i], slice(None), slice(None))) for i in range(count)]
+    return of_x, stack([matrix_exp_slope(x, concatenate([g, other], -3)) for other in others], -3)
+
+
+matrix_exp.defvjp(lambda g, x: matrix_exp_slope(transpose(x), expand_dims(g, -3)))
+matrix_exp_slope.defvjp_all(_slope_rule)

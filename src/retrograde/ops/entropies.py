@@ -5,6 +5,7 @@ import numpy as np
 from ._blocks import in_blocks
 from ._families import elementwise
 from ._samples import uniform
+from ._series import log1p_less
 from .arithmetic import reciprocal
 from .comparisons import where
 from .exponential import log, log1p
@@ -53,6 +54,16 @@ def _inside(x, y):
     return where((x == 0) & (y == -1), 0, y)
 
 
+@elementwise(is_public=False, is_real=True, samples=uniform(-0.8, 3))
+def log1pmx(x, /):
+    r"""$\ln (1 + x) - x$, which is about $-x^2 / 2$ near 0, where the two would cancel.
+
+    $\bar x = -\bar z\, x / (1 + x)$
+    """
+    return in_blocks({"float64": log1p_less}, x)
+
+
+log1pmx.defvjp(lambda g, x: -g * (x / (1 + x)))
 logit.defvjp(lambda g, x: g * reciprocal(x * (1 - x)))
 entr.defvjp(lambda g, x: -g * (log(x) + 1))
 xlog1py.defvjp(lambda g, x, y: g * log1p(_inside(x, y)), lambda g, x, y: g * (x / (1 + _inside(x, y))))

@@ -40,7 +40,7 @@ exp2.defvjp(lambda g, z: g * z * _LN2)
 def expm1(x, /):
     r"""$e^x - 1$, precise near 0.
 
-    $z = e^x - 1 \;\Rightarrow\; \bar x = \bar z\, (z + 1)$
+    $z = e^x - 1 \;\Rightarrow\; \bar x = \bar z\, e^x$, which $z + 1$ is not where it is tiny.
     """
     return _expm1_complex(np.asarray(x)) if np.iscomplexobj(x) else np.expm1(x)
 
@@ -58,7 +58,7 @@ def _expm1_complex(x):
     return result
 
 
-expm1.defvjp(lambda g, z: g * (z + 1))
+expm1.defvjp(lambda g, x: g * exp(x))
 
 
 @elementwise(faster=by_many_elements, aliases=("ln",), samples=uniform(0.2, 4))

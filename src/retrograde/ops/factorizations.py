@@ -14,7 +14,7 @@ from ..core.value import Value
 from ..errors import ArgumentError
 from . import _linalg
 from ._families import matrix
-from ._native import dear_by_shape
+from ._native import expensive_by_shape
 from ._samples import call, of, well_conditioned
 from .arithmetic import abs, mirrored
 from .comparisons import where
@@ -32,7 +32,7 @@ _FACTOR, _FACTORS = of((3, 3), well_conditioned()), of((2, 2, 2), well_condition
 _PHASE = {"gradients": "its vectors have a free sign, so the derivative is checked through products of them"}
 
 
-@matrix(faster=dear_by_shape, result_shape=_linalg.square_shape, samples=(
+@matrix(faster=expensive_by_shape, result_shape=_linalg.square_shape, samples=(
     call(_DEFINITE), call(_DEFINITES), call(_DEFINITE, upper=True), call(of((0, 0)))))
 def cholesky(x, /, upper=False):
     r"""The lower triangular $L$ with $L L^H = X$ for symmetric (Hermitian), positive definite matrices; $L^H$ with `upper`.
@@ -54,7 +54,7 @@ def _cholesky_rule(g, z, upper):
 cholesky.defvjp(_cholesky_rule)
 
 
-@matrix(is_public=False, faster=dear_by_shape, result_shape=_linalg.slope_shape, samples=(
+@matrix(is_public=False, faster=expensive_by_shape, result_shape=_linalg.slope_shape, samples=(
     call(_FACTOR, (3, 3)), call(_FACTORS, (2, 2, 2))))
 def cholesky_gradient(factor, g, /):
     r"""The gradient of a symmetric (Hermitian) matrix by that of its lower Cholesky factor $L$: see `cholesky`.

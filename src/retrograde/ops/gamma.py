@@ -89,10 +89,10 @@ _GREAT = 16
 
 def _rise(a, b):
     """The logarithm of Gamma(a + b) over that of Gamma(b)."""
-    return (a + b - 0.5) * log1p(a / b) + a * (log(b) - 1) + _stirling(1 / (a + b)) - _stirling(1 / b)
+    return (a + b - 0.5) * log1p(a / b) + a * (log(b) - 1) + stirling(1 / (a + b)) - stirling(1 / b)
 
 
-def _stirling(r):
+def stirling(r):
     """What the logarithm of the gamma function of 1 / r is above the greatest terms of Stirling's series (DLMF 5.11.1)."""
     square = r * r
     return r * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))

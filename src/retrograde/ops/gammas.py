@@ -1,45 +1,53 @@
-"""The gamma and beta functions themselves, by their logarithms, and the incomplete beta function."""
+"""The gamma and beta functions themselves, and the incomplete beta function."""
 
 import numpy as np
 
 from ..extras import optional
+from . import _gamma_function
+from ._blocks import in_blocks
 from ._families import composite, elementwise
 from ._samples import call, of, uniform
 from .arithmetic import power
 from .comparisons import where
-from .exponential import exp
-from .gamma import betaln, lgamma
-from .incomplete import gammainc
+from .entropies import log1pmx
+from .exponential import exp, log, log1p
+from .gamma import betaln, digamma, stirling
 from .rounding import floor
 
 _DOMAIN = uniform(0.3, 5)
 _BETWEEN = uniform(-2.6, -2.4)
+#: From here on Stirling's series gives the gamma function to rounding by its first terms.
+_GREAT = 16.0
+
+
+@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN)), call(of((), _DOMAIN))))
+def gamma(x, /):
+    r"""$\Gamma(x)$, the factorial of $x - 1$; NaN at the negative integers.
+
+    $z = \Gamma(x) \;\Rightarrow\; \bar x = \bar z\, z\, \psi(x)$ with `digamma`.
+
+    >>> rg.gamma(rg.tensor([1.0, 5.0]))
+    tensor([ 1., 24.])
+    """
+    return in_blocks({"float64": _gamma_function.gamma}, x)
+
+
+@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN))))
+def rgamma(x, /):
+    r"""$1 / \Gamma(x)$, which is 0 at the poles of $\Gamma$.
+
+    $z = 1 / \Gamma(x) \;\Rightarrow\; \bar x = -\bar z\, z\, \psi(x)$
+    """
+    return in_blocks({"float64": _gamma_function.inverse_gamma}, x)
+
+
+gamma.defvjp(lambda g, x, z: g * z * digamma(x))
+rgamma.defvjp(lambda g, x, z: -g * z * digamma(x))
 
 
 def _signed(value, x):
     """`value` with the sign of the gamma function at `x`, which changes at every pole."""
     return where((x > 0) | (floor(x) % 2 == 0), value, -value)
-
-
-@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN)), call(of((), _DOMAIN))))
-def gamma(x, /):
-    r"""$\Gamma(x)$, the factorial of $x - 1$.
-
-    $z = \pm e^{\ln |\Gamma(x)|} \;\Rightarrow\; \bar x = \bar z\, z\, \psi(x)$, with `lgamma` and its derivative `digamma`.
-
-    >>> rg.gamma(rg.tensor([1.0, 5.0])).round()
-    tensor([ 1., 24.])
-    """
-    return _signed(exp(lgamma(x)), x)
-
-
-@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN))))
-def rgamma(x, /):
-    r"""$1 / \Gamma(x)$, which is 0 at the poles of $\Gamma$.
-
-    $z = \pm e^{-\ln |\Gamma(x)|} \;\Rightarrow\; \bar x = -\bar z\, z\, \psi(x)$
-    """
-    return _signed(exp(-lgamma(x)), x)
 
 
 @composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
@@ -49,12 +57,6 @@ def beta(x, y, /):
     The derivative in $x$ is $B\,(\psi(x) - \psi(x + y))$, and likewise in $y$.
     """
     return _signed(_signed(_signed(exp(betaln(x, y)), x), y), x + y)
-
-
-@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), uniform(0.2, 6))),))
-def gammaincc(a, x, /):
-    r"""$1 - P(a, x)$, the chance that a gamma variable of shape `a` is above `x`; its derivatives are those of `gammainc`."""
-    return 1 - gammainc(a, x)
 
 
 @elementwise(is_real=True, samples=(call(of((2, 3), uniform(0.1, 0.9)), 2.0, 3.0), call(of((), uniform(0.1, 0.9)), a=0.7, b=1.5),
@@ -70,7 +72,25 @@ def regularized_beta(x, /, a, b):
 
 
 def _density(x, a, b):
-    return (power(x, a - 1) * power(1 - x, b - 1) * exp(-betaln(a, b))).astype(x.dtype)
+    """By powers for small parameters. Those of great ones would not fit; where both are great, what is left near the mean does."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    is_a_great, is_b_great = a >= _GREAT, b >= _GREAT
+    is_great, inside = is_a_great & is_b_great, where((x > 0) & (x < 1), x, 0.5)
+    powers = power(x, np.where(is_a_great, 1, a) - 1) * power(1 - x, np.where(is_b_great, 1, b) - 1)
+    above_zero, below_one = where(x > 0, x, 0.5), where(x < 1, x, 0.5)
+    level = np.where(is_a_great, a - 1, 0) * log(above_zero) + np.where(is_b_great, b - 1, 0) * log1p(-below_one)
+    found = powers * exp(where(is_great, _level_near_mean(inside, np.where(is_great, a, _GREAT), np.where(is_great, b, _GREAT)),
+                               level - betaln(np.where(is_great, 1, a), np.where(is_great, 1, b))))
+    is_nothing = (is_a_great & (x <= 0)) | (is_b_great & (x >= 1))
+    return where((x < 0) | (x > 1), np.nan, where(is_nothing, 0, found)).astype(x.dtype)
+
+
+def _level_near_mean(x, a, b):
+    """The logarithm of the density for great `a` and `b`, from how far x is from the mean (DiDonato and Morris, 1992)."""
+    both = a + b
+    off = both * x - a
+    level = 0.5 * np.log(a / both * b / (2 * np.pi)) + stirling(1 / both) - stirling(1 / a) - stirling(1 / b)
+    return a * log1pmx(off / a) + b * log1pmx(-off / b) + level - log(x) - log1p(-x)
 
 
 regularized_beta.defvjp(lambda g, x, a, b: g * _density(x, a, b))

@@ -1,6 +1,4 @@
-"""The incomplete gamma function, and random numbers whose distribution it is."""
-
-from math import comb
+"""The incomplete gamma functions, and random numbers whose distribution it is."""
 
 import numpy as np
 
@@ -9,9 +7,6 @@ from . import _incomplete
 from ._families import elementwise, sampling
 from ._marsaglia import standard_gamma
 from ._samples import call, of, uniform
-from .exponential import exp, log
-from .gamma import digamma, lgamma, polygamma
-from .special import xlogy
 
 _ORDER, _PLACE = uniform(0.3, 5), uniform(0.2, 6)
 
@@ -25,7 +20,16 @@ def gammainc(a, x, /):
     >>> rg.gammainc(1.0, rg.tensor([0.0, 1.0]))
     tensor([0.       , 0.6321206])
     """
-    return _computed(0, a, x)
+    return _computed(_incomplete.lower, 0, a, x)
+
+
+@elementwise(is_real=True, samples=(_ORDER, _PLACE))
+def gammaincc(a, x, /):
+    r"""$Q(a, x) = 1 - P(a, x)$, the chance that a gamma variable of shape `a` is above `x`, to its own digits where it is tiny.
+
+    The derivatives are those of `gammainc` with the other sign.
+    """
+    return _computed(_incomplete.upper, 0, a, x)
 
 
 @elementwise(is_public=False, is_real=True, samples=(
@@ -36,29 +40,38 @@ def gammainc_slope(a, x, /, n=1):
 
     $P = \sum_j e^{l_j}$ with $l_j = (a + j) \ln x - x - \ln \Gamma(a + j + 1)$, and $\partial^n_a e^l$ follows from
     $\partial_a l = \ln x - \psi(a + j + 1)$. Hence $\bar a = \bar z\, \partial^{n + 1}_a P$ and
-    $\bar x = \bar z\, \partial^n_a\, x^{a - 1} e^{-x} / \Gamma(a)$.
+    $\bar x = \bar z\, \partial^n_a\, p$ with the density $p$, `gamma_density`.
     """
-    return _computed(n, a, x)
+    return _computed(_incomplete.lower, n, a, x)
 
 
-def _computed(order, a, x):
+@elementwise(is_public=False, is_real=True, samples=(
+    call(of((2, 3), _ORDER), of((3,), _PLACE)), call(of((), _ORDER), of((2,), _PLACE), n=2),
+    call(of((0, 3), _ORDER), of((3,), _PLACE))))
+def gamma_density(a, x, /, n=0):
+    r"""Derivative `n` in `a` of $p(a, x) = x^{a - 1} e^{-x} / \Gamma(a)$, the density of a gamma variable of shape `a`.
+
+    $\bar a = \bar z\, \partial^{n + 1}_a p$ and $\bar x = \bar z\, ((\tfrac{a - 1}{x} - 1)\, \partial^n_a p +
+    \tfrac{n}{x}\, \partial^{n - 1}_a p)$
+    """
+    return _computed(_incomplete.density, n, a, x)
+
+
+def _density_slope(a, x, n):
+    found = ((a - 1) / x - 1) * gamma_density(a, x, n)
+    return found + n / x * gamma_density(a, x, n - 1) if n else found
+
+
+def _computed(function, order, a, x):
     dtype = np.result_type(a, x)
     dtype = dtype if is_float(dtype) else np.float64
-    return _incomplete.slope(order, np.asarray(a, np.float64), np.asarray(x, np.float64)).astype(dtype)
+    return function(order, np.asarray(a, np.float64), np.asarray(x, np.float64)).astype(dtype)
 
 
-def _density(a, x, n=0):
-    """Derivative `n` in `a` of the density of a gamma variable of shape `a` at `x`."""
-    found = [exp(xlogy(a - 1, x) - x - lgamma(a))]
-    slopes = [log(x) - digamma(a) if k == 0 else -polygamma(a, k) for k in range(n)]
-    for m in range(1, n + 1):
-        terms = [comb(m - 1, k) * slopes[k] * found[m - 1 - k] for k in range(m)]
-        found.append(sum(terms[1:], terms[0]))
-    return found[n]
-
-
-gammainc.defvjp(lambda g, a, x: g * gammainc_slope(a, x, 1), lambda g, a, x: g * _density(a, x))
-gammainc_slope.defvjp(lambda g, a, x, n: g * gammainc_slope(a, x, n + 1), lambda g, a, x, n: g * _density(a, x, n))
+gammainc.defvjp(lambda g, a, x: g * gammainc_slope(a, x, 1), lambda g, a, x: g * gamma_density(a, x))
+gammaincc.defvjp(lambda g, a, x: -g * gammainc_slope(a, x, 1), lambda g, a, x: -g * gamma_density(a, x))
+gammainc_slope.defvjp(lambda g, a, x, n: g * gammainc_slope(a, x, n + 1), lambda g, a, x, n: g * gamma_density(a, x, n))
+gamma_density.defvjp(lambda g, a, x, n: g * gamma_density(a, x, n + 1), lambda g, a, x, n: g * _density_slope(a, x, n))
 
 _STATE = np.array([5, 7], np.int64)
 
@@ -76,4 +89,4 @@ def random_gamma(state, a, /):
     return standard_gamma(state, np.asarray(a))
 
 
-random_gamma.defvjp(None, lambda g, a, z: -g * gammainc_slope(a, z, 1) / _density(a, z))
+random_gamma.defvjp(None, lambda g, a, z: -g * gammainc_slope(a, z, 1) / gamma_density(a, z))

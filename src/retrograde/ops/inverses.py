@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ShapeError
 from . import _linalg
 from ._families import composite, matrix
-from ._native import dear_by_shape
+from ._native import expensive_by_shape
 from ._samples import call, of, well_conditioned
 from .arithmetic import mirrored
 from .complexes import adjoint
@@ -28,7 +28,7 @@ def _inv_in_ops(x):
     return lu_solve(lu_factor(x), np.eye(x.shape[-1], dtype=x.dtype)) if has_factors(x, x) else NotImplemented
 
 
-@matrix(faster=dear_by_shape, result_shape=_linalg.square_shape, expansion=_inv_in_ops, samples=(
+@matrix(faster=expensive_by_shape, result_shape=_linalg.square_shape, expansion=_inv_in_ops, samples=(
     call(_SQUARE), call(_BATCH), call(_NONE)))
 def inv(x, /):
     r"""The inverse of square matrices. Raises an ArgumentError for a singular one.
@@ -58,7 +58,7 @@ def _solve_in_ops(x, y):
     return squeeze(found, -1) if y.ndim == 1 else found
 
 
-@matrix(faster=dear_by_shape, result_shape=_linalg.solution_shape, expansion=_solve_in_ops, samples=(
+@matrix(faster=expensive_by_shape, result_shape=_linalg.solution_shape, expansion=_solve_in_ops, samples=(
     call(_SQUARE, (3,)), call(_SQUARE, (3, 2)), call(_BATCH, (2, 1)), call(_SQUARE, (2, 3, 1)), call(_NONE, (0, 2))))
 def solve(x, y, /):
     r"""The $Z$ with $X Z = Y$. A `y` of one axis is a vector; otherwise it holds matrices, and batches are broadcast.

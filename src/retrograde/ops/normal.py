@@ -8,6 +8,7 @@ from ._families import elementwise
 from ._native import by_element
 from ._samples import uniform
 from .arithmetic import square
+from .comparisons import where
 from .exponential import exp
 
 _SLOPE = 2 / math.sqrt(math.pi)
@@ -40,7 +41,19 @@ def erfcinv(x, /):
     return in_blocks({"float64": _normal.inverse_complement}, x)
 
 
-erfcx.defvjp(lambda g, x, z: g * (2 * x * z - _SLOPE))
+#: From here on the two parts of the derivative of `erfcx` would cancel, and a few terms of its expansion are it (DLMF 7.12.1).
+_FAR, _TERMS = 20.0, 10
+
+
+def _erfcx_slope(x, z):
+    inverse = 0.5 / square(where(x > _FAR, x, _FAR))
+    series = 0.0
+    for n in range(_TERMS, 0, -1):
+        series = -(2 * n - 1) * inverse * (1 + series)
+    return where(x > _FAR, _SLOPE * series, 2 * where(x > _FAR, 0, x) * z - _SLOPE)
+
+
+erfcx.defvjp(lambda g, x, z: g * _erfcx_slope(x, z))
 erfinv.defvjp(lambda g, z: g * (exp(square(z)) / _SLOPE))
 erfcinv.defvjp(lambda g, z: -g * (exp(square(z)) / _SLOPE))
 
@@ -73,5 +86,14 @@ def ndtri(x, /):
 
 
 ndtr.defvjp(lambda g, x: g * (exp(-0.5 * square(x)) / math.sqrt(2 * math.pi)))
-log_ndtr.defvjp(lambda g, x: g * (math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5))))
 ndtri.defvjp(lambda g, z: g * (math.sqrt(2 * math.pi) * exp(0.5 * square(z))))
+
+
+def _log_slope(x):
+    """The density over the probability. Below 0 both vanish, and above `erfcx` overflows."""
+    below = math.sqrt(2 / math.pi) / erfcx(where(x < 0, x, 0) * -math.sqrt(0.5))
+    above = where(x < 0, 0, x)
+    return where(x < 0, below, exp(-0.5 * square(above)) / (math.sqrt(2 * math.pi) * ndtr(above)))
+
+
+log_ndtr.defvjp(lambda g, x: g * _log_slope(x))

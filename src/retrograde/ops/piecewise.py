@@ -3,7 +3,7 @@
 from ..errors import ArgumentError, ShapeError
 from ..shapes import one_axis
 from .activation import hardtanh, sigmoid
-from .arithmetic import abs
+from .arithmetic import abs, sign
 from .comparisons import greater, where
 from .exponential import expm1
 from .movements import reshape
@@ -27,7 +27,9 @@ def hardsigmoid(x, /):
 
 def softsign(x, /):
     """`x` divided by 1 plus its size."""
-    return x / (1 + abs(x))
+    # Far out the derivative would be a difference of nearly equal quotients.
+    size = abs(x)
+    return where(size > 1, sign(x) * (1 - 1 / (1 + size)), x / (1 + where(size > 1, 1, size)))
 
 
 def tanhshrink(x, /):

@@ -9,7 +9,7 @@ from ._samples import call
 from .comparisons import where as choose
 from .conversions import is_narrow, narrowed, widened
 from .joins import stack
-from .movements import flip, pad, reshape
+from .movements import flip, pad, permute_dims, reshape
 from .reductions import selected, spread
 
 
@@ -61,10 +61,10 @@ def _products_of_others(x, axis):
     """For each element the product of all others over `axis`, by a tree: up with products, down with siblings'."""
     axes = axis_tuple(axis, x.ndim)
     rest = tuple(a for a in range(x.ndim) if a not in axes)
-    moved = np.transpose(x, rest + axes)
+    moved = permute_dims(x, rest + axes)
     rows = reshape(moved, (*(x.shape[a] for a in rest), int(np.prod([x.shape[a] for a in axes], dtype=int))))
     others = _tree_of_others(rows)
-    return np.transpose(reshape(others, moved.shape), tuple(map(int, np.argsort(rest + axes))))
+    return permute_dims(reshape(others, moved.shape), tuple(map(int, np.argsort(rest + axes))))
 
 
 def _tree_of_others(rows):

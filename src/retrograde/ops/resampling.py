@@ -38,7 +38,7 @@ def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corner
         raise ArgumentError(f"align_corners has no meaning with mode={mode!r}; leave it out")
     sizes, scales = _sizes(x.shape[2:], size, scale_factor)
     maps = [_map(mode, *along, align_corners) for along in zip(sizes, x.shape[2:], scales, strict=True)]
-    # Neighbours along the last axis do not lie in vectors: it has its turn while there are few numbers.
+    # Neighbours along the last axis do not lie in vectors: it comes while there are few numbers.
     is_smaller = prod(sizes) < prod(x.shape[2:])
     for axis in range(2, x.ndim) if is_smaller else reversed(range(2, x.ndim)):
         x = weighted(x, *maps[axis - 2], axis)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import OutOfRangeError, ShapeError
+from ._arrays import shape_of
 from ._families import composite, reduction
 from ._samples import call, distinct, of, uniform
 from .arithmetic import divide
@@ -34,8 +35,8 @@ def segment_sum(x, /, segments, count):
     >>> rg.segment_sum(rg.tensor([1.0, 2.0, 3.0]), rg.tensor([0, 1, 0]), 2)
     tensor([4., 2.])
     """
-    if x.ndim == 0 or np.shape(segments) != x.shape[:1]:
-        raise ShapeError(f"segments must give one number for each row of x, got shapes {np.shape(segments)} and {x.shape}")
+    if x.ndim == 0 or shape_of(segments) != x.shape[:1]:
+        raise ShapeError(f"segments must give one number for each row of x, got shapes {shape_of(segments)} and {x.shape}")
     return scatter_add(x, (count, *x.shape[1:]), (segments,))
 
 

@@ -4,6 +4,7 @@ arrays.
 
 import numpy as np
 
+from ._arrays import shape_of
 from ._families import indexing
 from ._samples import call
 from .comparisons import where
@@ -49,7 +50,7 @@ scatter_add.defvjp(lambda g, x_shape, index: unbroadcast(getitem(g, index), x_sh
 
 
 def _set_in_ops(x, y, index):
-    """The new elements laid beside nothing, and chosen where the index says; for a box, which steps of 1 cut out."""
+    """The new elements in a border of nothing, and chosen where the index says; for a box, which steps of 1 cut out."""
     box = _box(index, x.shape)
     if box is None:
         return NotImplemented
@@ -63,7 +64,7 @@ def _set_in_ops(x, y, index):
 
 def fitting(y, ndim):
     """`y` as NumPy writes it to `ndim` axes: further ones in front, which are of length 1, are left out."""
-    shape = np.shape(y)
+    shape = shape_of(y)
     extra = len(shape) - ndim
     return y if extra <= 0 or any([n != 1 for n in shape[:extra]]) else reshape(y, shape[extra:])
 

@@ -1,6 +1,6 @@
 """Spread: how far the elements of an array lie from their mean."""
 
-from math import nan
+from math import inf, nan
 
 from ..shapes import count
 from ._families import composite
@@ -11,7 +11,9 @@ from .comparisons import maximum
 from .comparisons import where as choose
 from .conversions import narrowed, widened
 from .movements import broadcast_to, reshape
+from .reductions import max as greatest
 from .reductions import mean, spread, sum
+from .reductions import min as least
 
 _CALLS = (call((2, 3)), call((4, 3), axis=0, correction=1), call((2, 3, 2), axis=(-1, 0), keepdims=True))
 
@@ -77,7 +79,19 @@ def _var_rule(g, x, axis, correction, where):
 
 def _std_rule(g, x, z, axis, correction, where):
     g, z = widened(g), widened(z)
-    return _distances(choose(z == 0, 0, g / choose(z == 0, 1, z)), x, axis, correction, where, 1)
+    is_flat = (z == 0) | _are_equal(x, z.shape, axis, where)
+    return _distances(choose(is_flat, 0, g / choose(is_flat, 1, z)), x, axis, correction, where, 1)
+
+
+def _are_equal(x, shape, axis, where):
+    """Whether all elements that are taken together are equal: the mean of such may be rounded, and then they have a spread."""
+    if not x.size:
+        return False
+    are_equal = True
+    for part in (x.real, x.imag) if x.dtype.kind == "c" else (x,):
+        low, high = (part, part) if where is None else (choose(where, part, inf), choose(where, part, -inf))
+        are_equal = (reshape(least(low, axis), shape) == reshape(greatest(high, axis), shape)) & are_equal
+    return are_equal
 
 
 def _distances(g, x, axis, correction, where, factor):

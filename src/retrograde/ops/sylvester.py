@@ -75,7 +75,7 @@ def solve_banded(x, y, /, lower, upper):
 
 
 def _banded_rule(g, needs, x, z, lower, upper):
-    found = solve_banded(_turned(x, lower, upper), g, upper, lower)
+    found = solve_banded(_transposed(x, lower, upper), g, upper, lower)
     if not needs[0]:
         return None, found
     a, b = (found, z) if found.ndim > 1 else (expand_dims(found, -1), expand_dims(z, -1))
@@ -93,7 +93,7 @@ def _moved(row, places):
     return pad(getitem(row, slice(min(-places, size), None)), ((0, min(-places, size)),))
 
 
-def _turned(x, lower, upper):
+def _transposed(x, lower, upper):
     """The band of the transposed matrix."""
     return stack([_moved(x[row], row - upper) for row in reversed(range(lower + upper + 1))])
 

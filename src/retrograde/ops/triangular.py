@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import ShapeError
 from . import _linalg
 from ._families import matrix
-from ._native import dear_by_shape
+from ._native import expensive_by_shape
 from ._samples import call, of, well_conditioned
 from .comparisons import where
 from .contractions import matmul
@@ -39,7 +39,7 @@ def _plain(x, y, upper, left, unitriangular):
     return solve_triangular(x, y, upper) if left else transpose(solve_triangular(transpose(x), transpose(y), not upper))
 
 
-@matrix(faster=dear_by_shape, expansion=_plain, result_shape=_result_shape, samples=(
+@matrix(faster=expensive_by_shape, expansion=_plain, result_shape=_result_shape, samples=(
     call(_SQUARE, (3, 2)), call(_SQUARE, (3,), upper=True), call(_BATCH, (2, 1)), call(_SQUARE, (2, 3, 1)),
     call(_SQUARE, (2, 3), left=False), call(_BATCH, (3, 2), upper=True, left=False, unitriangular=True),
     call(_SQUARE, (3,), unitriangular=True)))

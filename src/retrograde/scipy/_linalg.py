@@ -6,25 +6,30 @@ from ..errors import ArgumentError, DTypeError
 from ..numpy._differentiable import either, refusing
 from ..ops import inverses, sylvester
 from ..ops._linalg import check_square
-from ..ops.comparisons import where
+from ..ops.arithmetic import abs
+from ..ops.comparisons import isfinite, where
 from ..ops.complexes import adjoint, conj
 from ..ops.eigen import matrix_exp
+from ..ops.exponential import exp2, log2
 from ..ops.joins import concatenate
 from ..ops.matrices import tril, triu
-from ..ops.movements import matrix_transpose
+from ..ops.movements import matrix_transpose, squeeze
+from ..ops.reductions import max
+from ..ops.rounding import floor
 from ..ops.triangular import solve_triangular as _triangular
 from ..tensor.counterparts.operands import refuse, stacked
 from ..tensor.counterparts.submodules import LINALG
+from ..transforms.grad import stop_gradient
 
 #: What SciPy may do with memory, and whether it looks for NaN: of no consequence for tensors.
 _OPTIONS = frozenset({"overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_c", "check_finite", "disp", "blocksize"})
 
 
 def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, **_):
-    a, b, is_turned = stacked(a), stacked(b), trans not in (0, "N")
-    a = (tril(a) if lower else triu(a)) if is_turned else a
-    a = matrix_transpose(conj(a) if trans in (2, "C") else a) if is_turned else a
-    return _triangular(a, b, lower == is_turned, unitriangular=unit_diagonal)
+    a, b, is_transposed = stacked(a), stacked(b), trans not in (0, "N")
+    a = (tril(a) if lower else triu(a)) if is_transposed else a
+    a = matrix_transpose(conj(a) if trans in (2, "C") else a) if is_transposed else a
+    return _triangular(a, b, lower == is_transposed, unitriangular=unit_diagonal)
 
 
 def _solve_banded(l_and_u, ab, b, **_):
@@ -43,6 +48,9 @@ def _cho_factor(a, lower=False, **rest):
 
 def _cho_solve(c_and_lower, b, **_):
     factor, lower = c_and_lower
+    if b.ndim == 1 and factor.ndim > 2:
+        # The solutions of a stack are no vector any more, and would be taken for a matrix.
+        return squeeze(_cho_solve(c_and_lower, b[:, None]), -1)
     first, second = (factor, matrix_transpose(conj(factor))) if lower else (matrix_transpose(conj(factor)), factor)
     return _triangular(second, _triangular(first, b, False), True)
 
@@ -120,11 +128,23 @@ def _without_options(name, *known):
     return called
 
 
+def _norm(a, ord=None, axis=None, keepdims=False, **rest):
+    """NumPy's norm of elements that are brought near 1, so that their squares fit their dtype, as in SciPy."""
+    a, norm = stacked(a), _without_options("norm", "ord", "axis", "keepdims")
+    if a.size == 0 or a.dtype.kind == "b" or ord == 0:
+        return norm(a, ord=ord, axis=axis, keepdims=keepdims, **rest)
+    top = stop_gradient(max(abs(a), axis, True))
+    # A power of two, so that no digit changes.
+    scale = where((top > 0) & isfinite(top), exp2(floor(log2(where(top > 0, top, 1)))), 1)
+    found = norm(a / scale, ord=ord, axis=axis, keepdims=True, **rest) * scale
+    return found if keepdims else squeeze(found, axis)
+
+
 _OURS = {
     "sqrtm": lambda A, *_, **__: sylvester.sqrtm(A), "solve_sylvester": sylvester.solve_sylvester,
     "solve_triangular": _solve_triangular, "solve_banded": _solve_banded, "cholesky": _cholesky, "cho_factor": _cho_factor,
     "cho_solve": _cho_solve, "solve": _solve, "block_diag": _block_diag, "expm": matrix_exp,
-    "svd": _without_options("svd", "full_matrices", "compute_uv"), "norm": _without_options("norm", "ord", "axis", "keepdims"),
+    "svd": _without_options("svd", "full_matrices", "compute_uv"), "norm": _norm,
     "pinv": _without_options("pinv", "rtol"),
     **{name: _without_options(name) for name in ("inv", "det", "svdvals", "eigvals", "eig")},
     "eigh": _eigh, "eigvalsh": _eigvalsh,

@@ -6,13 +6,18 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..numpy._differentiable import chosen_ufunc, either, refusing
-from ..ops import activation, gamma, reductions
-from ..ops.comparisons import maximum, where
-from ..ops.exponential import exp, log
+from ..ops import activation, gamma, gammas, reductions
+from ..ops.comparisons import isfinite, maximum, where
+from ..ops.exponential import exp, log, log1p
 from ..ops.movements import squeeze
+from ..ops.rounding import round
 from ..ops.special import sinc
-from ..tensor.counterparts.operands import constant, data_of, stacked
+from ..tensor.counterparts.operands import constant, stacked
+from ..transforms.grad import stop_gradient
 from ._gammas import OPS
+
+#: Below this a number of ways is known so well that the nearest whole number is the right one.
+_WHOLE = 1e13
 
 
 def _polygamma(n, x):
@@ -35,8 +40,8 @@ def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     if b is None:
         return reductions.logsumexp(a, axis, keepdims)
     a, b = stacked(a), stacked(b)
-    top = np.max(data_of(a), axis=axis, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
+    top = stop_gradient(reductions.max(a, axis, True))
+    top = where(isfinite(top), top, 0.0)
     found = log(reductions.sum(b * exp(a - top), axis, True)) + top
     return found if keepdims else squeeze(found, axis)
 
@@ -44,7 +49,13 @@ def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
 def _comb(N, k, *, exact=False, repetition=False):
     if exact or repetition:
         raise ArgumentError("comb of tensors takes neither exact=True nor repetition=True")
-    return exp(gamma.lgamma(N + 1.0) - gamma.lgamma(k + 1.0) - gamma.lgamma(N - k + 1.0))
+    N, k = stacked(N), stacked(k)
+    is_inside = (N >= 0) & (k >= 0) & (k <= N)
+    count, chosen = where(is_inside, N, 1.0), where(is_inside, k, 0.0)
+    # Three logarithms of factorials would cancel where N is great.
+    found = exp(-log1p(count) - gamma.betaln(count - chosen + 1, chosen + 1))
+    is_whole = (round(count) == count) & (round(chosen) == chosen) & (found < _WHOLE)
+    return where(is_inside, where(is_whole, round(found) + (found - stop_gradient(found)), found), 0.0)
 
 
 def _factorial(n, exact=False, extend="zero"):
@@ -52,7 +63,7 @@ def _factorial(n, exact=False, extend="zero"):
         raise ArgumentError("factorial of tensors does not take exact=True")
     if extend != "zero":
         raise ArgumentError(f"factorial of tensors does not take extend={extend!r}; use gamma(n + 1)")
-    return where(data_of(n) < 0, 0, exp(gamma.lgamma(maximum(n, 0.0) + 1.0)))
+    return where(n < 0, 0.0, gammas.gamma(maximum(n, 0.0) + 1.0))
 
 
 def _over(function):

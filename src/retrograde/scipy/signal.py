@@ -52,8 +52,8 @@ def _convolved(images, kernels, mode):
             raise ShapeError(f"one operand must be the larger one along all axes, got {sizes} and {widths}")
         return permute_dims(_convolved(kernels, images, mode), (1, 0, *range(2, images.ndim)))
     padding = tuple(0 if mode == "valid" else width - 1 for width in widths)
-    turned = flip(kernels, tuple(range(2, kernels.ndim)))
-    found = _CONVOLUTIONS[len(sizes)](images, turned, padding=padding if len(sizes) > 1 else padding[0])
+    flipped = flip(kernels, tuple(range(2, kernels.ndim)))
+    found = _CONVOLUTIONS[len(sizes)](images, flipped, padding=padding if len(sizes) > 1 else padding[0])
     if mode == "same":
         starts = [(width - 1) // 2 for width in widths]
         inside = [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]

@@ -128,9 +128,10 @@ def _trace_write(x, result):
 
 
 def _check_writable(x):
-    root = x if x.base is None else x.base
-    if root is not x and is_tracing() and x.is_traced and not x.is_shared():
+    # To read a traced view may show that it is none any more, so that is first.
+    if is_tracing() and x.is_traced and x.base is not None and not x.is_shared():
         return  # what eager ops would have copied
+    root = x if x.base is None else x.base
     for value, what in ((x, "a leaf" if root is x else "a view that is a leaf"), (root, "a view of a leaf")):
         if is_recording() and value.requires_grad and value.is_leaf and value.record.target() is value:
             raise InplaceError(f"{what} that requires gradients cannot be written to; do it within rg.no_grad(), or write to "

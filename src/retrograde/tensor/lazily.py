@@ -4,10 +4,10 @@ import weakref
 
 import numpy as np
 
-from ..compiler.orders import in_order, written_over
-from ..compiler.pending import Pending, leaf_of
-from ..compiler.recorder import SIZED, Recorder
-from ..compiler.views import moves
+from ..compiler.calls.pending import Pending, leaf_of
+from ..compiler.graph.orders import in_order, written_over
+from ..compiler.graph.recorder import SIZED, Recorder
+from ..compiler.graph.views import moves
 from ..core import dispatch
 from ..core.mode import changed, current
 from ..core.symbol import Symbol
@@ -58,7 +58,7 @@ class Lazily(Recorder):
     def viewed(self, found, op, args):
         if current().tracks_views:
             dispatch.remember_view(found, args[0], op, args)
-            found.base.holder.has_views = True
+            dispatch.note_reference(found.base.holder.views, found)
             found.holder.symbol.holder = None  # shown through its base
         return found
 
@@ -88,9 +88,9 @@ class Lazily(Recorder):
         return leaf_of(data) if found is None else found
 
     def defers_writes(self, value):
-        if value.__class__ is Lazy and (value.base is not None or value.holder.has_views):
+        if value.__class__ is Lazy and (value.base is not None or value.holder.views):
             _part_copies(value if value.base is None else value.base)
-        return value.__class__ is Lazy and value.base is None and not value.holder.has_views and not value.is_stale
+        return value.__class__ is Lazy and value.base is None and not value.holder.views and not value.is_stale
 
     def write(self, value, data):
         """Let a lazy tensor be `data` from here on."""
@@ -146,22 +146,29 @@ def _with_leaves(argument):
 
 
 def _part_copies(base):
-    """Let go of what `base` does not share with eager ops: to reshape what lies in another order is to copy it. What it does share
-    stays a view, so that `base` must lie in their order.
+    """Let go of what `base` does not share with eager ops: to reshape what lies in another order is to copy it, and an element
+    alone is a number. What it does share stays a view, so that `base` must lie in their order.
     """
     if base.__class__ is not Lazy or base.holder.array is not None:
         return
-    views = [view for reference in base.views or () if (view := reference()) is not None and view.__class__ is Lazy]
-    reshaped = [view for view in views if any([op.name == "reshape" for op, _ in view.path])]
-    start = base.holder.like = in_order(base.holder.symbol) if reshaped else None
-    for view in reshaped:
+    views = [view for reference in base.holder.views if (view := reference()) is not None and view.__class__ is Lazy]
+    is_reshaped = any([op.name == "reshape" for view in views for op, _ in view.path])
+    base.holder.like = in_order(base.holder.symbol) if is_reshaped else None
+    start = np.empty(base.shape, base.dtype) if base.holder.like is None else base.holder.like
+    for view in views:
         found = start
         for op, rest in view.path:
             found = op.kernel(found, *rest)
         if found is not start and not arrays.is_view(found, start):
-            base.views[:] = [reference for reference in base.views if reference() is not view]
-            view.base, view.path = None, ()
+            _forget(view)
             view.holder.symbol.holder = weakref.ref(view.holder)
+
+
+def _forget(view):
+    """Let a tensor be no view."""
+    for known in (view.base.views or [], view.base.holder.views):
+        known[:] = [reference for reference in known if reference() is not view]
+    view.base, view.path = None, ()
 
 
 def _leaf_of_view(value):

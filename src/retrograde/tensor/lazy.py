@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.pending import LOCK, compute
+from ..compiler.calls.pending import LOCK, compute
 from ..core.mode import changed, current, is_lazy
 from ..core.symbol import Symbol
 from ..core.value import Projection, Unsettled, Value
@@ -20,15 +20,15 @@ class Holder:
     symbol     the node of the graph
     recorder   what made it
     group      weak references to the holders that are computed together with this one, in order
-    has_views  whether other tensors show a part of the same memory
+    views      weak references to the tensors that were made as views of this memory
     like       an array in whose order in memory it must be, since a reshape shows it in that of eager ops; None for any
     """
 
-    __slots__ = ("__weakref__", "array", "group", "has_views", "like", "recorder", "symbol")
+    __slots__ = ("__weakref__", "array", "group", "like", "recorder", "symbol", "views")
 
     def __init__(self, symbol, recorder):
         self.symbol, self.recorder = symbol, recorder
-        self.array, self.group, self.has_views, self.like = None, (), False, None
+        self.array, self.group, self.views, self.like = None, (), [], None
 
     def taken(self):
         """The array, which belongs to those who share this holder."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.orders import in_order
+from ..compiler.graph.orders import in_order
 from ..core.mode import changed, current
 from ..core.symbol import Symbol
 from ..core.value import Value
@@ -77,12 +77,13 @@ class Shown(Tensor):
 
     def is_shared(self):
         """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
-        base = self.base.raw
+        base, is_plain = self.base.raw, not any([op.name == "reshape" for op, _ in self.path])
         if isinstance(base, Symbol):
             # A value stays where it was computed, whatever is written to it.
             first = next((data for value, data, _ in self.recorder.writes if value is self.base), base)
-            is_plain = not any([op.name == "reshape" for op, _ in self.path])
-            base = np.empty(base.shape, base.dtype) if is_plain else in_order(first)
+            base = np.empty(base.shape, base.dtype) if is_plain else in_order(first, self.recorder.in_rows)
+        elif not is_plain and base.ndim > 1:
+            self.recorder.in_rows.add(id(self.base))
         start = found = base
         for op, rest in self.path:
             found = op.kernel(found, *rest)
@@ -92,7 +93,7 @@ class Shown(Tensor):
         """What the base holds once this view holds `value`."""
         sources = _parts(self.base, self.path[:-1])[: len(self.path)]
         for source, (op, rest) in zip(reversed(sources), reversed(self.path), strict=True):
-            lay = _LAID_BACK.get(op.name)
+            lay = _LAID_BACK.get(op.name, getattr(op, "laid_back", None))
             if lay is None:
                 raise InplaceError(f"a view made by {op.name} shows elements more than once and cannot be written to; write to a "
                                    "copy, x.clone()")

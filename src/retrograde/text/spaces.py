@@ -40,7 +40,7 @@ class Demonstrations:
     """Rows chosen from a pool of examples, in an order: one value for each input, and the answer last.
 
     count      the most rows
-    balanced   whether drawn rows take turns among the answers, as far as the pool has them
+    balanced   whether drawn rows alternate among the answers, as far as the pool has them
     """
 
     def __init__(self, pool, count=8, *, balanced=True):
@@ -96,7 +96,7 @@ class Demonstrations:
 
 
 def _in_turns(rows):
-    """`rows` with the answers taking turns, so that every beginning is balanced."""
+    """`rows` with the answers alternating, so that every beginning is balanced."""
     queues = {}
     for row in rows:
         queues.setdefault(row[-1], []).append(row)

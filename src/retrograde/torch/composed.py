@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from ..core.value import Value
-from ..ops import finding, gammas, incomplete, movements
+from ..ops import finding, incomplete, movements
 from ..ops.comparisons import where
 from . import kinds, linalg, shapes
 from .differing import axes
@@ -155,7 +155,7 @@ def igamma(input, other):
 
 def igammac(input, other):
     """The upper incomplete gamma function, regularised."""
-    return gammas.gammaincc(operand(input), other)
+    return incomplete.gammaincc(operand(input), other)
 
 
 def gcd(input, other):

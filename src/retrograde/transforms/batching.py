@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.infer import stand_in
+from ..compiler.graph.infer import stand_in
 from ..core.dispatch import plain
 from ..dtypes import without_promotion
 from ..ops.contractions import contract, matmul
@@ -312,6 +312,7 @@ _BY_NAME = {
     "contract": _contracted, "concatenate": _joined, "stack": _joined, "getitem": _chosen, "take": _taken,
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
     "rank_places": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
+    "matrix_exp_slope": _side_by_side,
     "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
 }
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .. import tree
-from ..compiler.repetition import Carry, Loop
+from ..compiler.graph.loop_op import Carry, Loop
 from ..core.gradient import gradient
 from ..core.mode import changed, current, enable_grad, is_recording, no_grad, remembered, rewound
 from ..core.symbol import Symbol
@@ -20,7 +20,7 @@ from ..ops.comparisons import logical_not
 from ..ops.movements import reshape
 from ..ops.random import Draws, unnoted
 from ..tensor.creation import asarray
-from .carried import agreeing, dtype_of, is_plain, shape_of
+from .carry_checks import agreeing, dtype_of, is_plain, shape_of
 from .checkpoint import outside
 
 
@@ -42,19 +42,13 @@ def traced_cond(tracer, predicate, true_function, false_function):
 
 def _chosen(tracer, predicate, functions, agree):
     """The list that the chosen of two functions gives; `agree` makes two lists agree. None in them stands for zeros."""
-    start, past, traced, parents, draws = tick(), remembered(tracer), [], {}, [Draws(), Draws()]
-    for function, drawn in zip(functions, draws, strict=True):
-        with tracer.attempt() as attempt, unnoted() if tracer.is_batch else drawn.recorded():
-            leaves = function()
-        if attempt.linked:
-            raise TraceError("a branch cannot write to a tensor from outside what has a gradient; return it instead, or write "
-                             "within rg.no_grad()")
-        traced.append((leaves, attempt))
-        records = [x.record for x in leaves if isinstance(x, Value) and x.record is not None]
-        parents.update(dict.fromkeys(outside(records, start)))
+    start, past, draws = tick(), remembered(tracer), [Draws(), Draws()]
+    traced = [_attempted(tracer, function, drawn) for function, drawn in zip(functions, draws, strict=True)]
+    records = [[x.record for x in leaves if _has_record(x)] for leaves, _ in traced]
+    parents = dict.fromkeys([parent for found in records for parent in outside(found, start)])
     pairs = list(zip(*agree(*[leaves for leaves, _ in traced]), strict=True))
     places = [i for i, pair in enumerate(pairs) if any([x is not None for x in pair])]
-    is_linked = [any([isinstance(x, Value) and x.record is not None for x in pairs[i]]) for i in places]
+    is_linked = [any(map(_has_record, pairs[i])) for i in places]
     chosen = [([_filled(pairs[i], k) for i in places], traced[k][1]) for k in (0, 1)]
     if tracer.is_batch:
         values = _run_for_examples(tracer, predicate, functions, draws, places, [leaves for leaves, _ in chosen])
@@ -66,12 +60,30 @@ def _chosen(tracer, predicate, functions, agree):
     is_linked = [linked and is_float(v.dtype) for linked, v in zip(is_linked, values, strict=True)]
     if is_recording() and any(is_linked) and parents:
         call = _Choice(predicate.unlinked(), functions, tuple(parents), places, draws, past)
-        record = Record().filled(call, tuple(parents), ())
-        values = [arrays.made(v.raw, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
+        values = _linked(values, Record().filled(call, tuple(parents), ()), is_linked)
     found: list = [None] * len(pairs)
     for i, value in zip(places, values, strict=True):
         found[i] = value
     return found
+
+
+def _attempted(tracer, function, draws):
+    """What a branch gives, and what tracing it has left."""
+    with tracer.attempt() as attempt, unnoted() if tracer.is_batch else draws.recorded():
+        leaves = function()
+    if attempt.linked:
+        raise TraceError("a branch cannot write to a tensor from outside what has a gradient; return it instead, or write within "
+                         "rg.no_grad()")
+    return leaves, attempt
+
+
+def _linked(values, record, is_linked):
+    """`values` with a history by `record`, those of them that have one."""
+    return [arrays.made(v.raw, Projection(record, i, len(values))) if is_linked[i] else v for i, v in enumerate(values)]
+
+
+def _has_record(x):
+    return isinstance(x, Value) and x.record is not None
 
 
 def _filled(pair, which):

@@ -9,10 +9,10 @@ from ..ops.comparisons import logical_and, where
 from ..ops.movements import moveaxis, reshape
 from ..ops.random import unnoted
 from ..tensor.creation import asarray
-from .carried import dtype_of, shape_of, writable
+from .batched_loop import BatchedLoop, has_record, linked, writes_so_far
+from .carry_checks import dtype_of, shape_of, writable
 from .checkpoint import outside
-from .traced import flat_while, flattened
-from .turned import Turned, has_record, linked, writes_so_far
+from .loop_tracing import flat_while, flattened
 
 
 def scan_of_examples(batch, f, init, leaves, build, count, reverse, is_checkpoint=False):
@@ -25,7 +25,7 @@ def scan_of_examples(batch, f, init, leaves, build, count, reverse, is_checkpoin
             rows = [moveaxis(x, 0, 1) if differs else x for x, differs in loop.rows_around]
             found = batch.outer.scan(batch.outer, loop.iteration, loop.starts_around(), rows, list, count, reverse, is_checkpoint)
             found = loop.standing(*found)
-        return linked(Turned(loop, count, reverse, is_checkpoint), *found)
+        return linked(BatchedLoop(loop, count, reverse, is_checkpoint), *found)
 
     return flattened(batch, f, init, leaves, build, run)
 
@@ -53,7 +53,7 @@ def while_of_examples(batch, condition, body, init, while_loop):
         start = loop.starts_around(), batch.spread(goes_on, not is_one)
         finals, _ = while_loop(lambda state: state[1].any(), iteration, start)
         found = loop.standing(finals, [])
-    return build(linked(Turned(loop, None, False, False), *found)[0])
+    return build(linked(BatchedLoop(loop, None, False, False), *found)[0])
 
 
 class Examples:

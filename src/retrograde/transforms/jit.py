@@ -12,10 +12,10 @@ import numpy as np
 
 from .. import tree
 from ..compiler.backends import chosen
-from ..compiler.overlaps import meets_itself
-from ..compiler.program import SMALL
-from ..compiler.step import Step
-from ..compiler.trace import Trace
+from ..compiler.calls.overlaps import lies_otherwise, meets_itself
+from ..compiler.calls.step import Step
+from ..compiler.run.program import SMALL
+from ..compiler.trace.trace import Trace
 from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
@@ -27,13 +27,13 @@ from ..ops.random import unnoted
 from ..tensor.boxes import gathered
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
-from .forwarding import Forwarding
+from .loop_tracing import traced_scan
 from .owners import Places
 from .plain import array_of_table, numbers_kept
+from .proxy import Forwarding
 from .replay import has_endless_loop, is_live, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
 from .statics import Static, Statics, exact
-from .traced import traced_scan
 
 #: A function that was traced this often, at each of its last calls, is warned about.
 _MANY = 8
@@ -195,7 +195,7 @@ class Compiled:
         if step is _EAGER or step.meets(list(map(_array_of, given))):
             return self._function(*args, **kwargs)
         memory.last = step
-        is_flat = not kwargs and not step.rewritten and all([_is_array(a) for a in args])
+        is_flat = not kwargs and not step.rewritten and not step.in_rows and all([_is_array(a) for a in args])
         specs = [(*_spec(a, records), a.nbytes <= SMALL) for a in args] if is_flat else []
         memory.latest = (specs, records, step) if is_flat else None
         is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
@@ -332,7 +332,7 @@ def _traced(function, leaves, build, records):
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].raw is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
-            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace):
+            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace) or lies_otherwise(trace):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
@@ -351,6 +351,7 @@ def _traced(function, leaves, build, records):
     finally:
         trace.restore()
     step.rewritten = written
+    step.in_rows = [i for i, symbol in zip(numbers, symbols, strict=True) if symbol in trace.in_rows]
     step.bind()
     return step
 

@@ -11,7 +11,7 @@ from ..dtypes import is_float
 from ..ops.comparisons import logical_and, logical_not, where
 from ..ops.movements import reshape
 from ..tensor.creation import asarray
-from .carried import agreeing, check_carry, settled, truth
+from .carry_checks import agreeing, check_carry, settled, truth
 
 
 def lanes_of(*values):

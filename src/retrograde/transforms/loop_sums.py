@@ -26,7 +26,7 @@ class Sum:
     needed: list = field(default_factory=list)
 
 
-def sum_over_turns(node, changing):
+def sum_over_iterations(node, changing):
     """The `Sum` of a node over all iterations, or None where it is better added up iteration by iteration.
 
     changing  the nodes that are not the same in each iteration
@@ -36,10 +36,10 @@ def sum_over_turns(node, changing):
         return Sum(lambda loop: value * loop.length)
     name = node.op.name if node.op is not None else ""
     if name in _LINEAR:
-        inner = sum_over_turns(node.args[0], changing)
+        inner = sum_over_iterations(node.args[0], changing)
         return inner and Sum(lambda loop: node.op.call(inner.build(loop), *node.args[1:]), inner.needed)
     if name in ("add", "subtract") and all(getattr(a, "shape", None) == node.shape for a in node.args):
-        x, y = (sum_over_turns(a, changing) for a in node.args)
+        x, y = (sum_over_iterations(a, changing) for a in node.args)
         return x and y and Sum(lambda loop: node.op.call(x.build(loop), y.build(loop)), [*x.needed, *y.needed])
     if name == "sum":
         return _total(node, changing)
@@ -50,7 +50,7 @@ def sum_over_turns(node, changing):
 
 
 def _total(node, changing):
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     x, axis = node.args[0], named.get("axis")
     if x not in changing or named.get("where") is not None or x.dtype != node.dtype:
         return None

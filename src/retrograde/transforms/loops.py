@@ -8,12 +8,12 @@ import numpy as np
 from ..core.value import Value
 from ..errors import ArgumentError
 from .branches import traced_cond
-from .carried import check_carry, integer, truth_value
+from .carry_checks import check_carry, integer, truth_value
 from .counter import counted
 from .examples import while_of_examples
 from .lanes import known, lanes_loop, lanes_of, selected
+from .loop_tracing import traced_while
 from .scan import scan, tracing
-from .traced import traced_while
 
 
 def while_loop(condition, body, init):

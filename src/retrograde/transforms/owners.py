@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import TraceError
 from .searching import MOST, Search, holds
-from .watches import Held, Length, Order, Read, Row, Vacant, may_fill
+from .watches import Held, Length, Order, Read, Row, Vacant, Without, may_fill
+
+_data = Value.__dict__["data"]
 
 
 class Places:
@@ -56,8 +59,22 @@ class Places:
         for node, mapping, key, is_named in self._search.vacancies:
             if is_named or not node.is_ours and self._is_watched(node, leading):
                 (edits if node.is_edited else always).append(Vacant(mapping, key))
-        always += [Vacant(*place) for place in self._before.filled()] if self._before is not None else []
+        if self._before is not None:
+            always += [Vacant(*place) for place in self._before.filled()]
+            always += [Without(*edge[:3]) for edge in self._left_where_none_were(self._before)]
         return always, edits
+
+    def _left_where_none_were(self, before):
+        """The values of the trace that are left in objects that held no such value `before`: another call may read them, and is
+        traced for that. Where there were some, of an earlier trace, nobody has read them.
+        """
+        known = {id(node.value) for node, _ in before.left()}
+        return [edge for node, edge in self.left() if id(node.value) not in known]
+
+    def left(self):
+        """(node, edge) of the values that a trace has left where the function finds them, and which have no number."""
+        return [(node, edge) for node in self._search.nodes.values() if not node.is_ours for edge in node.edges
+                if not edge.is_fixed and isinstance(edge.value, Value) and _is_of_a_trace(edge.value)]
 
     def _is_watched(self, node, leading):
         """Whether it matters what a node holds in all: the function names it, or it leads to what is used, or it is empty and
@@ -131,6 +148,13 @@ class Places:
                     raise TraceError(f"{name} held a tensor of shape {value.shape} that the jitted function uses, and was given "
                                      "a new value in the trace, which has no number to store; write to the tensor in place, as in "
                                      "`state[...] = new`, or return the new value")
+
+
+def _is_of_a_trace(value):
+    try:
+        return isinstance(_data.__get__(value), Symbol)
+    except AttributeError:  # a parameter, which keeps its data elsewhere
+        return False
 
 
 def _matters(node, value, leading):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.repetition import Carry, Loop, Rows, frontier, leaves_below
+from ..compiler.graph.loop_op import Carry, Loop, Rows, frontier, leaves_below
 from ..core.graph import ancestors
 from ..core.mode import changed, current, enable_grad, is_recording, no_grad
 from ..core.symbol import Symbol
@@ -19,9 +19,9 @@ from ..errors import GraphError
 from ..ops._arrays import arrays
 from ..ops.movements import broadcast_to
 from ..tensor.tensor import Tensor
-from .ahead import Ahead
-from .loop_sums import sum_over_turns
-from .turned import Back, Turned, check_steps, walked_back
+from .batched_loop import Back, BatchedLoop, check_steps, walked_back
+from .forward_loop import ForwardLoop
+from .loop_sums import sum_over_iterations
 
 
 @dataclass
@@ -120,30 +120,46 @@ class Recurrence:
 
     def link(self):
         """Give the results their history."""
-        leaves = {c.leaf.record: c.start for c in self.carries if c.leaf.record is not None}
-        leaves |= {leaf.record: value for leaf, value in self.handed if leaf.record is not None}
-        outs, made = [c.out for c in self.carries], [] if self.length is None else self.made
-        roots = [v.record for v in (*outs, *made) if isinstance(v, Value) and v.record is not None]
-        inside = [r for r in ancestors(roots, self.windows[0][0]) if self._is_inside(r)] if roots else []
-        outside = dict.fromkeys(p for r in inside for p in r.parents if p is not None and not self._is_inside(p))
-        outside.update(dict.fromkeys(r for r in roots if not self._is_inside(r)))
-        needed = {r for r, value in leaves.items() if isinstance(value, Value) and value.record is not None} | set(outside)
+        inside, self.outside = self._records()
+        needed = {*[leaf.record for leaf, source in self._leaves() if _record_of(source) is not None], *self.outside}
         flows = self._flowing(inside, needed)
         if not flows:
+            self.outside = []
             return
-        self.outside = list(outside)
         self.flowing = [i for i, c in enumerate(self.carries) if c.leaf.record in flows]
-        self.rows = [i for i, (leaf, value) in enumerate(self.handed) if leaf.record in needed and leaf.record is not None]
-        self.starts = [i for i in self.flowing if getattr(self.carries[i].start, "record", None) is not None]
-        parents = [*[self.carries[i].start.record for i in self.starts], *[self.handed[i][1].record for i in self.rows], *outside]
-        record, self.width = Record().filled(self, tuple(parents), ()), 2 * len(self.carries) + len(made)
+        self.rows = [i for i, (leaf, _) in enumerate(self.handed) if leaf.record in needed and leaf.record is not None]
+        self.starts = [i for i in self.flowing if _record_of(self.carries[i].start) is not None]
+        starts, rows = [self.carries[i].start for i in self.starts], [self.handed[i][1] for i in self.rows]
+        record = Record().filled(self, (*[value.record for value in (*starts, *rows)], *self.outside), ())
+        self._link_results(record, flows)
+
+    def _given(self):
+        """What the body gives for each iteration, of a loop with a length."""
+        return [] if self.length is None else self.made
+
+    def _leaves(self):
+        """(leaf of the body, what it stands for outside) of all leaves that can have a derivative."""
+        pairs = [*[(c.leaf, c.start) for c in self.carries], *self.handed]
+        return [(leaf, source) for leaf, source in pairs if leaf.record is not None]
+
+    def _records(self):
+        """The records that the body made, in the order of a walk back, and those outside which they depend on."""
+        roots = [r for v in (*[c.out for c in self.carries], *self._given()) if (r := _record_of(v)) is not None]
+        inside = [r for r in ancestors(roots, self.windows[0][0]) if self._is_inside(r)] if roots else []
+        parents = [p for r in inside for p in r.parents if p is not None]
+        return inside, list(dict.fromkeys([r for r in (*parents, *roots) if not self._is_inside(r)]))
+
+    def _link_results(self, record, flows):
+        """Let `record` be the history of the results through which a derivative flows."""
+        self.width = 2 * len(self.carries) + len(self._given())
         for i, c in enumerate(self.carries):
             if isinstance(c.out, Value) and c.out.record in flows and is_float(c.out.dtype):
                 self.finals[i] = arrays.made(self.finals[i].raw, Projection(record, i, self.width))
-        for j, y in enumerate(made):
-            if isinstance(y, Value) and y.record in flows and y.record is not None and self._is_inside(y.record):
-                data = self.tracer.symbol(self.stacked[j])
-                self.stacked[j] = arrays.made(data, Projection(record, len(outs) + j, self.width))
+        for j, y in enumerate(self._given(), len(self.carries)):
+            # What the body gives as it found it outside has the history that it had there.
+            if (own := _record_of(y)) in flows and self._is_inside(own):
+                row = j - len(self.carries)
+                self.stacked[row] = arrays.made(self.tracer.symbol(self.stacked[row]), Projection(record, j, self.width))
 
     def _flowing(self, inside, needed):
         """The records through which a derivative flows that something outside may want."""
@@ -152,6 +168,8 @@ class Recurrence:
             for record in inside:
                 if not flows.isdisjoint(record.parents):
                     flows.add(record)
+            # What flows into a carry comes in at its leaf in the next iteration, so that more may flow then: again until nothing
+            # is new.
             more = {c.leaf.record for c in self.carries if c.leaf.record is not None and isinstance(c.out, Value)
                     and c.out.record in flows} - flows
             if not more:
@@ -168,14 +186,18 @@ class Recurrence:
         if self.length is None and self.body is not None and is_recording() and current().tracer is self.tracer:
             return self._ahead(g, needs, *saved)
         check_steps(self.length)
+        # The loop's nodes are of a trace that does not know of examples: a loop is made again, in which each example has its own.
         if current().tracer is not self.tracer:
             return self._for_examples(g, needs, *saved)
+        # A derivative that may be differentiated again is recorded as the loop itself was: its body has records, in a window of
+        # time of its own.
         is_again, start = is_recording(), tick()
         back = Recurrence(self.tracer, self.length, not self.reverse, self.is_checkpoint)
         outputs, seeds = self._seeds(back, g, is_again)
         wanted = needs[len(self.starts) + len(self.rows) :]
         outside = [r for r, is_wanted in zip(self.outside, wanted, strict=True) if is_wanted]
         targets = [self.carries[i].leaf for i in self.flowing] + [self.handed[i][0] for i in self.rows]
+        # Values without data stand for records outside: the walk asks for their history alone.
         targets += [r.algebra.made(None, r) for r in outside]
         with self.tracer.world.refusing():
             found = walked_back(outputs, targets, seeds, is_again)
@@ -195,7 +217,7 @@ class Recurrence:
         likes = walked_back(outs, [r.algebra.made(None, r) for r in outside], [_seed(x, True) for x in outs], True)
         starts = [self.carries[i].leaf if needed else None for i, needed in zip(self.starts, needs, strict=False)]
         of_outside = dict(zip(outside, likes, strict=True))
-        ahead = Ahead(self.body, self.flowing, self.starts, self.outside, self.again, self.past)
+        ahead = ForwardLoop(self.body, self.flowing, self.starts, self.outside, self.again, self.past)
         return ahead.walk(g[: len(self.body.starts)], [*starts, *map(of_outside.get, self.outside)], record.parents)
 
     def _for_examples(self, g, needs, record=None):
@@ -203,7 +225,8 @@ class Recurrence:
         if self.body is None:
             raise GraphError("within vmap, a pullback cannot walk through the derivative of a loop outside; take both "
                              "derivatives within vmap, or use rg.hessian")
-        op, (carries, made) = Turned(self.body, self.length, self.reverse, self.is_checkpoint), (len(self.carries), len(self.made))
+        op = BatchedLoop(self.body, self.length, self.reverse, self.is_checkpoint)
+        carries, made = len(self.carries), len(self.made)
         with changed(tracer=self.tracer):
             before = [self.view(self.loop.stacked(c.leaf.raw)) for c in self.carries]
         if record is not None:
@@ -244,8 +267,10 @@ class Recurrence:
         if is_again:
             return self._accumulated(back, found, start, *saved)
         nodes = [None if c is None else self.node(c) for c in found]
+        # Only a closed loop says which nodes change from iteration to iteration; with that it is planned which sums can be taken
+        # out of it, and closed anew.
         trial = self._closed(back, [n for n in nodes if isinstance(n, Symbol)])
-        plans: list = [None if n is None else sum_over_turns(n, trial.nodes) for n in nodes]
+        plans: list = [None if n is None else sum_over_iterations(n, trial.nodes) for n in nodes]
         with no_grad():
             totals = [self._accumulate(back, c, False) if c is not None and plan is None else None
                       for c, plan in zip(found, plans, strict=True)]
@@ -280,8 +305,15 @@ class Recurrence:
         """The loop of `back`, which reads what it needs of this one, and of those whose derivative this one is."""
         roots = [*[self.node(c.out) for c in back.carries], *[self.node(y) for y in back.made], *others]
         back.loops = [self.loop, *self.loops]
+        # A checkpoint keeps what was carried and computes all else again; otherwise what the forward body made is stacked, row by
+        # row.
         needed = (leaves_below if self.is_checkpoint else frontier)(back.loops, roots)
         return back.close([*back.bindings, *[(node, loop.stacked(node)) for node, loop in needed.items()]], others)
+
+
+def _record_of(value):
+    """The record of a value; None of what has none, such as an array."""
+    return value.record if isinstance(value, Value) else None
 
 
 def _zeros(like):

@@ -13,7 +13,7 @@ from ..errors import ArgumentError, ShapeError
 from ..ops.joins import concatenate, stack
 from ..ops.movements import reshape
 from ..tensor.tensor import Tensor
-from .carried import check_carry, checked_pair, is_number
+from .carry_checks import check_carry, checked_pair, is_number
 from .checkpoint import checkpoint as checkpointed
 
 

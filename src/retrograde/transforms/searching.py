@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.value import Value
-from .forwarding import Forwarding
 from .mappings import Attributes, Cell, Elements, Items, Members, OfClass, is_module
+from .proxy import Forwarding
 
 _PACKAGE = __name__.partition(".")[0]
 #: So many objects are searched.

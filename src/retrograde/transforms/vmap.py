@@ -1,14 +1,15 @@
 """vmap: a function of one example, called once for all of them."""
 
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from .. import tree
-from ..compiler.orders import written_over
-from ..compiler.recorder import PICK, Recorder
+from ..compiler.graph.orders import written_over
+from ..compiler.graph.recorder import PICK, Recorder
 from ..core import writes
 from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol, replaced, symbols_in
@@ -22,9 +23,11 @@ from ..tensor.creation import asarray
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .batching import Batched, batched, looped
+from .by_rules import ByRules
 from .called import called
 from .examples import scan_of_examples
 from .plain import is_tensor, numbers_kept, plain, tensor, wrapping
+from .stopped import Stopped
 
 
 def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
@@ -183,8 +186,8 @@ class Batch(Recorder):
         return len(self._found)
 
     def since(self, mark):
-        """The nodes that were made since then."""
-        return set(islice(self._found, mark, None))
+        """The nodes that were made since then, without those of what tensors from outside hold now."""
+        return set(islice(self._found, mark, None)).difference([node for _, node in self._outside.values()])
 
     def now(self, value):
         """What a tensor from outside holds now, as a value around the vmap."""
@@ -227,9 +230,15 @@ class Batch(Recorder):
     def stopped(self, value):
         if not self._is_ours(value):
             return value.unlinked()
-        value, differs = self.held(value)
+        found = shown(self, self.stopped_now(value), value, (Stopped(self), ()))
+        found.is_detached = True
+        return found
+
+    def stopped_now(self, value):
+        """As `stopped`, of what `value`, which is one of the examples, holds now."""
+        found, differs = self.held(value)
         with self.around():
-            return self.leaf(value.detach() if self.outer is None else self.outer.stopped(value), differs)
+            return self.leaf(found.detach() if self.outer is None else self.outer.stopped(found), differs)
 
     def note_read(self, value):
         return None if self.outer is None else self.outer.note_read(value)
@@ -298,19 +307,28 @@ class Batch(Recorder):
         """The results by the ops that `op` is made of; None if it is not made of any when called like that, or of such as have no
         derivative, where one may be asked for around the vmap.
         """
+        symbols = symbols_in(args)
+        has_history = is_recording() and op.is_differentiable and any([self._found[s][0].record is not None for s in symbols])
         try:
-            with changed(tracer=self):
+            with changed(tracer=self, **({"records": False} if has_history and op.has_rule else {})):
                 result = op.expansion(*replaced(args, Tensor))
         except MissingRuleError:
             return None
         found = None if result is NotImplemented else self.results(result)
-        is_lost = found is not None and found.record is None and op.is_differentiable and is_recording() and is_float(found.dtype)
-        return None if is_lost and any([self._found[s][0].record is not None for s in symbols_in(args)]) else found
+        if found is None or not has_history or not is_float(found.dtype):
+            return found
+        if op.has_rule:
+            return ByRules.of(op, args, [self._found[s] for s in symbols], partial(Batch, self.count), found)
+        return found if found.record is not None else None
 
     def made(self, value):
         self._made[id(value)] = value
         if self.outer is not None:
             self.outer.made(value)
+
+    def own(self, value):
+        if self.outer is not None and not self._is_ours(value):
+            self.outer.own(value)
 
     def set_aside(self, value):
         if self._is_ours(value) or id(value) not in self._made:

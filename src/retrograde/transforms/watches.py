@@ -51,6 +51,21 @@ class Vacant:
         return _numbered("({get}({key}) is None or {same}())", i, get=self._mapping.get, key=self._key, same=self.is_same)
 
 
+class Without:
+    """A mapping must not hold `value`, which the trace has left there, under a key."""
+
+    def __init__(self, mapping, key, value):
+        self._mapping, self._key, self._value, self.told = mapping, key, value, f"`{key}`"
+
+    def is_same(self):
+        """Whether it does not."""
+        return self._mapping.get(self._key) is not self._value
+
+    def test(self, i):
+        """See the module."""
+        return _numbered("{get}({key}) is not {left}", i, get=self._mapping.get, key=self._key, left=self._value)
+
+
 class Order:
     """A `container`, whose (key, value) `entries()` gives, must have the keys that it has, in their order; those of values that
     do not lead to tensors, by `leads`, may come and go.

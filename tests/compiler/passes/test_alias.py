@@ -8,7 +8,7 @@ from graphs import called, draft_of, leaf
 
 def homes_of(results, updates):
     """The leaves in whose memory updates are computed."""
-    return set(draft_of(results, updates).homes.values())
+    return set(draft_of(results, updates).aliases.values())
 
 
 P, Q, X = leaf(8, 8), leaf(8, 8), leaf(8, 8)
@@ -35,7 +35,7 @@ def test_an_update_lives_in_its_leaf_where_nobody_needs_what_was_there(name, res
 
 def test_one_node_is_computed_in_the_memory_of_one_of_two_leaves():
     node = called("exp", X)
-    assert len(draft_of([], [(P, node), (Q, node)]).homes) == 1
+    assert len(draft_of([], [(P, node), (Q, node)]).aliases) == 1
 
 
 def failing_after_its_update():

@@ -1,8 +1,8 @@
 """memory: lifetimes of stored nodes, and where those that live at one step lie."""
 
 from graphs import called, draft_of, leaf, schedule_of
+from retrograde.compiler.kernels.kernel import Scratch
 from retrograde.compiler.passes.memory import lifetimes, placed
-from retrograde.compiler.table import Scratch
 
 
 def chain(count):

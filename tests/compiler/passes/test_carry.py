@@ -5,12 +5,13 @@ import pytest
 
 import retrograde as rg
 from graphs import leaf
-from retrograde.compiler import outcome, pipeline
+from retrograde.compiler import pipeline
+from retrograde.compiler.graph.loop_op import Loop
+from retrograde.compiler.kernels.kernel import Scratch
 from retrograde.compiler.passes.carry import ALL_BITS
-from retrograde.compiler.program import Graph
-from retrograde.compiler.repetition import Loop
-from retrograde.compiler.table import Scratch
-from retrograde.transforms import traced as loops
+from retrograde.compiler.run.program import Graph
+from retrograde.compiler.trace import outcome
+from retrograde.transforms import loop_tracing as loops
 
 
 def body_of(function, *leaves, monkeypatch):
@@ -25,7 +26,7 @@ def body_of(function, *leaves, monkeypatch):
     results = list(results) if isinstance(results, tuple) else [results]
     draft = pipeline.planned(Graph(list(leaves), [], results, [], []))
     (step,) = [step for step in draft.schedule.steps if isinstance(step.roots[0].op, Loop)]
-    return pipeline.planned_body(step, draft.home), draft
+    return pipeline.planned_body(step, draft.storage), draft
 
 
 @pytest.fixture

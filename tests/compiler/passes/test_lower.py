@@ -5,8 +5,8 @@ import pytest
 
 import retrograde as rg
 from graphs import called, leaf, names, traced
-from retrograde.compiler.library_call import computed
 from retrograde.compiler.passes.lower import lower
+from retrograde.compiler.run.library_call import computed
 from retrograde.core.symbol import Symbol, replaced
 
 

@@ -74,4 +74,4 @@ def test_the_whole_pipeline_delays_the_update_and_computes_it_in_the_memory_of_i
     (update,), (failing,) = ([place for place, step in enumerate(draft.schedule.steps) if root in step.roots]
                              for root in (draft.outputs[1], draft.outputs[0]))
     assert failing < update
-    assert draft.homes == {draft.outputs[1]: p}
+    assert draft.aliases == {draft.outputs[1]: p}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphs import called, leaf, names, schedule_of
-from retrograde.compiler.elements import AFTER
+from retrograde.compiler.index.elements import AFTER
 from retrograde.compiler.passes.rematerialise import rematerialised
 
 ROWS, WIDTH = 4096, 512

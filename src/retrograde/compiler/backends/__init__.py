@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from ... import extras
 from ...errors import ArgumentError
-from ..program import Graph
+from ..run.program import Graph
 
 #: The variable that asks for a backend. Without it programs run as machine code where llvmlite is installed, else by NumPy.
 VARIABLE = "RETROGRADE_COMPILER"
@@ -37,6 +37,18 @@ def chosen_name():
     if asked == "native":
         extras.optional("llvmlite", "jit")
     return asked or ("native" if _is_installed() else "reference")
+
+
+def get_num_threads():
+    """How many threads compiled code uses: by default one per core that this process may run on."""
+    return chosen().get_num_threads()
+
+
+def set_num_threads(count):
+    """Let compiled code use `count` threads. Results are the same, bit for bit, for any number."""
+    if not isinstance(count, int) or count < 1:
+        raise ArgumentError(f"the number of threads must be an integer of at least 1, got {count!r}")
+    chosen().set_num_threads(count)
 
 
 @cache

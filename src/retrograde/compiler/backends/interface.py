@@ -46,6 +46,13 @@ class Backend:
     def expect(self):
         """Begin with what any program needs, where that takes long, since one is about to be made."""
 
+    def get_num_threads(self):
+        """How many threads programs use."""
+        return 1
+
+    def set_num_threads(self, count):
+        """Let programs use so many threads. One that leaves them to others, as to NumPy, has nothing to set."""
+
     def eager(self, name):
         """The function that eager ops call for large arrays, by its name; it gives NotImplemented for what is left to NumPy."""
         return lambda *_: NotImplemented

@@ -10,9 +10,9 @@ import numpy as np
 
 from ...core import writes
 from ...core.symbol import replaced, symbols_in
-from ..library_call import computed
-from ..planned import Planned
-from ..program import Program
+from ..inspection.inspection import Inspected
+from ..run.library_call import computed
+from ..run.program import Program
 from . import interface
 
 
@@ -34,14 +34,14 @@ class Backend(interface.Backend):
         return ReferenceProgram(graph, draft, parts)
 
 
-class ReferenceProgram(Planned, Program):
+class ReferenceProgram(Inspected, Program):
     """A program whose steps are run by NumPy."""
 
     def __init__(self, graph, draft, parts):
         self.graph, self.draft, self.parts = graph, draft, parts
         super().__init__(graph, draft.layout())
         places = {id(leaf): i for i, leaf in enumerate(self.state)}
-        self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.homes.values())]
+        self._written = [places[id(leaf)] for leaf in dict.fromkeys(self.aliases.values())]
 
     def __call__(self, arrays):
         """The results, as new arrays. `arrays` have the inputs' shapes and dtypes."""

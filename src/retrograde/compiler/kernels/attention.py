@@ -6,15 +6,11 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops.attending import are_shared, batch_of, is_plain
 from ...shapes import row_major
-from .. import cost, threads
-from ..launches import Launch
-from ..recorder import PICK
-from ..table import Scratch
+from .. import cost
+from ..graph.recorder import PICK
 from ..target import ITEM_BYTES
-from ..units import unit_of
-from .kernel import Code, Kernel, source
+from .kernel import Kernel, Scratch, source
 
-_code = Code("attention")
 #: The arrays that each kernel reads.
 _OPERANDS = {"attention_with_sums": ("query", "key", "value", "attn_mask"),
              "attention_backward": ("cotangent", "query", "key", "value", "attn_mask", "sums", "means")}
@@ -34,7 +30,7 @@ class Attention(Kernel):
 
     @staticmethod
     def has_kernel(node):
-        named = _named_of(node)
+        named = node.named
         query, key, value, mask = [named[name] for name in _OPERANDS["attention_with_sums"]]
         others = [named[name] for name in ("cotangent", "sums", "means") if name in named]
         return is_plain(query, key, value, mask) and all([x.dtype == query.dtype for x in others])
@@ -44,53 +40,48 @@ class Attention(Kernel):
 
     def memory(self, node, facts):
         node = source(node)
-        named = _named_of(node)
+        named = node.named
         read = [named[name] for name in _OPERANDS[node.op.name] if named[name] is not None]
         return [facts.base(a) for a in read if isinstance(a, Symbol)]
 
     def launches(self, step, assembler):
         node = source(step.roots[0])
-        wanted = {root.args[1]: assembler.home(root) for root in step.roots}
-        named = _named_of(node)
+        wanted = {root.args[1]: assembler.storage(root) for root in step.roots}
+        named = node.named
         read = {name: assembler.layout(step, named[name]) for name in _OPERANDS[node.op.name] if named[name] is not None}
         launches = _forward if node.op.name == "attention_with_sums" else _backward
-        return launches(step, node, read, wanted, assembler.lasts(step), assembler.target)
+        return launches(step, node, read, wanted, assembler)
 
     def flops(self, node):
         node = source(node)
         batch, queries, keys, depth, width = _lengths_of(node)
         each = 3 * depth + 2 * width if node.op.name == "attention_backward" else depth + width
-        return 2 * each * prod(batch) * queries * keys // (2 if _named_of(node)["is_causal"] else 1)
+        return 2 * each * prod(batch) * queries * keys // (2 if node.named["is_causal"] else 1)
 
 
 ATTENTION = Attention()
 
 
-def _named_of(node):
-    """The arguments of a node by name."""
-    return dict(zip(node.op.arguments, node.args, strict=True))
-
-
 def _lengths_of(node):
     """(leading axes, queries, keys, numbers of a query, numbers of a value) of the node of a kernel."""
-    query, key, value, mask = [_named_of(node)[name] for name in _OPERANDS["attention_with_sums"]]
+    query, key, value, mask = [node.named[name] for name in _OPERANDS["attention_with_sums"]]
     return tuple(batch_of(query, key, value, mask)), query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
 
 
-def _forward(step, node, read, wanted, lasts, target):
-    fields = _shared_fields(node, read, target)
+def _forward(step, node, read, wanted, assembler):
+    fields, code = _shared_fields(node, read, assembler), assembler.code("attention")
     if fields["sizes"].queries == 1:
         # The only query sees the first key alone if it may not look ahead.
         keys = 1 if fields["is_causal"] else fields["sizes"].keys
         fields = _with_heads_as_queries({**fields, "sizes": fields["sizes"]._replace(keys=keys), "is_causal": False})
     if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
-        plan, write = _code.Single(**fields, has_sums=1 in wanted), _code.write_single
+        plan, write = code.Single(**fields, has_sums=1 in wanted), code.write_single
     else:
-        result = _result(step, fields["sizes"])
-        plan, write = _code.Forward(**_for_few(fields), result=result, has_sums=1 in wanted), _code.write_forward
-    unit = unit_of(("attention", repr(plan)), lambda module, name: write(module, name, plan), target, is_final=True)
+        result = code.Operand(*_result(step, fields["sizes"]), 1)
+        plan, write = code.Forward(**_for_few(fields), result=result, has_sums=1 in wanted), code.write_forward
+    unit = assembler.unit(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
     tasks, flops = prod(plan.sizes.batch) * plan.blocks, ATTENTION.flops(node)
-    chunks = _chunks(tasks, flops)
+    chunks = _chunks(tasks, flops, assembler)
     item, first = ITEM_BYTES[plan.dtype], read["query"]
     mask = read.get("attn_mask", first)
     sources = first, read["key"], read["value"], mask
@@ -99,14 +90,14 @@ def _forward(step, node, read, wanted, lasts, target):
     result = wanted[0] if 0 in wanted else Scratch(numbers * item)
     buffers = *[buffer for buffer, _, _ in sources], result, wanted.get(1, result), Scratch(sum(plan.parts) * item * chunks)
     words = *[start for _, start, _ in sources], 0, 0, 0, tasks, chunks
-    return [Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * cost.ATTENTION_SECONDS)]
+    return [assembler.launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), flops * cost.ATTENTION_SECONDS)]
 
 
 def _result(step, sizes):
-    """Where results are: in an order of axes of their own, or as they come."""
-    turned = [_steps_of(root) for root in step.roots if root.args[1] == 0 and len(root.args) > 2]
-    steps = turned[0] if turned else row_major((*sizes.batch, sizes.queries, sizes.width))
-    return _code.Operand(steps[:-2], steps[-2], 1)
+    """How far apart results lie along leading axes and from row to row: in an order of axes of their own, or as they come."""
+    ordered = [_steps_of(root) for root in step.roots if root.args[1] == 0 and len(root.args) > 2]
+    steps = ordered[0] if ordered else row_major((*sizes.batch, sizes.queries, sizes.width))
+    return steps[:-2], steps[-2]
 
 
 def _steps_of(node):
@@ -136,19 +127,20 @@ def _for_few(fields):
     return {**fields, "rows": fields["rows"] * fields["vectors"], "vectors": 1}
 
 
-def _backward(step, node, read, wanted, lasts, target):
-    named, sizes = _named_of(node), _code.Sizes(*_lengths_of(node))
+def _backward(step, node, read, wanted, assembler):
+    named, code = node.named, assembler.code("attention")
+    sizes = code.Sizes(*_lengths_of(node))
     item = ITEM_BYTES[name_of(named["query"].dtype)]
     group = sizes.batch[-1] if are_shared(sizes.batch, named["key"], named["value"]) else 1
-    fields = _shared_fields(node, read, target)
-    given = {name: _operand(read[name], named[name], sizes.batch) for name in ("cotangent", "sums", "means")}
-    plan = _code.Backward(**fields, **given, group=group, shares=1)
+    fields = _shared_fields(node, read, assembler)
+    given = {name: _operand(code, read[name], named[name], sizes.batch) for name in ("cotangent", "sums", "means")}
+    plan = code.Backward(**fields, **given, group=group, shares=1)
     matrices = prod(plan.batch)
-    plan = _code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, _TASKS // matrices)))
+    plan = code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, _TASKS // matrices)))
     key = "attention backward", repr(plan)
-    unit = unit_of(key, lambda module, name: _code.write_backward(module, name, plan), target, is_final=True)
+    unit = assembler.unit(key, lambda module, name: code.write_backward(module, name, plan), is_final=True)
     tasks, flops, queries = matrices * plan.shares, ATTENTION.flops(node), matrices * group * sizes.queries
-    chunks = _chunks(tasks, flops)
+    chunks = _chunks(tasks, flops, assembler)
     results = []
     for i, numbers in enumerate((queries * sizes.depth, matrices * sizes.keys * sizes.depth, matrices * sizes.keys * sizes.width)):
         results.append(wanted[i] if i in wanted else Scratch(numbers * item))
@@ -157,35 +149,37 @@ def _backward(step, node, read, wanted, lasts, target):
     sources = [read[name] if name != "attn_mask" else mask for name in _OPERANDS[node.op.name]]
     buffers = *[buffer for buffer, _, _ in sources], slopes, *results[1:], Scratch(sum(plan.parts) * item * chunks)
     words = *[start for _, start, _ in sources], 0, 0, 0, 0, tasks, chunks
-    first = Launch(step, unit, unit.name, buffers, words, chunks, lasts, flops * cost.ATTENTION_SECONDS)
+    first = assembler.launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), flops * cost.ATTENTION_SECONDS)
     if plan.is_direct:
         return [first]
-    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), target, is_final=True)
-    parts = min(threads.get_num_threads(), queries) if plan.shares * queries * plan.line > cost.SHARED_NUMBERS else 1
-    return [first, Launch(step, total, total.name, (slopes, results[0]), (0, 0, queries, parts), parts, lasts)]
+    total = assembler.unit(("total", *key), lambda module, name: code.write_total(module, name, plan), is_final=True)
+    parts = min(assembler.threads, queries) if plan.shares * queries * plan.line > cost.SHARED_NUMBERS else 1
+    words = 0, 0, queries, parts
+    return [first, assembler.launch(step, total, total.name, (slopes, results[0]), words, parts, assembler.lasts(step))]
 
 
-def _chunks(tasks, flops):
-    return min(tasks, _CHUNKS * threads.get_num_threads()) if flops > cost.SHARED_FLOPS else 1
+def _chunks(tasks, flops, assembler):
+    return min(tasks, _CHUNKS * assembler.threads) if flops > cost.SHARED_FLOPS else 1
 
 
-def _shared_fields(node, read, target):
+def _shared_fields(node, read, assembler):
     """What both directions depend on."""
-    named, sizes = _named_of(node), _code.Sizes(*_lengths_of(node))
+    named, code, target = node.named, assembler.code("attention"), assembler.target
+    sizes = code.Sizes(*_lengths_of(node))
     mask = named["attn_mask"]
     dtype = name_of(named["query"].dtype)
-    operands = {label: _operand(read[label], named[label], sizes.batch) for label in ("query", "key", "value")}
+    operands = {label: _operand(code, read[label], named[label], sizes.batch) for label in ("query", "key", "value")}
     return {
         **operands, "dtype": dtype, "lanes": target.lanes(dtype), "vectors": 2, "rows": 6 if target.registers <= 16 else 12,
         "is_fused": target.has_fma, "first_cache": target.first_cache, "sizes": sizes, "is_causal": bool(named["is_causal"]),
-        "mask": None if mask is None else _operand(read["attn_mask"], mask, sizes.batch, (sizes.queries, sizes.keys)),
+        "mask": None if mask is None else _operand(code, read["attn_mask"], mask, sizes.batch, (sizes.queries, sizes.keys)),
         "has_booleans": mask is not None and mask.dtype.kind == "b", "scale": float(named["scale"])}
 
 
-def _operand(layout, array, batch, matrix=None):
+def _operand(code, layout, array, batch, matrix=None):
     """The steps of an array along all leading axes, 0 along those that it is repeated for."""
     steps, shape = layout[2], array.shape
     lengths = (*batch, *(matrix or shape[-2:]))
     missing = len(lengths) - len(shape)
     found = [0] * missing + [0 if n == 1 else step for n, step in zip(shape, steps, strict=True)]
-    return _code.Operand(tuple(found[:-2]), *found[-2:])
+    return code.Operand(tuple(found[:-2]), *found[-2:])

@@ -4,16 +4,12 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._convolving import Geometry
 from ...shapes import row_major
-from .. import cost, threads
-from ..elements import has_float_operands
-from ..launches import Launch
-from ..places import Places
-from ..table import Scratch
+from .. import cost
+from ..index.access_maps import AccessMaps
+from ..index.elements import has_float_operands
 from ..target import ITEM_BYTES
-from ..units import unit_of
-from .kernel import Code, Kernel
+from .kernel import Kernel, Scratch
 
-_code = Code("convolution")
 #: For each convolution, what stands for the shapes of its input and of its weight: an argument, or the shape itself.
 _GEOMETRIES = {"conv2d": ("x", "weight"), "conv2d_input": ("shape", "weight"), "conv2d_weight": ("x", "shape")}
 #: Rows are laid out in vectors of numbers that are so far from each other.
@@ -53,7 +49,7 @@ def _operands(node):
 
 def _lies_apart(image, facts):
     """Whether an image is a view in which the numbers of a row do not follow each other, nor are every other number."""
-    places, node = Places(image.shape), image
+    places, node = AccessMaps(image.shape), image
     place = places.start
     while node.op is not None and (index_map := facts.kind(node).index_map(node, facts)) is not None:
         place, node = places.moved(index_map, place), node.args[0]
@@ -63,7 +59,7 @@ def _lies_apart(image, facts):
 
 def _geometry_of(node):
     """The sizes of a convolution."""
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     shapes = [getattr(named[name], "shape", named[name]) for name in _GEOMETRIES[node.op.name]]
     return Geometry.of(*shapes, *[named[name] for name in ("stride", "padding", "dilation", "groups")])
 
@@ -71,7 +67,7 @@ def _geometry_of(node):
 def _forward(step, assembler):
     x, weight, bias, *_ = step.roots[0].args
     source, taps = assembler.layout(step, x), assembler.layout(step, weight)
-    correlation = _code.forward_of(_geometry_of(step.roots[0]))
+    correlation = assembler.code("convolution").forward_of(_geometry_of(step.roots[0]))
     o, c, *places = taps[2]
     steps = o, c, correlation.outputs * o
     offset = assembler.layout(step, bias) if bias is not None else None
@@ -81,7 +77,7 @@ def _forward(step, assembler):
 def _backward(step, assembler):
     x, weight, *_ = step.roots[0].args
     source, taps = assembler.layout(step, x), assembler.layout(step, weight)
-    correlation = _code.backward_of(_geometry_of(step.roots[0]))
+    correlation = assembler.code("convolution").backward_of(_geometry_of(step.roots[0]))
     o, c, *places = taps[2]
     return _correlated(step, correlation, source, taps, (c, o, correlation.inputs * o), places, None, assembler)
 
@@ -89,16 +85,15 @@ def _backward(step, assembler):
 def _correlated(step, correlation, source, taps, steps, places, bias, assembler):
     """Packing the weights, then the images."""
     node = step.roots[0]
-    geometry = _geometry_of(node)
+    geometry, code = _geometry_of(node), assembler.code("convolution")
     flops = 2 * geometry.batch * correlation.products
-    wanted = threads.get_num_threads() if flops > cost.SHARED_FLOPS else 1
-    target = assembler.target
-    layout = _code.layout_of(correlation, target, name_of(node.dtype), -(-wanted // geometry.batch))
+    wanted = assembler.threads if flops > cost.SHARED_FLOPS else 1
+    layout = code.layout_of(correlation, assembler.target, name_of(node.dtype), -(-wanted // geometry.batch))
     kernel = tuple([i * places[0] + j * places[1] for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
-    plan = _code.Correlating(layout, source[2], steps, kernel, bias and bias[2][0])
+    plan = code.Correlating(layout, source[2], steps, kernel, bias and bias[2][0])
     key = "correlation", repr(plan)
-    packing = unit_of(("packing", *key), lambda module, name: _code.write_packing(module, name, plan), target, is_final=True)
-    images = unit_of(key, lambda module, name: _code.write_correlation(module, name, plan), target, is_final=True)
+    packing = assembler.unit(("packing", *key), lambda module, name: code.write_packing(module, name, plan), is_final=True)
+    images = assembler.unit(key, lambda module, name: code.write_correlation(module, name, plan), is_final=True)
     item = ITEM_BYTES[layout.dtype]
     packed = Scratch(plan.packed * item)
     tasks = geometry.batch * layout.bands
@@ -106,22 +101,22 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
     scratch = Scratch(plan.room * item * chunks)
     parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > cost.SHARED_NUMBERS else 1
     bias = bias or source
-    first = Launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False)
+    first = assembler.launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False)
     words = source[1], 0, bias[1], 0, 0, tasks, chunks
-    buffers = source[0], packed, bias[0], assembler.home(node), scratch
-    return [first, Launch(step, images, images.name, buffers, words, chunks, assembler.lasts(step), flops * cost.PRODUCT_SECONDS)]
+    buffers = source[0], packed, bias[0], assembler.storage(node), scratch
+    seconds, lasts = flops * cost.PRODUCT_SECONDS, assembler.lasts(step)
+    return [first, assembler.launch(step, images, images.name, buffers, words, chunks, lasts, seconds)]
 
 
 def _weight(step, assembler):
     """Sums of fixed parts of the batch, then their total."""
     node = step.roots[0]
-    geometry = _geometry_of(node)
+    geometry, code, target = _geometry_of(node), assembler.code("convolution"), assembler.target
     x, y = (assembler.layout(step, a) for a in node.args[:2])
-    target = assembler.target
-    plan = _code.weighing_of(_code.layout_of(_code.forward_of(geometry), target, name_of(node.dtype)), x[2], y[2], target)
+    plan = code.weighing_of(code.layout_of(code.forward_of(geometry), target, name_of(node.dtype)), x[2], y[2], target)
     key, item = ("weighing", repr(plan)), ITEM_BYTES[plan.layout.dtype]
-    sums = unit_of(key, lambda module, name: _code.write_weighing(module, name, plan), target, is_final=True)
-    total = unit_of(("total", *key), lambda module, name: _code.write_total(module, name, plan), target, is_final=True)
+    sums = assembler.unit(key, lambda module, name: code.write_weighing(module, name, plan), is_final=True)
+    total = assembler.unit(("total", *key), lambda module, name: code.write_total(module, name, plan), is_final=True)
     flops = 2 * geometry.batch * plan.layout.correlation.products
     tasks = geometry.batch * plan.layout.bands
     blocks = -(-tasks // plan.images)
@@ -129,10 +124,11 @@ def _weight(step, assembler):
     parts = min(blocks, _MOST_PARTS, 1 + flops // cost.SHARED_FLOPS, max(_FEW_PARTS, _MOST_SUMS // plan.partial))
     partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * plan.room * item)
     words = x[1], y[1], 0, 0, tasks, blocks, parts
-    first = Launch(step, sums, sums.name, (x[0], y[0], partial, scratch), words, parts, False, flops * cost.PRODUCT_SECONDS)
-    chunks = min(threads.get_num_threads(), _MOST_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
-    buffers, words = (partial, assembler.home(node)), (0, 0, parts, chunks)
-    return [first, Launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step))]
+    buffers, seconds = (x[0], y[0], partial, scratch), flops * cost.PRODUCT_SECONDS
+    first = assembler.launch(step, sums, sums.name, buffers, words, parts, False, seconds)
+    chunks = min(assembler.threads, _MOST_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
+    buffers, words = (partial, assembler.storage(node)), (0, 0, parts, chunks)
+    return [first, assembler.launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step))]
 
 
 _LAUNCHES = {"conv2d": _forward, "conv2d_input": _backward, "conv2d_weight": _weight}

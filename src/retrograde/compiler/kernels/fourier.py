@@ -5,11 +5,9 @@ from math import prod, sqrt
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from .. import cost
-from ..codegen.fourier import Transform, has_many_lines
-from ..table import Scratch
-from .kernel import Code, Kernel, launch
+from ..index.fourier import Transform, has_many_lines
+from .kernel import Kernel, Scratch, launch
 
-_many_lines, _lines = Code("transforms"), Code("line_transforms")
 #: For each op: whether it reads and makes real numbers, the sign of its exponents, and the norm with which it divides.
 _OPS = {"transform_axes": (False, False, -1, "forward"), "inverse_transform_axes": (False, False, 1, "backward"),
         "real_transform": (True, False, -1, "forward"), "inverse_real_transform": (False, True, 1, "backward")}
@@ -29,11 +27,13 @@ class Fourier(Kernel):
         node = step.roots[0]
         found = _transform_of(node)
         if has_many_lines(found):
-            plan, write = _many_lines.plan_transform(found, assembler.target), _many_lines.write_transform
+            code = assembler.code("fourier_lanes")
+            plan, write = code.plan_transform(found, assembler.target), code.write_transform
         else:
-            plan, write = _lines.plan_lines(found, assembler.target), _lines.write_lines
+            code = assembler.code("fourier_lines")
+            plan, write = code.plan_lines(found, assembler.target), code.write_lines
         scratch = Scratch(2 * plan.buffer_bytes * plan.chunks)
-        buffers = assembler.layout(step, node.args[0])[0], assembler.home(node), plan.table, scratch
+        buffers = assembler.layout(step, node.args[0])[0], assembler.storage(node), plan.table, scratch
         return launch(step, plan, write, buffers, node.size * cost.TRANSFORM_SECONDS, assembler)
 
 

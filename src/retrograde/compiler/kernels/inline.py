@@ -3,10 +3,10 @@
 from ...core.symbol import Symbol
 from ...dtypes import is_complex, name_of
 from ...shapes import row_major
-from ..codegen.box import Store
-from ..elements import AFTER, CHEAP_OPS, CHECKS, are_within, has_elements, is_checked, is_elementwise
-from ..pieces import MOST_IN_LOOPS, PIECES, are_tiles
-from ..views import MOVEMENTS, is_movement
+from ..graph.views import MOVEMENTS, is_movement
+from ..index.box import Store
+from ..index.elements import AFTER, CHEAP_OPS, CHECKS, are_within, has_elements, is_checked, is_elementwise
+from ..index.pieces import MOST_IN_LOOPS, PIECES, are_tiles
 from .kind import Kind
 from .loops import LOOPS, result_steps
 
@@ -132,7 +132,7 @@ class Part(Inline):
 
 
 class Pieces(Inline):
-    """Arrays that are laid beside each other, or into a border."""
+    """Arrays that are concatenated, or padded with a border."""
 
     ops, is_moving = tuple(PIECES), True
 
@@ -169,7 +169,7 @@ class Pieces(Inline):
         return [(p.source, (inner, bounds + more)) for p, (inner, more) in zip(pieces, inside, strict=True)]
 
     def is_worth_memory(self, places, many):
-        return places > many  # what is laid together takes little work at each place
+        return places > many  # what is joined takes little work at each place
 
 
 class Gather(Inline):

@@ -1,15 +1,21 @@
 """Kernel: what computes stored nodes in one pass over memory. One file of this folder has one kernel.
 
 A kernel says which nodes it computes, what it reads, what it costs, whether it may fail, and by which launches of compiled code it
-runs. What writes that code is loaded once it is needed: to load all code generation takes longer than planning a small program.
+runs. Code is the backend's: a kernel asks the `assembler` for what writes it (`code`), for the unit that it becomes (`unit`), for
+its launch (`launch`), and for what both depend on (`target`, `threads`); see `backends.cpu.writer`.
 """
 
-from importlib import import_module
+from dataclasses import dataclass
 
-from ..launches import Launch
-from ..recorder import PICK
-from ..units import unit_of
+from ..graph.recorder import PICK
 from .kind import Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Scratch:
+    """Memory that a kernel needs while it runs."""
+
+    nbytes: int
 
 
 class Kernel(Kind):
@@ -19,13 +25,13 @@ class Kernel(Kind):
     several          the names of the ops whose several results it computes
     fuses            whether results of several nodes are computed together, and operands on the way
     may_wait         whether an operand that is read long after it was made may be computed again (see `passes.rematerialise`)
-    fewest_rows      how many rows a pass that takes turns with others computes at least
-    is_in_strands    whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
+    fewest_rows      how many rows a pass of a nest computes at least
+    may_interchange  whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
     """
 
     name, several = "", ()
     is_apart = True
-    fuses = is_in_strands = False
+    fuses = may_interchange = False
     fewest_rows = 1
     may_wait = True
 
@@ -70,18 +76,18 @@ class Kernel(Kind):
         """Whether a step may find that there is no result; the nodes `fragile` are those that may have no value in loops."""
         return False
 
-    # Rows: passes over the same rows take turns, block by block (see `nests`)
+    # Rows: passes over the same rows run block by block (see `nests`)
 
     def rows(self, step, accesses):
-        """How many rows a step has by its own axes, the most first; none if it cannot take turns with others."""
+        """How many rows a step has by its own axes, the most first; none if it cannot be in a nest."""
         return []
 
     def met(self, step, rows, accesses):
         """What a step over so many rows meets, as `Met`; None if it does not go over so many."""
         return
 
-    def is_worth_turns(self, step):
-        """Whether a step is so large, and goes over what it reads so often, that it had better take turns with others."""
+    def is_worth_tiling(self, step):
+        """Whether a step is so large, and goes over what it reads so often, that it had better be in a nest."""
         return False
 
     def product(self, step, accesses):
@@ -93,7 +99,7 @@ class Kernel(Kind):
         return []
 
     def rows_launches(self, step, nest, assembler, panels):
-        """The launches of a step that takes turns with the others of a nest; `panels` holds the matrices that these have packed."""
+        """The launches of a step in a nest; `panels` holds the matrices that these have packed."""
         raise NotImplementedError
 
     # Code
@@ -126,17 +132,5 @@ def launch(step, plan, write, buffers, seconds, assembler):
     """The launch of a step by its plan, whose code `write(module, name, plan)` writes. The plan has a `key`, plain data on which
     all of the code depends, `words`, the numbers that it is handed after its buffers, and `chunks`.
     """
-    unit = unit_of(plan.key, lambda module, name: write(module, name, plan), assembler.target)
-    return [Launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
-
-
-class Code:
-    """A module of code generation, by its name; it is loaded when it is first asked for something."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def __getattr__(self, name):
-        found = getattr(import_module(f"{__package__.rpartition('.')[0]}.codegen.{self._name}"), name)
-        setattr(self, name, found)
-        return found
+    unit = assembler.unit(plan.key, lambda module, name: write(module, name, plan))
+    return [assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]

@@ -1,10 +1,10 @@
 """Library calls: ops without a kernel here, which run their own in Python, and loops, whose body is planned for itself."""
 
 from ...core.symbol import Symbol
-from ..library_call import LibraryCall
-from ..loop_call import LoopCall
-from ..recorder import PICK
-from ..repetition import Loop
+from ..graph.loop_op import Loop
+from ..graph.recorder import PICK
+from ..run.library_call import LibraryCall
+from ..run.loop_call import LoopCall
 from .kernel import Kernel, source
 
 

@@ -6,12 +6,10 @@ from typing import NamedTuple
 from ...core.dispatch import operands_of
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_float_operands
-from ..failures import FLAG, NOT_DEFINITE, SINGULAR
-from ..table import Scratch
-from .kernel import Code, Kernel, launch
+from ..index.elements import has_float_operands
+from ..run.failures import FLAG, NOT_DEFINITE, SINGULAR
+from .kernel import Kernel, Scratch, launch
 
-_code = Code("linalg")
 #: Operations for each number of the result and each row of the matrix.
 _COSTS = {"cholesky": 1 / 3, "cholesky_gradient": 2 / 3, "solve_triangular": 1, "lu_factor": 2 / 3, "lu_solve": 2}
 #: What the kernel of a node leaves where there is no answer. Factors there always are.
@@ -37,8 +35,8 @@ class LinearAlgebra(Kernel):
         return _FAILURES[step.roots[0].op.name] != 0
 
     def launches(self, step, assembler):
-        node = step.roots[0]
-        read, spec = operands_of(node.op, node.args), _code.spec_for(assembler.target, name_of(node.dtype))
+        node, code = step.roots[0], assembler.code("linalg")
+        read, spec = operands_of(node.op, node.args), code.spec_for(assembler.target, name_of(node.dtype))
         # What more an op may be told has been expanded.
         shapes, options = [x.shape for x in read], tuple([bool(x) for x in node.args[len(read) : len(read) + 1]])
         layouts = [assembler.layout(step, x) for x in read]
@@ -48,8 +46,9 @@ class LinearAlgebra(Kernel):
             found[-1] = found[-1]._replace(shape=(*shapes[-1], 1), steps=(*found[-1].steps, 0))
         shape = (*node.shape, 1) if is_column else node.shape
         batch = _batch(shape[:-2], found)
-        plan, write = _lanes(node.op.name, spec, options, found, shape, batch) or _PLANS[node.op.name](spec, options, found, batch)
-        slots = (*[x.buffer for x in found], assembler.home(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
+        name = node.op.name
+        plan, write = _lanes(code, name, spec, options, found, shape, batch) or _PLANS[name](code, spec, options, found, batch)
+        slots = (*[x.buffer for x in found], assembler.storage(node), FLAG, Scratch(plan.room * node.dtype.itemsize * plan.chunks))
         return launch(step, plan, write, slots, self.flops(node) * cost.FACTOR_SECONDS, assembler)
 
     def flops(self, node):
@@ -84,37 +83,37 @@ def _batch(lengths, operands):
     return tuple(found)
 
 
-def _lanes(name, spec, options, operands, shape, batch):
+def _lanes(code, name, spec, options, operands, shape, batch):
     """How many small matrices are done at once; None for others."""
     sizes = [x.shape[-2:] for x in operands] + [shape[-2:]]
     if len(batch) != 1 or batch[0][0] < spec.lanes // 2 or sizes[0][1] > _SMALL or sum(map(prod, sizes)) > _MOST_NUMBERS:
         return None
     count, *steps = batch[0]
-    places = [_code.Operand(*x.shape[-2:], *x.steps[-2:], step, x.first) for x, step in zip(operands, steps, strict=True)]
-    method = getattr(_code.methods, name)
-    return _code.LanesPlan(spec, method, options, _FAILURES[name], tuple(places), *shape[-2:], count), _code.write_lanes
+    places = [code.Operand(*x.shape[-2:], *x.steps[-2:], step, x.first) for x, step in zip(operands, steps, strict=True)]
+    method = getattr(code.methods, name)
+    return code.LanesPlan(spec, method, options, _FAILURES[name], tuple(places), *shape[-2:], count), code.write_lanes
 
 
-def _cholesky(spec, options, operands, batch):
+def _cholesky(code, spec, options, operands, batch):
     (x,) = operands
-    return _code.CholeskyPlan(spec, x.shape[-1], x.place, *options, batch), _code.write_cholesky
+    return code.CholeskyPlan(spec, x.shape[-1], x.place, *options, batch), code.write_cholesky
 
 
-def _definite(spec, _, operands, batch):
+def _definite(code, spec, _, operands, batch):
     factor, slope = operands
-    return _code.DefinitePlan(spec, factor.shape[-1], factor.place, slope.place, batch), _code.write_definite
+    return code.DefinitePlan(spec, factor.shape[-1], factor.place, slope.place, batch), code.write_definite
 
 
-def _elimination(spec, _, operands, batch):
+def _elimination(code, spec, _, operands, batch):
     (x,) = operands
-    return _code.EliminationPlan(spec, x.shape[-1], x.place, batch), _code.write_elimination
+    return code.EliminationPlan(spec, x.shape[-1], x.place, batch), code.write_elimination
 
 
 def _equations(has_factors):
-    def plan(spec, options, operands, batch):
+    def plan(code, spec, options, operands, batch):
         x, y = operands
         sizes = x.shape[-1], y.shape[-1]
-        return _code.EquationsPlan(spec, has_factors, *sizes, x.place, y.place, *options, batch), _code.write_equations
+        return code.EquationsPlan(spec, has_factors, *sizes, x.place, y.place, *options, batch), code.write_equations
 
     return plan
 

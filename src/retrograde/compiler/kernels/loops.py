@@ -6,16 +6,11 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from ...shapes import row_major
 from .. import cost
-from ..codegen.box import Store
-from ..codegen.loop_plan import Rows, plan_loops
-from ..codegen.loops import write_loops
-from ..elements import REDUCTIONS, has_elements
-from ..expression import Load, doubled
-from ..launches import Launch
-from ..rows import LEAST, met_by_loops, row_counts
-from ..table import Scratch
-from ..units import unit_of
-from .kernel import Kernel
+from ..index.box import Store
+from ..index.elements import REDUCTIONS, has_elements
+from ..index.expression import Load, doubled
+from ..index.row_dependences import LEAST, met_by_loops, row_counts
+from .kernel import Kernel, Scratch
 from .kind import Kind
 
 
@@ -24,7 +19,7 @@ class Loops(Kernel):
 
     name = "loop"
     is_apart, may_wait = False, False
-    fuses = is_in_strands = True
+    fuses = may_interchange = True
 
     def group(self, node, stage, domain, reduced):
         return stage, domain, reduced
@@ -41,7 +36,9 @@ class Loops(Kernel):
     def met(self, step, rows, accesses):
         return met_by_loops(accesses.box(step), rows)
 
-    def is_worth_turns(self, step):
+    def is_worth_tiling(self, step):
+        # A fold of rows is what others go over the same rows for again. Elementwise passes alone are fused, or have nothing in
+        # common.
         return bool(step.reduced) and prod(step.domain) >= LEAST
 
     def rows_read(self, step, accesses):
@@ -52,20 +49,22 @@ class Loops(Kernel):
 
     def rows_launches(self, step, nest, assembler, panels):
         local = {id(node): (nest.block_bytes(node), place) for node, place in nest.local.items()}
-        return self._launches(step, assembler, Rows(nest.rows, nest.block, nest.frame, local))
+        rows = assembler.code("loop_plan").Rows(nest.rows, nest.block, nest.frame, local)
+        return self._launches(step, assembler, rows)
 
     @staticmethod
     def _launches(step, assembler, rows):
-        plan = plan_loops(assembler.box(step), assembler.target, rows)
-        unit = unit_of(plan.key(), lambda module, name: write_loops(module, name, plan), assembler.target)
+        plan = assembler.code("loop_plan").plan_loops(assembler.box(step), assembler.target, rows)
+        unit = assembler.unit(plan.key(), lambda module, name: assembler.code("loops").write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
         seconds = plan.work * cost.ENTRY_SECONDS
-        launch = Launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
+        launch = assembler.launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
         if not plan.partials:
             return [launch]
+        # One thread, after all chunks: parts are added in the same order whoever made them.
         return [launch, launch._replace(entry=f"{unit.name}_finish", chunks=1, seconds=0.0, role="finish")]
 
     def computed(self, step, schedule):
@@ -83,8 +82,10 @@ class Reduction(Kind):
     def matches(self, node, facts):
         if not node.size or not has_elements(node):
             return False
-        named, x = dict(zip(node.op.arguments, node.args, strict=True)), node.args[0]
+        named, x = node.named, node.args[0]
         kinds = "b" if node.op.name in ("any", "all") else "fi"
+        # Simplifying has made these out of others: it converts first, and selects by `where` (see `simplify`). What is left is
+        # the library's.
         return x.dtype == node.dtype and node.dtype.kind in kinds and named.get("where") is None and x.size > 0
 
     def domain(self, node, facts):
@@ -116,7 +117,7 @@ class Pair(Kind):
 
 def reduced_axes(node):
     """The axes, counted from the front, that a reduction folds."""
-    axis = dict(zip(node.op.arguments, node.args, strict=True))["axis"]
+    axis = node.named["axis"]
     ndim = node.args[0].ndim
     axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     return tuple(sorted(a % ndim for a in axes)) if ndim else ()

@@ -1,25 +1,20 @@
-"""Matrix products: a whole product, or one that takes turns with other passes and computes a block of rows at a time."""
+"""Matrix products: a whole product, or one that is a pass of a nest and computes a block of rows at a time."""
 
 from functools import partial
 
 from ...core.symbol import Symbol
-from .. import cost, threads
-from ..accesses import Product
-from ..elements import has_elements
-from ..launches import Launch
-from ..rows import is_worth_rows, met_by_product
-from ..table import Scratch
+from .. import cost
+from ..index.accesses import Product
+from ..index.elements import has_elements
+from ..index.row_dependences import is_worth_rows, met_by_product
 from ..target import ITEM_BYTES
-from ..units import unit_of
-from .kernel import Code, Kernel
-
-_code = Code("matmul")
+from .kernel import Kernel, Scratch
 
 
 class Matmul(Kernel):
     """A product of matrices."""
 
-    name, ops, is_in_strands = "matmul", ("matmul",), True
+    name, ops, may_interchange = "matmul", ("matmul",), True
 
     def matches(self, node, facts):
         is_plain = bool(node.size) and node.dtype.kind == "f" and has_elements(node)
@@ -38,7 +33,7 @@ class Matmul(Kernel):
     def met(self, step, rows, accesses):
         return met_by_product(accesses.product(step), rows)
 
-    def is_worth_turns(self, step):
+    def is_worth_tiling(self, step):
         return True
 
     def rows_read(self, step, accesses):
@@ -47,46 +42,53 @@ class Matmul(Kernel):
     def launches(self, step, assembler):
         product, body = assembler.product(step), assembler.body
         matrix = None if body is None else body.fixed(product.b[0])
-        if matrix is None or not _packs_matrix(product.problem, assembler.target):
-            plan, result = _code.choose(assembler.target, product.problem), assembler.home(step.roots[0])
-            return [_launch(step, product, plan, assembler.target, product.b, assembler.home, result, assembler.lasts(step))]
+        if matrix is None or not _packs_matrix(product.problem, assembler):
+            plan, result = _chosen(product.problem, assembler), assembler.storage(step.roots[0])
+            return [_launch(step, product, plan, assembler, product.b, assembler.storage, result, assembler.lasts(step))]
         return [self._packed_before(step, product, assembler, matrix)]
 
     def _packed_before(self, step, product, assembler, matrix):
         """The launch of a product in the body of a loop, by a matrix that is the same in each iteration: it is packed once, before
         the loop.
         """
-        packing, (plan,) = _code.choose_panels(assembler.target, product.problem, (product.problem.m,))
+        packing, (plan,) = assembler.code("matmul").choose_panels(assembler.target, product.problem, (product.problem.m,))
         panels = Scratch(packing.panel_bytes)
         source = matrix, product.b[1]
-        assembler.before.append(_packed(assembler.body.step, packing, assembler.target, lambda buffer: buffer, source, panels))
+        assembler.before.append(_packed(assembler.body.step, packing, assembler, lambda buffer: buffer, source, panels))
         assembler.body.keep(panels)
-        return _launch(step, product, plan, assembler.target, (panels, 0), assembler.home, assembler.home(step.roots[0]), False)
+        result = assembler.storage(step.roots[0])
+        return _launch(step, product, plan, assembler, (panels, 0), assembler.storage, result, False)
 
     def rows_launches(self, step, nest, assembler, panels):
-        """The launches of a product that takes turns with others: one that computes a block of rows, and before it, unless `panels`
+        """The launches of a product in a nest: one that computes a block of rows, and before it, unless `panels`
         has this matrix already as this product reads it, one that packs it.
         """
-        product, home = assembler.product(step), assembler.home
+        product, storage = assembler.product(step), assembler.storage
         problem, node = product.problem, step.roots[0]
         block = nest.block * (problem.m // nest.rows)
-        packing, plans = _code.choose_panels(assembler.target, problem, (block, problem.m - (nest.blocks - 1) * block))
+        # Two plans: the last block may have fewer rows, and tiles are chosen by their number.
+        blocks = block, problem.m - (nest.blocks - 1) * block
+        packing, plans = assembler.code("matmul").choose_panels(assembler.target, problem, blocks)
         right = packing.functions["right"]
+        # Forward and backward passes read one weight in two orders, which are two packings; equal ones are packed once for all
+        # products.
         before, matrix = [], (product.matrix, right, packing.numbers["k_block"])
         if matrix not in panels:
             panels[matrix] = Scratch(packing.panel_bytes)
-            before.append(_packed(step, packing, assembler.target, home, product.b, panels[matrix]))
-        unit_for = partial(part_unit, assembler.target)
+            before.append(_packed(step, packing, assembler, storage, product.b, panels[matrix]))
+        unit_for = partial(part_unit, assembler)
+        # The entry is the same for both, since it reads what differs from the descriptor.
         unit, descriptors = unit_for(plans[0].entry), [plan.descriptor(address=unit_for) for plan in plans]
         item = node.dtype.itemsize
         a = _rows_of(nest, product.a, block * problem.a[0], item)
         c = _rows_of(nest, (node, 0), block * problem.c[0], item)
         room = max([plan.workspace_bytes for plan in plans])
         numbers = (*a, *c, room, nest.blocks - 1, len(descriptors[0]))
-        slots = (home(product.a[0]), panels[matrix], home(node), Scratch(nest.frames * room))
+        slots = (storage(product.a[0]), panels[matrix], storage(node), Scratch(nest.frames * room))
         words = (*numbers, *descriptors[0], *descriptors[1])
         seconds = problem.flops * cost.PRODUCT_SECONDS
-        return [*before, Launch(step, unit, f"{unit.name}_rows", slots, words, nest.chunks, assembler.lasts(step), seconds)]
+        lasts = assembler.lasts(step)
+        return [*before, assembler.launch(step, unit, f"{unit.name}_rows", slots, words, nest.chunks, lasts, seconds)]
 
     def loops(self, step):
         node = step.roots[0]
@@ -96,38 +98,43 @@ class Matmul(Kernel):
         return 2 * node.size * node.args[0].shape[-1]
 
 
-def array_launch(problem, target):
-    """The launch of a product of no program, for a target, whose buffers are "a", "b", "c", in some order, and scratch memory."""
+def array_launch(problem, writer):
+    """The launch of a product of no program. Its buffers are "a", "b", "c", in some order, and scratch memory."""
     product = Product(problem, ("a", 0), ("b", 0))
-    return _launch(None, product, _code.choose(target, problem), target, product.b, lambda buffer: buffer, "c", True)
+    return _launch(None, product, _chosen(problem, writer), writer, product.b, lambda buffer: buffer, "c", True)
 
 
-def part_unit(target, spec):
+def part_unit(writer, spec):
     """The unit of a part of products."""
-    return unit_of(("product", repr(spec)), partial(_code.write, spec=spec), target, is_final=True)
+    return writer.unit(("product", repr(spec)), partial(writer.code("matmul").write, spec=spec), is_final=True)
+
+
+def _chosen(problem, writer):
+    return writer.code("matmul").choose(writer.target, problem)
 
 
 def _is_matrix(argument, dtype):
     return hasattr(argument, "ndim") and argument.ndim >= 2 and argument.dtype == dtype
 
 
-def _packs_matrix(problem, target):
+def _packs_matrix(problem, writer):
     """Whether a product first packs its second operand, so that this had better be done once for several products by it."""
-    plan = _code.choose(target, problem)
+    plan = _chosen(problem, writer)
     is_plain = not problem.batch and problem.c == (problem.n, 1)
     return is_plain and not plan.is_swapped and "right" in plan.functions
 
 
-def _launch(step, product, plan, target, matrix, home, result, lasts):
+def _launch(step, product, plan, writer, matrix, storage, result, lasts):
     """The launch of a whole product with the second operand where `matrix` says."""
     problem = product.problem
-    chunks = threads.get_num_threads() if problem.flops > cost.SHARED_FLOPS else 1
-    unit_for = partial(part_unit, target)
+    # Here the number of threads may decide: each element of the result is summed by one thread, in one order.
+    chunks = writer.threads if problem.flops > cost.SHARED_FLOPS else 1
+    unit_for = partial(part_unit, writer)
     unit, item = unit_for(plan.entry), ITEM_BYTES[problem.dtype]
     (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
     words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, unit_for))
-    slots = (home(a), home(b), result, Scratch(chunks * plan.workspace_bytes))
-    return Launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * cost.PRODUCT_SECONDS)
+    slots = (storage(a), storage(b), result, Scratch(chunks * plan.workspace_bytes))
+    return writer.launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * cost.PRODUCT_SECONDS)
 
 
 def _rows_of(nest, operand, move, item):
@@ -136,14 +143,15 @@ def _rows_of(nest, operand, move, item):
     """
     buffer, start = operand
     if isinstance(buffer, Symbol) and buffer in nest.local:
+        # One block in each frame: it moves with the frame, and all blocks that a thread computes lie in the same place.
         return start * item + nest.local[buffer], 0, nest.frame
     return start * item, move * item, 0
 
 
-def _packed(step, plan, target, home, source, panels):
-    chunks = threads.get_num_threads() if panels.nbytes > cost.SHARED_BYTES else 1
-    unit_for = partial(part_unit, target)
+def _packed(step, plan, writer, storage, source, panels):
+    chunks = writer.threads if panels.nbytes > cost.SHARED_BYTES else 1
+    unit_for = partial(part_unit, writer)
     unit, (buffer, start) = unit_for(plan.entry), source
     words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, unit_for))
-    slots, seconds = (home(buffer), home(buffer), panels, panels), panels.nbytes * cost.PACK_SECONDS
-    return Launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")
+    slots, seconds = (storage(buffer), storage(buffer), panels, panels), panels.nbytes * cost.PACK_SECONDS
+    return writer.launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")

@@ -8,13 +8,10 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._pooling import Windows
 from .. import cost
-from ..elements import has_float_operands
-from ..launches import Launch
-from ..recorder import PICK
-from ..units import unit_of
-from .kernel import Code, Kernel, source
+from ..graph.recorder import PICK
+from ..index.elements import has_float_operands
+from .kernel import Kernel, source
 
-_code = Code("pooling")
 #: Places in a window are kept as bytes, and each is written out.
 _MOST_PLACES = 100
 
@@ -44,27 +41,27 @@ class Pooling(Kernel):
 
     def launches(self, step, assembler):
         node = source(step.roots[0])
-        windows, named = _windows_of(node), dict(zip(node.op.arguments, node.args, strict=True))
+        windows, named = _windows_of(node), node.named
         read, *others = [assembler.layout(step, a) for a in node.args[:2] if hasattr(a, "dtype")]
         is_mean, is_backward = "avg" in node.op.name, "shape" in named
-        wanted = {root.args[1]: assembler.home(root) for root in step.roots if root.op is PICK}
+        wanted = {root.args[1]: assembler.storage(root) for root in step.roots if root.op is PICK}
         means = {"divisor": named["divisor_override"], "lengths": windows.lengths(named["count_include_pad"])} if is_mean else {}
-        dtype, target = name_of(node.args[0].dtype), assembler.target
-        pool = _code.Pool(
-            dtype, target.lanes(dtype), windows.shape[-2:], windows.result, windows.kernel, windows.stride, windows.padding,
-            windows.dilation, is_mean, has_values=is_mean or 0 in wanted, has_taps=1 in wanted, **means)
-        write = _code.write_backward if is_backward else _code.write_forward
-        unit = unit_of((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), target, is_final=True)
+        dtype, code = name_of(node.args[0].dtype), assembler.code("pooling")
+        pool = code.Pool(
+            dtype, assembler.target.lanes(dtype), windows.shape[-2:], windows.result, windows.kernel, windows.stride,
+            windows.padding, windows.dilation, is_mean, has_values=is_mean or 0 in wanted, has_taps=1 in wanted, **means)
+        write = code.write_backward if is_backward else code.write_forward
+        unit = assembler.unit((write.__name__, repr(pool)), lambda module, name: write(module, name, pool), is_final=True)
         if is_backward:
             taps = others[0] if others else read
-            buffers, starts = (read[0], taps[0], assembler.home(node)), (read[1], taps[1], 0)
+            buffers, starts = (read[0], taps[0], assembler.storage(node)), (read[1], taps[1], 0)
         else:
-            first = assembler.home(node) if is_mean else wanted.get(0, wanted.get(1))
+            first = assembler.storage(node) if is_mean else wanted.get(0, wanted.get(1))
             buffers, starts = (read[0], first, wanted.get(1, first)), (read[1], 0, 0)
         planes, size = math.prod(windows.shape[:-2]), math.prod(windows.shape)
         chunks = min(planes, cost.POOLS.chunks(size))
         words, seconds = (*starts, planes, chunks), size * cost.POOL_SECONDS
-        return [Launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]
+        return [assembler.launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]
 
     def flops(self, node):
         return math.prod(_windows_of(source(node)).shape)
@@ -76,7 +73,7 @@ def _operands(node):
 
 def _windows_of(node):
     """The windows of pooling."""
-    named = dict(zip(node.op.arguments, node.args, strict=True))
+    named = node.named
     shape = named.get("shape", node.args[0].shape)
     names = ("kernel_size", "stride", "padding")
     return Windows.of(shape, *[named[name] for name in names], named.get("dilation", 1), named["ceil_mode"])

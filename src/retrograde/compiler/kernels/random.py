@@ -4,9 +4,9 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._streams import MOST_CHOICES
 from ...ops.random import mask_threshold
-from ..random_plan import OPS, WORDS, RandomPlan, has_kernel
-from ..rows import LEAST, Met, row_counts
+from ..index.row_dependences import LEAST, Met, row_counts
 from .kernel import Kernel
+from .random_plan import OPS, WORDS, RandomPlan, has_kernel
 
 
 class Random(Kernel):
@@ -29,7 +29,7 @@ class Random(Kernel):
         state = id(accesses.layout(step, node.args[0])[0])
         return Met({state}, {state}, set()) if node.size % rows == 0 else None
 
-    def is_worth_turns(self, step):
+    def is_worth_tiling(self, step):
         return step.roots[0].size >= LEAST
 
     def launches(self, step, assembler):
@@ -44,7 +44,7 @@ class Random(Kernel):
     def _launch(step, assembler, plan):
         node = step.roots[0]
         state = assembler.layout(step, node.args[0])[0]
-        return plan.launch(step, state, assembler.home(node), assembler.target, assembler.lasts(step))
+        return plan.launch(step, state, assembler.storage(node), assembler, assembler.lasts(step))
 
 
 def _plan_of(node):

@@ -5,10 +5,8 @@ from math import prod
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_elements
-from .kernel import Code, Kernel, launch
-
-_code = Code("ranking")
+from ..index.elements import has_elements
+from .kernel import Kernel, launch
 
 
 class Ranking(Kernel):
@@ -20,12 +18,12 @@ class Ranking(Kernel):
         x, ranked, axis, _ = node.args
         if not node.size or not isinstance(x, Symbol) or not has_elements(node):
             return False
-        return name_of(x.dtype) in ("float32", "float64") and axis % x.ndim == x.ndim - 1 and ranked <= _code.MOST_RANKED
+        return name_of(x.dtype) in ("float32", "float64") and axis % x.ndim == x.ndim - 1 and ranked <= cost.MOST_RANKED
 
     def launches(self, step, assembler):
-        node = step.roots[0]
+        node, code = step.roots[0], assembler.code("ranking")
         x, ranked, _, is_greatest = node.args
         dtype = name_of(x.dtype)
-        plan = _code.RankingPlan(dtype, assembler.target.lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
-        buffers = assembler.layout(step, x)[0], assembler.home(node)
-        return launch(step, plan, _code.write_ranking, buffers, x.size * cost.RANKING_COST * cost.ENTRY_SECONDS, assembler)
+        plan = code.RankingPlan(dtype, assembler.target.lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
+        buffers = assembler.layout(step, x)[0], assembler.storage(node)
+        return launch(step, plan, code.write_ranking, buffers, x.size * cost.RANKING_COST * cost.ENTRY_SECONDS, assembler)

@@ -6,10 +6,9 @@ from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
 from ...dtypes import name_of, parts_dtype
 from .. import cost
-from ..elements import has_elements
-from .kernel import Code, Kernel, launch
+from ..index.elements import has_elements
+from .kernel import Kernel, launch
 
-_code = Code("running")
 #: What joins two numbers, and whether this starts with the last element.
 _OPS = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end": ("fadd", True),
         "linear_recurrence": ("recur", False)}
@@ -28,12 +27,12 @@ class Running(Kernel):
         return is_plain and has_dtype and any([isinstance(x, Symbol) for x in operands])
 
     def launches(self, step, assembler):
-        node = step.roots[0]
+        node, code = step.roots[0], assembler.code("running")
         read = operands_of(node.op, node.args)
         buffers = [assembler.layout(step, x)[0] for x in read]
         axis, dtype = node.args[len(read)] % node.ndim, name_of(parts_dtype(node.dtype))
         width = 2 if node.dtype.kind == "c" else 1
         sizes = prod(node.shape[:axis]), node.shape[axis], prod(node.shape[axis + 1 :]) * width
-        plan = _code.RunningPlan(dtype, assembler.target.lanes(dtype), *_OPS[node.op.name], *sizes, width)
-        buffers = (*buffers, assembler.home(node))
-        return launch(step, plan, _code.write_running, buffers, node.size * cost.RUNNING_COST * cost.ENTRY_SECONDS, assembler)
+        plan = code.RunningPlan(dtype, assembler.target.lanes(dtype), *_OPS[node.op.name], *sizes, width)
+        buffers = (*buffers, assembler.storage(node))
+        return launch(step, plan, code.write_running, buffers, node.size * cost.RUNNING_COST * cost.ENTRY_SECONDS, assembler)

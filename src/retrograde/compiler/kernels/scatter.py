@@ -4,11 +4,9 @@ from math import prod
 
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_elements, is_checked
-from ..failures import FLAG
-from .kernel import Code, Kernel, launch
-
-_code = Code("scatter")
+from ..index.elements import has_elements, is_checked
+from ..run.failures import FLAG
+from .kernel import Kernel, launch
 
 
 class Scatter(Kernel):
@@ -23,14 +21,14 @@ class Scatter(Kernel):
         return not is_checked(_scattered(step.roots[0])[1])
 
     def launches(self, step, assembler):
-        node = step.roots[0]
+        node, code = step.roots[0], assembler.code("scatter")
         x, positions, axis = _scattered(node)
         buffers = [assembler.layout(step, a)[0] for a in (x, positions)]
-        plan = _code.ScatterPlan(
+        plan = code.ScatterPlan(
             name_of(node.dtype), name_of(positions.dtype), assembler.target.lanes(name_of(node.dtype)), prod(node.shape[:axis]),
             prod(positions.shape), node.shape[axis], prod(node.shape[axis + 1 :]))
-        buffers = (*buffers, assembler.home(node), FLAG)
-        return launch(step, plan, _code.write_scatter, buffers, (x.size + node.size) * cost.ENTRY_SECONDS, assembler)
+        buffers = (*buffers, assembler.storage(node), FLAG)
+        return launch(step, plan, code.write_scatter, buffers, (x.size + node.size) * cost.ENTRY_SECONDS, assembler)
 
 
 def _scattered(node):

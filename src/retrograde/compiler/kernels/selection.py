@@ -7,10 +7,9 @@ import numpy as np
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..elements import has_elements
-from .kernel import Code, Kernel, launch
+from ..index.elements import has_elements
+from .kernel import Kernel, launch
 
-_code = Code("selection")
 #: Each rank takes some passes over its row; more than so many are found faster in the whole order.
 _MOST_SELECTED = 8
 
@@ -30,10 +29,10 @@ class Selection(Kernel):
         return is_plain and few and ranks.shape in (ranks.shape[-1:], (*x.shape[:-1], ranks.shape[-1]))
 
     def launches(self, step, assembler):
-        node = step.roots[0]
+        node, code = step.roots[0], assembler.code("selection")
         (x, ranks), dtype = node.args, name_of(node.args[0].dtype)
         apart = ranks.shape[-1] if len(ranks.shape) > 1 else 0
-        plan = _code.SelectionPlan(dtype, assembler.target.lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranks.shape[-1], apart)
-        buffers = (*[assembler.layout(step, a)[0] for a in (x, ranks)], assembler.home(node))
+        plan = code.SelectionPlan(dtype, assembler.target.lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranks.shape[-1], apart)
+        buffers = (*[assembler.layout(step, a)[0] for a in (x, ranks)], assembler.storage(node))
         seconds = x.size * plan.ranks * cost.SELECTION_COST * cost.ENTRY_SECONDS
-        return launch(step, plan, _code.write_selection, buffers, seconds, assembler)
+        return launch(step, plan, code.write_selection, buffers, seconds, assembler)

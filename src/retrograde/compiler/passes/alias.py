@@ -9,7 +9,7 @@ Keeps  nobody reads a leaf after it was overwritten; no leaf is written before t
 from ...core.symbol import Symbol
 
 
-def homes(schedule, updates, kept, risky):
+def computed_in_place(schedule, updates, kept, risky):
     """For each node that updates a leaf and can be computed in its memory, that leaf.
 
     It can if nothing reads the leaf after the node is computed, the node's own kernel reads it only at the element that it
@@ -27,11 +27,15 @@ def homes(schedule, updates, kept, risky):
     made = {node: (number, step) for number, step in schedule.numbered() for node in step.roots}
     moved, found = {}, {}
     for leaf, node in updates:
+        # A node that updates two leaves can lie in one of them only; the second is copied. A leaf that is given out must hold
+        # what it held.
         if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
         last, users = readers.get(leaf, (-1, set()))
         is_free = last < number
+        # Loops load an element before they store it, so a step may read its own target, if at that element alone. Other kernels
+        # say nothing of their order.
         if last == number and users == {step} and step.kernel.fuses and step.domain == leaf.shape:
             if step not in moved:
                 moved[step] = _moved(schedule, step)
@@ -51,6 +55,8 @@ def _moved(schedule, step):
             continue
         seen.add(found)
         if node in roots or not schedule.is_loaded(node, step.stage):
+            # A view, or a position that was computed, anywhere on the way: the loop reads elements that it has overwritten by
+            # then, or will.
             is_moved = is_moved or kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None
             stack.extend([(a, is_moved) for a in node.inputs])
     return {node for node, is_moved in seen if is_moved}

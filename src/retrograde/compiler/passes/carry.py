@@ -2,13 +2,13 @@
 
 Takes  the lowered graph of the body of a loop, and where buffers lie outside.
 Gives  for each buffer that the body shares with the outside its place there, and what is copied before, in and after iterations.
-Keeps  an iteration never writes to the row that it reads: what is carried without its history has two rows, which take turns.
+Keeps  an iteration never writes to the row that it reads: what is carried without its history has two rows, which alternate.
 """
 
 import numpy as np
 
 from ...core.symbol import Symbol
-from ..table import Scratch
+from ..kernels.kernel import Scratch
 
 #: The bits of the number of an iteration that choose a row, where there is one for each.
 ALL_BITS = -1
@@ -17,14 +17,14 @@ ALL_BITS = -1
 class Body:
     """The body of a loop: in which buffer outside each of its own lies, at which row.
 
-    step    the step of the loop outside: the loop, and those of its results that are wanted
-    home    what lies in the place of a node outside
-    opened  the body as a graph of its own, as `Opened`
+    step     the step of the loop outside: the loop, and those of its results that are wanted
+    storage  in which buffer a node outside lies
+    opened   the body as a graph of its own, as `Opened`
     """
 
-    def __init__(self, step, home):
+    def __init__(self, step, storage):
         self.node, self.step = step.roots[0], step
-        self.loop, self.home = self.node.op, home
+        self.loop, self.storage = self.node.op, storage
         *_, count = self.node.args
         self.count = None if count is None else self._outside(count)
         self.wanted = {self.loop.results[pick.args[1]]: pick for pick in step.roots[1:]}
@@ -73,11 +73,14 @@ class Body:
             nbytes, out = carry.leaf.nbytes, carried[number]
             history = self.wanted.get(("history", number))
             if history is not None:
-                buffer, last = self.home(history), loop.length * nbytes
+                # All states are wanted outside: each is computed in its row there, and read from it in the next iteration.
+                buffer, last = self.storage(history), loop.length * nbytes
                 first, last = (last, 0) if loop.reverse else (0, last)
                 self._place(carry.leaf, self._rows(buffer, nbytes, int(loop.reverse)))
                 after, more = self._rows(buffer, nbytes, int(not loop.reverse)), 0
-            else:  # two rows, which take turns
+            else:  # two rows, which alternate
+                # Which of the two holds the last state depends on whether the number of iterations is odd. Where that is not
+                # known, native code adds `more` then.
                 buffer, first = Scratch(2 * nbytes), 0
                 self._place(carry.leaf, (buffer, 0, nbytes, 0, 1))
                 after = buffer, 0, nbytes, 1, 1
@@ -86,12 +89,12 @@ class Body:
             self.starts.append((buffer, first, self._outside(start), 0, 0, nbytes))
             final = self.wanted.get(("final", number))
             if final is not None:
-                self.ends.append((self.home(final), 0, buffer, last, more, nbytes))
+                self.ends.append((self.storage(final), 0, buffer, last, more, nbytes))
 
     def _place_made(self, made):
         stacks = [(node, pick) for (kind, node), pick in self.wanted.items() if kind == "stack"]
         for (node, pick), out in zip(stacks, made, strict=True):
-            self._store(out, self._rows(self.home(pick), node.nbytes, 0), node.nbytes)
+            self._store(out, self._rows(self.storage(pick), node.nbytes, 0), node.nbytes)
 
     def _store(self, out, place, nbytes):
         """Let what the body computes be in a place: computed there, or copied if it has another one already."""
@@ -99,6 +102,7 @@ class Body:
         if is_computed and id(out) not in self.places:
             self._place(out, place)
             return
+        # An object of its own stands for the target: `out` has a place already, as what is carried to two names has.
         target, out = object(), out if isinstance(out, Symbol) else np.ascontiguousarray(out)
         self._place(target, place)
         self._kept.append(out)
@@ -114,4 +118,4 @@ class Body:
         self._place(scratch, (scratch, 0, 0, 0, ALL_BITS))
 
     def _outside(self, operand):
-        return self.home(operand) if isinstance(operand, Symbol) else np.ascontiguousarray(operand)
+        return self.storage(operand) if isinstance(operand, Symbol) else np.ascontiguousarray(operand)

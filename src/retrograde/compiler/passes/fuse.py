@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...core.symbol import Symbol
+from ..index.rounded import rounded_products
 from ..kinds import Facts
-from ..repeated_places import met_at_several_places
-from ..rounded import rounded_products
+from .recomputed import met_at_several_places
 
 #: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
 _CHEAP = 3
@@ -52,10 +52,13 @@ class Schedule:
         self.rounded = rounded_products(self.nodes, self.facts)
         self._unmoved = set()  # what is not to be computed at other places than its own, but read there
         while True:
+            # What is stored changes stages, and stages what several steps compute: again until nothing is added. Nodes are only
+            # ever added, so it ends.
             self._stages = self._staged()
             self.steps, self._computed = self._grouped(), {}
             expensive = self._expensive_and_shared()
             if not expensive:
+                # Asked last, since it follows all views of all loops: most graphs are done by then.
                 expensive = met_at_several_places(self, self._is_expensive) - self._unmoved
                 self._unmoved |= expensive
             if not expensive:
@@ -85,6 +88,7 @@ class Schedule:
     def _staged(self):
         """The stage of each node: of its kernel if it is stored, of its value if it is computed where it is needed."""
         stages, usable = {}, {}  # usable: from which stage on others can use a node, where it is and at other places
+        # One dictionary serves both while nothing is kept from being moved, as in nearly all graphs.
         moved = {} if self._unmoved else usable
         for node in self.nodes:
             kind = self.facts.kind(node)
@@ -96,6 +100,7 @@ class Schedule:
                 if (shown := kind.shown(node, self.facts)) is not None:
                     read.append(self._in_memory(shown, stages))
             stages[node] = stage = max(read, default=0)
+            # A loop hands a value on within itself, so its user may have the same stage; what ends a pass is read by a later one.
             usable[node] = stage + self._is_apart(node, kind)
             if self._unmoved:
                 moved[node] = self._moved(node, kind, stage, moved) + self._is_apart(node, kind)
@@ -121,6 +126,7 @@ class Schedule:
             if node not in self.stored or node.op is None:
                 continue
             kind, stage = self.facts.kind(node), self._stages[node]
+            # Steps in the order of their first results, so that equal graphs have equal schedules, and equal code.
             domain, reduced = kind.domain(node, self.facts)
             key = kind.kernel.group(node, stage, domain, reduced)
             groups.setdefault(key, Step(kind.kernel, stage, [], domain, reduced)).roots.append(node)
@@ -161,7 +167,9 @@ class Schedule:
             if step.kernel.fuses:
                 repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
         tiled = {n for n in stages if n not in self.stored and kind(n).tiles(n, self.facts) is not None and self._is_expensive(n)}
+        # What is stored is read; views and the like become addresses, and are no work by themselves.
         expensive = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_expensive(n)}
+        # To store all of a chain would write every link; what is stored first makes the rest of the chain cheap.
         return tiled | self._met_first(expensive) if expensive else tiled
 
     def _met_first(self, expensive):
@@ -203,6 +211,7 @@ class Schedule:
         seen, stack, cost = set(), [node], 0
         while stack and cost <= _CHEAP:
             n = stack.pop()
+            # What is stored is one load for whoever computes `node`: the walk ends there, and after a few ops anyhow.
             if n in seen or n.op is None or (n is not node and n in self.stored):
                 continue
             seen.add(n)
@@ -223,6 +232,7 @@ class Schedule:
         """(number, step) in order; the steps of a nest, which run block by block together, have the same number."""
         number, before = -1, None
         for step in self.steps:
+            # A buffer of a nest lives as long as the nest: its block is written again for each block of rows.
             number += step.nest is None or step.nest is not before
             before = step.nest
             yield number, step
@@ -234,6 +244,7 @@ def _with_shared_passes(steps):
     plain = {(s.stage, s.domain): s for s in steps if s.kernel.fuses and not s.reduced}
     for step in steps:
         if step.reduced:
+            # Popped, since the results go along with one reduction: with a second one they would be computed twice.
             shared = plain.pop((step.stage, step.domain), None)
             if shared is not None:
                 step.roots += shared.roots

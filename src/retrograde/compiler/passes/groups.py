@@ -1,4 +1,4 @@
-"""Groups: which steps can stand beside each other and take turns on rows, whatever needs what.
+"""Groups: which steps can stand beside each other and run block by block over the same rows, whatever needs what.
 
 Used by the pass `tile`: it asks for two groups to be made one, and this file knows whether that can be.
 """
@@ -47,6 +47,8 @@ class Groups:
             return
         counts = sorted({*a.counts, *b.counts}, reverse=True)
         steps = [self._steps[n] for n in numbers]
+        # The most rows first: small blocks fit the cache better, and fewer rows are only needed where a step meets several of a
+        # larger count.
         while counts and not self._rows.are_apart(steps, counts[0]):
             del counts[0]
         if not counts:
@@ -59,6 +61,7 @@ class Groups:
         """Whether nothing outside these steps needs one of them while another needs it."""
         between = self._all_before(numbers) & ~members
         while between:
+            # `_before` has all that a step needs, also through others, so that each step in between is asked once.
             last = between.bit_length() - 1
             if self._before[last] & members:
                 return False

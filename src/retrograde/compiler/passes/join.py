@@ -9,14 +9,14 @@ The derivative of a loop over the parts of an array, its rows or its numbers, is
 """
 
 from ...core.symbol import Outputs, Symbol, renewed, replaced
-from ..infer import called
-from ..rules.sums import SUMS, added_in_steps, is_added
+from ..graph.infer import called
+from ..rules.sums import SUMS, is_scattered, scattered_in_steps
 
 
 def joined(outputs):
     """The graph of `outputs` with sums of arrays in zeros made at once."""
     nodes = outputs.nodes
-    if not any([is_added(node) for node in nodes]):
+    if not any([is_scattered(node) for node in nodes]):
         return outputs
     made, inner = {}, _inner_sums(nodes, outputs)
     for node in nodes:
@@ -34,15 +34,16 @@ def _is_sum(node):
 
 def _inner_sums(nodes, outputs):
     """The sums that are nothing but a part of another one which has an array in zeros among its terms."""
-    uses, laid, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
+    # What is given out counts as read twice: it must be there by itself, so it is no mere part of a larger sum.
+    uses, scattered, inner = dict.fromkeys([o for o in outputs if isinstance(o, Symbol)], 2), set(), set()
     for node in nodes:
         for read in node.inputs:
             uses[read] = uses.get(read, 0) + 1
-        if _is_sum(node) and any([is_added(a) or added_in_steps(a)[1] or a in laid for a in node.args]):
-            laid.add(node)
+        if _is_sum(node) and any([is_scattered(a) or scattered_in_steps(a)[1] or a in scattered for a in node.args]):
+            scattered.add(node)
     for node in reversed(nodes):
-        if node in laid:
-            inner.update([a for a in node.args if a in laid and uses[a] == 1])
+        if node in scattered:
+            inner.update([a for a in node.args if a in scattered and uses[a] == 1])
     return inner
 
 
@@ -52,12 +53,14 @@ def _sum_made(node, inner, made):
     while stack:
         term = stack.pop()
         if term is node or term in inner:
+            # Terms from left to right, since rounding depends on the order in which they are added.
             stack.extend(term.args[::-1])
         else:
             terms.append(made[term])
     found = terms
     for rule in SUMS:
         found = rule.replace(found, node.shape)
+    # Nothing was joined: the node itself stays, so that whoever knows it finds it again.
     if found == node.inputs:
         return None
     total, *rest = found

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core import registry
 from ...core.symbol import Outputs, Symbol, renewed, replaced
+from ..graph.recorder import PICK
 from ..kernels.attention import ATTENTION
-from ..recorder import PICK
 
 #: Ops that change the order of axes.
 _PERMUTING = frozenset(["permute_dims", "transpose", "moveaxis"])
@@ -22,6 +22,7 @@ def written_as_read(outputs):
     """
     nodes = outputs.nodes
     joined = {node.args[0] for node in nodes if node.op is not None and node.op.name == "reshape"}
+    # What is given out keeps the order of axes that its caller sees.
     kept = {output for output in outputs if isinstance(output, Symbol)}
     moving = [node for node in nodes if node in joined and (order := _order_of(node)) and _can_move(node.args[0], order, kept)]
     if not moving:

@@ -9,17 +9,17 @@ Keeps  what each result is, its shape and its dtype; leaves stay themselves.
 import numpy as np
 
 from ...core.mode import changed
-from ...core.symbol import Outputs, Symbol, replaced, symbols_in
+from ...core.symbol import Outputs, Symbol, complete, replaced, symbols_in
 from ...core.value import Value
 from ...dtypes import parts_dtype
 from ...ops._arrays import arrays
 from ...ops.movements import broadcast_to
-from ..complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
-from ..constants import constant_key
-from ..own_kernel import is_own, traced_kernel
-from ..parts import Parts, known_parts
-from ..simplify import folded, simplified
-from ..trace import PICK, Trace
+from ..graph.constants import constant_key
+from ..lowering.complex_parts import Parts, known_parts
+from ..lowering.complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
+from ..lowering.own_kernel import is_own, traced_kernel
+from ..rules.simplify import folded, simplified
+from ..trace.trace import PICK, Trace
 
 
 def lower(outputs):
@@ -40,54 +40,56 @@ class _Lowering:
         return self._in_memory(self.lowered(root))
 
     def lowered(self, root):
-        """The node for `root`; iterative, since graphs may be deep."""
+        """The node for `root`."""
         if not isinstance(root, Symbol):
             return root
-        done, stack = self._done, [root]
-        while stack:
-            node = stack[-1]
-            if node in done:
-                stack.pop()
-                continue
-            waiting = [a for a in node.inputs if a not in done]
-            if waiting:
-                stack += waiting
-                continue
-            stack.pop()
-            done[node] = made = self._made(node)
-            if made.__class__ is Symbol:  # mostly
-                self._standing.add(made)
-            elif made.__class__ is tuple:
-                self._standing.update([part for part in made if isinstance(part, Symbol)])
-        return done[root]
+        complete(self._done, [root], self._standing_for)
+        return self._done[root]
+
+    def _standing_for(self, node):
+        """What stands for a node, whose arguments are lowered; noted as such."""
+        made = self._made(node)
+        if made.__class__ is Symbol:  # mostly
+            self._standing.add(made)
+        elif made.__class__ is tuple:
+            self._standing.update([part for part in made if isinstance(part, Symbol)])
+        return made
 
     def _made(self, node):
         if node.op is None:
             return node
         args = replaced(node.args, self._done.__getitem__)
-        if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
-            return tuple([self.lowered(part) for part in expanded]) if node.op.is_multiple else self.lowered(expanded)
-        if is_own(node.op) and symbols_in(args) and (traced := traced_kernel(node, args, self._trace)) is not NotImplemented:
-            return tuple([self.lowered(part) for part in traced]) if node.op.is_multiple else self.lowered(traced)
-        if node.op is PICK and args[0].__class__ is tuple:
-            return args[0][args[1]]
-        if node.shape is not None and node.op is not PICK and not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
+        # Expanded before anything else, so that the rules below see primitives alone.
+        simpler = self._in_simpler_ops(node, args)
+        if simpler is not NotImplemented:
+            return tuple([self.lowered(part) for part in simpler]) if node.op.is_multiple else self.lowered(simpler)
+        if node.op is PICK:
+            # Of an op that was expanded the results are there, one by one.
+            return args[0][args[1]] if args[0].__class__ is tuple else self._equal_to(PICK, args, node.shape, node.dtype)
+        if node.shape is None:  # an op of several results, or of none: a kernel of its own, which reads memory
+            return self._equal_to(node.op, replaced(args, self._in_memory), None, node.dtype)
+        # The first argument alone says it nearly always; to look at all of them takes longer.
+        if not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
             known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
                 return known
-        if node.shape is not None and node.op is not PICK and involves_complex(node):
-            return self._in_parts(node, args)
-        op = node.op
-        if node.shape is None:
-            args = replaced(args, self._in_memory)
-        elif op is not PICK:
-            simple = simplified(op, args, node.shape, node.dtype)
-            if isinstance(simple, Symbol):
-                return simple
-            if simple[1] is not args:
-                simple = simple[0], replaced(simple[1], self._interned)
-            op, args = simple
-        return self._equal_to(op, args, node.shape, node.dtype)
+        return self._in_parts(node, args) if involves_complex(node) else self._simplified(node, args)
+
+    def _in_simpler_ops(self, node, args):
+        """What the op of a node is made of: its expansion, or of an op of a user's its kernel; NotImplemented where it stays."""
+        if node.op.expansion is not None and (expanded := self._expanded(node, args)) is not NotImplemented:
+            return expanded
+        return traced_kernel(node, args, self._trace) if is_own(node.op) and symbols_in(args) else NotImplemented
+
+    def _simplified(self, node, args):
+        """A node by the rules of algebra, merged with what is equal to it."""
+        simple = simplified(node.op, args, node.shape, node.dtype)
+        if isinstance(simple, Symbol):
+            return simple
+        op, simple_args = simple
+        if simple_args is not args:
+            simple_args = replaced(simple_args, self._interned)
+        return self._equal_to(op, simple_args, node.shape, node.dtype)
 
     def _equal_to(self, op, args, shape, dtype):
         """The node of an op on these arguments, the same for equal ones."""
@@ -113,6 +115,7 @@ class _Lowering:
 
     def _in_parts(self, node, args):
         """The node for one that makes complex numbers or reads them, made of their parts as far as that can be."""
+        # Complex numbers in memory, in another shape: no part of them needs to be taken out.
         if is_shown_as_it_is(node, args):
             source = args[0].args[0] if is_shown_as_it_is(args[0], args[0].args) else args[0]
             return source if source.shape == node.shape else self._equal_to(node.op, (source, node.shape), node.shape, node.dtype)
@@ -127,6 +130,7 @@ class _Lowering:
 
     def _parts_of(self, argument):
         """The parts of an argument of an op: values, arrays or numbers."""
+        # By identity, with the array beside it: while it is kept, no other one can get its address.
         if isinstance(argument, np.ndarray):  # each is taken apart once
             if id(argument) not in self._constants:
                 self._constants[id(argument)] = argument, known_parts(argument)
@@ -140,6 +144,7 @@ class _Lowering:
     def _part(self, node, op):
         """The node of a part of complex numbers in memory, with which lowering is over."""
         part = self._equal_to(op, (node,), node.shape, parts_dtype(node.dtype))
+        # Lowering it again would find complex numbers among its arguments, and take them apart once more.
         self._done[part] = part
         return part
 

@@ -36,6 +36,7 @@ class Arena:
         self.size, self.places = 0, {}
         self._gaps = [(0, inf)]  # from one end to the other
         taken = []
+        # In the order of first uses, so that the gaps at any time are those of buffers that are dead by then.
         for number, (buffer, size, first, last) in enumerate(sorted(requests, key=lambda request: request[2])):
             while taken and taken[0][0] < first:
                 _, _, start, end = heappop(taken)
@@ -43,6 +44,7 @@ class Arena:
             size = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
             start = self._take(size)
             end = start + size
+            # The number makes ties orderly, without a comparison of places.
             heappush(taken, (last, number, start, end))
             self.places[buffer], self.size = start, max(self.size, end)
 
@@ -75,5 +77,6 @@ def lifetimes(schedule, kept):
                 found[node][1] = max(found[node][1], number)
     for node in kept:
         if node in found:
+            # A number that no step has: what is kept ends after all of them.
             found[node][1] = len(schedule.steps)
     return found

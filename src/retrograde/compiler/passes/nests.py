@@ -1,4 +1,4 @@
-"""Nests: passes over the same rows that take turns block by block, so that what one hands to the next stays in cache.
+"""Nests: passes over the same rows that run block by block, so that what one hands to the next stays in cache.
 
 What only the passes themselves read is never written to memory that lasts: a chunk that runs has a frame to itself, in which it
 keeps one block of that, for as long as it is needed. There are as many frames as threads, and a frame stays in its core's cache.
@@ -15,15 +15,15 @@ _BLOCK_BYTES, _PRODUCT_BYTES = 48 * 1024, 256 * 1024
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 _FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
 _SMALL_MATRICES = 256 * 1024
-#: A chunk of strands has at least so many rows: each of them meets all matrices, which had better be worth it.
-STRAND_ROWS = 16
+#: A chunk of rows of an interchanged loop has at least so many rows: each of them meets all matrices, which had better be worth it.
+CHUNK_ROWS = 16
 
 
 @dataclass(eq=False)
 class Nest:
     """Passes in order over `rows` rows, which the first axes of their domains number.
 
-    block    how many rows a pass takes before the next one has its turn
+    block    how many rows a pass takes before the next pass does
     local    the results that nothing else reads, each with its place in the frame
     frame    the bytes of a frame
     frames   how many there are, once that is known
@@ -60,19 +60,21 @@ class Nest:
         made = [root for step in self.steps for root in step.roots]
         touched = {id(buffer): buffer for step in self.steps for buffer in step.kernel.rows_read(step, accesses)}
         touched |= {id(root): root for root in made}
+        # What has fewer elements than rows, such as a bias, is the same for each row and stays in cache by itself.
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
         products = [product for step in self.steps if (product := step.kernel.product(step, accesses)) is not None]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
         self.block = max(self.block, *[step.kernel.fewest_rows for step in self.steps])
+        # Passes of one block run one after the other, so a place in the frame is free again after the last pass that reads it.
         last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in step.kernel.rows_read(step, accesses)}
         arena = Arena([
             (node, self.block_bytes(node), number, last.get(id(node), number))
             for number, step in enumerate(self.steps) for node in step.roots if node in local])
         self.local, self.frame = arena.places, arena.size
 
-    def cut_for_strands(self):
+    def cut_for_interchange(self):
         """Decide on blocks of a nest whose chunks go through all iterations of a loop: as many as can be, for threads to share."""
-        blocks = 1 << (self.rows // STRAND_ROWS).bit_length() - 1  # threads come in powers of two, too
+        blocks = 1 << (self.rows // CHUNK_ROWS).bit_length() - 1  # threads come in powers of two, too
         self.block = -(-self.rows // blocks)
 
 
@@ -83,6 +85,7 @@ def _product_block(products, rows, row_bytes):
     matrices = {product.matrix: product.problem for product in products}.values()
     nbytes = sum([problem.matrix_bytes for problem in matrices])
     fewest = _FEWEST_ROWS if nbytes <= _SMALL_MATRICES else _FEW_ROWS
+    # Rows of a nest may be several of a product each, as tokens of an example are.
     height = min([problem.m for problem in matrices]) // rows
     return min(max(_power(_PRODUCT_BYTES // row_bytes), _power(fewest // height)), _power(_MOST_ROWS // height))
 

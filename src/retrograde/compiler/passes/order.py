@@ -22,20 +22,34 @@ def updates_last(schedule, updates, risky):
     """
     if not risky:
         return schedule.steps
+    # The steps of a nest stand beside each other since `tile`, so one group each.
     groups = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
     makers = {root: group for group in groups for step in group for root in step.roots}
     reads = {group: [makers[n] for step in group for n in schedule.read_by(step) if n in makers] for group in groups}
     failing = [number for number, group in enumerate(groups) if not risky.isdisjoint(group)]
-    needed, stack = set(), [groups[number] for number in failing]
+    needed = _needed([groups[number] for number in failing], reads)
+    before, rest = groups[: failing[-1] + 1], groups[failing[-1] + 1 :]
+    delayed = _delayed([group for group in before if group not in needed], {node for _, node in updates}, reads)
+    return [step for group in (*[g for g in before if g not in delayed], *delayed, *rest) for step in group]
+
+
+def _needed(groups, reads):
+    """These groups of steps, and all that they need."""
+    needed, stack = set(), [*groups]
     while stack:
         group = stack.pop()
         if group not in needed:
             needed.add(group)
             stack.extend(reads[group])
-    updated, delayed = {node for _, node in updates}, {}
-    before, rest = groups[: failing[-1] + 1], groups[failing[-1] + 1 :]
-    for group in before:
-        is_update = group not in needed and any([root in updated for step in group for root in step.roots])
+    return needed
+
+
+def _delayed(groups, updated, reads):
+    """Those of some groups, in order, that update one of the nodes `updated` or need one that does."""
+    delayed = {}
+    for group in groups:
+        is_update = any([root in updated for step in group for root in step.roots])
+        # A step that reads what is delayed must be so too; no risky step does, or that would be needed, and not delayed.
         if is_update or any([other in delayed for other in reads[group] if other is not group]):
             delayed[group] = True
-    return [step for group in (*[g for g in before if g not in delayed], *delayed, *rest) for step in group]
+    return delayed

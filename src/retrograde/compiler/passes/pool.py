@@ -7,9 +7,9 @@ Keeps  results and gradients, bit for bit: relu does not fall, so that the relu 
 """
 
 from ...core.symbol import Outputs, Symbol, renewed, replaced
-from ..infer import called
+from ..graph.infer import called
+from ..graph.recorder import PICK
 from ..kernels.loops import reduced_axes
-from ..recorder import PICK
 
 
 def pooled_first(outputs):
@@ -43,10 +43,12 @@ def _slopes(pool, users):
     for reader in users[pool.args[0]]:
         if reader is pool:
             continue
+        # The slope of relu reads relu too, as `z <= 0`; whatever else reads it needs all of it, and then nothing is saved.
         if not _is(reader, "less_equal") or not _is_zero(reader.args[1]):
             return None
         found += users[reader]
     handed = [node for pick in users[pool] if pick.args[1] == 1 for node in users[pick]]
+    # Places in windows (`max_pool2d(return_indices=True)`) would be others where a whole window is below zero.
     is_plain = all([_is(node, "max_pool2d_input") for node in handed])
     is_through = is_plain and {user for node in handed for user in users[node]} <= set(found)
     return found if is_through and all([_is_slope(node, handed) for node in found]) else None

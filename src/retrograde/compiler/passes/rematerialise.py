@@ -12,8 +12,8 @@ from math import prod
 
 from ...core import registry
 from ...core.symbol import Outputs, Symbol, ordered, renewed, replaced
-from ..elements import AFTER, PARTNERS
-from ..infer import called
+from ..graph.infer import called
+from ..index.elements import AFTER, PARTNERS
 from .fuse import Schedule
 from .memory import lifetimes
 
@@ -31,6 +31,7 @@ def rematerialised(schedule):
     """A schedule, or another one of its graph with what is worth it computed again where it is used late."""
     kind = schedule.facts.kind
     candidates = [n for n in schedule.stored if n.shape is not None and n.size >= _LEAST and kind(n).is_work]
+    # What stays in the cache costs nothing to keep: small programs are left before anything is asked of their graph.
     if sum([node.nbytes for node in candidates]) < _LARGE:
         return schedule
     outputs = _Rewriting(schedule).outputs(candidates)
@@ -74,12 +75,16 @@ class _Rewriting:
         if not late or node in self._kept or not all([step.kernel.may_wait for _, step in late]):
             return None
         sources, cost, hosts = self._sources(node)
+        # The copy is made in the pass that finds its expensive parts anyway: one pass must have all of them, and run late.
         if not sources or cost > _MOST or len(hosts) > 1 or any([number <= users[0][0] + _FAR for number, _ in hosts]):
             return None
         until = max([number for number, _ in (*hosts, *late)])
+        # What the copy is made of must be kept until then anyway, or one array is only kept in place of another.
         is_there = all([self._last.get(s, late[0][0]) >= until or s.op is None for s in sources])
         _, maker = [*hosts, late[0]][0]
         token, late = self._token(node, maker), [step for _, step in late]
+        # Without something that is made late, the scheduler would make the copy right beside the first one; and what waits for
+        # its own user would be a cycle.
         if not is_there or token is None or (hosts and _is_before(late, token)):
             return None
         return late, token
@@ -98,6 +103,7 @@ class _Rewriting:
                 found.add(self._facts.memory(n))
                 continue
             weight = self._draft.weight(n, node, _MOST + 1)
+            # The slope of gelu, say, is found with gelu for little more: a loop that computes the one has the other.
             host = self._host(n, node) if weight > 1 else None
             hosts |= {host} if host else set()
             cost += 1 if host else weight

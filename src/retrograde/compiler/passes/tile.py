@@ -2,9 +2,9 @@
 
 Takes  steps in order; of the body of a loop also what it carries.
 Gives  `Nest`s of steps, which stand beside each other then, each with the rows of a tile and what is local to it; and whether a
-       loop is in strands: all steps of its body are one nest, and a chunk of rows goes through all iterations before the next one.
+       loop is interchanged: all steps of its body are one nest, and a chunk of rows goes through all iterations before the next.
 Keeps  the steps of a nest meet nothing of one another but what belongs to the same row, no sum of all rows that is not complete
-       before the nest is over; each step comes after those that it reads. In strands this holds from iteration to iteration too.
+       before the nest is over; each step comes after those that it reads. There this holds from iteration to iteration too.
        Results do not depend on the number of threads, since the chunks do not.
 
 Softmax, cross entropy and normalisations fold each row, then go over it again, several times; a layer multiplies rows by a
@@ -12,11 +12,11 @@ matrix, adds a bias, applies an activation and multiplies again. Loops over time
 meet.
 """
 
-from ..rows import RowFacts
+from ..index.row_dependences import RowFacts
 from .groups import Groups
-from .nests import STRAND_ROWS, Nest
+from .nests import CHUNK_ROWS, Nest
 
-#: The matrices of an iteration of strands have at most so many bytes, since each chunk meets all of them.
+#: The matrices of an interchanged iteration have at most so many bytes, since each chunk meets all of them.
 _MATRIX_BYTES = 1024 * 1024
 #: Loops of fewer operations than this are not worth sharing.
 _LEAST_FLOPS = 4_000_000
@@ -24,19 +24,20 @@ _LEAST_FLOPS = 4_000_000
 
 def tiled(schedule, accesses, kept, body=None):
     """Form the nests among the steps of a schedule, which may be those of the `body` of a loop: members have it as their `nest`,
-    and stand beside each other. Returns whether the loop is in strands.
+    and stand beside each other. Returns whether the loop is interchanged.
 
     What is among the nodes `kept` is read when all is over.
     """
     rows = RowFacts(accesses)
-    nest = None if body is None else _strand_of_products(schedule.steps, rows, body)
+    # Tried first: where chunks of rows can go through all iterations, blocks within an iteration gain nothing more.
+    nest = None if body is None else _products_interchanged(schedule.steps, rows, body)
     if nest is not None:
         _join(nest)
         return True
     nests = _nests(schedule, rows, kept)
     for nest in nests:
         _join(nest)
-    return body is not None and len(nests) == 1 and _is_strand(schedule.steps, nests[0], rows, body)
+    return body is not None and len(nests) == 1 and _is_interchanged(schedule.steps, nests[0], rows, body)
 
 
 def _join(nest):
@@ -47,7 +48,8 @@ def _join(nest):
 def _nests(schedule, rows, kept):
     """The nests among the steps of a schedule, whose members are put beside each other."""
     candidates = [number for number, step in enumerate(schedule.steps) if rows.counts(step)]
-    if not any([schedule.steps[number].kernel.is_worth_turns(schedule.steps[number]) for number in candidates]):
+    # Few programs have such a step. The search below is quadratic in the steps at worst, so it is not begun for nothing.
+    if not any([schedule.steps[number].kernel.is_worth_tiling(schedule.steps[number]) for number in candidates]):
         return []
     readers = {}
     for step in schedule.steps:
@@ -63,9 +65,10 @@ def _nests(schedule, rows, kept):
             groups.unite(number, user)
     nests = []
     for steps, count in groups.found():
-        if any([step.kernel.is_worth_turns(step) for step in steps]):
+        if any([step.kernel.is_worth_tiling(step) for step in steps]):
             nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
             nest.cut(rows.accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
+            # One block is the same work in the same order, with a frame to be looked up for each buffer.
             nests += [nest] if nest.blocks > 1 else []
     schedule.steps = groups.order(nests)
     return nests
@@ -85,35 +88,39 @@ def _is_awaited(step, readers, going):
     return False
 
 
-def _strand_of_products(steps, rows, body):
+def _products_interchanged(steps, rows, body):
     """The nest of all steps of a body with products, if rows keep to themselves and a chunk of them had better meet all matrices
     alone; None otherwise.
     """
-    if not _may_be_strand(steps, body):
+    if not _may_be_interchanged(steps, body):
         return None
     products = rows.products(steps)
     problems = [product.problem for product in products]
+    # A matrix that changes with the iteration could not be packed once for all chunks.
     if not _are_worth_it(problems, body.loop.length) or any([body.fixed(product.b[0]) is None for product in products]):
         return None
     count = min([problem.m for problem in problems])
-    if count < 2 * STRAND_ROWS or not rows.are_apart(steps, count, _carried(body)):
+    # What is carried counts as changing: a row may read its own state of the iteration before, never another row's.
+    if count < 2 * CHUNK_ROWS or not rows.are_apart(steps, count, _carried(body)):
         return None
     nest = Nest(steps, count)
-    nest.cut_for_strands()
+    nest.cut_for_interchange()
     return nest
 
 
-def _is_strand(steps, nest, rows, body):
+def _is_interchanged(steps, nest, rows, body):
     """Whether the nest of a body is one of all its steps, without products, whose rows keep to themselves from iteration to
     iteration: then a chunk of them may stay in cache through all of these.
     """
-    is_all = all([step.nest is nest for step in steps]) and _may_be_strand(steps, body)
+    is_all = all([step.nest is nest for step in steps]) and _may_be_interchanged(steps, body)
     return is_all and not rows.products(steps) and rows.are_apart(steps, nest.rows, _carried(body))
 
 
-def _may_be_strand(steps, body):
+def _may_be_interchanged(steps, body):
     """Whether the kernels of a body can run on a chunk of rows alone, and the body carries what it has made without copies."""
-    can_run = all([step.kernel.is_in_strands and 0 not in step.reduced for step in steps])
+    can_run = all([step.kernel.may_interchange and 0 not in step.reduced for step in steps])
+    # A copy between iterations is of all rows at once, and a condition is asked of all rows: both would make chunks wait for each
+    # other.
     return can_run and not body.copies and body.loop.length is not None
 
 

@@ -7,9 +7,20 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...ops.bands import band
-from ..elements import are_within
-from ..infer import called
-from .index import WHOLE, Index, SteppedAxis, checked, column, from_front, in_row_major_order, may_have_arrays, may_have_steps
+from ..graph.infer import called
+from ..index.elements import are_within
+from .index import (
+    WHOLE,
+    Index,
+    SteppedAxis,
+    checked,
+    column,
+    from_front,
+    has_step,
+    in_row_major_order,
+    may_have_arrays,
+    may_have_steps,
+)
 
 #: So many numbers of each line are looked for at each place of it; more are added one by one.
 _FEW = 8
@@ -27,7 +38,7 @@ def added_in_steps(call):
         return None
     parts = list(index.parts)
     last = parts[-1]
-    if isinstance(last, slice) and last.step not in (None, 1, -1):
+    if has_step(last):
         # Neighbours in memory: one vector is chosen for all of them.
         x, parts[-1] = _chosen(x, shape[-1], -1, np.arange(shape[-1])[last]), WHOLE
     axes = [SteppedAxis.of(part, size) for part, size in zip(parts, shape, strict=True)]

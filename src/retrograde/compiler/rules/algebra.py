@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...core.symbol import Symbol
-from ..constants import first, is_uniform
-from ..infer import called
-from ..views import index_map
+from ..graph.constants import first, is_uniform
+from ..graph.infer import called
+from ..graph.views import index_map
 
 #: Powers that are one product or two, which lose no more than a step by rounding: whether the last one is a square.
 _PRODUCTS = {2: True, 3: False, 4: True}

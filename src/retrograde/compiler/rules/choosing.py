@@ -1,7 +1,7 @@
 """Rules of `getitem` with arrays of positions: the forms that loops and kernels can follow."""
 
 from ...core.symbol import Symbol
-from ..infer import called
+from ..graph.infer import called
 from .index import WHOLE, Index, column, in_row_major_order, may_have_arrays
 
 

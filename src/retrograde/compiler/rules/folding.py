@@ -4,7 +4,7 @@ import numpy as np
 
 from ...core import registry
 from ...core.symbol import Symbol
-from ..infer import called
+from ..graph.infer import called
 
 #: What the extrema of truth values are.
 OF_TRUTHS = {"max": "any", "min": "all"}

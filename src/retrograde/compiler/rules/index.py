@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from ...core.symbol import Symbol
-from ..infer import called
+from ..graph.infer import called
 
 WHOLE = slice(None)
 #: What most indices are made of.
@@ -48,7 +48,7 @@ class Index:
     @property
     def has_steps(self):
         """Whether it is made of slices and integers, and a slice leaves out places between those that it takes."""
-        return not self.arrays and any([_has_step(part) for part in self.parts])
+        return not self.arrays and any([has_step(part) for part in self.parts])
 
     def is_each_row(self, shape):
         """Whether it chooses one element of each row of a matrix, in order."""
@@ -73,7 +73,8 @@ def _is_array(part):
     return isinstance(part, (Symbol, np.ndarray)) and part.dtype.kind == "i" and part.ndim > 0
 
 
-def _has_step(part):
+def has_step(part):
+    """Whether a part of an index is a slice that leaves out places between those that it takes."""
     return isinstance(part, slice) and part.step not in (None, 1, -1)
 
 

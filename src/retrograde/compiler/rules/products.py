@@ -6,8 +6,8 @@ import numpy as np
 
 from ...core import registry
 from ...core.symbol import Symbol
-from ..constants import first, is_uniform
-from ..infer import called
+from ..graph.constants import first, is_uniform
+from ..graph.infer import called
 from .algebra import is_number
 
 #: Ops that put axes in another order.
@@ -50,8 +50,8 @@ def equations_of_a_transposed_matrix(call):
     if not _is_reordered(x):
         return None
     source = np.empty(x.args[0].shape, np.bool_)
-    moved, turned = x.op.kernel(source, *x.args[1:]), np.swapaxes(source, -1, -2)
-    if (moved.shape, moved.strides) != (turned.shape, turned.strides):
+    moved, swapped = x.op.kernel(source, *x.args[1:]), np.swapaxes(source, -1, -2)
+    if (moved.shape, moved.strides) != (swapped.shape, swapped.strides):
         return None
     return call._replace(args=(called("lu_factor", x.args[0]), y, not is_transposed))
 

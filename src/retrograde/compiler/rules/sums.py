@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.symbol import Symbol, renewed
-from ..infer import called
-from ..pieces import PIECES
+from ..graph.infer import called
+from ..index.pieces import PIECES
 
 #: Fewer lines are added up where the sum is needed: each is a comparison and a choice for each number.
 _LEAST_LINES = 9
@@ -30,20 +30,20 @@ class SumRule(NamedTuple):
     why: str
 
 
-def is_added(node):
-    """Whether a node is an array added to zeros."""
+def is_scattered(node):
+    """Whether a node is an array that is scattered into zeros."""
     return isinstance(node, Symbol) and node.op is not None and node.op.name == "scatter_add"
 
 
-def added_in_steps(node):
-    """(array in zeros of more axes, how these become others) of a node that is added at every so many places; see
-    the rule of this name.
+def scattered_in_steps(node):
+    """(array in zeros of more axes, how these become others) of a node that is scattered into zeros at every so many
+    places; see `adding.added_in_steps`, which makes them.
     """
     changes = []
     while isinstance(node, Symbol) and node.op is not None and _joins_axes(node):
         changes.append((node.op.name, repr(node.args[1:])))
         node = node.args[0]
-    return (node, tuple(changes)) if changes and is_added(node) else (None, ())
+    return (node, tuple(changes)) if changes and is_scattered(node) else (None, ())
 
 
 def _joins_axes(node):
@@ -54,10 +54,10 @@ def _joins_axes(node):
 
 
 def steps_together(terms, _):
-    """Arrays that are added in the same steps are added up before their axes are joined."""
+    """Arrays that are scattered in the same steps are added up before their axes are joined."""
     groups, found = {}, []
     for term in terms:
-        inner, changes = added_in_steps(term)
+        inner, changes = scattered_in_steps(term)
         if inner is None:
             found.append(term)
         else:
@@ -99,7 +99,7 @@ def lines_together(terms, shape):
 
 def _pieces_of(terms):
     """(term, its piece) of the terms that are arrays added to zeros; one may be there twice."""
-    found = [(term, PIECES["scatter_add"](term)) for term in terms if is_added(term)]
+    found = [(term, PIECES["scatter_add"](term)) for term in terms if is_scattered(term)]
     return [(term, pieces[0][0]) for term, pieces in found if pieces is not None]
 
 
@@ -158,10 +158,11 @@ def _line(piece, shape):
 
 
 def _stacked(line, pieces, shape):
-    """The sum of lines laid into zeros of `shape`."""
+    """The sum of lines scattered into zeros of `shape`."""
     first, last = line[0], line[-1] + 1
     sizes = shape[first:last]
     places = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
+    # Each line once: no additions, no zeros, the lines are only put in order.
     if sorted(places) == list(range(prod(sizes))):
         sources = [piece.source for _, piece in sorted(zip(places, pieces, strict=True), key=lambda pair: pair[0])]
         return called("reshape", called("stack", tuple(sources), axis=first), shape)

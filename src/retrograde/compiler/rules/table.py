@@ -1,6 +1,6 @@
 """The table of all rules. Of those of one op the first that matches is applied, until none does.
 
-`tests/compiler/test_rules.py` has an example for each row: a graph that is another one without it, with the same values.
+`tests/compiler/rules/test_rules.py` has an example for each row: a graph that is another one without it, with the same values.
 """
 
 from . import adding, algebra, choosing, folding, products

@@ -4,14 +4,13 @@ from ...ops.comparisons import where
 from ...ops.entropies import xlog1py
 from ...ops.exponential import exp, log
 from ...ops.special import xlogy
-from ...tensor.counterparts.operands import data_of
 from .._distributions import betaln, integral, methods
 
 
 def _logpdf(x, a, b, loc=0.0, scale=1.0):
     z = (x - loc) / scale
     found = xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b) - log(scale)
-    return where((data_of(z) >= 0) & (data_of(z) <= 1), found, -float("inf"))
+    return where((z >= 0) & (z <= 1), found, -float("inf"))
 
 
 _integral = integral("beta", _logpdf)

@@ -1,14 +1,12 @@
 """Student's t distribution."""
 
-import math
-
 from ...ops.exponential import exp, log, log1p
-from .._distributions import gammaln, integral, methods
+from .._distributions import betaln, integral, methods
 
 
 def _logpdf(x, df, loc=0.0, scale=1.0):
     z, half = (x - loc) / scale, (df + 1) / 2
-    return gammaln(half) - gammaln(df / 2) - 0.5 * log(df * math.pi) - log(scale) - half * log1p(z * z / df)
+    return -betaln(0.5, df / 2) - 0.5 * log(df) - log(scale) - half * log1p(z * z / df)
 
 
 _integral = integral("t", _logpdf)
@@ -18,6 +16,10 @@ def _cdf(x, df, loc=0.0, scale=1.0):
     return _integral((x - loc) / scale, df)
 
 
+def _sf(x, df, loc=0.0, scale=1.0):
+    return _integral((loc - x) / scale, df)
+
+
 globals().update(methods(
     "t", logpdf=_logpdf, pdf=lambda *args, **kwargs: exp(_logpdf(*args, **kwargs)), cdf=_cdf,
-    logcdf=lambda *args, **kwargs: log(_cdf(*args, **kwargs)), sf=lambda *args, **kwargs: 1 - _cdf(*args, **kwargs)))
+    logcdf=lambda *args, **kwargs: log(_cdf(*args, **kwargs)), sf=_sf, logsf=lambda *args, **kwargs: log(_sf(*args, **kwargs))))

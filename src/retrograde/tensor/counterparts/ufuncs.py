@@ -12,10 +12,11 @@ from ...ops.bits import copysign, signbit
 from ...ops.comparisons import isinf, isnan, maximum, minimum, where
 from ...ops.complexes import conj
 from ...ops.contractions import matmul
+from ...ops.entropies import log1pmx
 from ...ops.exponential import exp, expm1, log, log1p, logaddexp
 from ...ops.gammas import regularized_beta
 from ...ops.movements import expand_dims
-from ...ops.rounding import trunc
+from ...ops.rounding import round, trunc
 from ...ops.special import hypot
 from ...ops.trigonometric import cos, sin, tan
 from .operands import cast, constant, data_of, stacked
@@ -142,7 +143,10 @@ def kl_div(x, y):
     """x log(x / y) - x + y: `y` where `x` is 0, and infinite outside of the numbers for which it is defined."""
     x, y = stacked(x), stacked(y)
     found = rel_entr(x, y)
-    return where(found == np.inf, found, found - x + y)
+    apart = y - x
+    is_near = (x > 0) & (abs(apart) < 0.5 * x)
+    near = -x * log1pmx(where(is_near, apart, 0) / where(is_near, x, 1))
+    return where(found == np.inf, found, where(is_near, near, found - x + y))
 
 
 def pseudo_huber(delta, r):
@@ -178,6 +182,29 @@ def gammasgn(x):
     return np.where(x == 0, np.copysign(1.0, x), found)
 
 
+def _of_degrees(x, turns):
+    """The sine of an angle in degrees after so many quarter turns. What is left of it after quarter turns is exact."""
+    left, quarters = _quarters(x)
+    quarters = (quarters + turns) % 4
+    found = where(quarters % 2 == 0, sin(left), cos(left))
+    return where(quarters >= 2, -found, found)
+
+
+def _tandg(x):
+    left, quarters = _quarters(x)
+    tangent = tan(left)
+    is_across = quarters % 2 == 1
+    # As in SciPy, infinite and positive at a pole.
+    return where(is_across, 1 / where(is_across & (tangent != 0), -tangent, where(is_across, 0, 1)), tangent)
+
+
+def _quarters(x):
+    """An angle in degrees as one in radians of an eighth of a turn at most, and the quarter turns beside it, from 0 to 3."""
+    left = fmod(x, 360.0)
+    quarters = round(left / 90)
+    return (left - 90 * quarters) * (math.pi / 180), quarters % 4
+
+
 FUNCTIONS = {
     "j0": lambda x: bessel_j(x, 0), "j1": lambda x: bessel_j(x, 1), "jv": _of_order(bessel_j, "jv"), "yv": _of_order(bessel_y,
     "yv"),
@@ -191,8 +218,7 @@ FUNCTIONS = {
     "vecmat": lambda x, y: matmul(conj(expand_dims(x, -2)), y)[..., 0, :],
     "matvec": lambda x, y: matmul(x, expand_dims(y, -1))[..., 0],
     "rel_entr": rel_entr, "kl_div": kl_div,
-    "exp10": lambda x: exp(x * math.log(10)),
+    "exp10": lambda x: power(10.0, x),
     "boxcox": boxcox, "inv_boxcox": inv_boxcox, "pseudo_huber": pseudo_huber,
-    "huber": huber, "sindg": lambda x: sin(x * (math.pi / 180)), "cosdg": lambda x: cos(x * (math.pi / 180)),
-    "tandg": lambda x: tan(x * (math.pi / 180)),
+    "huber": huber, "sindg": lambda x: _of_degrees(x, 0), "cosdg": lambda x: _of_degrees(x, 1), "tandg": _tandg,
 }

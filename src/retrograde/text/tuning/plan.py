@@ -70,7 +70,7 @@ def _seen(sets, whole, calls, settings):
 
 
 def _divided(items, is_balanced, seed):
-    """Three sets that share no input; where answers are labels, each label is divided by itself, and labels take turns.
+    """Three sets that share no input; where answers are labels, each label is divided by itself, and labels alternate.
 
     An input that has several labels goes with the first of them.
     """

@@ -161,14 +161,9 @@ def _columns(places, inputs, answer, is_answered, hint):
     by_word = {_word(name): name for name in known}
     inputs = [inputs] if isinstance(inputs, str) or not isinstance(inputs, Iterable) else inputs
     inputs = tuple(by_word.get(name, name) if isinstance(name, str) and name not in known else name for name in inputs)
-    wanted = [*inputs, *([answer] if answer else [])]
-    missing = [name for name in wanted if name not in known]
+    missing = [name for name in (*inputs, *([answer] if answer else [])) if name not in known]
     if missing or not inputs or (is_answered and not answer):
-        lack = f"has no column {', '.join(map(repr, missing))}" if missing else (
-            "has no inputs" if not inputs else f"has no answer: a column {', '.join(map(repr, ANSWERS))}, or one that is named")
-        told = hint if any(name in inputs for name in missing) else ""
-        if inputs and not missing:
-            told = "; without answers a judge needs criteria, which say what is good"
+        lack, told = _lacking(missing, inputs, hint)
         raise ArgumentError(f"{places[0].at} {lack}; its columns are {', '.join(map(repr, known))}{told}")
     if answer in inputs:
         raise ArgumentError(f"{answer!r} is the answer, and cannot be an input too")
@@ -177,6 +172,16 @@ def _columns(places, inputs, answer, is_answered, hint):
         raise ArgumentError("an input is put into the prompt by the name of its column, with _ for what is no letter or digit, and "
                             f"{', '.join(map(repr, inputs))} give {', '.join(words)}; rename the columns")
     return inputs, answer
+
+
+def _lacking(missing, inputs, hint):
+    """What rows lack that have no such columns, or not all that is needed, and what to do about it."""
+    if missing:
+        return f"has no column {', '.join(map(repr, missing))}", hint if any(name in inputs for name in missing) else ""
+    if not inputs:
+        return "has no inputs", ""
+    return (f"has no answer: a column {', '.join(map(repr, ANSWERS))}, or one that is named",
+            "; without answers a judge needs criteria, which say what is good")
 
 
 def _words(columns):

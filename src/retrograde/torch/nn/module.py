@@ -4,6 +4,7 @@ from typing import Any
 
 from ... import nn as rg
 from ...core.value import Value
+from ..compiled import compile
 from ..kinds import TorchTensor, handed_out
 from .parameter import adopted
 
@@ -26,11 +27,18 @@ class Module(rg.Module):
         super().__setattr__(name, value)
 
     def __call__(self, *args, **kwargs):
-        return handed_out(super().__call__(*args, **kwargs))
+        compiled = self.__dict__.get("_compiled_call")
+        return handed_out(super().__call__(*args, **kwargs) if compiled is None else compiled(*args, **kwargs))
 
     def compile(self, *args, **kwargs):
-        """An error that says what to write."""
-        raise AttributeError("a module is compiled by torch.compile here: model = torch.compile(model)")
+        """Compile this module's calls from now on, with the arguments of `torch.compile`; the module stays the same object."""
+        call = super().__call__
+
+        def called(*inputs, **words):
+            return call(*inputs, **words)
+
+        called.__name__ = type(self).__name__
+        object.__setattr__(self, "_compiled_call", compile(called, *args, **kwargs))
 
     def to_empty(self, *, device=None, recurse=True):
         """The module itself."""

@@ -107,7 +107,7 @@ def write(file, members):
             info.file_size = size
             # zipfile puts a field of its own, of 20 bytes, before members that need 64 bits.
             wide = 20 if size * 1.05 > zipfile.ZIP64_LIMIT else 0
-            start = archive.start_dir + 30 + len(name.encode()) + wide + 4
+            start = archive.fp.tell() + 30 + len(name.encode()) + wide + 4
             padding = -start % ALIGNMENT
             info.extra = struct.pack("<HH", _PADDING, padding) + b"Z" * padding
             with archive.open(info, "w") as member:

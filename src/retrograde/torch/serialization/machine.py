@@ -6,7 +6,6 @@ here, it cannot do: there is none that imports, makes an object of a class, or s
 
 import pickletools
 from collections import Counter, OrderedDict
-from typing import Any
 
 from ...core.value import Value
 from ...errors import CheckpointError
@@ -30,9 +29,7 @@ class Machine:
 
     def __init__(self, named, called, updated, persistent):
         self.named, self.called, self.updated, self.persistent = named, called, updated, persistent
-        self.stack: list[Any] = []
-        self.outer: list[list[Any]] = []
-        self.memo, self._alike = {}, {}
+        self.stack, self.outer, self.memo, self._alike = [], [], {}, {}
         self._length = 0
 
     def run(self, pickled):
@@ -41,7 +38,7 @@ class Machine:
         try:
             for opcode, argument, position in pickletools.genops(pickled):
                 if opcode.name == "STOP":
-                    if (position or 0) + 1 != len(pickled):
+                    if position + 1 != len(pickled):
                         raise CheckpointError(f"data.pkl goes on after its end at byte {position}")
                     return self._result()
                 step = _STEPS.get(opcode.name)

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ... import threads
-from ...expression import Load
-from ...launches import Launch
-from ...loop_call import LoopCall
+from ...index.expression import Load
+from ...kernels.kernel import Scratch
 from ...pipeline import planned_body
-from ...table import Scratch
-from .repeat import Repeat
-from .strands import Strands
+from ...run.loop_call import LoopCall
+from .interchanged import InterchangedLoop
+from .launches import Launch
+from .loop_launch import LoopLaunch
+from .writer import Writer
 
 #: Frames are bits of a word.
 _MOST_FRAMES = 62
@@ -22,16 +22,17 @@ def assemble(draft, target, program):
     return Assembler(draft, target, program).all_parts()
 
 
-class Assembler:
+class Assembler(Writer):
     """What kernels ask for their launches: where buffers are, in what loop, and for which `target`. `body` is the body of the loop
     whose steps these are, None outside of loops; `before` are launches to run before its first iteration.
     """
 
     def __init__(self, draft, target, program):
-        self._schedule, self._accesses, self._homes = draft.schedule, draft.accesses, draft.homes
+        self._schedule, self._accesses, self._aliases = draft.schedule, draft.accesses, draft.aliases
         #: Where a buffer lives.
-        self.home = draft.home
-        self.target, self.program, self.body, self.before = target, program, draft.body, []
+        self.storage = draft.storage
+        super().__init__(target)
+        self.program, self.body, self.before = program, draft.body, []
 
     def all_parts(self):
         """What the steps become, in order."""
@@ -45,12 +46,12 @@ class Assembler:
 
     def lasts(self, step):
         """Whether a step writes what outlives the program."""
-        return any(root in self._homes for root in step.roots)
+        return any(root in self._aliases for root in step.roots)
 
     def layout(self, step, node):
         """(where the memory is, first element, steps per axis) of a node that is a view of memory which a step reads."""
         buffer, start, steps = self._accesses.layout(step, node)
-        return self.home(buffer), start, steps
+        return self.storage(buffer), start, steps
 
     def product(self, step):
         """The matrix product of a step."""
@@ -59,21 +60,21 @@ class Assembler:
     def box(self, step):
         """The loops of a step, with the memory where its buffers live."""
         box = self._accesses.box(step)
-        entries = tuple([e._replace(buffer=self.home(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
-        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.home(s.buffer)) for s in box.stores]))
+        entries = tuple([e._replace(buffer=self.storage(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
+        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.storage(s.buffer)) for s in box.stores]))
 
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""
-        draft = planned_body(step, self.home)
+        draft = planned_body(step, self.storage)
         inner = Assembler(draft, self.target, self.program)
         parts = inner.all_parts()
-        if not all([isinstance(part, (Launch, Repeat)) for part in parts]):
+        if not all([isinstance(part, (Launch, LoopLaunch)) for part in parts]):
             return [LoopCall(step, self.program)]
-        return [*inner.before, (Strands if draft.is_in_strands else Repeat)(draft, parts, self.target)]
+        return [*inner.before, (InterchangedLoop if draft.is_interchanged else LoopLaunch)(draft, parts, self.target)]
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
-        nest.frames = min(threads.get_num_threads(), nest.chunks, _MOST_FRAMES)
+        nest.frames = min(self.threads, nest.chunks, _MOST_FRAMES)
         frames, panels = Scratch(nest.frame * nest.frames), {}
         local = {id(node) for node in nest.local}
         launches = [launch for step in nest.steps for launch in step.kernel.rows_launches(step, nest, self, panels)]
@@ -82,7 +83,7 @@ class Assembler:
         ]
         return [
             *self._once([launch for launch in launches if launch.role == "pack"]),
-            _in_turns([launch for launch in launches if not launch.role], nest),
+            _interleaved([launch for launch in launches if not launch.role], nest),
             *[launch for launch in launches if launch.role == "finish"]]
 
     def _once(self, packing):
@@ -99,8 +100,8 @@ class Assembler:
         return here
 
 
-def _in_turns(passes, nest):
-    """One launch in which passes take turns."""
+def _interleaved(passes, nest):
+    """One launch in which passes run block by block."""
     buffers = tuple([b for launch in passes for b in launch.buffers])
     return passes[0]._replace(
         unit=None, entry="", buffers=buffers, words=(), chunks=nest.chunks, lasts=any([p.lasts for p in passes]),

@@ -4,11 +4,11 @@ process has left on disk needs neither.
 
 from importlib import import_module
 
-from ...host import target
-from ...threads import unit
-from ...units import library
 from .. import interface
+from . import threads
+from .host import target
 from .stored import stored_or_made
+from .units import library
 
 #: What eager ops call for large arrays, by the modules that have it.
 _EAGER = {"fill": "drawing", "function": "functions", "product": "direct"}
@@ -27,7 +27,7 @@ class Backend(interface.Backend):
 
     def load(self, graph, draft, parts):
         """A program of machine code."""
-        return _module("assembled").AssembledProgram(graph, draft, parts)
+        return _module("build").BuiltProgram(graph, draft, parts)
 
     def program(self, graph):
         """The program that an earlier process stored, or a new one, which is stored."""
@@ -35,7 +35,15 @@ class Backend(interface.Backend):
 
     def expect(self):
         """Begin to compile the code that runs steps."""
-        library().expect(unit())
+        library().expect(threads.unit())
+
+    def get_num_threads(self):
+        """One per core, or what was set."""
+        return threads.get_num_threads()
+
+    def set_num_threads(self, count):
+        """Let all programs use so many from here on."""
+        threads.set_num_threads(count)
 
     def eager(self, name):
         """Compiled code for one op, with no program around it."""

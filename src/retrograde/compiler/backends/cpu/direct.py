@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ....shapes import row_major
-from ... import threads
-from ...failures import FLAG
-from ...host import target
+from ...index.problem import problem_of
 from ...kernels.matmul import array_launch
-from ...problem import problem_of
-from ...table import POOL, Words, address_of, laid_out
-from ...units import library
+from ...run.failures import FLAG
+from . import threads
+from .host import target
+from .table import POOL, Words, address_of, laid_out
+from .units import library
+from .writer import Writer
 
 
 def product(x, y):
@@ -64,7 +65,7 @@ class _Bound:
     """A product of one size, cut for the present number of threads, that is called with its arrays."""
 
     def __init__(self, problem):
-        launch = array_launch(problem, target())
+        launch = array_launch(problem, Writer(target()))
         library().load([*launch.units, threads.unit()])
         words, places = Words(), {id(buffer): place for place, buffer in enumerate((POOL, FLAG, *launch.buffers))}
         steps = laid_out([launch], lambda buffer: places[id(buffer)], words)

@@ -3,11 +3,13 @@
 import numpy as np
 
 from ....dtypes import name_of
-from ... import cost, threads
-from ...host import target
-from ...random_plan import RandomPlan, has_kernel
-from ...table import STEP_WORDS, address_of
-from ...units import library
+from ... import cost
+from ...kernels.random_plan import RandomPlan, has_kernel
+from . import threads
+from .host import target
+from .table import STEP_WORDS, address_of
+from .units import library
+from .writer import Writer
 
 
 class Filler:
@@ -33,7 +35,7 @@ class Filler:
         if not has_kernel(*name):
             self._addresses[name] = None
             return
-        unit, is_first = plan.unit(target()), name not in self._drawn
+        unit, is_first = plan.unit(Writer(target())), name not in self._drawn
         self._drawn[name] = self._drawn.get(name, 0) + plan.count
         if not (is_first and library().load_stored([threads.unit().name, unit.name])):
             if self._drawn[name] < self._patience:

@@ -6,11 +6,12 @@ from importlib import import_module
 
 import numpy as np
 
-from ... import cost, threads
-from ...failures import SeveralStepsError
-from ...host import target
-from ...table import STEP_WORDS, address_of
-from ...units import library, unit_of
+from ... import cost
+from ...run.failures import SeveralStepsError
+from . import threads
+from .host import target
+from .table import STEP_WORDS, address_of
+from .units import library, unit_of
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 #: Vectors of a kernel divide this many elements. What is left at the end is computed with some before it, once more.
@@ -96,4 +97,4 @@ def _side_by_side(arrays):
 
 def _write(module, symbol, traced, dtype, count):
     """Write the kernel. What does is loaded when something must be compiled."""
-    import_module(f"{__package__}.traced").write_function(module, symbol, traced, dtype, count)
+    import_module(f"{__package__}.function_code").write_function(module, symbol, traced, dtype, count)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ... import threads
-from ...failures import FLAG, failure
-from ...program import SMALL, Layout, Program
-from ...table import STEP_WORDS, Words, address_of
-from ...units import library
+from ...run.failures import FLAG, failure
+from ...run.program import SMALL, Layout, Program
+from . import threads
+from .table import STEP_WORDS, Words, address_of
+from .units import library
 
 
 class Code(NamedTuple):

@@ -7,12 +7,13 @@ import numpy as np
 from ....core import registry
 from ....core.symbol import Symbol, symbols_in
 from ....dtypes import name_of
-from ...keys import name_of_op
-from ...library_call import LibraryCall
-from ...program import Layout
-from ...recorder import PICK
-from ...table import Scratch, Words
+from ...graph.keys import name_of_op
+from ...graph.recorder import PICK
+from ...kernels.kernel import Scratch
+from ...run.library_call import LibraryCall
+from ...run.program import Layout
 from .native import Code
+from .table import Words
 
 #: Constants of more bytes than this, which are not those of the graph itself, are not worth their place on disk.
 _MOST_BYTES = 1 << 20
@@ -29,7 +30,7 @@ def packed(code, graph, arrays):
     number = objects.number
     placed = [
         [number(o) for o in layout.results], [(number(leaf), number(o)) for leaf, o in layout.updates],
-        [number(o) for o in layout.held], [(number(o), number(leaf)) for o, leaf in layout.homes.items()],
+        [number(o) for o in layout.held], [(number(o), number(leaf)) for o, leaf in layout.aliases.items()],
         [number(o) for o in layout.fresh], [(number(o), at) for o, at in layout.places.items()], layout.arena_bytes]
     buffers = [number(o) for o in code.buffers]
     segments = [part if part.__class__ is tuple else objects.call(part) for part in code.segments]
@@ -47,10 +48,11 @@ def unpacked(data, graph, arrays):
         node = objects[number]
         node.op, node.args = PICK if name == PICK.name else registry.get(name), _read(args, objects)
         node.inputs = symbols_in(node.args)
-    results, updates, held, homes, fresh, places, arena_bytes = placed
+    results, updates, held, aliases, fresh, places, arena_bytes = placed
     layout = Layout(
         [objects[i] for i in results], [(objects[i], objects[j]) for i, j in updates], [objects[i] for i in held],
-        {objects[i]: objects[j] for i, j in homes}, [objects[i] for i in fresh], {objects[i]: at for i, at in places}, arena_bytes)
+        {objects[i]: objects[j] for i, j in aliases}, [objects[i] for i in fresh], {objects[i]: at for i, at in places},
+        arena_bytes)
     numbers, at, functions = written
     parts = [part if part.__class__ is tuple else LibraryCall(objects[part]) for part in segments]
     words = Words(np.frombuffer(numbers, np.int64), at, functions)

@@ -6,13 +6,13 @@ Such a start neither plans nor generates code, and loads nothing of what does.
 from contextlib import suppress
 from functools import cached_property
 
-from ... import threads
-from ...keys import NoKeyError, key_of
-from ...machine import name_for
-from ...units import library
-from ...verifying import is_on
+from ...graph.keys import NoKeyError, key_of
+from ...verify_setting import is_on
+from . import threads
+from .machine import name_for
 from .native import NativeProgram
 from .packing import UnfitError, packed, unpacked
+from .units import library
 
 
 def stored_or_made(graph, backend):

@@ -1,0 +1,274 @@
+"""Correlation as an implicit matrix product: tiles of a few output channels by a few vectors of pixels.
+
+Row k of the right matrix, one tap of one channel, is the image itself from a certain place on, so nothing is copied but the
+image with its border. What tiles compute past the end of a row of pixels is left out when rows are stored.
+See layout.py for the scratch memory.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+from ..... import cost
+from .. import emit, ir
+from ..emit import I64, at
+from ..micro_kernel import Blocks, Functions, Table, Tile, broadcast, contiguous, store
+from .entry import Entry, copy_row
+from .image import lay_out
+from .layout import Layout, heights, odd_lines
+
+
+class Correlating(NamedTuple):
+    """A correlation with the steps of its arrays, in elements.
+
+    source   of images, channels, rows and columns
+    weight   of output channels, input channels and groups, and of each of the kernel's places
+    """
+
+    layout: Layout
+    source: tuple
+    weight: tuple
+    places: tuple
+    bias: int | None  # the step of the bias
+
+    @property
+    def packed(self):
+        """How many numbers the packed weights of all groups have."""
+        correlation = self.layout.correlation
+        taps = sum([len(grid.taps) for grid in correlation.grids])
+        return correlation.groups * correlation.outputs * correlation.inputs * taps
+
+    @property
+    def sums(self):
+        """Numbers from one row of a tile's results to the next."""
+        layout = self.layout
+        widest = max([layout.flat(grid, layout.highest) for grid in layout.correlation.grids])
+        return odd_lines(widest + layout.lanes, layout.dtype)
+
+    @property
+    def room(self):
+        """Numbers of scratch memory of one chunk: a group's images, then the results of a row of tiles."""
+        return odd_lines(self.layout.correlation.inputs * self.layout.channel + self.layout.rows * self.sums, self.layout.dtype)
+
+    @property
+    def tiles(self):
+        """(height, how many) of the tiles over output channels."""
+        return heights(self.layout.correlation.outputs, self.layout.rows)
+
+
+# Weights
+
+
+def write_packing(module, name, plan):
+    """The entry that packs the weights: for each grid, group and tile the weights of each channel and tap, side by side.
+
+    Its buffers are the weights and the room for the packed ones; its word is the number of chunks.
+    """
+    entry = Entry(module, name, ("weight", "packed"), ("chunks",), {None: plan.layout.item})
+    b, correlation = entry.builder, plan.layout.correlation
+    deal = partial(entry.share, parts=entry.words["chunks"])
+    first, end = deal(correlation.groups) if correlation.groups > 1 else (0, 1)
+    for grid, start in zip(correlation.grids, _grid_starts(plan), strict=True):
+        places = table_of(module, f"{name}_places_{start}", [plan.places[tap.weight] for tap in grid.taps])
+        with emit.loop(b, first, end) as group:
+            source = at(b, entry.pointers["weight"], plan.layout.item, (group.index, plan.weight[2]))
+            target = at(b, entry.pointers["packed"], plan.layout.item, start, (group.index, _group_size(plan, grid)))
+            for height, row in _each_tile(b, plan, _all if correlation.groups > 1 else deal):
+                here = at(b, source, plan.layout.item, (row, plan.weight[0]))
+                there = at(b, target, plan.layout.item, (row, correlation.inputs * len(grid.taps)))
+                with emit.loop(b, 0, correlation.inputs) as channel, emit.loop(b, 0, len(grid.taps)) as tap:
+                    place = b.load(at(b, places, I64, tap.index), typ=I64)
+                    line = at(b, here, plan.layout.item, (channel.index, plan.weight[1]), place)
+                    number = b.add(b.mul(channel.index, I64(len(grid.taps))), tap.index)
+                    to = at(b, there, plan.layout.item, (number, height))
+                    for i in range(height):
+                        value = emit.load(b, at(b, line, plan.layout.item, i * plan.weight[0]), plan.layout.item)
+                        emit.store(b, value, at(b, to, plan.layout.item, i))
+    b.ret_void()
+    return entry.function
+
+
+def _grid_starts(plan):
+    starts, total = [], 0
+    for grid in plan.layout.correlation.grids:
+        starts.append(total)
+        total += plan.layout.correlation.groups * _group_size(plan, grid)
+    return starts
+
+
+def _group_size(plan, grid):
+    return plan.layout.correlation.outputs * plan.layout.correlation.inputs * len(grid.taps)
+
+
+def _all(count):
+    """First and end of all of `count` things."""
+    return 0, count
+
+
+def _each_tile(builder, plan, deal=_all):
+    """Run over the tiles of one group as (height, first output channel); the body is emitted once for each height.
+
+    `deal(count)` says which of the tiles of a height it runs over.
+    """
+    first = 0
+    for height, count in plan.tiles:
+        with emit.loop(builder, *deal(count)) as tile:
+            yield height, builder.add(builder.mul(tile.index, I64(height)), I64(first))
+        first += height * count
+
+
+def table_of(module, name, numbers):
+    """Numbers that lie in memory."""
+    kind = ir.ArrayType(I64, max(len(numbers), 1))
+    return ir.Table(module, f"{name}.{len(module.globals)}", ir.Constant(kind, numbers or [0]))
+
+
+# Images
+
+
+def write_correlation(module, name, plan):
+    """The entry that computes all results of the images of a chunk.
+
+    Its buffers are the source, packed weights, bias, result and scratch memory; its words the number of tasks, which are
+    bands of images, and of chunks.
+    """
+    entry = Entry(module, name, ("source", "packed", "bias", "result", "scratch"), ("tasks", "chunks"), {None: plan.layout.item})
+    layout, b = plan.layout, entry.builder
+    tiles = Functions(module, name, partial(_write_tile, plan))
+    scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
+    sums = at(b, scratch, plan.layout.item, layout.correlation.inputs * layout.channel)
+    with emit.loop(b, 0, layout.correlation.inputs * layout.channel // layout.lanes) as place:
+        emit.store(b, emit.zeros(plan.layout.vector), at(b, scratch, plan.layout.item, (place.index, layout.lanes)))
+    first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
+    with emit.loop(b, first, end) as task, emit.loop(b, 0, layout.correlation.groups) as group:
+        image, first_row, rows = band_of(b, layout, task.index)
+        inputs = layout.correlation.inputs
+        source = at(b, entry.pointers["source"], plan.layout.item, (image, plan.source[0]), (group.index, inputs * plan.source[1]))
+        lay_out(b, layout, plan.layout.item, source, plan.source[1:], scratch, first_row)
+        for number in range(len(layout.correlation.grids)):
+            _sweep(entry, plan, tiles, number, group.index, (image, first_row, rows), scratch, sums)
+    b.ret_void()
+    return entry.function
+
+
+def band_of(builder, layout, task):
+    """(image, first row, rows) of a task; rows are a Python number where there is one band."""
+    if layout.bands == 1:
+        return task, I64(0), layout.band_rows
+    image, band = builder.sdiv(task, I64(layout.bands)), builder.srem(task, I64(layout.bands))
+    first = builder.add(builder.mul(band, I64(layout.band_rows)), emit.minimum(builder, band, layout.tall))
+    is_tall = builder.icmp_signed("<", band, I64(layout.tall))
+    return image, first, builder.add(I64(layout.band_rows), builder.zext(is_tall, I64))
+
+
+def _widths(plan, grid):
+    """The widths of tiles, in vectors, that a grid needs, the full one first."""
+    layout = plan.layout
+    if layout.bands > 1:
+        return [layout.vectors, *range(1, layout.vectors)]
+    vectors = -(-layout.flat(grid, grid.rows[2]) // layout.lanes)
+    return [width for width in (layout.vectors if vectors >= layout.vectors else 0, vectors % layout.vectors) if width]
+
+
+def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
+    """All output channels of one grid of a group, for one band: tile by tile into `sums`, then row by row to the result."""
+    b, layout = entry.builder, plan.layout
+    correlation, grid = layout.correlation, layout.correlation.grids[number]
+    image, first_row, rows = band
+    if layout.bands == 1:
+        rows = grid.rows[2]
+        vectors = I64(-(-layout.flat(grid, rows) // layout.lanes))
+    else:
+        rows = emit.minimum(b, rows, b.sub(I64(grid.rows[2]), first_row))
+        places = b.add(b.mul(b.sub(rows, I64(1)), I64(layout.pitch)), I64(grid.columns[2] + layout.lanes - 1))
+        vectors = b.sdiv(places, I64(layout.lanes))
+    whole = b.mul(b.sdiv(vectors, I64(layout.vectors)), I64(layout.vectors))
+    packed = at(b, entry.pointers["packed"], plan.layout.item, _grid_starts(plan)[number], (group, _group_size(plan, grid)))
+    for height, row in _each_tile(b, plan):
+        weights = at(b, packed, plan.layout.item, (row, correlation.inputs * len(grid.taps)))
+        _row_of_tiles(b, plan, tiles, (number, height), weights, scratch, sums, (vectors, whole))
+        output = b.add(b.mul(group, I64(correlation.outputs)), row)
+        _store(entry, plan, grid, sums, height, image, output, first_row, rows)
+
+
+def _row_of_tiles(b, plan, tiles, kind, weights, scratch, sums, numbers):
+    """All pixels of a few output channels: tiles of full width, and a narrower last one."""
+    layout, (vectors, whole) = plan.layout, numbers
+
+    def call(width, vector):
+        places = [at(b, pointer, layout.item, (vector, layout.lanes)) for pointer in (scratch, sums)]
+        tiles.call(b, (*kind, width), [weights, *places])
+
+    for width in _widths(plan, layout.correlation.grids[kind[0]]):
+        if width == layout.vectors:
+            with emit.loop(b, 0, whole, width) as place:
+                call(width, place.index)
+        else:
+            with b.if_then(b.icmp_signed("==", b.sub(vectors, whole), I64(width))):
+                call(width, whole)
+
+
+def _store(entry, plan, grid, sums, height, image, output, first_row, rows):
+    """Store the pixels of a tile's channels, with their bias."""
+    b, item, correlation = entry.builder, plan.layout.item, plan.layout.correlation
+    tall, wide = correlation.result
+    with emit.loop(b, 0, height) as channel:
+        number = b.add(output, channel.index)
+        plane = b.add(b.mul(image, I64(correlation.groups * correlation.outputs)), number)
+        change = None
+        if plan.bias is not None:
+            bias = emit.load(b, at(b, entry.pointers["bias"], item, (number, plan.bias)), item)
+            change = _adding(b, bias)
+        with emit.loop(b, 0, rows) as row:
+            here = at(b, sums, item, (channel.index, plan.sums), (row.index, plan.layout.pitch))
+            line = b.add(b.mul(b.add(row.index, first_row), I64(grid.rows[1])), I64(grid.rows[0]))
+            there = at(b, entry.pointers["result"], item, (plane, tall * wide), (line, wide), grid.columns[0])
+            copy_row(b, item, plan.layout.lanes, here, there, grid.columns[2], (1, grid.columns[1]), change)
+
+
+def _adding(builder, number):
+    def change(value):
+        other = emit.splat(builder, number, value.type.count) if isinstance(value.type, ir.VectorType) else number
+        return builder.fadd(value, other)
+
+    return change
+
+
+# Tiles
+
+
+def _write_tile(plan, b, arguments, number, height, vectors):
+    """One size of tile of a grid: (weights, first pixel, sums) to the sums over all channels and taps."""
+    weights, source, sums = arguments
+    layout, tile = plan.layout, Tile(plan.layout.vector, height, vectors, plan.layout.is_fused)
+    taps = [layout.offset(tap) for tap in layout.correlation.grids[number].taps]
+    columns = range(0, vectors * layout.lanes, layout.lanes)
+    over = _over_table if len(taps) > cost.TAPS else _over_channels
+    totals = over(b, layout, tile, weights, source, taps, columns) if taps else tile.zeros()
+    store(b, totals, [at(b, sums, layout.item, i * plan.sums + j) for i in range(height) for j in columns])
+
+
+def _over_channels(b, layout, tile, weights, source, taps, columns):
+    """The sums over all channels, whose taps are written out; kernels of one tap have a few channels written out."""
+    count = layout.correlation.inputs
+    group = min(cost.CHANNELS, count) if len(taps) == 1 else 1
+    places = [i * layout.channel + tap for i in range(group) for tap in taps]
+    size = len(taps) * tile.height
+    panel = Blocks(weights, size, range(0, group * size, tile.height), layout, range(tile.height), broadcast(layout))
+    image = Blocks(source, layout.channel, places, layout, columns, contiguous(layout))
+    whole = count - count % group
+    ranges = [(start, stop, step, step * len(taps)) for start, stop, step in ((0, whole, group), (whole, count, 1)) if start < stop]
+    return tile.over(b, ranges, panel, image, tile.zeros())
+
+
+def _over_table(b, layout, tile, weights, source, taps, columns):
+    """The sums over all channels, whose taps are read from a table, a few at a time."""
+    table, count = table_of(b.module, f"{b.function.name}_taps", taps), len(taps)
+    together = max([n for n in range(1, 9) if count % n == 0])
+    with emit.loop(b, 0, layout.correlation.inputs, 1, tile.zeros()) as channel:
+        panel = at(b, weights, layout.item, (channel.index, count * tile.height))
+        image = at(b, source, layout.item, (channel.index, layout.channel))
+        places = range(0, together * tile.height, tile.height)
+        left = Blocks(panel, tile.height, places, layout, range(tile.height), broadcast(layout))
+        right = Table(image, table, layout, columns, contiguous(layout))
+        channel.values = tile.over(b, [(0, count, together, together)], left, right, channel.values)
+    return channel.results

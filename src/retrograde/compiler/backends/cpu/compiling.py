@@ -1,0 +1,51 @@
+"""Compiling units: their LLVM code, and machine code of it, on all cores."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from .codegen import ir
+from .engine import assembly, engine, object_code
+from .image import linked
+from .machine import available_cores
+
+__all__ = ["assembly", "code_of", "compiled", "engine", "text_of"]
+
+#: Seconds after which the thread that writes code lets those that compile go on, should they wait for Python's lock. They need
+#: it for moments, between calls into LLVM, and some twenty times for each unit: at the usual 5 ms they would hardly begin before
+#: all is written.
+_SWITCH_SECONDS = 5e-4
+
+
+def text_of(unit):
+    """The LLVM code of a unit."""
+    module = ir.Module(unit.name, unit.target)
+    unit.write(module, unit.name)
+    return str(module)
+
+
+def compiled(units):
+    """The code of each unit by its name: an image, or an object file. While LLVM works on some, the next are written; those
+    that need no passes are large, and come first, so that no core waits for the last.
+    """
+    units = sorted(units, key=lambda unit: not unit.is_final)
+    with _switching_often(), ThreadPoolExecutor(available_cores()) as worker:
+        waiting = {unit.name: worker.submit(code_of, unit.text, unit.target, unit.is_final) for unit in units}
+        return {name: future.result() for name, future in waiting.items()}
+
+
+@contextmanager
+def _switching_often():
+    """Let threads switch often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH_SECONDS))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def code_of(text, target, is_final):
+    """The code of one unit, given as LLVM text, for a target."""
+    code = object_code(text, target, is_final)
+    return linked(code) or code

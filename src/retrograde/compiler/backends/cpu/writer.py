@@ -1,0 +1,31 @@
+"""Writers: what kernels ask for code. The `Assembler` is one that knows the steps of a program as well."""
+
+from importlib import import_module
+
+from .launches import Launch
+from .threads import get_num_threads
+from .units import unit_of
+
+
+class Writer:
+    """Code for a `target`. A kernel plans it by a module of code generation, names the unit that it becomes, and launches that."""
+
+    #: Makes the launch of a unit.
+    launch = Launch
+
+    def __init__(self, target):
+        self.target = target
+
+    @property
+    def threads(self):
+        """How many threads share the chunks of a launch."""
+        return get_num_threads()
+
+    def unit(self, key, write, is_final=False):
+        """The unit that `write(module, name)` writes; see `unit_of`."""
+        return unit_of(key, write, self.target, is_final)
+
+    @staticmethod
+    def code(name):
+        """A module of code generation by its name, loaded late: a program that is found on disk needs none of them."""
+        return import_module(f"{__package__}.codegen.{name}")

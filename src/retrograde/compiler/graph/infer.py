@@ -1,0 +1,140 @@
+"""Inference: the shape and dtype of an op's result, from symbols instead of arrays."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from ...core import registry
+from ...core.dispatch import operands_of
+from ...core.symbol import Symbol
+from ...dtypes import is_float
+from ...errors import LinAlgError
+from .effects import TOKEN, Effectful
+
+#: Arrays all of whose sizes are no greater are not made smaller.
+_SMALL = 64
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
+
+
+def infer(op, args):
+    """(shape, dtype) of `op` on `args`, in which symbols stand for arrays; a list of such pairs for several results.
+
+    The kernel itself is asked, on arrays that take no memory: of shape () where operands are broadcast, of zero strides
+    elsewhere, of which those are made small that keep sizes. Another op whose kernel would take long has a rule.
+    """
+    if op.has_effect:
+        return _declared(op, args)
+    if op.broadcasts:
+        return _broadcast(op, tuple([(a.shape, a.dtype) if hasattr(a, "dtype") else (None, a.__class__, a) for a in args]))
+    with np.errstate(all="ignore"):
+        shape = NotImplemented if op.result_shape is None else op.result_shape(*args)
+        if shape is not NotImplemented:
+            dtype = _dtype_of_operands(op, args) if op.result_dtype is None else op.result_dtype(*args)
+            return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
+        sizes = set(_sizes(args)) if op.keeps_sizes else ()
+        found = _of_small(op, args, sizes) if sizes and max(sizes) > _SMALL else None
+        return _asked(op, args) if found is None else found
+
+
+def _asked(op, args):
+    """As `infer`, from what the kernel gives for stand-ins."""
+    try:
+        return _specs(op, op.kernel(*map(stand_in, args)))
+    except LinAlgError:  # matrices of ones are singular
+        return _specs(op, op.kernel(*map(_easy, args)))
+
+
+def _declared(op, args):
+    """As `infer`, for an op whose kernel must not be asked, since it has an effect."""
+    if op.__class__ is Effectful:
+        found = _declared(op.op, args[1:])
+        return [*(found if op.op.is_multiple else [found]), (TOKEN.shape, TOKEN.dtype)]
+    if op.result_shape is None:
+        shape = np.broadcast_shapes(*[np.shape(a) if not isinstance(a, Symbol) else a.shape for a in operands_of(op, args)])
+    else:
+        shape = op.result_shape(*args)
+    dtype = _dtype_of_operands(op, args) if op.result_dtype is None else op.result_dtype(*args)
+    return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
+
+
+def _specs(op, result):
+    if op.is_multiple:
+        return [(np.shape(r), np.asarray(r).dtype) for r in result]
+    return np.shape(result), np.asarray(result).dtype
+
+
+def _of_small(op, args, sizes):
+    """What `infer` gives for an op that keeps sizes, from arrays with small ones in the place of `sizes`, in their order; None if
+    these tell nothing, as where axes are joined: their sizes are primes, which no product is.
+    """
+    if len(sizes) > len(_PRIMES):
+        return None
+    ranks = dict(zip(sorted(sizes), _PRIMES, strict=False))
+    try:
+        found = _specs(op, op.kernel(*[stand_in(_resized(a, ranks)) for a in args]))
+    except Exception:  # noqa: BLE001 - the error is that of arrays of the sizes that the user knows
+        return None
+    back = {0: 0, 1: 1, **{prime: n for n, prime in ranks.items()}}
+    found = found if op.is_multiple else [found]
+    if not all([n in back for shape, _ in found for n in shape]):
+        return None
+    specs = [(tuple([back[n] for n in shape]), dtype) for shape, dtype in found]
+    return specs if op.is_multiple else specs[0]
+
+
+def _sizes(args):
+    """The sizes of more than 1 of all arrays among arguments."""
+    for a in args:
+        if isinstance(a, (Symbol, np.ndarray)):
+            yield from [n for n in a.shape if n > 1]
+        elif isinstance(a, (tuple, list)):
+            yield from _sizes(a)
+
+
+def _resized(argument, ranks):
+    """`argument` with symbols of other sizes in the place of arrays."""
+    if isinstance(argument, (Symbol, np.ndarray)):
+        return Symbol(None, (), tuple([ranks.get(n, n) for n in argument.shape]), argument.dtype)
+    if isinstance(argument, (tuple, list)):
+        return type(argument)([_resized(a, ranks) for a in argument])
+    return argument
+
+
+def _dtype_of_operands(op, args):
+    return np.result_type(*[a.dtype for a in (args[0] if op.is_variadic else args) if hasattr(a, "dtype")])
+
+
+def stand_in(argument):
+    """`argument` with symbols replaced by arrays that take no memory: ones, or zeros for integers, which are valid
+    indices and labels.
+    """
+    if isinstance(argument, Symbol):
+        fill = np.zeros((), argument.dtype) if argument.dtype.kind in "iub" else np.ones((), argument.dtype)
+        return np.broadcast_to(fill, argument.shape)
+    if isinstance(argument, (tuple, list)):
+        return type(argument)([stand_in(a) for a in argument])
+    return argument
+
+
+def _easy(argument):
+    """As `stand_in`, with matrices that any function of matrices has an answer for."""
+    if isinstance(argument, Symbol) and argument.ndim > 1 and is_float(argument.dtype):
+        return np.broadcast_to(np.eye(*argument.shape[-2:], dtype=argument.dtype), argument.shape)
+    return stand_in(argument)
+
+
+@lru_cache(maxsize=4096)
+def _broadcast(op, specs):
+    """As `infer`, from (shape, dtype) of arrays, and (None, class, number) of Python numbers, which are weak."""
+    shape = np.broadcast_shapes(*[spec[0] for spec in specs if spec[0] is not None])
+    arrays = [np.ones((), spec[1]) if spec[0] is not None else spec[2] for spec in specs]
+    with np.errstate(all="ignore"):
+        return shape, np.asarray(op.kernel(*arrays)).dtype if op.result_dtype is None else op.result_dtype(*arrays)
+
+
+def called(name, *args, **named):
+    """The symbol of an op with its defaults filled in."""
+    op = registry.get(name)
+    defaults = {op.arguments[i]: value for i, value in op.defaults.items()}
+    args = (*args, *[{**defaults, **named}[name] for name in op.arguments[len(args) :]])
+    return Symbol(op, args, *infer(op, args))

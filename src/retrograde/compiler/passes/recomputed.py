@@ -1,0 +1,61 @@
+"""Recomputed values: those that one loop would compute at several places for each number of its own.
+
+A stencil reads its operand at a point and at its neighbours, a sum with a transpose at a point and at its mirror image. Where the
+operand is read from memory this costs a read each; where the loop computes it on the way, it is computed anew for each of them,
+and steps of a stencil that follow one another multiply: a value n steps back is met at as many places as there are paths to it.
+"""
+
+from ..index.access_maps import AccessMaps
+
+#: What is met at more places is worth a pass by itself, whatever it costs.
+_MOST = 16
+
+
+def met_at_several_places(schedule, is_expensive):
+    """The nodes that are `is_expensive` which a loop of the schedule would compute at more than one place for each of its numbers;
+    each of them counts as a loop of its own for what it needs itself.
+    """
+    facts = schedule.facts
+    if not any([facts.kind(node).is_moving for node in schedule.nodes]):
+        return set()
+    loops, met, found = {}, {}, set()
+    for step in schedule.steps:
+        for node in _computed(step, schedule):
+            loop = loops.setdefault((step.stage, step.domain), _Loop(step.stage, step.domain))
+            met.setdefault(node, {})[loop] = {loop.start}
+    for node in reversed(schedule.nodes):
+        places = met.pop(node, None)
+        if places is None:
+            continue
+        most = max(map(len, places.values()))
+        if most > 1 and facts.kind(node).is_worth_memory(most, _MOST) and (most > _MOST or is_expensive(node)):
+            found.add(node)
+            loop = _Loop(schedule.stage(node), node.shape)
+            places = {loop: {loop.start}}
+        for loop, at in places.items():
+            for place in at:
+                for operand, where in loop.operands(facts, node, place):
+                    if not schedule.is_loaded(operand, loop.stage):
+                        met.setdefault(operand, {}).setdefault(loop, set()).add(where)
+    return found
+
+
+def _computed(step, schedule):
+    """What a step computes at the point of its loop itself."""
+    for root in step.roots if step.kernel.fuses else ():
+        for node in schedule.facts.kind(root).at_point(root, schedule.facts):
+            if node is root or not schedule.is_loaded(node, step.stage):
+                yield node
+
+
+class _Loop:
+    """A loop of a stage. What it meets is at a place, and inside of pieces or not: (place, bounds of all pieces around it)."""
+
+    def __init__(self, stage, domain):
+        self.stage, self._places = stage, AccessMaps(domain)
+        self.start = self._places.start, ()
+
+    def operands(self, facts, node, met):
+        """What is computed for a node where it is met: (operand, where)."""
+        place, bounds = met
+        return facts.kind(node).operands(node, place, bounds, self._places, facts)

@@ -1,0 +1,50 @@
+"""Library calls: steps that run the kernel of an op, since it has no lowering."""
+
+import numpy as np
+
+from ...core.explain import explained
+from ...core.symbol import replaced
+from ...errors import DTypeError
+from ..graph.recorder import PICK
+
+
+class LibraryCall:
+    """A step that has no lowering: the op's own kernel, on arrays."""
+
+    step, chunks = None, 1
+
+    def __init__(self, node):
+        self.node = node
+
+    def run(self, arrays):
+        """Compute the node into its place in `arrays`."""
+        node = self.node
+        result = computed(node, replaced(node.args, lambda a: array_of(a, arrays)))
+        if node.shape is None:
+            arrays[node] = result
+        else:
+            check_kind(node, result)
+            np.copyto(arrays[node], result, casting="unsafe")
+
+
+def check_kind(node, result):
+    """Raise a DTypeError if `result` is complex where real numbers were foreseen, as the root of a real matrix may be."""
+    if node.dtype.kind != "c" and np.iscomplexobj(result):
+        raise DTypeError(f"{node.op.name} gave complex numbers for real ones, and compiled code has room for real ones only; "
+                         "give it complex numbers, as in x.astype(rg.complex128), or call it outside of jit and lazy mode")
+
+
+def array_of(node, arrays):
+    """The array of a node: in memory, or a view of what is."""
+    return arrays[node] if node in arrays else node.op.kernel(array_of(node.args[0], arrays), *node.args[1:])
+
+
+def computed(node, args):
+    """What the op of `node` makes of `args`, its arguments with arrays for symbols; errors name the op and its operands."""
+    if node.op is PICK:
+        results, number, *order = args
+        return np.transpose(results[number], *order) if order else results[number]
+    try:
+        return node.op.kernel(*args)
+    except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
+        raise explained(node.op, error, args) from None

@@ -1,0 +1,145 @@
+"""Program: a graph that can be called. What it takes to run one is all here, in `native` and in `reference`; what plans one
+is loaded only where there is something to plan.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core import writes
+from ...core.symbol import Symbol
+from .capacity import check_fits
+
+#: Results up to this many bytes lie in the program's memory and are copied out; larger ones are given out as they are.
+SMALL = 4096
+
+
+class Graph(NamedTuple):
+    """What a program computes.
+
+    inputs   the leaves whose arrays are handed in at each call
+    state    the leaves whose arrays stay bound from call to call
+    results  nodes whose values are returned
+    updates  (leaf of state, node): what the leaf's memory holds after the call
+    held     nodes whose values stay in the program's memory until the next call, for whoever asks
+    """
+
+    inputs: list
+    state: list
+    results: list
+    updates: list
+    held: list
+
+
+@dataclass
+class Layout:
+    """Where all lies that a program stores.
+
+    results, updates, held   as in `Graph`, lowered
+    aliases                    for nodes that live in another buffer's memory, that buffer
+    fresh                    the results that are made anew at each call
+    places                   where buffers begin in the block of memory that is the program's own, in bytes
+    arena_bytes              the size of that block
+    """
+
+    results: list
+    updates: list
+    held: list
+    aliases: dict
+    fresh: list
+    places: dict
+    arena_bytes: int
+
+
+class Program:
+    """Computes the outputs of a graph. Base of what runs it, which has `__call__`."""
+
+    def __init__(self, graph, layout):
+        self.inputs, self.state, self.results = graph.inputs, graph.state, layout.results
+        self.layout = layout
+        self.aliases, self.fresh, self.arena_bytes = layout.aliases, layout.fresh, layout.arena_bytes
+        self.state_arrays = [None] * len(self.state)
+        self.fixed, self.latest = _arena(layout), {}
+        self.outlets = [
+            self.fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.aliases else None for node in self.results
+        ]
+        self.late = [(leaf, n) for leaf, n in layout.updates if self.aliases.get(n) is not leaf]
+        is_kept = [isinstance(n, Symbol) and id(n) in self.fixed and n not in self.aliases for n in layout.held]
+        self.moving = [i for i, is_fixed in enumerate(is_kept) if not is_fixed]
+
+    def arrays(self, arrays, fresh):
+        """The arrays of one call: of the inputs, of the state, and `fresh` by node."""
+        inputs, state = zip(self.inputs, arrays, strict=True), zip(self.state, self.state_arrays, strict=True)
+        return Arrays(self.aliases, self.fixed, {**fresh, **dict(inputs), **dict(state)})
+
+    def finished(self, found, fresh):
+        """The results of a call that has run, and the updates that could not be made on the way."""
+        results, unused = [], dict(fresh)  # what is asked for twice is given out as two arrays
+        for outlet, node in zip(self.outlets, self.results, strict=True):
+            array = None if outlet is not None else unused.pop(node, None)
+            results.append(outlet.copy() if outlet is not None else found.taken(node) if array is None else array)
+        self.latest = {i: found.taken(self.layout.held[i]) for i in self.moving}
+        if self.late:
+            late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self.late]
+            for target, value in late:
+                np.copyto(writes.into(target), value)
+        return results
+
+    def held(self, number):
+        """The value of a held node after the latest call, as a new array."""
+        found = self.latest.get(number)
+        return self.fixed[id(self.layout.held[number])].copy() if found is None else found.copy()
+
+    def bind(self, number, array):
+        """Let leaf `number` of the state be `array`, which is contiguous, from here on; returns it."""
+        self.state_arrays[number] = array
+        return array
+
+    def quick_parts(self):
+        """What a quick call needs of the program; None if it is none for that."""
+
+
+class Arrays:
+    """The array of each stored node during one call."""
+
+    def __init__(self, aliases, fixed, known):
+        self._aliases, self._fixed, self._known = aliases, fixed, known
+
+    def __getitem__(self, node):
+        node = self._aliases.get(node, node)
+        return self._known[node] if node in self._known else self._fixed[id(node)]
+
+    def __contains__(self, node):
+        node = self._aliases.get(node, node)
+        return node in self._known or id(node) in self._fixed
+
+    def __setitem__(self, node, value):
+        self._known[node] = value
+
+    def taken(self, node):
+        """The array of a result, which the caller may keep."""
+        if not isinstance(node, Symbol):
+            return np.array(node)
+        return self[node].copy()
+
+
+def _arena(layout):
+    """By identity, the arrays in a program's own memory."""
+    nodes = [*layout.fresh, *[buffer for buffer in layout.places if isinstance(buffer, Symbol)]]
+    check_fits(layout.arena_bytes + sum([node.nbytes for node in layout.fresh]), nodes)
+    block, found = _aligned(layout.arena_bytes), {}
+    for buffer, at in layout.places.items():
+        if isinstance(buffer, Symbol):
+            part = block[at : at + buffer.size * buffer.dtype.itemsize]
+            found[id(buffer)] = part.view(buffer.dtype).reshape(buffer.shape)
+        else:
+            found[id(buffer)] = block[at : at + max(buffer.nbytes, 1)]
+    return found
+
+
+def _aligned(nbytes):
+    """Memory of `nbytes` that starts where a cache line does."""
+    block = np.empty(nbytes + 64, np.uint8)
+    start = -block.ctypes.data % 64
+    return block[start : start + nbytes]

@@ -1,0 +1,95 @@
+"""Tiles, layouts and chunk grids chosen for problems and machines, and the modules made from them."""
+
+import llvmlite.binding as llvm
+import pytest
+
+from retrograde.compiler.backends.cpu.codegen.matmul import choose, choose_panels
+from retrograde.compiler.backends.cpu.codegen.matmul.choose import tile_size
+from retrograde.compiler.backends.cpu.codegen.matmul.spec import Dots, Loops
+from retrograde.compiler.backends.cpu.host import target
+from retrograde.compiler.backends.cpu.writer import Writer
+from retrograde.compiler.index.problem import Problem
+from retrograde.compiler.kernels.matmul import part_unit
+from retrograde.compiler.target import cache_sizes, describe
+
+CACHES = (32 * 1024, 512 * 1024, 32 * 1024 * 1024)
+MACHINES = {
+    "avx2": describe("x", "x86_64", {"avx": True, "fma": True}, CACHES),
+    "avx512": describe("x", "x86_64", {"avx": True, "avx512f": True, "avx512vl": True, "fma": True}, CACHES),
+    "neon": describe("x", "aarch64", {}, CACHES),
+    "plain": describe("x", "x86_64", {}, CACHES),
+}
+
+
+def problem(m, n, k, dtype="float32"):
+    return Problem(dtype, m, n, k, (k, 1), (n, 1), (n, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "lanes", "tile"),
+    [("avx2", "float32", 8, (6, 2)), ("avx2", "float64", 4, (6, 2)), ("avx512", "float32", 16, (12, 2))],
+)
+def test_large_products_use_the_tile_that_fills_the_registers(name, dtype, lanes, tile):
+    assert MACHINES[name].lanes(dtype) == lanes
+    assert tile_size(MACHINES[name], lanes, 1200, 3200) == tile
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(512, 512, 512), (20, 20, 20), (1, 300, 300), (1, 900, 900), (300, 1, 300), (127, 63, 5)]
+)
+def test_code_for_every_machine_passes_the_verifier(name, m, n, k):
+    for spec in choose(MACHINES[name], problem(m, n, k)).specs:
+        llvm.parse_assembly(part_unit(Writer(MACHINES[name]), spec).text).verify()
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("m", [1, 5, 13, 100, 129])
+def test_row_tiles_cover_the_rows_evenly(name, m):
+    plan = choose(MACHINES[name], problem(m, 640, 64))
+    numbers = plan.numbers
+    assert numbers["row_tiles"] * numbers["short_height"] + numbers["tall_tiles"] == m
+    heights = {tile.height for label, tile in plan.functions.items() if label.startswith(("tall", "short"))}
+    assert heights <= {numbers["short_height"], numbers["short_height"] + 1}
+
+
+def test_products_share_their_loops_their_tiles_and_what_packs():
+    square, tall = (choose(MACHINES["avx2"], problem(m, 640, 900)) for m in (127, 901))
+    assert square.entry == tall.entry == Loops()
+    assert square.functions["right"] == tall.functions["right"]
+    transposed = choose(MACHINES["avx2"], Problem("float32", 127, 640, 900, (900, 1), (1, 900), (640, 1)))
+    assert transposed.functions["short"] == square.functions["short"] and transposed.functions["right"] != square.functions["right"]
+
+
+def test_packing_is_the_same_code_for_products_that_differ_elsewhere():
+    rows, columns = problem(512, 640, 64), Problem("float32", 512, 640, 900, (1, 512), (1, 900), (640, 1))
+    packings = [choose_panels(MACHINES["avx2"], p, (p.m,))[0] for p in (rows._replace(b=(1, 64)), columns)]
+    assert packings[0].specs == packings[1].specs
+    assert packings[0].numbers != packings[1].numbers
+
+
+def test_results_that_columns_keep_contiguous_are_computed_transposed():
+    flipped = Problem("float32", 100, 200, 300, (300, 1), (200, 1), (1, 100))
+    assert choose(MACHINES["avx2"], flipped).is_swapped
+    assert not choose(MACHINES["avx2"], problem(100, 200, 300)).is_swapped
+
+
+def test_narrow_results_are_dot_products():
+    assert isinstance(choose(MACHINES["avx2"], problem(1000, 1, 1000)).entry, Dots)
+    assert isinstance(choose(MACHINES["avx2"], problem(1000, 1000, 1000)).entry, Loops)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 12])
+def test_a_grid_has_as_many_cells_as_chunks(count):
+    batch, rows, columns = choose(MACHINES["avx2"], problem(300, 200, 100)).grid(count)
+    assert batch * rows * columns == count
+
+
+def test_small_products_need_no_workspace():
+    assert choose(MACHINES["avx2"], problem(32, 32, 32)).workspace_bytes == 0
+    assert choose(MACHINES["avx2"], problem(512, 512, 512)).workspace_bytes > 0
+
+
+def test_the_host_has_a_vector_and_caches():
+    assert target().vector_bytes in (16, 32, 64)
+    assert all(size > 0 for size in cache_sizes())

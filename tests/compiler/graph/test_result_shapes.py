@@ -1,0 +1,85 @@
+"""Tracing asks rules, not kernels, for the shapes of ops that take long."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.compiler.graph.infer import infer
+from retrograde.compiler.trace.trace import Trace
+from retrograde.core.mode import changed
+from retrograde.core.symbol import Symbol
+from retrograde.errors import ShapeError
+from sweeping import cases
+
+RULED = [rg.ops.get(name) for name in rg.ops.names() if rg.ops.get(name).result_shape is not None]
+KEEPING = [rg.ops.get(name) for name in rg.ops.names() if rg.ops.get(name).keeps_sizes]
+SLOW = ["conv2d", "conv2d_input", "conv2d_weight", "contract", "matmul", "cholesky", "inv", "solve", "solve_triangular"]
+
+
+def symbolic(argument):
+    if isinstance(argument, (list, tuple)) and argument and isinstance(argument[0], np.ndarray):
+        return [symbolic(a) for a in argument]
+    return Symbol(None, (), argument.shape, argument.dtype) if isinstance(argument, np.ndarray) else argument
+
+
+def called_with(case, dtype):
+    args, kwargs = case.drawn(dtype)
+    names = case.op.arguments
+    defaults = dict(zip(names[::-1], (case.op.kernel.__defaults__ or ())[::-1], strict=False))
+    return [*args, *[{**defaults, **kwargs}[name] for name in names[len(args):]]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("op", RULED, ids=lambda op: op.name)
+def test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, dtype):
+    for case in cases(op):
+        args = called_with(case, dtype)
+        with np.errstate(all="ignore"):
+            result = op.kernel(*args)
+        symbols = [symbolic(a) if i in op.operands or op.is_variadic else a for i, a in enumerate(args)]
+        found, made = infer(op, symbols), [*result] if op.is_multiple else [result]
+        expected = [(np.shape(r), np.asarray(r).dtype) for r in made]
+        assert (found if op.is_multiple else [found]) == expected, case
+
+
+@pytest.mark.parametrize("op", KEEPING, ids=lambda op: op.name)
+def test_small_arrays_tell_the_shape_and_dtype_of_the_kernels_result(op, monkeypatch):
+    monkeypatch.setattr("retrograde.compiler.graph.infer._SMALL", 0)
+    test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, "float16")
+    test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, "float32")
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, p: x.sum(axis=1), lambda x, p: x.max(axis=0), lambda x, p: rg.softmax(x), lambda x, p: rg.sort(x),
+    lambda x, p: rg.nn.functional.cross_entropy(x, p), lambda x, p: rg.nn.functional.mse_loss(x, x + 1, reduction="none"),
+    lambda x, p: x.astype("float16"), lambda x, p: rg.cumsum(x, axis=0), lambda x, p: rg.fft.fft(x), lambda x, p: rg.pad(x, 1),
+    lambda x, p: rg.take(x, p, axis=1), lambda x, p: rg.std(x, axis=(0, 1)), lambda x, p: rg.norm(x), lambda x, p: rg.linalg.svdvals(x),
+    lambda x, p: rg.nn.functional.dropout(x)])
+def test_shapes_of_large_results_take_no_memory(function):
+    x, places = Symbol(None, (), (1 << 20, 1 << 21), np.dtype("float32")), Symbol(None, (), (1 << 20,), np.dtype("int64"))
+    with changed(tracer=Trace()):
+        function(rg.Tensor(x), rg.Tensor(places))
+
+
+def test_misfits_are_told_in_the_sizes_that_the_user_knows():
+    with pytest.raises(ShapeError, match="3000"):
+        rg.jit(rg.nn.functional.cross_entropy)(rg.ones(2000, 5), np.zeros(3000, int))
+    with pytest.raises(Exception, match="axis 2"):
+        rg.jit(lambda x: x.sum(axis=2))(rg.ones(2000, 5))
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_slow_kernels_are_not_run_by_a_trace(name, monkeypatch):
+    op = rg.ops.get(name)
+    args = called_with(cases(op)[0], "float32")
+    symbols = [symbolic(a) if i in op.operands or op.is_variadic else a for i, a in enumerate(args)]
+    expected = infer(op, symbols)
+    monkeypatch.setattr(op, "kernel", None)
+    assert infer(op, symbols) == expected
+
+
+def test_a_convolution_that_does_not_fit_is_refused_while_it_is_traced():
+    with pytest.raises(ShapeError, match="one number for each of the 2 output channels"):
+        rg.jit(lambda x, w, b: rg.conv2d(x, w, b))(rg.ones(1, 1, 4, 4), rg.ones(2, 1, 3, 3), rg.ones(3))
+    with pytest.raises(ShapeError, match="output of this convolution"):
+        rg.jit(lambda x, y: rg.ops.get("conv2d_weight").call(x, y, (2, 1, 3, 3)))(rg.ones(1, 1, 4, 4), rg.ones(1, 2, 3, 3))

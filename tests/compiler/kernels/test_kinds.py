@@ -1,0 +1,77 @@
+"""What the compiler does with a node is decided by one list: each op has one kind, but for those that say so."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+from retrograde.compiler import cost, kinds
+from retrograde.compiler.backends.cpu.cache import Cache
+from retrograde.compiler.backends.cpu.codegen import ir
+from retrograde.compiler.backends.cpu.codegen.counting import counted
+from retrograde.compiler.backends.cpu.codegen.entry import Entry
+from retrograde.compiler.backends.cpu.units import library
+from retrograde.compiler.kernels.kernel import Kernel, launch
+from retrograde.compiler.kernels.kind import Kind
+
+
+def test_an_op_may_be_of_several_kinds_only_where_the_list_says_which_comes_first():
+    several = {op: [kind.__class__.__name__ for kind in found] for op, found in kinds._BY_OP.items() if len(found) > 1}
+    assert several == {
+        "reshape": ["View", "Reshaped"], "scatter_add": ["Scatter", "Pieces"], "pick": ["Attention", "Pooling", "Repeated"]}
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.__class__.__name__)
+def test_each_kind_has_ops_and_a_kernel_that_computes_it(kind):
+    assert kind.ops
+    assert kind.__class__.matches is not Kind.matches
+    assert kind.kernel.name
+
+
+I64, I8 = ir.IntType(64), ir.IntType(8)
+
+
+class Signs(Kernel):
+    """Whether numbers of float64 have their sign bit set."""
+
+    name, ops = "signs", ("signbit",)
+
+    def matches(self, node, facts):
+        return bool(node.size) and node.args[0].dtype == np.float64
+
+    def launches(self, step, assembler):
+        node = step.roots[0]
+        buffers = assembler.layout(step, node.args[0])[0], assembler.storage(node)
+        return launch(step, Plan((node.size,)), write_signs, buffers, node.size * cost.ENTRY_SECONDS, assembler)
+
+
+class Plan(namedtuple("Plan", "words")):
+    key, chunks = ("signs",), 1
+
+
+def write_signs(module, name, plan):
+    entry = Entry(module, name)
+    b, x, out, size = entry.builder, entry.pointer(0), entry.pointer(1), entry.word(2)
+    with counted(b, I64(0), size) as i:
+        bits = b.load(b.gep(x, [i], source_etype=I64), typ=I64)
+        b.store(b.zext(b.icmp_signed("<", bits, I64(0)), I8), b.gep(out, [i], source_etype=I8))
+    b.ret_void()
+
+
+def test_a_kind_of_kernel_is_added_by_a_class_and_an_entry_of_the_list(monkeypatch):
+    monkeypatch.setattr(library(), "store", Cache(None))  # the key of a stored program does not know of this kind
+    monkeypatch.setattr(kinds, "_BY_OP", kinds._by_op((*kinds.KINDS, Signs())))
+    x = np.random.default_rng(0).standard_normal((31, 41))
+    x[0, :2] = 0.0, -0.0
+
+    @rg.jit
+    def f(x):
+        return rg.where(rg.signbit(rg.permute_dims(x, (1, 0)) * 2), 1.0, rg.exp(x.T)).sum(axis=0)
+
+    expected = np.where(np.signbit(x.T * 2), 1.0, np.exp(x.T)).sum(axis=0)
+    np.testing.assert_allclose(f(x), expected, rtol=1e-12)
+    assert [kernel.kind for kernel in f.explain().kernels] == ["loop", "signs", "loop"]

@@ -1,0 +1,64 @@
+"""What cannot fit into memory is an error before it is allocated."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.compiler.run import capacity
+from retrograde.errors import MemoryLimitError
+
+
+@pytest.fixture
+def short_of_memory(monkeypatch):
+    monkeypatch.setattr(capacity, "available", lambda: 3 << 26)
+
+
+def outer(x, y):
+    return rg.sort(x[:, None] * y, axis=0)
+
+
+def test_a_program_that_cannot_fit_is_refused_and_says_what_is_large(short_of_memory):
+    x = rg.ones(1 << 13, dtype=rg.float64)
+    with pytest.raises(MemoryLimitError, match=r"192 MiB are free: 512 MiB for \w+ float64\[8192, 8192\].*smaller batches"):
+        rg.jit(outer)(x, x)
+    with rg.lazy():
+        y = outer(x, x)
+    with pytest.raises(MemoryError):
+        y.realize()
+    assert rg.jit(outer)(x[:8], x[:8]).shape == (8, 8)
+
+
+def test_state_and_gradients_are_as_they_were_after_the_refusal(short_of_memory):
+    w = rg.ones(1 << 13, requires_grad=True)
+    optimizer = rg.optim.SGD([w], lr=0.5, momentum=0.9)
+
+    @rg.jit
+    def step(x):
+        optimizer.zero_grad()
+        loss = outer(w, x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    with pytest.raises(MemoryLimitError):
+        step(rg.ones(1 << 13))
+    assert w.grad is None
+    assert np.array_equal(w.detach(), np.ones(1 << 13))
+    assert step(rg.ones(1 << 3)).item() == 1 << 16
+
+
+def test_what_is_free_is_known_and_positive():
+    free = capacity.available()
+    assert free is None or free > 0
+
+
+@pytest.mark.parametrize(("limit", "free"), [("1000000", 700000), ("max", None), ("300000", 0)])
+def test_the_limit_of_a_group_of_processes_counts(tmp_path, limit, free):
+    for name, text in (("max", limit), ("current", "500000"), ("stat", "anon 5\ninactive_file 200000")):
+        (tmp_path / f"memory.{name}").write_text(f"{text}\n")
+    assert capacity._of_group(tmp_path) == free
+    assert capacity._of_group(tmp_path / "missing") is None
+
+
+def test_sizes_are_told_in_words():
+    assert [capacity.told(n) for n in (12, 2048, 3 << 40, 5 << 60)] == ["12 B", "2 KiB", "3 TiB", "5.24e+06 TiB"]

@@ -1,0 +1,3 @@
+"""Stands for six.moves: what Python 3 has."""
+
+import urllib.request  # noqa: F401

@@ -1,0 +1,1 @@
+"""Stands for torchtext: two made-up languages."""

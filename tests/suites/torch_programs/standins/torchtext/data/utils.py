@@ -1,0 +1,5 @@
+"""A tokenizer."""
+
+
+def get_tokenizer(*_):
+    return str.split

@@ -1,0 +1,5 @@
+"""Images are not written."""
+
+
+def save_image(*_, **__):
+    pass

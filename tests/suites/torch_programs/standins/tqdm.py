@@ -1,0 +1,5 @@
+"""Stands for tqdm: no bar."""
+
+
+def tqdm(items, **_):
+    return items
