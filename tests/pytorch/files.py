@@ -7,8 +7,9 @@ import time
 import warnings
 from pathlib import Path
 
-import retrograde.torch as ours
 import torch as theirs
+
+import retrograde.torch as ours
 from retrograde.errors import RetrogradeError
 
 from .hostile import damaged, fault, hostile
