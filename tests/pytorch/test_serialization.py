@@ -228,8 +228,14 @@ def test_arguments_of_pytorch_are_taken_or_refused_with_the_reason(tmp_path):
         torch.load(tmp_path / "none.pt")
     with pytest.raises(TypeError, match="fix_imports"):
         torch.load(path, fix_imports=True)
-    with pytest.raises(AttributeError, match="add_safe_globals"):
-        torch.serialization.add_safe_globals([int])
+    with pytest.raises(AttributeError, match="get_default_load_endianness"):
+        torch.serialization.get_default_load_endianness()
+
+
+def test_no_name_can_be_declared_safe():
+    torch.serialization.add_safe_globals([eval])
+    with torch.serialization.safe_globals([eval]), pytest.raises(CheckpointError, match=r"builtins\.eval"):
+        torch.load(io.BytesIO(HOSTILE["builtins.eval, REDUCE"]))
 
 
 def test_what_cannot_be_saved_is_told():
