@@ -266,6 +266,24 @@ def test_transforms_with_a_cache_give_back_the_very_value():
     assert D.ExpTransform() == D.ExpTransform() != D.TanhTransform() and D.ExpTransform().inv == D.ExpTransform().inv
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_stay_halves(dtype):
+    p = N([0.3, 0.6], dtype=dtype)
+    for found in (D.Bernoulli(p).sample(), D.Bernoulli(p).entropy(), D.Laplace(p, p).rsample(), D.SigmoidTransform()(p), D.Gamma(p, p).rsample(),
+                  D.Dirichlet(p).sample(), D.Poisson(p).sample(), D.Normal(p, p).log_prob(p), D.Categorical(p).entropy(), D.Beta(p, p).rsample(),
+                  D.StickBreakingTransform().inv(D.StickBreakingTransform()(p))):
+        assert found.dtype == dtype and found.isfinite().all()
+    assert torch.finfo(dtype).tiny == torch.finfo(dtype).smallest_normal
+
+
+def test_distributions_in_transforms_of_functions():
+    x = N([0.5, 2.0])
+    each = torch.func.vmap(lambda loc: D.Normal(loc, 2.0).log_prob(x))(N([[0.0, 1.0], [2.0, 3.0]]))
+    np.testing.assert_allclose(each.tolist(), stats.norm([[0.0, 1.0], [2.0, 3.0]], 2.0).logpdf([0.5, 2.0]), 1e-5)
+    slope = torch.func.grad(lambda rate: D.Exponential(rate).log_prob(x).sum())(N(0.5))
+    assert slope.item() == pytest.approx(2 / 0.5 - 2.5)
+
+
 def test_printing():
     assert repr(D.Normal(0.0, torch.ones(2))) == "Normal(loc: torch.Size([2]), scale: torch.Size([2]))"
     assert repr(D.Independent(D.Bernoulli(N([0.25])), 1)) == "Independent(Bernoulli(probs: tensor([0.2500])), 1)"

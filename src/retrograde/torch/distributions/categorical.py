@@ -7,6 +7,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...tensor import distributions as draws
+from ...tensor.namespace import finfo
 from ..creation import arange, eye
 from ..kinds import operand, tensor_of
 from ..nn import functional
@@ -84,7 +85,7 @@ class Categorical(Distribution):
 
     def entropy(self):
         logits = self.logits
-        return -(logits.clamp(min=float(np.finfo("float32").min)) * self.probs).sum(-1)
+        return -(logits.clamp(min=finfo(logits.dtype).min) * self.probs).sum(-1)
 
     def enumerate_support(self, expand=True):
         values = arange(self._num_events).reshape(-1, *[1] * len(self._batch_shape))

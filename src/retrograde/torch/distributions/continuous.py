@@ -3,9 +3,8 @@
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from ...errors import ArgumentError
+from ...tensor.namespace import finfo
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, evenly, is_true
@@ -106,7 +105,7 @@ class Laplace(Distribution):
     def rsample(self, sample_shape=()):
         even = evenly(self._extended_shape(sample_shape), self.loc.dtype)
         # The logarithm of 0 is infinite: it is half a step up.
-        side = 2 * even.clamp(min=float(np.finfo(even.dtype).epsneg) / 2 if even.dtype.kind == "f" else 2.0**-9) - 1
+        side = 2 * even.clamp(min=finfo(even.dtype).eps / 4) - 1
         return self.loc - self.scale * side.sign() * (-side.abs()).log1p()
 
     def log_prob(self, value):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...core.value import Value
+from ...tensor.namespace import finfo
 from ..creation import arange, zeros_like
 from ..nn import functional
 from ..shapes import Size
@@ -69,12 +70,12 @@ class SigmoidTransform(_Rising):
     codomain = constraints.unit_interval
 
     def _call(self, x):
-        facts = np.finfo(x.dtype)
-        return x.sigmoid().clamp(min=float(facts.tiny), max=1 - float(facts.eps))
+        facts = finfo(x.dtype)
+        return x.sigmoid().clamp(min=facts.tiny, max=1 - facts.eps)
 
     def _inverse(self, y):
-        facts = np.finfo(y.dtype)
-        y = y.clamp(min=float(facts.tiny), max=1 - float(facts.eps))
+        facts = finfo(y.dtype)
+        y = y.clamp(min=facts.tiny, max=1 - facts.eps)
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x, y):
@@ -179,7 +180,7 @@ class StickBreakingTransform(Transform):
         return functional.pad(parts, (0, 1), value=1.0) * left
 
     def _inverse(self, y):
-        left = (1 - y[..., :-1].cumsum(-1)).clamp(min=float(np.finfo(y.dtype).tiny))
+        left = (1 - y[..., :-1].cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
         return y[..., :-1].log() - left.log() + self._offset(y[..., :-1]).log()
 
     def log_abs_det_jacobian(self, x, y):

@@ -8,11 +8,10 @@ import numpy as np
 from ...core.value import Value
 from ...errors import ArgumentError
 from ...tensor import random as draws
+from ...tensor.namespace import finfo
 from ..creation import tensor
 from ..kinds import default_dtype, operand, tensor_of
 from ..nn import functional
-
-finfo = np.finfo
 
 
 def broadcast_all(*values):
@@ -47,7 +46,7 @@ def softplus(x):
 
 def clamp_probs(probs):
     """Probabilities that are neither 0 nor 1, by the least number that changes 1."""
-    eps = float(np.finfo(probs.dtype).eps) if probs.dtype.kind == "f" else 2.0**-7
+    eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
@@ -71,4 +70,5 @@ def one_of(what, first, second):
 
 def is_true(condition: Any):
     """Whether a condition holds everywhere, or cannot be known since it is being traced."""
-    return condition.is_traced or bool(condition.all())
+    # NumPy's own `all` takes a tenth of the time of the op.
+    return condition.is_traced or bool(np.asarray(condition.raw).all())
