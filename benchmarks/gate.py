@@ -33,7 +33,8 @@ SEARCHES = ("search", "few shot", "thinned")
 class Setting:
     """What is simulated: an optimizer, how wide and how long it searches, on how many items, and with what scores.
 
-    kind   "binary", or "soft": numbers between 0 and 1
+    kind   "binary"; "soft": numbers between 0 and 1; "uneven": a candidate gains a little on nine items of ten and loses as much in
+           all on the tenth
     ties   how much of a candidate's scores are those of its parent
     gain   by how much one candidate of one step is better; 0 in a null run
     """
@@ -49,7 +50,7 @@ class Setting:
 
     def __str__(self):
         return (f"{self.optimizer:9} width {self.width:2} steps {self.steps:2} items {self.items:3} {self.kind:6} "
-                f"inherited {self.ties:.1f} gain {self.gain:.2f}")
+                f"inherited {self.ties:.1f} rate {self.rate:.2f} gain {self.gain:.2f}")
 
 
 class World:
@@ -57,7 +58,7 @@ class World:
 
     def __init__(self, setting, seed):
         self.setting, self.rng = setting, np.random.default_rng(seed)
-        self.rows = [self._draw(setting.rate)]
+        self.rows = [np.full(TRAIN + setting.items, 0.5) if setting.kind == "uneven" else self._draw(setting.rate)]
         #: Which of the candidates that will be made is the better one.
         places = max(1, setting.steps * (setting.width if setting.optimizer in SEARCHES else 1))
         self.better = int(self.rng.integers(1, places + 1)) if setting.gain else None
@@ -66,6 +67,8 @@ class World:
         size = TRAIN + self.setting.items
         if self.setting.kind == "binary":
             return (self.rng.random(size) < rate) * 1.0
+        if self.setting.kind == "uneven":
+            return np.where(self.rng.random(size) < 0.1, 0.05, 0.55)
         return self.rng.beta(4 * rate, 4 * (1 - rate), size)
 
     def child(self, parent):
@@ -160,6 +163,12 @@ def null_settings():
     for optimizer, width, items in (("few shot", 8, 24), ("thinned", 32, 40), ("search", 32, 40)):
         for kind, ties in crossed:
             yield Setting(optimizer, width, 5, items, kind, ties)
+    # Scores that are low or high by chance, and so few of another kind that a run sees none of them.
+    for optimizer, width, steps, items, kind, rate in (
+            ("search", 8, 5, 20, "binary", 0.1), ("search", 8, 5, 40, "binary", 0.1), ("descent", 1, 20, 40, "binary", 0.1),
+            ("descent", 1, 20, 40, "binary", 0.95), ("search", 8, 5, 40, "binary", 0.95), ("search", 8, 5, 40, "uneven", 0.5),
+            ("descent", 1, 20, 40, "uneven", 0.5)):
+        yield Setting(optimizer, width, steps, items, kind, 0.0, rate)
     yield Setting("search", 32, 20, 40, "soft", 0.9)
 
 

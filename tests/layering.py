@@ -4,8 +4,6 @@ import ast
 
 #: Calls that load a module by its name; `optional` is ours, in extras.py.
 _LOADERS = frozenset(["import_module", "__import__", "optional", "resolve_name", "run_module"])
-#: Where Python keeps what is loaded: to take a module from there is to import it.
-_LOADED = "sys.modules"
 
 
 def imports(text, path, modules):
@@ -44,12 +42,12 @@ def _named(node, package):
 
 def _loaded(node, package, passed, tree, modules):
     """The names that a call of a loader, or a look into `sys.modules`, may stand for."""
-    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == _LOADED:
+    if isinstance(node, ast.Subscript) and _is_loaded_modules(node.value):
         return _absolute(_written(node.slice, package)[0])
     if not isinstance(node, ast.Call) or not node.args:
         return []
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if isinstance(node.func, ast.Attribute) and called in ("get", "pop") and ast.unparse(node.func.value) == _LOADED:
+    if isinstance(node.func, ast.Attribute) and called in ("get", "pop") and _is_loaded_modules(node.func.value):
         return _absolute(_written(node.args[0], package)[0])
     if called not in _LOADERS or (isinstance(node.args[0], ast.Name) and node.args[0].id in passed):
         return []
@@ -65,6 +63,11 @@ def _loaded(node, package, passed, tree, modules):
     completed = [full for start in found for end in ends if end and (full := f"{start}.{end}".strip(".")) in modules]
     # What completes it may stand in another file: it lies below the part that can be read.
     return completed or [start or None for start in found]
+
+
+def _is_loaded_modules(node):
+    """Whether a node is `sys.modules`, where Python keeps what is loaded: to take a module from there is to import it."""
+    return isinstance(node, ast.Attribute) and node.attr == "modules" and isinstance(node.value, ast.Name) and node.value.id == "sys"
 
 
 def _relative(name, package):

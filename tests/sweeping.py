@@ -73,6 +73,14 @@ def cases(op):
     return [Case(op, call(*map(of, shapes, domains)), seed) for seed, shapes in enumerate(SHAPES[count])]
 
 
+def every_case():
+    """(name, case) of each call of each op that is not one that makes arrays from numbers."""
+    for name in rg.ops.names():
+        op = rg.ops.get(name)
+        if op.family != "creation":
+            yield from ((f"{name}-{i}", case) for i, case in enumerate(cases(op)))
+
+
 def counts():
     """How much the sweep runs: ops, those with a derivative, calls, float dtypes, operands of nothing and numbers."""
     ops = [rg.ops.get(name) for name in rg.ops.names()]

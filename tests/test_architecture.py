@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import statistics
 from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -62,10 +63,17 @@ def package_of(path):
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
+@cache
+def imported(text, path):
+    """What the text of a file imports, which stands at `path` below the package (see `layering.imports`)."""
+    return tuple(imports(text, path, MODULES))
+
+
+@cache
 def faults(text, path):
     """What goes against the layers in the text of a file, which stands at `path` below the package."""
     mine, found = path.split("/")[0].removesuffix(".py"), []
-    for name, line, is_late in imports(text, path, MODULES):
+    for name, line, is_late in imported(text, path):
         at = f"{path}:{line}: {name}"
         if name is None:
             found.append(f"{at}: nothing can be read of the name")
@@ -129,7 +137,7 @@ def _imports_inside_the_compiler():
     for path in sorted((ROOT / "compiler").rglob("*.py")):
         place = path.relative_to(ROOT).as_posix()
         mine = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        for name, _, _ in imports(path.read_text(), place, MODULES):
+        for name, _, _ in imported(path.read_text(), place):
             module = name if name in MODULES else (name or "").rpartition(".")[0]
             if module in MODULES - {mine} and module.startswith("compiler."):
                 found.setdefault(mine, set()).add(module)
@@ -190,12 +198,12 @@ def test_what_imports_nothing_of_ours_or_is_for_type_checkers_is_allowed(text):
 
 
 def test_names_in_tables_that_are_loaded_late_are_read():
-    found = {name for name, _, _ in imports((ROOT / "__init__.py").read_text(), "__init__.py", MODULES)}
+    found = {name for name, _, _ in imported((ROOT / "__init__.py").read_text(), "__init__.py")}
     assert {"transforms.loops", "spaces", "extend", "compiler.calls.eager", "nn.parameter"} < found
     inside = _imports_inside_the_compiler()
     assert {"compiler.backends", "compiler.calls.shaped"} <= inside["compiler.calls.eager"]
     text = (ROOT / "compiler" / "backends" / "__init__.py").read_text()
-    loaded = {name for name, _, _ in imports(text, "compiler/backends/__init__.py", MODULES)}
+    loaded = {name for name, _, _ in imported(text, "compiler/backends/__init__.py")}
     assert {"compiler.backends.cpu.backend", "compiler.backends.reference"} <= loaded
     assert all(importlib.util.find_spec(f"retrograde.{name}") for name in {*rg._LATE.values(), *rg._OF_CORE.values()})
 
@@ -229,7 +237,7 @@ def test_each_exception_is_still_needed():
     pairs = set()
     for path in FILES:
         place = path.relative_to(ROOT).as_posix()
-        for name, _, _ in imports(path.read_text(), place, MODULES) if place != "__init__.py" else ():
+        for name, _, _ in imported(path.read_text(), place) if place != "__init__.py" else ():
             pairs.add((package_of(path), (name or "").split(".")[0]))
     assert pairs >= NEIGHBOURS
     for place, words in NOT_OPS.items():

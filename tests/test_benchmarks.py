@@ -5,20 +5,19 @@ import json
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import agreement, charts, eager, jit, measure, process, report, tuning
-from benchmarks.case import Compilation, Curve, Peak, Timed, Tuning
+from benchmarks.case import Compilation, Curve, Peak, Timed
 from benchmarks.measure import Result, Settings
 from benchmarks.workloads import endpoint, prompt_tasks, tuners
 from retrograde.text import Predictor, ScriptedLM
 from retrograde.text.evidence.intervals import wilson
+from tests.small_suite import CASES, RIVALS
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,57 +26,13 @@ def run(*arguments):
     return subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def counting(scale=1.0):
-    """A rival whose calls return 1, 2, 3 ... times `scale`."""
-    calls = iter(range(1, 10**9))
-    return lambda: np.array([next(calls) * scale, 1.0])
-
-
-def absent():
-    raise ImportError("no module of that name")
-
-
-def failing():
-    def step():
-        raise ValueError("a number is too small\nand more")
-
-    return step
-
-
-def sleeping():
-    time.sleep(100)
-
-
-# The processes of rivals find them here.
-RIVALS = {"retrograde": counting, "same": counting, "other": lambda: counting(1.001), "absent": absent, "failing": failing,
-          "sleeping": sleeping}
-
-
-def scorer():
-    """A host: a prompt gets as many of ten items right as it is long, and each is said to have taken all calls."""
-    def answer(request):
-        answer.calls = request.get("begin", getattr(answer, "calls", 0))
-        if "prompt" not in request:
-            return {"url": "", "task": {}}
-        hits = [int(i < len(request["prompt"])) for i in range(10)]
-        return {"score": sum(hits) / 10, "hits": hits, "calls": answer.calls}
-
-    return answer
-
-
-def tuner(length):
-    return lambda: lambda given: "x" * (length + given["seed"])
-
-
-TUNERS = {"retrograde": tuner(8), "better": tuner(9), "worse": tuner(2), "absent": absent}
-CASES = [Timed("count", "counting", RIVALS),
-         Tuning("tune", "tuning", TUNERS, host=scorer, calls=50)]
-SETTINGS = Settings("tests.test_benchmarks", 2)
+SETTINGS = Settings("tests.small_suite", 2)
 
 
 @pytest.fixture(autouse=True)
-def short_blocks(monkeypatch):
+def short_measurements(monkeypatch):
     monkeypatch.setattr(measure, "BLOCK_SECONDS", 0.01)
+    monkeypatch.setattr(measure, "PAUSE_SECONDS", 0.0)
 
 
 def measured(*rivals):
@@ -209,8 +164,11 @@ def test_our_side_of_every_case_runs(case):
         prepared()
 
 
+# The second step reads what the first has written, and the third runs on what is known by then.
+@pytest.mark.parametrize("steps", [3, pytest.param(agreement.STEPS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("case", jit.CASES, ids=lambda case: case.name)
-def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case):
+def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case, steps, monkeypatch):
+    monkeypatch.setattr(agreement, "STEPS", steps)
     ours = {name: rival for name, rival in case.rivals.items() if name.startswith("retrograde")}
     if isinstance(case, Compilation):
         ours = dict([min(ours.items(), key=lambda pair: case.operations[pair[0]])])
@@ -219,8 +177,6 @@ def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case):
     result = measure.run(replace(case, rivals=ours), Settings("benchmarks.jit", 1))
     assert not [note for note in result.notes if "left out" in note]
     assert result.samples
-
-
 
 
 def replace_case(result, **changes):

@@ -125,6 +125,11 @@ def answer(prompt):
             "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
 
 
+def _escaped(text):
+    """`text` with each character as JSON may also have it."""
+    return "".join(f"\\u{ord(sign):04x}" for sign in text)
+
+
 _FAULTS = {
     "429": lambda h: h.reply(429, {"error": "slow down"}),
     "429 seconds": lambda h: h.reply(429, {"error": "slow down"}, {"Retry-After": "0.01"}),
@@ -149,6 +154,11 @@ _FAULTS = {
                                      {"Content-Type": "text/event-stream"}),
     "echo line": lambda h: h.reply(200, f'data: {{"choices": [{{"delta": "{h.headers["Authorization"]}"}}]}}\n\n',
                                    {"Content-Type": "text/event-stream"}),
+    "echo pieces": lambda h: h.reply(200, "".join(f"data: {json.dumps({'choices': [{'delta': {'content': sign}}]})}\n\n"
+                                                  for sign in h.headers["Authorization"]) + "data: [DONE]\n\n",
+                                     {"Content-Type": "text/event-stream"}),
+    "echo escaped": lambda h: h.reply(200, json.dumps(answer("q")).replace("answer to q", _escaped(h.headers["Authorization"]))),
+    "echo sent": lambda h: h.reply(200, answer(f"{h.path} {json.dumps(h.server.bodies[-1])}")),
     "malformed": lambda h: h.reply(200, '{"choices": [{"mess'),
     "schema": lambda h: h.reply(200, {"object": "list", "choices": [{"text": 3}]}),
     "empty": lambda h: h.reply(200, {"choices": []}),

@@ -122,6 +122,7 @@ def test_a_graph_that_needs_the_old_numbers_is_refused():
         loss.backward()
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_gradients_and_the_optimizer_are_free_after_the_step():
     optimizer = optim.Adam(parameters())
     train(optimizer, 6)

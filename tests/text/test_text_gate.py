@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from retrograde import text
 from retrograde.errors import AnswerError, ArgumentError, CheckpointError, DTypeError, ModelError, ShapeError
-from retrograde.text.evidence.flips import chance, patterns
+from retrograde.text.evidence.flips import chance, patterns, weight
 from retrograde.text.evidence.gate import Gate, _strengths, compare
 
 
@@ -78,7 +78,7 @@ def accepts(rng, gate, items, width, draw, better=None):
         after = draw(items, width)
         if better is not None and step == lucky:
             after[:, rng.integers(width)] = better(items, 1)[:, 0]
-        seen, rungs, winner = halved(before, after) if width > 1 else (after, (), None)
+        seen, rungs, winner = halved(before, after, max(8, items // 6)) if width > 1 else (after, (), None)
         if gate.decide(before, seen, rungs, winner).is_accepted:
             return True
     return False
@@ -137,6 +137,46 @@ def test_the_level_is_spent_over_the_steps_and_never_passed():
     assert total < 0.05 and Gate(0.05, 4).left() == pytest.approx(0.05 * 0.98 / 4)
 
 
+def test_a_step_has_its_own_part_of_the_level_whatever_earlier_ones_found():
+    few, many = ([0] * 20, [1, -1] + [0] * 18), ([0] * 20, [1, -1] * 10)
+    for first in (few, many):
+        gate = Gate(0.05, 4)
+        gate.decide(*first)
+        assert gate.decide([0] * 20, [1] * 6 + [0] * 14).level == pytest.approx(0.05 * 0.98 / 4)
+
+
+@pytest.mark.parametrize("rare", [0.3, 0.1])
+def test_small_gains_on_most_items_do_not_outweigh_large_losses_on_few(rare):
+    # Their mean is 0, and the losses are often not among the items: by flips alone 0.19 and 0.85 of these runs accept something.
+    rng, runs = np.random.default_rng(8), 100
+    gained = lambda items, width: np.where(rng.random((items, width)) < rare, -0.05 * (1 - rare) / rare, 0.05)
+    draw = lambda items, width: 0.5 + (gained(items, width) if width > 1 else 0.0 * np.ones((items, 1)))
+    assert sum(accepts(rng, Gate(0.05, 5), 40, 8, draw) for _ in range(runs)) <= stats.binom.ppf(0.99, runs, 0.05)
+    # A loss of 0.95 on one item of twenty would undo these gains, and 20 items do not speak against it.
+    assert not compare([0.5] * 20, [0.55] * 20).is_accepted and compare([0.5] * 200, [0.55] * 200).is_accepted
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(1, 0), (40, 0), (27, 7), (8, 7), (26, 25), (510, 490)])
+def test_right_and_wrong_answers_keep_their_whole_weight(wins, losses):
+    assert weight(np.repeat([1.0, -1.0], [wins, losses]), 1.0) == 1
+
+
+def test_a_weight_is_that_of_the_best_bet_by_a_search():
+    rng = np.random.default_rng(9)
+    for gains in (rng.uniform(-0.3, 0.5, 60), np.where(rng.random(50) < 0.1, -0.4, 0.08), np.full(30, 0.1)):
+        best = optimize.minimize_scalar(lambda stake: -np.log1p(stake * gains).sum(), bounds=(0, 1), method="bounded")
+        expected = np.sqrt(-2 * best.fun) / (gains.sum() / np.sqrt((gains**2).sum()))
+        assert weight(gains, 1.0) == pytest.approx(min(1, expected), abs=0.01)
+
+
+def test_scores_that_are_low_by_chance_open_no_later_step():
+    # With a rate of 0.1 on 20 items few differ, all of them gains where what there is happened to score 0: if steps handed on what
+    # they could not use, 0.06 of these runs would accept something.
+    rng, runs = np.random.default_rng(7), 400
+    rare = lambda *shape: (rng.random(shape) < 0.1) * 1.0
+    assert sum(accepts(rng, Gate(0.05, 5), 20, 8, rare) for _ in range(runs)) <= stats.binom.ppf(0.05, runs, 0.06)
+
+
 def test_after_an_acceptance_the_rest_of_the_level_is_left():
     gate = Gate(0.05, 4)
     assert gate.decide([0] * 20, [1] * 20).is_accepted
@@ -178,7 +218,7 @@ def test_a_thousand_items_take_no_more_steps_of_python_than_a_hundred(scores):
             sys.settrace(before)
         return count.count("opcode")
 
-    assert 100 < steps(1000) <= steps(100) + 50
+    assert 100 < steps(1000) <= steps(100) + 400
 
 
 def test_scores_that_cannot_be_compared_are_refused():
@@ -190,10 +230,6 @@ def test_scores_that_cannot_be_compared_are_refused():
         compare([1, 2], [1, float("inf")])
     with pytest.raises(ArgumentError, match="at least one step"):
         Gate(steps=0)
-    gate = Gate()
-    gate.decide([0] * 20, [0] * 20)
-    with pytest.raises(ShapeError, match="same items at every step"):
-        gate.decide([0] * 8, [0] * 8)
 
 
 def test_a_validation_scores_all_items_or_some():

@@ -8,20 +8,13 @@ from retrograde.compiler.backends.cpu import threads
 from retrograde.compiler.backends.cpu.machine import available_cores
 from retrograde.errors import TraceError
 from retrograde.transforms.jit import jit
-from sweeping import cases, has_derivative
+from sweeping import every_case, has_derivative
 
 RNG = np.random.default_rng(0)
 
 
 def close(a, b, rtol=1e-6):
     np.testing.assert_allclose(np.asarray(rg.asarray(a).detach()), np.asarray(rg.asarray(b).detach()), rtol=rtol, atol=1e-6)
-
-
-def every_case():
-    for name in rg.ops.names():
-        op = rg.ops.get(name)
-        if op.family != "creation":  # those make arrays from numbers
-            yield from (pytest.param(case, id=f"{name}-{i}") for i, case in enumerate(cases(op)))
 
 
 def weighted(*found):
@@ -33,7 +26,7 @@ def weighted(*found):
     return total
 
 
-@pytest.mark.parametrize("case", list(every_case()))
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in every_case()])
 def test_a_compiled_op_and_its_gradient_equal_the_eager_ones(case):
     args, kwargs = case.drawn(np.float64)
     operands = case.operands(args)

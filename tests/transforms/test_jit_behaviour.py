@@ -177,6 +177,7 @@ def test_a_method_has_a_state_for_each_object():
     assert a.add.traces == b.add.traces == 1
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_an_object_with_a_compiled_method_can_be_freed():
     counter = Counter(1)
     counter.add(np.ones(1))
@@ -187,6 +188,7 @@ def test_an_object_with_a_compiled_method_can_be_freed():
     assert not Counter.add._methods
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_compiled_method_keeps_its_object():
     add = Counter(1).add
     gc.collect()

@@ -17,20 +17,14 @@ from retrograde.compiler.calls import pending
 from retrograde.core import writes
 from retrograde.errors import DTypeError
 from retrograde.tensor.lazy import Lazy
-from sweeping import cases, has_derivative
+from sweeping import every_case, has_derivative
+from tiers import tiered
 from together import in_threads
 
 RNG = np.random.default_rng(0)
 
 
-def every_case():
-    for name in rg.ops.names():
-        op = rg.ops.get(name)
-        if op.family != "creation":
-            yield from (pytest.param(case, id=f"{name}-{i}") for i, case in enumerate(cases(op)))
-
-
-@pytest.mark.parametrize("case", list(every_case()))
+@pytest.mark.parametrize("case", list(tiered(every_case(), key=lambda case: case.op.name)))
 def test_a_lazy_op_and_its_gradient_are_the_eager_ones(case, monkeypatch):
     monkeypatch.setenv(backends.VARIABLE, "reference")
     for dtype in (np.dtype(np.float64), np.dtype(np.float32), rg.bfloat16):
@@ -197,6 +191,7 @@ def test_leaves_of_another_shape_or_dtype_are_another_structure():
     assert built() == 5
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_programs_that_are_kept_are_bounded_in_number_and_keep_no_arrays(monkeypatch):
     monkeypatch.setattr(pending._Programs, "most", 3)
     data = numbers(2000)
@@ -585,6 +580,7 @@ def test_a_value_that_jit_traced_is_refused_after_its_trace():
 
 # Memory.
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_value_that_nobody_reads_goes_away_with_all_that_it_would_have_read():
     gc.collect()  # so that no leaf of an earlier test goes away in between
     x = rg.tensor(numbers(10), requires_grad=True)

@@ -12,7 +12,8 @@ from retrograde.compiler import backends
 from retrograde.compiler.index.emitted import ELEMENTS, EMITTED
 from retrograde.compiler.passes.memory import Arena
 from retrograde.errors import ArgumentError, OutOfRangeError
-from sweeping import cases, has_derivative
+from sweeping import every_case, has_derivative
+from tiers import tiered
 
 WAYS = ["native", "reference"]
 
@@ -30,13 +31,6 @@ def reference(monkeypatch):
     monkeypatch.setenv(backends.VARIABLE, "reference")
 
 
-def every_case():
-    for name in rg.ops.names():
-        op = rg.ops.get(name)
-        if op.family != "creation":
-            yield from (pytest.param(case, id=f"{name}-{i}") for i, case in enumerate(cases(op)))
-
-
 def close(a, b):
     np.testing.assert_allclose(np.asarray(a), np.asarray(rg.asarray(b).detach()), rtol=1e-9, atol=1e-12)
 
@@ -46,7 +40,7 @@ def squares(*found):
     return sum([(z * z * np.linspace(0.5, 1.0, z.size).reshape(z.shape)).sum() for z in floats], 0.0)
 
 
-@pytest.mark.parametrize("case", list(every_case()))
+@pytest.mark.parametrize("case", list(tiered(every_case(), key=lambda case: case.op.name)))
 def test_an_op_and_its_gradient_run_by_the_reference_equal_the_eager_ones(case, reference):
     args, kwargs = case.drawn(np.float64)
     operands = case.operands(args)

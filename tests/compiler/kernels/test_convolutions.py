@@ -92,6 +92,7 @@ def runs_in_kernels(function):
     return all(kernel.kind != "library" for kernel in function.explain().kernels)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("size", "dtype"), [*[(size, np.float32) for size in SIZES], *[(size, np.float64) for size in SIZES[::3]]],
                          ids=str)
 def test_a_compiled_convolution_and_its_gradients_are_the_eager_ones(size, dtype):

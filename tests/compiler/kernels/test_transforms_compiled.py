@@ -47,6 +47,7 @@ def check(name, shape, axis, dtype, norm="backward"):
     return kinds
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("shape", "axis"), [*NATIVE, *FEW, *CALLED])
 @pytest.mark.parametrize("name", NAMES)
 def test_transforms_are_numpys(name, shape, axis):

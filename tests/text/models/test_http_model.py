@@ -11,6 +11,7 @@ import time
 import traceback
 from contextlib import asynccontextmanager, contextmanager
 from types import SimpleNamespace
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -371,6 +372,57 @@ def test_a_key_that_a_server_echoes_in_a_stream_shows_nowhere(fault, is_async, t
     trace.save(tmp_path / "trace.jsonl")
     shown = str(caught.value) + repr(caught.value.__context__) + (tmp_path / "trace.jsonl").read_text()
     assert KEY not in shown and "***" in shown
+
+
+@both
+def test_a_key_in_pieces_of_a_stream_shows_nowhere(is_async, tmp_path):
+    async def run():
+        async with model:
+            return [piece async for piece in model.astream(Request.of("q"))]
+
+    with serving(in_order("echo pieces")) as server, tracing() as trace:
+        model = HTTPModel("small", base_url=server.url, api_key=KEY, retry=Retry(0))
+        found = asyncio.run(run()) if is_async else list(model.stream(Request.of("q")))
+        model.close()
+    trace.save(tmp_path / "trace.jsonl")
+    assert "".join(found) == "Bearer ***" and KEY not in (tmp_path / "trace.jsonl").read_text()
+
+
+def test_a_key_that_a_server_escapes_shows_nowhere(tmp_path):
+    with serving(in_order("echo escaped")) as server:
+        model = Cached(HTTPModel("small", base_url=server.url, api_key=KEY), tmp_path)
+        assert model("q") == "Bearer ***"
+        model.model.close()
+    assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+
+
+@pytest.mark.parametrize("where", ["extra", "query"])
+@pytest.mark.parametrize("options", [{"api_key": KEY, "mode": "fast"}, {"Access-Token": KEY}])
+def test_a_key_in_the_body_or_the_address_shows_nowhere(where, options):
+    with serving(in_order("echo sent", "echo sent", "400 echo")) as server:
+        model = HTTPModel("small", base_url=server.url, retry=Retry(0), **{where: options})
+        assert KEY not in model("q") and "***" in model("q")
+        sent = server.bodies[0] if where == "extra" else dict(parse_qsl(urlsplit(server.paths[0]).query))
+        model.close()
+    assert options.items() <= sent.items()
+    assert KEY not in repr(model) + repr(vars(model)) + model.identity and KEY.encode() not in pickle.dumps(model)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.identity == model.identity and again.close() is None
+
+
+@pytest.mark.parametrize("options", [{"api_key": "answer"}, {"extra": {"tokenizer": "answer to q"}}, {"extra": {"keywords": "answer to q"}},
+                                     {"query": {"stop_token": "answer to q"}}])
+def test_what_is_no_key_leaves_answers_as_they_are(options):
+    with serving() as server:
+        assert ask(server, **options).text == "answer to q"
+
+
+def test_headers_that_are_no_keys_come_back_from_a_pickle():
+    with serving() as server:
+        model = pickle.loads(pickle.dumps(HTTPModel("small", base_url=server.url, headers={"X-Team": "1", "api-key": KEY})))
+        model("q")
+        model.close()
+    assert server.headers[0]["X-Team"] == "1" and "api-key" not in server.headers[0]
 
 
 def test_what_is_in_extra_is_not_written_beside_answers(tmp_path):

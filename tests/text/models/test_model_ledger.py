@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.workloads.fault_server import drawn, serving
 from retrograde import atomic
-from retrograde.errors import ArgumentError, BudgetError
+from retrograde.errors import ArgumentError, BudgetError, ModelError
 from retrograde.text.models import (
     Budget,
     Budgeted,
@@ -213,6 +213,18 @@ def test_the_trace_counts_every_attempt_that_was_charged_for():
         model.close()
     assert trace.usage.calls == model.budget.spent.calls == 6 == sum(server.attempts.values())
     assert trace.tokens == model.budget.spent.tokens
+
+
+@pytest.mark.parametrize(("faults", "attempts"), [(["schema"], 1), (["500", "schema"], 2), (["500"] * 9, 4), (["400"], 0), (["429"] * 9, 0)])
+def test_the_trace_and_the_budget_agree_on_calls_that_failed(faults, attempts):
+    # What was answered, if badly, may be charged for; what was refused is not.
+    with serving(lambda prompt, attempt: faults[attempt] if attempt < len(faults) else None) as server, tracing() as trace:
+        model = Budgeted(HTTPModel("small", base_url=server.url, retry=Retry(3, 0.001)), calls=20)
+        with pytest.raises(ModelError):
+            model("a")
+        model.close()
+    assert trace.usage.calls == model.budget.spent.calls == attempts
+    assert trace.tokens == model.budget.spent.tokens and (trace.tokens > 0) == (attempts > 0)
 
 
 def test_a_stream_is_in_the_trace_with_the_most_that_it_can_have_taken():

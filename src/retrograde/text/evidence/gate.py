@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ArgumentError, CheckpointError, ShapeError
-from .flips import chance, patterns, share, summed
+from .flips import chance, largest_loss, patterns, share, summed, weight
 
 
 class Decision(NamedTuple):
@@ -52,7 +52,7 @@ def compare(before, after, level=0.05):
     check_level(level)
     before, after = numbers(before), numbers(after)
     gains = _gains(before, after)
-    p = chance(gains)
+    p = chance(gains, bound=largest_loss(before, after))
     return _decision(before, after, gains, p, level, 0, _passes(gains, p, level))
 
 
@@ -60,16 +60,21 @@ class Gate:
     """Decides on the candidates of a run, one step after another, so that it is rarely wrong over all of them together.
 
     level  the probability that a run in which nothing is better accepts anything, whatever it has looked at
-    steps  over how many steps the level is spread, evenly; a fiftieth of it is kept for those that may follow, and of long
-           runs a hundredth more for each step above five
+    steps  over how many steps the level is spread, evenly; a fiftieth of it is kept for those that may follow
     seed   of the draws of the test
 
     It is a permutation test by sign flips. A step hands over the scores of all its candidates and how they were thinned out
     (`rungs`); the choice is repeated under each pattern of signs, so that what counts is how large the gain of *a winner* is when
     nothing is better (the max-statistic of Westfall and Young 1993, "Resampling-Based Multiple Testing", studentised; for means of
-    many candidates: Chernozhukov, Chetverikov and Kato 2013, Annals of Statistics 41). Over steps the level is spent as in a
-    group-sequential trial (Lan and DeMets 1983, Biometrika 70): a pattern of signs that an earlier step would have accepted is
-    spent and counts in all later ones.
+    many candidates: Chernozhukov, Chetverikov and Kato 2013, Annals of Statistics 41). Each step has its own part of the level,
+    which is known beforehand (Bonferroni's inequality, with the spending of Lan and DeMets 1983, Biometrika 70): the parts add up
+    to no more than the level, however the scores of the steps depend on one another. What a step could not use is lost. To hand
+    it on to the next would be wrong, since all steps share the scores of what there is: where these are low by chance, few items
+    differ, and all that differ are gains.
+
+    A flip takes a loss to be as likely as a gain of its size, which follows from equal accuracies where scores are 0 or 1. Of
+    others a candidate may gain a little on most items and lose much on few, so many of its gains count for less: see
+    `flips.weight`.
 
     It holds for any proposals that know of the validation items no more than what the gate decided: as long as everything is
     rejected, these are fixed beforehand. Proposals that see scores of validation items, item by item, void it.
@@ -81,9 +86,6 @@ class Gate:
 
     #: The share of the level that steps after the last planned one have among them.
     RESERVE = 0.02
-    #: The share that is held back for each step above five. All steps share the scores of what there is; where these are skewed,
-    #: flips of all steps together are approximate: 20 steps on 40 items at an accuracy of 0.7 accepted in 0.062 of runs without it.
-    SKEW = 0.01
 
     def __init__(self, level=0.05, steps=10, seed=0):
         check_level(level)
@@ -91,11 +93,9 @@ class Gate:
             raise ArgumentError(f"a gate needs at least one step to spread its level over, got {steps}")
         self.level, self.steps, self.seed = level, steps, seed
         self.made = 0  # decisions
-        self._base = (0, 0.0)  # decisions, and the level spent, when something was last accepted
-        self._spent: np.ndarray | None = None  # of each pattern of signs, whether an earlier step would have accepted it
 
     def left(self):
-        """The level that the next decision has, before what earlier ones did not use."""
+        """The level that the next decision has."""
         return self._allowed(self.made + 1) - self._allowed(self.made)
 
     def spent(self):
@@ -118,20 +118,16 @@ class Gate:
         units = np.arange(len(before)) if units is None else np.asarray(units)
         gains = _gains(before[:, None], after)
         winner = _best(gains, units) if winner is None else winner
-        self.made += 1
+        allowed, self.made = self.left(), self.made + 1
         if self.level == 1:
             return _decision(before, after[:, winner], gains[:, winner], chance(gains[:, winner], units), 1.0, winner,
                              gains[:, winner].sum() >= 0)
-        p, allowed, strength = self._test(gains, _asked(after, rungs), rungs, units, winner)
-        is_accepted = _passes(gains[:, winner], p, allowed)
-        if is_accepted:
-            self._base, self._spent = (self.made, self._allowed(self.made)), None
-        else:
-            self._spend(strength, self._allowed(self.made) - self._base[1])
-        return _decision(before, after[:, winner], gains[:, winner], p, allowed, winner, is_accepted)
+        observed = _observed(gains[:, winner], units, largest_loss(before, after))
+        p = self._chance(observed, gains, _asked(after, rungs), rungs, units)
+        return _decision(before, after[:, winner], gains[:, winner], p, allowed, winner, _passes(gains[:, winner], p, allowed))
 
-    def _test(self, gains, asked, rungs, units, winner):
-        """(p of the winner, the level left for it, the strength of the winner under each pattern of signs)."""
+    def _chance(self, observed, gains, asked, rungs, units):
+        """The probability that the studentised gain of some winner is at least `observed`, if nothing is better."""
         count = int(units.max()) + 1
         signs = patterns(count, self.seed)
         filled = _filled(gains, asked, np.random.default_rng((self.seed, self.made)))
@@ -140,37 +136,20 @@ class Gate:
         flipped = signs if np.array_equal(units, np.arange(count)) else signs.take(units, axis=1)
         scale = np.abs(filled).max() or 1.0
         strength = _strengths(flipped, filled / scale, rungs, sizes / scale)
-        own = summed(gains[:, winner], units)
-        observed = own.sum() / (np.sqrt((own**2).sum()) or np.inf)
-        spent = np.zeros(len(signs), bool) if self._spent is None else self._spent
-        if len(spent) != len(signs):
-            raise ShapeError(f"a gate decides on the same items at every step, got {count} now")
-        hits = int((~spent & (strength >= observed - 1e-5)).sum())
-        return share(hits, len(signs), count), self._allowed(self.made) - self._base[1] - spent.mean(), strength
-
-    def _spend(self, strength, allowed):
-        """Mark the patterns that this step would have accepted: as many of the strongest as the level has room for."""
-        spent = np.zeros(len(strength), bool) if self._spent is None else self._spent
-        room = int(allowed * len(strength) + 1e-9) - int(spent.sum())
-        if room > 0:
-            bound = np.partition(np.where(spent, -np.inf, strength), -room - 1)[-room - 1]
-            spent = spent | (strength > max(bound, 0.0))
-        self._spent = spent
+        return share(int((strength >= observed - 1e-5).sum()), len(signs), count)
 
     def _allowed(self, made):
         """The level that may be spent by the end of so many decisions."""
         if self.level == 1:
             return 1.0
-        planned = self.level * (1 - self.RESERVE - self.SKEW * min(max(self.steps - 5, 0), 20))
+        planned = self.level * (1 - self.RESERVE)
         if made <= self.steps:
             return planned * made / self.steps
         return self.level - (self.level - planned) * 2.0 ** (1 - made / self.steps)
 
     def state_dict(self):
         """What a later decision depends on, as JSON data."""
-        spent = None if self._spent is None else [len(self._spent), np.packbits(self._spent).tobytes().hex()]
-        return {"level": self.level, "steps": self.steps, "seed": self.seed, "made": self.made, "base": list(self._base),
-                "spent": spent}
+        return {"level": self.level, "steps": self.steps, "seed": self.seed, "made": self.made}
 
     def load_state_dict(self, state):
         """Go on from what `state_dict` gave, of a gate with the same settings."""
@@ -179,11 +158,7 @@ class Gate:
         if other and state["made"]:
             raise CheckpointError(f"the saved gate has {', '.join(other)}; go on with the same, since its guarantee spans all "
                                   "steps")
-        self.made, self._base = state["made"], tuple(state["base"])
-        self._spent = None
-        if state["spent"] is not None:
-            count, bits = state["spent"]
-            self._spent = np.unpackbits(np.frombuffer(bytes.fromhex(bits), np.uint8), count=count).astype(bool)
+        self.made = state["made"]
 
 
 def check_level(level):
@@ -211,6 +186,12 @@ def _columns(after):
 def _gains(before, after):
     """The gain of each item; 0 where one of the two has no answer, so that the pair says nothing."""
     return np.nan_to_num(after - before, nan=0.0)
+
+
+def _observed(gains, units, bound):
+    """The studentised gain that a candidate is tested with."""
+    own, most = summed(gains, units), int(np.bincount(units).max())
+    return weight(own, most * bound) * own.sum() / (np.sqrt((own**2).sum()) or np.inf)
 
 
 def _asked(after, rungs):

@@ -13,7 +13,7 @@ from .budget import charge_again
 from .choices import check_kind
 from .codec import canonical, digest
 from .retry import Retry
-from .secret import Secret, secret_from
+from .secret import Secret, hidden, revealed, secret_from, without_secrets
 from .trace import note_attempt
 from .transport import Transport
 from .wire import completion_of, payload
@@ -41,7 +41,8 @@ class HTTPModel(LanguageModel):
 
     headers    more headers, such as {"api-key": ...} for Azure; a value whose name speaks of a key or a token is treated as one
     query      what follows the address after a question mark, such as {"api-version": "2024-10-21"}
-    extra      added to the body of every request
+    extra      added to the body of every request; what is called a key, a secret, a password or an access token, here or in
+               `query`, is treated as one
     labels_by  how the server is asked for one of several labels: "json_schema", by an answer that is bound by a schema;
                "logprobs", by the probabilities of the first token, where the server tells them, which also gives `logprobs`;
                "guided_choice", as vLLM takes it
@@ -66,13 +67,15 @@ class HTTPModel(LanguageModel):
         self.max_concurrency, self.max_tokens = max_concurrency, max_tokens
         check_kind(labels_by)
         self.max_tokens_name, self.labels_by, self.tells_logprobs = max_tokens_name, labels_by, labels_by == "logprobs"
-        self.extra, self.query = dict(extra or {}), dict(query or {})
+        self.extra, self.query = hidden(extra or {}), hidden(query or {})
+        self.headers = {name: value for name, value in (headers or {}).items() if not _is_key(name)}
         self._connect(api_key, headers)
 
     @property
     def identity(self):
         # What is in `extra` may be a secret of the user, and the identity is written beside answers that are kept.
-        rest = [self.extra, self.query, *([] if self.labels_by == "json_schema" else [self.labels_by])]
+        options = [without_secrets(self.extra)[0], without_secrets(self.query)[0]]
+        rest = [*options, *([] if self.labels_by == "json_schema" else [self.labels_by])]
         return f"{self.model} at {self.base_url} {self.max_tokens} {digest(canonical(rest)) if any(rest) else '{}'}"
 
     def complete(self, request):
@@ -123,18 +126,18 @@ class HTTPModel(LanguageModel):
 
     def __setstate__(self, state):
         vars(self).update(state)
-        self._connect(None, None)
+        self._connect(None, self.headers)
 
     def _connect(self, api_key, headers):
         _check_headers(headers or {})
         secret = secret_from(api_key, ("RETROGRADE_API_KEY", "OPENAI_API_KEY")[: 2 if self.base_url == _OPENAI else 1])
         secrets = {name: Secret(value) for name, value in (headers or {}).items() if _is_key(name)}
-        plain = {name: value for name, value in (headers or {}).items() if not _is_key(name)}
         if secret and not {"authorization", "api-key"} & {name.lower() for name in secrets}:
             secrets["Authorization"] = Secret(f"Bearer {secret.reveal()}")
-        query = f"?{urlencode(self.query)}" if self.query else ""
-        self._transport = Transport(f"{self.base_url}/chat/completions{query}", secrets, plain, timeout=self.timeout,
-                                    connections=self.max_concurrency)
+        query = f"?{urlencode(revealed(self.query))}" if self.query else ""
+        others = [*without_secrets(self.extra)[1], *without_secrets(self.query)[1]]
+        self._transport = Transport(f"{self.base_url}/chat/completions{query}", secrets, self.headers, timeout=self.timeout,
+                                    connections=self.max_concurrency, others=others)
         self._resume_at, self._lock = 0.0, threading.Lock()
 
     def _steps(self, request):
@@ -185,7 +188,7 @@ class HTTPModel(LanguageModel):
 
     def _post(self, request, *, is_streamed=False):
         body = payload(request, self.model, max_tokens=self.max_tokens, max_tokens_name=self.max_tokens_name,
-                       is_streamed=is_streamed, extra=self.extra, labels_by=self.labels_by)
+                       is_streamed=is_streamed, extra=revealed(self.extra), labels_by=self.labels_by)
         # The same for the same request, in any process: a server that keeps these keys answers a call that was cut off, by a kill
         # for example, and is made again, without charging for it twice.
         return _Post(body, {"Idempotency-Key": digest(canonical([self.identity, body, request.sample]))})

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from ...extras import optional
 from .lanes import AsyncLanes, Lanes
+from .secret import Pieces
 from .wire import Reply, StreamReader, encoded, fault_of
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -26,8 +27,10 @@ class Transport:
     for, and take half as long again.
     """
 
-    def __init__(self, url, secrets, headers, *, timeout, connections):
+    def __init__(self, url, secrets, headers, *, timeout, connections, others=()):
         self.url, self.secrets, self.headers, self.timeout, self.connections = url, secrets, headers, timeout, connections
+        #: All that must not show: the keys among the headers, and those of the address and the body.
+        self.hidden = [*secrets.values(), *others]
         self.httpx = optional("httpx", "text")
         self._lock, self._sync, self._async = threading.Lock(), None, WeakKeyDictionary()
         self._sockets = WeakKeyDictionary()  # of each lane of the threads, the connection that it has
@@ -56,12 +59,13 @@ class Transport:
 
     def lines(self, body, headers):
         """The texts of a stream, one after another; `timeout` bounds the wait for the first bytes of each."""
-        reader, failure = StreamReader(self._cleaned), None
+        reader, shown, failure = StreamReader(self._cleaned), Pieces(self.hidden), None
         try:
             with self._lanes().taken() as lane, closing(self._begun(lane, body, headers)) as response:
                 if response.is_success:
-                    yield from filter(None, map(reader.text_of, response.iter_lines()))
+                    yield from filter(None, map(shown.add, map(reader.text_of, response.iter_lines())))
                     reader.end()
+                    yield from filter(None, [shown.rest()])
                 else:
                     failure = self._reply(response, response.read())
         except self.httpx.HTTPError as error:
@@ -71,16 +75,19 @@ class Transport:
 
     async def alines(self, body, headers):
         """`lines` as an asynchronous iterator."""
-        reader, failure = StreamReader(self._cleaned), None
+        reader, shown, failure = StreamReader(self._cleaned), Pieces(self.hidden), None
         try:
             async with ((await self._async_lanes()).taken() as lane,
                         aclosing(await self._abegun(lane, body, headers)) as response):
                 if response.is_success:
                     async for line in response.aiter_lines():
-                        text = reader.text_of(line)
+                        text = shown.add(reader.text_of(line))
                         if text:
                             yield text
                     reader.end()
+                    text = shown.rest()
+                    if text:
+                        yield text
                 else:
                     failure = self._reply(response, await response.aread())
         except self.httpx.HTTPError as error:
@@ -199,7 +206,7 @@ class Transport:
         return self._without_keys(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def _without_keys(self, body):
-        for secret in self.secrets.values():
+        for secret in self.hidden:
             body = secret.remove_from(body)
         return body
 

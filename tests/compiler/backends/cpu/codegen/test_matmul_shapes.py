@@ -25,6 +25,7 @@ def test_products_of_all_shapes_agree_with_numpy(m, n, k, dtype):
         assert_product(product(a, b, c), a.astype("f8") @ b.astype("f8"), k)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("c_layout", ["row", "column", "backward"])
 @pytest.mark.parametrize("b_layout", LAYOUTS)
 @pytest.mark.parametrize("a_layout", LAYOUTS)
