@@ -83,8 +83,8 @@ def svd(A, full_matrices=True, *, driver=None):
     U, S, Vh = rg.svd(A, full_matrices=False)
     wide = rg.svd(A.detach(), full_matrices=True)
     count = S.shape[-1]
-    U = concatenate([U, Underived.apply(wide[0][..., count:])], -1) if U.shape[-1] < U.shape[-2] else U
-    Vh = concatenate([Vh, Underived.apply(wide[2][..., count:, :])], -2) if Vh.shape[-2] < Vh.shape[-1] else Vh
+    U = concatenate([U, Underived.apply(wide[0][..., count:], A)], -1) if U.shape[-1] < U.shape[-2] else U
+    Vh = concatenate([Vh, Underived.apply(wide[2][..., count:, :], A)], -2) if Vh.shape[-2] < Vh.shape[-1] else Vh
     return _SVD(U, S, Vh)
 
 

@@ -80,10 +80,10 @@ class _Elimination(Function):
 
 
 class Underived(Function):
-    """What has no derivative although it stands beside what has: a gradient that reaches it must be zero."""
+    """What has no derivative in `source` although it was made of it: a gradient that reaches it must be zero."""
 
     @staticmethod
-    def forward(ctx, x):
+    def forward(ctx, x, source):
         return x * 1
 
     @staticmethod
@@ -91,7 +91,7 @@ class Underived(Function):
         if not is_tracing() and bool((g != 0).any()):
             raise MissingRuleError("the vectors that full_matrices=True adds have no derivative, and are part of a gradient here; "
                                    "use full_matrices=False, or detach() them")
-        return g
+        return None, None
 
 
 def _in_order(A):
