@@ -3,6 +3,7 @@
 import warnings
 from functools import partial
 from types import FunctionType
+from typing import Any, cast
 
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..transforms.jit import Compiled, CompiledObject
@@ -17,15 +18,18 @@ class CompileWarning(RetraceWarning):
 class _Falling:
     """What is compiled, unless it cannot be: then the function itself, from the first such call on."""
 
+    _memory: Any
+    _function: Any
+
     def __call__(self, *args, **kwargs):
-        memory = self._memory
+        memory, compiled = self._memory, cast("Any", super())
         if getattr(memory, "is_eager", False):
             return self._function(*args, **kwargs)
         if getattr(memory, "is_whole", False) or memory.programs and any(memory.programs.values()):
-            return super().__call__(*args, **kwargs)
+            return compiled.__call__(*args, **kwargs)
         before = State(self._function)
         try:
-            return super().__call__(*args, **kwargs)
+            return compiled.__call__(*args, **kwargs)
         except (TraceError, ArgumentError) as error:
             if isinstance(error, ArgumentError) and "hashable" not in str(error):
                 raise

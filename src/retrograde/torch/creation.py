@@ -67,7 +67,7 @@ def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
     return tensor(value, dtype=dtype or DEFAULT[0], device=device, requires_grad=requires_grad)
 
 
-def _of_shape(make):
+def _of_shape(make) -> Any:
     def create(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None,
                generator=None,
                names=None, **given):

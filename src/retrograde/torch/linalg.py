@@ -1,6 +1,7 @@
 """`torch.linalg`: that of `rg`, with PyTorch's names of arguments, and named results."""
 
 from collections import namedtuple
+from typing import Any
 
 from .. import linalg as rg
 from ..core.mode import no_grad
@@ -80,8 +81,9 @@ def svd(A, full_matrices=True, *, driver=None):
     A = operand(A, "A")
     if not full_matrices or A.shape[-1] == A.shape[-2] or not A.requires_grad:
         return _SVD(*rg.svd(A, full_matrices=full_matrices))
-    U, S, Vh = rg.svd(A, full_matrices=False)
-    wide = rg.svd(A.detach(), full_matrices=True)
+    parts: Any = rg.svd(A, full_matrices=False)
+    wide: Any = rg.svd(A.detach(), full_matrices=True)
+    U, S, Vh = parts
     count = S.shape[-1]
     U = concatenate([U, Underived.apply(wide[0][..., count:], A)], -1) if U.shape[-1] < U.shape[-2] else U
     Vh = concatenate([Vh, Underived.apply(wide[2][..., count:, :], A)], -2) if Vh.shape[-2] < Vh.shape[-1] else Vh

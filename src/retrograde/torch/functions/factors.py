@@ -30,7 +30,7 @@ def _order_of(array):
     """For each matrix which of its rows comes first, second, ... in elimination with partial pivoting."""
     rows, columns = array.shape[-2:]
     if rows == columns:
-        return np.asarray(_eliminated(array))[..., rows, :].real.astype(np.int64)
+        return np.real(np.asarray(_eliminated(array))[..., rows, :]).astype(np.int64)
     if rows < columns:  # the first columns alone choose
         return _order_of(array[..., :rows])
     # Columns that are added to a tall matrix change no choice before them.
@@ -39,7 +39,7 @@ def _order_of(array):
     wide[..., :rows, :columns] = array
     if not array.size:
         return np.broadcast_to(np.arange(rows), array.shape[:-1])
-    return np.asarray(_eliminated(wide))[..., size, :rows].real.astype(np.int64)
+    return np.real(np.asarray(_eliminated(wide))[..., size, :rows]).astype(np.int64)
 
 
 def _factored(array):

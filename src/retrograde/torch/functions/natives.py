@@ -1,5 +1,7 @@
 """Functions that PyTorch's own layers call, which some programs call as well."""
 
+from typing import Any
+
 import numpy as np
 
 from ...errors import ArgumentError
@@ -66,7 +68,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+def segment_reduce(data, reduce, *, lengths: Any = None, indices=None, offsets: Any = None, axis=0, unsafe=False, initial=None):
     """The sum, mean, max, min or prod of pieces of an axis, of these lengths or between these offsets."""
     x = operand(data, "data")
     if lengths is None and offsets is None:
