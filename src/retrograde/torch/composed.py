@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -267,7 +268,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
         found = np.searchsorted(starts, np.arange(len(x)), "right") - 1
         parts.append(_made(found.reshape(input.shape) if dim is None else found))
     if return_counts:
-        parts.append(_made(np.diff([*starts, len(x)])))
+        parts.append(_made(np.diff(np.append(starts, len(x)))))
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
@@ -293,7 +294,7 @@ def _trapezoids(y, x, dx, dim):
 trapz = trapezoid
 
 
-def cov(input, *, correction=1, fweights=None, aweights=None):
+def cov(input, *, correction=1, fweights: Any = None, aweights: Any = None):
     """The covariances of the rows."""
     x = shapes.at_least(operand(input), 2)
     x = x if x.dtype.kind in "fcV" else kinds.floating(x)

@@ -1,6 +1,7 @@
 """`torch.signal.windows`: weights that fall to both ends; symmetric by default."""
 
 import math
+from typing import Any
 
 from ...ops.bessel import i0
 from .. import creation
@@ -23,7 +24,7 @@ def _window(function):
     return window
 
 
-def _cosines(places, size, weights):
+def _cosines(places, size, weights) -> Any:
     angle = places * (2 * math.pi / (size - 1))
     return sum([(-1) ** k * w * (angle * k).cos() for k, w in enumerate(weights)])
 
