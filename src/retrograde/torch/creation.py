@@ -279,5 +279,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 def cartesian_prod(*tensors: Any):
     """All combinations of an element of each vector, a row for each."""
+    if len(tensors) == 1:
+        return operand(tensors[0])
     grid = np.stack(np.meshgrid(*[np.arange(len(t)) for t in tensors], indexing="ij"), -1).reshape(-1, len(tensors))
-    return joins.stack([operand(t)[grid[:, i]] for i, t in enumerate(tensors)], 1) if len(tensors) > 1 else tensors[0]
+    return joins.stack([operand(t)[grid[:, i]] for i, t in enumerate(tensors)], 1)

@@ -45,7 +45,7 @@ def _floated(x):
 def fmod(x: Any, y):
     """What is left of `x` by `y`, of the sign of `x`."""
     rest = arithmetic.remainder(arithmetic.abs(x) if isinstance(x, Value) else abs(x), abs(y))
-    return where(x < 0, -rest, rest)
+    return where(comparisons.less(x, 0), -rest, rest)
 
 
 def fmax(x, y):

@@ -1,5 +1,7 @@
 """Spectra of windows of a signal, and the signal of such spectra."""
 
+from typing import Any
+
 from ...errors import ArgumentError
 from ...ops import movements, selections
 from ...ops.complexes import view_as_real
@@ -45,7 +47,7 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     onesided = x.shape[-1] != n_fft if onesided is None else onesided
     norm = "ortho" if normalized else "backward"
     frames = fft.irfft(x, n_fft, norm=norm) if onesided else fft.ifft(x, norm=norm)
-    frames = frames if return_complex or not frames.is_complex() else frames.real
+    frames: Any = frames if return_complex or not frames.is_complex() else frames.real
     weights = _window(window, win_length, n_fft, frames.real.dtype if frames.is_complex() else frames.dtype)
     count = frames.shape[-2]
     size = n_fft + hop * (count - 1)
