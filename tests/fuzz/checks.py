@@ -223,6 +223,8 @@ def tolerance(program, wanted=()):
         return COARSE[2]
     if "rg.random" in text or "'random_" in text:  # of single precision, unless they say otherwise
         return COARSE[4]
+    if "int8" in text or "int16" in text:  # whose sine has half or single precision, as in NumPy
+        return COARSE[4]
     return COARSE[4 if "float32" in text or "complex64" in text or any(x is not None and x.dtype in (np.float32, np.complex64) for x in wanted) else 8]
 
 

@@ -55,7 +55,7 @@ ACTIONS = (
     "scheduler.load_state_dict(scheduler.state_dict())", "with rg.no_grad(): nn.init.constant_(parameter(model, {k}), 0.3)",
     "with rg.no_grad(): parameter(model, {k}).copy_(parameter(model, {k}) * 0.5)", "for p in model.parameters(): p.grad = None if p.grad is None else p.grad.clone()",
     "parameter(model, {k}).grad = parameter(model, {k}).detach() * 0.1", "parameter(model, {k}).data = parameter(model, {k}).data.T.copy().T",
-    "state['scale'] = rg.tensor(0.5, dtype=rg.float32)", "state['scale'] = 0.7", "F.mse_loss(model(last[0]), last[1]).backward()",
+    "state['scale'] = rg.tensor(0.5, dtype=rg.float32)", "F.mse_loss(model(last[0]), last[1]).backward()",
     "record(lambda: evaluate(last[0]), model, optimizer, extras, kept)", "record(lambda: evaluate(last[0]), model, optimizer, extras, kept)",
     "with rg.no_grad(): average = [p.detach() * 0.9 for p in model.parameters()]\nkept += average[:1]", "model.requires_grad_(True)",
     "kept += [rg.grad(lambda t: (t * t * state['scale']).sum())(parameter(model, {k}).detach())]", "model.to(rg.float32)", "model.to(rg.float64)",

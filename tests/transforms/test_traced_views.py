@@ -464,3 +464,28 @@ def test_what_was_written_in_place_lies_in_the_order_that_it_had(function):
     for run in (lazily, rg.jit(function), lambda x: rg.tree.map(lambda z: z[0], rg.vmap(function)(x[None]))):
         for found, eager in zip(rg.tree.leaves(run(rg.tensor(x))), wanted, strict=True):
             np.testing.assert_array_equal(np.asarray(found), eager)
+
+
+#: How eager ops copy where they reshape what lies in another order, or do not; and views of what they gave.
+COPIES = {"flipped": lambda x: rg.flip(x, axis=0).reshape(-1), "transposed": lambda x: x.T.reshape(-1), "in order": lambda x: x.reshape(-1)}
+VIEWS = {"detached": lambda x: x.detach(), "part": lambda x: x[2:8], "reshaped": lambda x: x.reshape(2, 6),
+         "copied again": lambda x: x.reshape(2, 6).T.reshape(-1)[1:], "part of detached": lambda x: x[1:].detach()[::2]}
+
+
+@pytest.mark.parametrize("second", [None, 0, 1, 2])
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("copy", COPIES)
+def test_views_of_a_copy_and_the_copy_show_the_same_writes(copy, view, first, second):
+    def function(x):
+        base = x * 2
+        copied = COPIES[copy](base)
+        tensors = base, copied, VIEWS[view](copied)
+        tensors[first][...] = -5.0
+        if second is not None:
+            tensors[second][...] = tensors[second] * 3 + 1
+        return tuple(t * 1 for t in tensors)
+
+    x = rg.tensor(np.arange(12.0).reshape(3, 4))
+    for found, wanted in zip(rg.jit(function)(x), function(x), strict=True):
+        np.testing.assert_array_equal(found.numpy(), wanted.numpy())

@@ -299,3 +299,13 @@ def test_examples_write_at_a_position_that_is_traced():
     np.testing.assert_array_equal(step(x, np.array(2))[:, [0, 2, 3]], expected[:, [0, 2, 3]])
     slope = rg.jit(lambda x, i: rg.vmap(rg.grad(lambda x: (written(x, i, 2.0) ** 2).sum()))(x))(x, np.array(3))
     np.testing.assert_allclose(slope, 2 * x * (np.arange(4) != 3))
+
+
+@pytest.mark.parametrize("function", [rg.vector_norm, lambda z: rg.vector_norm(z, ord=3), lambda z: rg.std(z.real) + rg.vector_norm(z[:1])],
+                         ids=["length", "power", "parts"])
+def test_a_derivative_around_vmap_of_complex_examples_is_that_of_each(function):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(COUNT, 3)) + 1j * rng.normal(size=(COUNT, 3))
+    for transform in (lambda f: f, rg.jit):
+        found = transform(rg.grad(lambda z: rg.vmap(function)(z).sum()))(rows)
+        np.testing.assert_allclose(found, [rg.grad(function)(row) for row in rows], rtol=1e-12)

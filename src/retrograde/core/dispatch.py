@@ -119,7 +119,14 @@ def _linked(op, args, operands, arrays, data, mode, has_lists):
     if mode.finds_anomalies:
         anomaly.check_forward(op, operands, data)
     parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-    records = mode.records and is_recorded(op, args, parents, data if op.is_multiple else (data,), algebra.is_differentiable)
+    records = mode.records
+    if records:
+        if op.parameters and op.is_differentiable:
+            check_parameters(op, args)
+        records = any(parents)
+        if records and not op.is_differentiable:
+            check_results(op, args, any(map(algebra.is_differentiable, data if op.is_multiple else (data,))))
+            records = False
     if records and has_lists:
         arrays = as_arrays(op, arrays)  # rules read shapes and dtypes, which lists have not
     if op.is_multiple:
@@ -135,19 +142,6 @@ def _linked(op, args, operands, arrays, data, mode, has_lists):
     if op.makes_views and mode.tracks_views and algebra.is_view(data, taken[0]):
         remember_view(value, operands[0], op, args)
     return value
-
-
-def is_recorded(op, args, parents, results, is_differentiable):
-    """Whether a call whose operands have these records is recorded; raises where a gradient would be lost, since one of `results`
-    `is_differentiable`.
-    """
-    if op.parameters and op.is_differentiable:
-        check_parameters(op, args)
-    if not any(parents):
-        return False
-    if not op.is_differentiable:
-        check_results(op, args, any(map(is_differentiable, results)))
-    return op.is_differentiable
 
 
 def unboxed(op, args):

@@ -10,6 +10,7 @@ is a list of its parts by the numbers that they belong to, as bits: x, e, f and 
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -31,11 +32,11 @@ def exponential(x, e=None):
     x = x.astype(np.float64) if x.dtype.kind in "iub" else x
     if x.size == 0:
         return np.zeros_like(x)
-    count = 0 if e is None else e.shape[-3]
-    parts: list = [None] * (1 << count)
+    directions = [] if e is None else [e[..., i, :, :] for i in range(e.shape[-3])]
+    parts: list = [None] * (1 << len(directions))
     parts[0] = x.reshape(-1, *x.shape[-2:])
-    for i in range(count):
-        parts[1 << i] = e[..., i, :, :].reshape(parts[0].shape)
+    for i, direction in enumerate(directions):
+        parts[1 << i] = direction.reshape(parts[0].shape)
     with np.errstate(all="ignore"):
         return _of_stack(parts)[-1].reshape(x.shape)
 
@@ -94,7 +95,8 @@ def _more(x, size, halvings):
     size = np.log2(size)
     if (size - halvings <= np.log2(_RADIUS)).all():
         return 0
-    sizes, row, scale = np.abs(_doubled([x], -np.ceil(size).astype(int))[0]), np.ones((len(x), 1, x.shape[-1])), np.zeros(len(x))
+    near_one: Any = _doubled([x], -np.ceil(size).astype(int))[0]
+    sizes, row, scale = np.abs(near_one), np.ones((len(x), 1, x.shape[-1])), np.zeros(len(x))
     for _ in range(_ERROR_POWER):
         row = row @ sizes
         greatest = row.max((-2, -1))

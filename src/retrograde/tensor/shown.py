@@ -25,12 +25,13 @@ class Shown(Tensor):
     """A view of `base` by the ops in `path`, which are done again once the base holds something else.
 
     `recorder` made it in a mode that kept arrays or not (`keeps_arrays`), from the node `seen` of its base. If it is detached, the
-    history of its base is none of its own.
+    history of its base is none of its own. `sources` are the base and the views after each step that it was made from.
     """
 
     __slots__ = ()
     recorder: Any = None
     seen: Any = None
+    sources: tuple = ()
     keeps_arrays, is_detached = True, False
 
     @property
@@ -41,7 +42,7 @@ class Shown(Tensor):
 
     @raw.setter
     def raw(self, data):
-        self._settle()
+        self.settle()
         self.raw = data
 
     data = raw
@@ -57,26 +58,40 @@ class Shown(Tensor):
         _record.__set__(self, record)
 
     def _follow(self):
-        now = self.recorder.symbol(self.base)
-        if now is self.seen:
+        self._stand_on([source for source in self.sources[1:] if not isinstance(source, Shown)])
+        if self.recorder.symbol(self.base) is self.seen:
             return
-        self.seen = now
         if not self.is_shared():
-            self._settle()
+            self.settle()
             return
+        self.seen = self.recorder.symbol(self.base)
         with changed(tracer=self.recorder, records=True, keeps_arrays=self.keeps_arrays):
             found = _parts(self.base, self.path)[-1]
         _data.__set__(self, found.raw)
         if not self.is_detached:
             _record.__set__(self, found.record)
 
-    def _settle(self):
+    def settle(self):
         """Be a tensor of its own."""
         plain: Any = self
-        plain.__class__, plain.base, plain.path = self.kind, None, ()
+        plain.__class__, plain.base, plain.path, plain.sources = self.kind, None, (), ()
+
+    def _stand_on(self, copies):
+        """Let the last of some of its sources, which are no views any more, be the base."""
+        if copies:
+            steps = next(i for i, source in enumerate(self.sources) if source is copies[-1])
+            self.base, self.path, self.sources, self.seen = copies[-1], self.path[steps:], self.sources[steps:], None
+
+    def _copies(self):
+        """Those of its sources that eager ops would have copied: each of them becomes a tensor of its own."""
+        for source in self.sources[1:]:
+            if isinstance(source, Shown) and not source.is_shared():
+                source.settle()
+        return [source for source in self.sources[1:] if not isinstance(source, Shown)]
 
     def is_shared(self):
         """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
+        self._stand_on(self._copies())
         base, is_plain = self.base.raw, not any([op.name == "reshape" for op, _ in self.path])
         if isinstance(base, Symbol):
             # A value stays where it was computed, whatever is written to it.
@@ -137,6 +152,7 @@ def shown(recorder, value, source, *step):
     value.__class__ = _shown_of(value.kind)
     follows_base = isinstance(source, Shown) and not source.is_detached
     value.base, value.path = (source.base, (*source.path, *step)) if follows_base else (source, step)
+    value.sources = (*source.sources, source) if follows_base else (source,)
     value.recorder, value.keeps_arrays, value.is_detached = recorder, current().keeps_arrays, not step
     value.seen = recorder.symbol(value.base)
     return value

@@ -6,6 +6,7 @@ from ..core.function import Function
 from ..core.mode import enable_grad, is_recording
 from ..core.symbol import replaced, symbols_in
 from ..core.value import Value
+from ..ops._arrays import arrays
 from ..ops.reductions import sum as summed
 from .batched_loop import walked_back
 
@@ -37,7 +38,9 @@ class ByRules(Function):
             with enable_grad():
                 result = ctx.op.call(*replaced(ctx.args, lambda symbol: places[id(symbol)]))
             targets = [leaf for leaf, needed in zip(leaves, needs, strict=True) if needed]
-            found = iter(walked_back([result], targets, [batch.standing(grad_outputs[0], True)], is_again))
+            # The walk pairs cotangents without conjugation, a Function is handed those that users see.
+            seed = batch.standing(arrays.conjugated(grad_outputs[0]), True)
+            found = iter([arrays.conjugated(g) for g in walked_back([result], targets, [seed], is_again)])
         return None, None, None, None, None, *[_whole(batch, next(found), differs) if needed else None
                                                for needed, differs in zip(needs, ctx.differs, strict=True)]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dispatch import as_arrays, is_recorded, kind_of, operands_of, recorded, unboxed
+from ...core.dispatch import as_arrays, check_parameters, check_results, kind_of, operands_of, recorded, unboxed
 from ...core.explain import NESTED, explained
 from ...core.mode import current
 from ...core.symbol import Symbol, symbols_in
@@ -169,13 +169,22 @@ class Recorder:
             raise explained(op, error, args) from None
         if op.family in SIZED and _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
-        parents = tuple([a.record if isinstance(a, Value) else None for a in operands])
-        results = [dtype for _, dtype in (spec if op.is_multiple else (spec,))]
-        if not current().records or not is_recorded(op, args, parents, results, is_float):
-            parents = None
+        parents = self._parents(op, args, operands, spec)
         if op.is_multiple:
             return self._several(op, args, parents, self.node(op, symbolic, None, None), spec, kind_of(op.algebra, operands))
         return self._single(op, args, symbolic, parents, spec, kind_of(op.algebra, operands))
+
+    @staticmethod
+    def _parents(op, args, operands, spec):
+        """The records of operands; None of a call that is not recorded. Raises where a gradient would be lost."""
+        if not current().records:
+            return None
+        if op.is_differentiable:
+            check_parameters(op, args)
+        found = tuple([a.record if isinstance(a, Value) else None for a in operands])
+        if any(found) and not op.is_differentiable:
+            check_results(op, args, any([is_float(dtype) for _, dtype in (spec if op.is_multiple else (spec,))]))
+        return found if op.is_differentiable and any(found) else None
 
     def _single(self, op, args, symbolic, parents, spec, kind):
         """The value of an op with one result; `parents` are None where it is not recorded."""
