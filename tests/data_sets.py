@@ -53,6 +53,10 @@ def stubborn():
     raise Stubborn("one", "two")
 
 
+def stopped():
+    next(iter([]))
+
+
 def killed():
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -1,6 +1,7 @@
 """Sources that are files: what they read, and that errors name the file and the row."""
 
 import os
+import random
 import re
 
 import numpy as np
@@ -62,6 +63,22 @@ def test_a_type_that_only_the_last_row_shows_is_that_of_the_column(tmp_path):
 def test_errors_of_csv_name_the_file_and_the_line(tmp_path, content, options, words):
     with pytest.raises(DataError, match=words):
         csv(wrote(tmp_path / "x.csv", content), **options)
+
+
+def test_a_damaged_csv_file_is_read_or_told(tmp_path):
+    draw = random.Random(5)
+    content = ("a,b,c\n" + "".join(f'{i},{i * 0.5},"t{i}"\n' for i in range(20))).encode()
+    told = read = 0
+    for _ in range(120):
+        damaged, place = bytearray(content), draw.randrange(len(content))
+        damaged[place : place + draw.choice([0, 1, 9])] = draw.choice([b"", b'"', b",", b"\n", b"\0", b"\xff\xfe", b"1_0", b"\r"])
+        try:
+            rows = list(csv(wrote(tmp_path / "x.csv", bytes(damaged))))
+        except DataError as error:
+            told += str(error).startswith(str(tmp_path / "x.csv"))
+        else:
+            read += all(len(row) == len(rows[0]) for row in rows)
+    assert told + read == 120 and told > 30 < read
 
 
 def test_other_errors_of_csv(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from data_sets import Faulty, Numbered, double, missing, noisy
+from data_sets import Faulty, Numbered, double, missing, noisy, stopped
 from retrograde.data import ByLength, Loader, Pad, sample_generator, source
 from retrograde.errors import DataError
 
@@ -177,6 +177,13 @@ def test_an_error_of_collating_names_the_rows():
     with pytest.raises(rg.errors.ShapeError) as caught:
         list(Loader([np.ones(2), np.ones(3)], 2, shuffle=True))
     assert caught.value.__notes__[0].startswith("while a batch was made of rows [")
+
+
+@pytest.mark.parametrize("way", [*WAYS[:2], pytest.param(WAYS[3], marks=FORKS)], ids=str)
+def test_a_row_that_raises_stop_iteration_does_not_end_the_epoch(way):
+    rows = Faulty(stopped)
+    with pytest.raises(DataError, match="raised StopIteration"):
+        list(Loader(rows, 2, **way))
 
 
 def test_an_error_of_an_order_comes_after_the_batches_before_it():

@@ -63,10 +63,11 @@ def test_batches_by_length_are_not_in_the_order_of_their_lengths():
 
 
 @pytest.mark.parametrize(("make", "error", "words"), [
-    (lambda: Loader([1, 2], 0), ArgumentError, "batch size must be an integer of at least 1, got 0"),
+    (lambda: Loader([1, 2], 0), ArgumentError, "batch_size must be an integer of at least 1, got 0"),
     (lambda: Loader([1, 2], True), ArgumentError, "got True"),
     (lambda: Loader([1, 2], order=ByLength([1, 1], 1), shuffle=True), ArgumentError, "order decides"),
     (lambda: Loader([1, 2], workers=-1), ArgumentError, "workers must be"),
+    (lambda: Loader([1, 2], workers=1, method="fork"), ArgumentError, "give processes=True"),
     (lambda: Loader([1, 2], prefetch=0), ArgumentError, "prefetch must be"),
     (lambda: ByLength([[1]], 1), ShapeError, "one length for each row"),
 ])

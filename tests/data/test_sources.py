@@ -10,12 +10,12 @@ from retrograde.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeE
 
 
 def test_rows_of_arrays_are_entries_tuples_or_dictionaries():
-    assert source(np.arange(3))[1] == 1 and source([5, 6])[-1] == 6 and source("abc")[2] == "c"
+    assert source(np.arange(3))[1] == 1 and source([5, 6])[-1] == 6
     assert source(np.arange(3), np.arange(3) * 2)[2] == (2, 4) == source((np.arange(3), rg.arange(3) * 2))[2]
     row = source({"x": np.ones((2, 3)), "y": [0.5, 1.5]})[1]
     assert row["x"].shape == (3,) and row["y"] == 1.5 and row["y"].dtype == np.float32
     assert source(source([1])).__class__ is source([1]).__class__
-    assert list(source(range(4))) == [0, 1, 2, 3]
+    assert list(source(range(4))) == [0, 1, 2, 3] and repr(source(range(4))) == "Sequence(4 rows)"
 
 
 def test_rows_are_mapped_filtered_selected_split_and_joined():
@@ -60,10 +60,13 @@ def test_packing_lays_sequences_end_to_end(length, end):
 
 
 @pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda: source("x.csv"), DTypeError, r"for the file 'x\.csv' there are rg\.data\.csv"),
+    (lambda: Loader(np.ones(3), np.ones(3)), ArgumentError, r"as a tuple: Loader\(\(x, y\), batch_size\)"),
     (lambda: source(5), DTypeError, "needs `len` and `\\[\\]`, which int has not got"),
     (lambda: source(x for x in "a"), DTypeError, "generator has not got; list"),
     (lambda: source(np.ones(2), np.ones(3)), ShapeError, "0: 2, 1: 3"),
     (lambda: source({"a": np.ones(2), "b": np.ones(3)}), ShapeError, "a: 2, b: 3"),
+    (lambda: source({"a": [[1], [1, 2]]}), ShapeError, "pad them with collate=rg.data.Pad"),
     (lambda: source({}), ArgumentError, "at least one column"),
     (lambda: source(np.float32(3)), DTypeError, "float32 has not got"),
     (lambda: source(np.array(3)), ShapeError, "without axes"),

@@ -142,6 +142,8 @@ def test_random_samplers_take_what_they_say(torch):
     assert 0.69 < np.mean(first) < 0.81
     with pytest.raises((ValueError, RuntimeError)):
         list(data.WeightedRandomSampler([1, 2], 3, replacement=False))
+    with pytest.raises((ValueError, ZeroDivisionError)):
+        list(data.RandomSampler([], num_samples=3))
     with pytest.raises(ValueError, match="num_samples"):
         data.WeightedRandomSampler([1, 2], -3)
 

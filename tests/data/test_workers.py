@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from benchmarks import loader as loader_benchmark
 from data_sets import Faulty, Numbered, killed, left, missing, noisy, owner, refuse, slow, stubborn
 from retrograde.data import Loader, source
 from retrograde.data.workers import Processes
@@ -198,6 +199,10 @@ def test_a_memory_map_is_sent_as_the_name_of_its_file(tmp_path):
     part = unpacked(*packed(x[10:20])[:2], None)  # a part of it is an array
     np.testing.assert_array_equal(part, x[10:20])
     np.testing.assert_array_equal(np.concatenate([b.numpy() for b in Loader(x, 30_000, **FORK)]), x)
+    changed = np.load(tmp_path / "x.npy", mmap_mode="c")  # what is changed in such a map is not in the file
+    changed[0] = 7
+    parcel = packed(changed)
+    assert unpacked(*parcel)[0, 0] == 7
 
 
 def test_batches_lie_in_memory_that_the_worker_wrote_until_nobody_reads_them():
@@ -280,3 +285,12 @@ if __name__ == "__main__":
 """
     _, error = run(text, tmp_path).communicate()
     assert "WorkerError: a worker cannot start processes of its own; use threads there" in error
+
+
+def test_the_benchmark_of_the_loader_takes_steps_in_turns():
+    calls = []
+    x, y = loader_benchmark.rows(1)
+    loader = Loader((x, y), 32)
+    one, other = loader_benchmark.compared(lambda: calls.append("bare"), lambda *batch: calls.append(len(batch[0])), loader, 0.01)
+    assert calls[:4] == ["bare", 32, "bare", 32] and one.shape == other.shape == (len(calls) // 2, 2)
+    assert loader_benchmark.alone(loader) > 0

@@ -139,7 +139,7 @@ body = lambda carry, row: (carry * 0.5 + total(program(*row)), program(*row))
 start = lambda: total(program(*tensors)) * 0
 scanned = lambda *r: rg.scan(body, start(), r)
 pairs = tuple(np.stack([x, x[::-1]]) for x in rows)
-firsts = lambda function: lambda x: function(x, *tensors[1:])
+firsts = lambda function: lambda x: function(x, *[t.clone() for t in tensors[1:]])
 summed = rg.grad(lambda *x: sum(z.sum() for z in program(*x) if z.dtype.kind == "f") + 0.0, places)
 kept = rg.grad(totalled(lambda *x: rg.checkpoint(program, *x)), places)
 '''
@@ -186,16 +186,16 @@ FORMS = {
     "vmap of first": Form("one_by_one(firsts(program), rows[0])", "rg.vmap(firsts(program))(rows[0])", weight=0.7),
     "jit of vmap of first": Form("one_by_one(firsts(program), rows[0])", "rg.jit(rg.vmap(program, (0, *[None] * (len(tensors) - 1))))(rows[0], *tensors[1:])", weight=0.7),
     "vmap of vmap": Form("one_by_one(lambda *r: tuple(one_by_one(program, *r)), *pairs)", "rg.vmap(rg.vmap(program))(*pairs)", weight=0.5),
-    "grad of vmap": Form("rg.grad(totalled(stacked(program)), places)(*rows)", "rg.grad(totalled(rg.vmap(program)), places)(*rows)", ("floats",), 0.7),
-    "jit of grad of vmap": Form("rg.grad(totalled(stacked(program)), places)(*rows)", "rg.jit(rg.grad(totalled(rg.vmap(program)), places))(*rows)", ("floats",), 0.5),
+    "grad of vmap": Form("rg.grad(totalled(stacked(program)), places)(*map(rg.tensor, rows))", "rg.grad(totalled(rg.vmap(program)), places)(*map(rg.tensor, rows))", ("floats",), 0.7),
+    "jit of grad of vmap": Form("rg.grad(totalled(stacked(program)), places)(*map(rg.tensor, rows))", "rg.jit(rg.grad(totalled(rg.vmap(program)), places))(*map(rg.tensor, rows))", ("floats",), 0.5),
     "jit of vmap of second": Form("one_by_one(curved, *rows)", "rg.jit(rg.vmap(curved))(*rows)", ("floats",), 0.5),
     "jvp": Form("float(sum(g.real.sum() for g in slopes(*tensors)))", "float(pushed(*given)[1])", ("floats",), 1),
     "jit of jvp": Form("pushed(*given)", "rg.jit(pushed)(*given)", ("floats",), 1),
     "jit of second": Form("curved(*tensors)", "rg.jit(curved)(*tensors)", ("floats",), 1),
     "jvp of grad": Form("float(sum(g.real.sum() for g in curved(*tensors)))", "float(rg.jvp(floats(totalled(slopes)), given, tuple(map(rg.ones_like, given)))[1])", ("floats",), 0.7),
-    "jit of grad of scan": Form("rg.grad(totalled(scanned), places)(*rows)", "rg.jit(rg.grad(totalled(scanned), places))(*rows)", ("floats",), 0.7),
-    "jit of vmap of scan": Form("one_by_one(scanned, *pairs)", "rg.jit(rg.vmap(scanned))(*pairs)", weight=0.5),
-    "jit of vmap of grad of scan": Form("one_by_one(rg.grad(totalled(scanned), places), *pairs)", "rg.jit(rg.vmap(rg.grad(totalled(scanned), places)))(*pairs)", ("floats",), 0.5),
+    "jit of grad of scan": Form("rg.grad(totalled(scanned), places)(*map(rg.tensor, rows))", "rg.jit(rg.grad(totalled(scanned), places))(*map(rg.tensor, rows))", ("floats",), 0.7),
+    "jit of vmap of scan": Form("one_by_one(scanned, *map(rg.tensor, pairs))", "rg.jit(rg.vmap(scanned))(*map(rg.tensor, pairs))", weight=0.5),
+    "jit of vmap of grad of scan": Form("one_by_one(rg.grad(totalled(scanned), places), *map(rg.tensor, pairs))", "rg.jit(rg.vmap(rg.grad(totalled(scanned), places)))(*map(rg.tensor, pairs))", ("floats",), 0.5),
     "scan": Form("rg.scan(body, start(), tuple(map(rg.tensor, rows)))", "rg.jit(lambda *r: rg.scan(body, start(), r))(*map(rg.tensor, rows))", weight=1),
     "checkpoint": Form(SLOPES, "kept(*tensors)", ("floats",), 1),
     "jit of checkpoint": Form(SLOPES, "rg.jit(kept)(*tensors)", ("floats",), 0.5),

@@ -583,3 +583,17 @@ def test_hook_before_a_step_may_replace_its_arguments():
 
     optimizer.register_step_pre_hook(lambda *_: ((closure,), {}))
     assert optimizer.step() == 9.0 and abs(p.item()) < 1e-3
+
+
+@pytest.mark.parametrize("names", [("float32",), ("float32", "float64")], ids=["alike", "mixed"])
+def test_what_an_optimizer_keeps_has_its_dtype_after_the_parameters_are_converted(names):
+    """PyTorch's updates in place leave a momentum of single precision what it is."""
+    parameters = [rg.nn.Parameter(rg.tensor([1.0, 2.0], dtype=name)) for name in names]
+    optimizer = optim.SGD(parameters, lr=0.1, momentum=0.9)
+    for _ in range(2):
+        for p in parameters:
+            p.grad = rg.ones_like(p)
+        optimizer.step()
+        for p in parameters:
+            p.grad, p.data = None, p.data.astype(np.float64)
+    assert [optimizer.state[p]["momentum_buffer"].dtype.name for p in parameters] == list(names)

@@ -88,6 +88,14 @@ def test_members_start_where_they_can_be_mapped():
     assert archive.read("archive/data/0") == np.ones(3, np.float32).tobytes()
 
 
+def test_members_too_long_for_32_bits_are_written_with_64_and_start_there_too(monkeypatch):
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)  # as if they were
+    raw = written({"a": torch.arange(1000.0), "b": torch.ones(5)})
+    lengths = [(info.header_offset + 30, raw[info.header_offset + 26 : info.header_offset + 30]) for info in zipfile.ZipFile(io.BytesIO(raw)).infolist()]
+    assert all((start + int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little")) % 64 == 0 for start, sizes in lengths)
+    assert torch.load(io.BytesIO(raw))["a"].tolist() == list(range(1000))
+
+
 def test_a_path_holds_the_old_file_or_the_new_one(tmp_path):
     path = tmp_path / "weights.pt"
     torch.save({"w": torch.ones(2)}, path)
@@ -220,8 +228,14 @@ def test_arguments_of_pytorch_are_taken_or_refused_with_the_reason(tmp_path):
         torch.load(tmp_path / "none.pt")
     with pytest.raises(TypeError, match="fix_imports"):
         torch.load(path, fix_imports=True)
-    with pytest.raises(AttributeError, match="add_safe_globals"):
-        torch.serialization.add_safe_globals([int])
+    with pytest.raises(AttributeError, match="get_default_load_endianness"):
+        torch.serialization.get_default_load_endianness()
+
+
+def test_no_name_can_be_declared_safe():
+    torch.serialization.add_safe_globals([eval])
+    with torch.serialization.safe_globals([eval]), pytest.raises(CheckpointError, match=r"builtins\.eval"):
+        torch.load(io.BytesIO(HOSTILE["builtins.eval, REDUCE"]))
 
 
 def test_what_cannot_be_saved_is_told():

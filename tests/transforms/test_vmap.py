@@ -216,10 +216,12 @@ def test_what_is_detached_under_vmap_shows_what_is_written_to_what_it_was_detach
         np.testing.assert_allclose(transform(rg.vmap(function))(rg.tensor(rows)), transform(one_by_one)(rg.tensor(rows)), rtol=1e-12)
 
 
-def test_what_is_detached_under_vmap_is_written_to_unless_a_derivative_around_it_would_see():
+@pytest.mark.parametrize("view", [lambda y: y, lambda y: y[:], lambda y: y.T, lambda y: rg.flip(y, axis=0), lambda y: y.reshape(-1)],
+                         ids=["itself", "slice", "T", "flip", "reshape"])
+def test_what_is_detached_under_vmap_is_written_to_unless_a_derivative_around_it_would_see(view):
     def function(x):
         y = x * 2
-        fixed = y.detach()
+        fixed = view(y).detach()
         fixed += 1
         return y
 
@@ -301,8 +303,9 @@ def test_examples_write_at_a_position_that_is_traced():
     np.testing.assert_allclose(slope, 2 * x * (np.arange(4) != 3))
 
 
-@pytest.mark.parametrize("function", [rg.vector_norm, lambda z: rg.vector_norm(z, ord=3), lambda z: rg.std(z.real) + rg.vector_norm(z[:1])],
-                         ids=["length", "power", "parts"])
+@pytest.mark.parametrize("function", [rg.vector_norm, lambda z: rg.vector_norm(z, ord=3), lambda z: rg.std(z.real) + rg.vector_norm(z[:1]),
+                                      lambda z: (rg.einsum("i,j->ij", z, z) * (2 + 1j)).imag.sum()],
+                         ids=["length", "power", "parts", "complex results"])
 def test_a_derivative_around_vmap_of_complex_examples_is_that_of_each(function):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(COUNT, 3)) + 1j * rng.normal(size=(COUNT, 3))

@@ -1,12 +1,11 @@
-"""Minibatches: arrays cut into pieces along their first axis, in order or shuffled."""
+"""Minibatches of arrays in an order that a generator draws: the short form of a `Loader`, for scripts."""
 
-import numpy as np
-
-from ..core.value import Value
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError
 from ..ops.random import Generator
-from ..tensor.creation import tensor
 from ..tensor.random import permutation
+from .collating import as_tensors
+from .orders import checked_size, number_of_batches
+from .sources.made import Arrays
 
 
 def batches(*arrays, batch_size=32, shuffle=False, generator=None, seed=None, drop_last=False):
@@ -32,23 +31,15 @@ class Batches:
     """What `batches` returns: `len` batches, in a new order each time it is iterated over if it shuffles."""
 
     def __init__(self, arrays, batch_size, shuffle, generator, drop_last):
-        self._arrays = [a.detach().data if isinstance(a, Value) else np.asarray(a) for a in arrays]
-        if not self._arrays:
+        if not arrays:
             raise ArgumentError("batches needs at least one array")
-        lengths = {len(a) for a in self._arrays}
-        if len(lengths) > 1:
-            raise ShapeError(f"arrays must have one length, got {[len(a) for a in self._arrays]}")
-        if batch_size < 1:
-            raise ArgumentError(f"batch_size must be at least 1, got {batch_size}")
-        self._length, self.batch_size = lengths.pop(), batch_size
+        self._rows, self.batch_size = Arrays(arrays), checked_size(batch_size)
         self._shuffles, self._generator, self._drops_last = shuffle, generator, drop_last
 
     def __len__(self):
-        whole, rest = divmod(self._length, self.batch_size)
-        return whole + (rest > 0 and not self._drops_last)
+        return number_of_batches(len(self._rows), self.batch_size, self._drops_last)
 
     def __iter__(self):
-        order = permutation(self._length, self._generator).numpy() if self._shuffles else None
+        order = permutation(len(self._rows), self._generator).numpy() if self._shuffles else range(len(self._rows))
         for i in range(0, len(self) * self.batch_size, self.batch_size):
-            chosen = slice(i, i + self.batch_size) if order is None else order[i : i + self.batch_size]
-            yield tuple([tensor(a[chosen]) for a in self._arrays])
+            yield as_tensors(self._rows.gather(order[i : i + self.batch_size]))

@@ -1,7 +1,9 @@
 """Delivery: the batches of one epoch in the order of their tasks, made ahead by workers."""
 
 from collections import deque
+from typing import Any
 
+from ..errors import DataError
 from .jobs import END
 
 
@@ -15,7 +17,8 @@ class Delivery:
     """
 
     def __init__(self, crew, tasks, key, finish, release, timeout=None, skip=0):
-        self._crew, self._tasks, self._finish, self._release, self._timeout = crew, iter(tasks), finish, release, timeout
+        self._crew: Any = crew
+        self._tasks, self._finish, self._release, self._timeout = iter(tasks), finish, release, timeout
         self._tickets, self._error, self._skip = deque(), None, skip
         crew.begin(key)
 
@@ -29,29 +32,38 @@ class Delivery:
         return self._finish(self._next())
 
     def _next(self):
-        while True:
-            if self._crew is None:
-                raise StopIteration
-            self._start()
-            if not self._tickets:
-                error = self._error
-                self.close()
-                raise error or StopIteration
+        while (crew := self._crew) is not None:
             try:
-                batch = self._crew.take(self._tickets.popleft(), self._timeout)
+                self._start()
+                batch = self._taken()
+                if batch is not END and crew.is_ahead:
+                    self._start()
+            except StopIteration as error:
+                # It would end the epoch, as if there were no more rows.
+                raise DataError("a row, or what makes a batch of rows, raised StopIteration") from error
             except Exception:
-                self._close_if_broken()
+                if not crew.close.alive:
+                    self.close()
                 raise
             except BaseException:  # Ctrl-C may come in the middle of a message
-                self._crew.close()
+                crew.close()
                 self.close()
                 raise
             if batch is not END:
-                if self._crew.is_ahead:
-                    self._start()
                 return batch
-            if not self._crew.is_ahead or not self._crew.active:
+            if not crew.is_ahead or not crew.active:
                 self._tasks = iter(())
+        raise StopIteration
+
+    def _taken(self):
+        """The batch that comes next; where there is none, the workers are let go, and what ended the tasks is raised."""
+        if self._tickets:
+            return self._crew.take(self._tickets.popleft(), self._timeout)
+        error = self._error
+        self.close()
+        if error is not None:
+            raise error
+        return END
 
     def _start(self):
         """Hand out tasks until as many are under way as the crew takes."""
@@ -67,10 +79,6 @@ class Delivery:
 
     def _has_takers(self):
         return not self._crew.is_ahead or bool(self._crew.active)
-
-    def _close_if_broken(self):
-        if not self._crew.close.alive:
-            self.close()
 
     def close(self):
         """Let the workers go; there are no more batches."""

@@ -2,6 +2,7 @@
 
 import random
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,11 @@ class Job:
     """
 
     is_stream = False
-    #: What seeds the default generator of a process.
-    seeding = staticmethod(manual_seed)
 
     def __init__(self, dataset, collate, init=None):
         self.dataset, self.collate, self.init, self.key = dataset, collate, init, 0
+        #: What seeds the default generator of a process.
+        self.seeding: Any = manual_seed
 
     def prepare(self, number, count, seed, is_alone):
         """Be worker `number` of `count`. One that is alone in its process seeds the random numbers of that process."""
@@ -61,6 +62,7 @@ class Rows(Job):
     def make(self, task):
         if self.gather is not None:
             return self.gather(task)
+        task = task.tolist() if isinstance(task, np.ndarray) else task  # users' code is given Python's integers
         rows = self._all(task) if hasattr(self.dataset, "__getitems__") else self._each(task)
         try:
             return self.collate(rows)

@@ -31,8 +31,8 @@ class Loader:
     >>> loader = rg.data.Loader({"x": np.arange(5), "y": np.arange(5) * 10}, batch_size=2, shuffle=True, seed=0)
     >>> for batch in loader:
     ...     print(batch["x"].tolist(), batch["y"].tolist())
-    [0, 3] [0, 30]
-    [2, 4] [20, 40]
+    [0, 4] [0, 40]
+    [2, 3] [20, 30]
     [1] [10]
     """
 
@@ -40,6 +40,8 @@ class Loader:
                  workers=0, processes=False, prefetch=2, timeout=None, init=None, method=None):
         self.source = made_source(source)
         self.seed, self.workers, self.processes = int(seed), _checked("workers", workers, 0), processes
+        if method is not None and not processes:
+            raise ArgumentError(f"method={method!r} says how processes are started; give processes=True")
         self.prefetch, self.timeout, self.method = _checked("prefetch", prefetch, 1), timeout, method
         if order is not None and (shuffle or drop_last):
             raise ArgumentError("order decides which rows make a batch; give shuffle and drop_last to it")

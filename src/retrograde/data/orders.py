@@ -95,8 +95,10 @@ class ByLength:
 
 def checked_size(size):
     """`size`, if it is an integer of at least 1."""
+    if hasattr(size, "__len__"):
+        raise ArgumentError("batch_size must be an integer; several arrays are one source as a tuple: Loader((x, y), batch_size)")
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-        raise ArgumentError(f"a batch size must be an integer of at least 1, got {size!r}")
+        raise ArgumentError(f"batch_size must be an integer of at least 1, got {size!r}")
     return int(size)
 
 

@@ -59,8 +59,8 @@ def sample_generator():
     ...         return 4
     ...     def __getitem__(self, i):
     ...         return i + rg.data.sample_generator().uniform()
-    >>> [[x.tolist() for x in rg.data.Loader(Noisy(), 4, workers=n)] for n in (0, 2)]  # doctest: +ELLIPSIS
-    [[[0.8..., 1.5..., 2.4..., 3.4...]], [[0.8..., 1.5..., 2.4..., 3.4...]]]
+    >>> [[rg.round(10 * x).tolist() for x in rg.data.Loader(Noisy(), 4, workers=n)] for n in (0, 2)]
+    [[[9.0, 20.0, 25.0, 38.0]], [[9.0, 20.0, 25.0, 38.0]]]
     """
     sample = _SAMPLE.get()
     if sample is None:

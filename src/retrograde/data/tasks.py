@@ -43,6 +43,6 @@ def text_task(name):
 
 
 def _in_turns(groups):
-    """(text, label) pairs from the texts of each label, the labels alternating."""
+    """(text, label) pairs from the texts of each label, the labels taking turns."""
     longest = max(map(len, groups.values()))
     return [(texts[i], label) for i in range(longest) for label, texts in groups.items() if i < len(texts)]

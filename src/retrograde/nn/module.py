@@ -3,6 +3,7 @@
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from ..compiler.trace.known import known
 from ..core.edits import edited
 from ..core.explain import unlike_an_array
 from ..dtypes import bfloat16, float16, float32, float64, is_float
@@ -68,6 +69,8 @@ class Module:
                              f"{type(value).__name__}; to change its numbers, write into it within rg.no_grad()")
         if isinstance(value, Buffer):
             self._note_buffer(name, value.persistent)
+        elif isinstance(value, Tensor) and not isinstance(value, Parameter) and value.is_traced:
+            value = known(value)  # a mask that is kept for the next call is no part of this one
         object.__setattr__(self, name, value)
         edited()
 

@@ -251,12 +251,12 @@ class Optimizer:
                 age = self.aged(group, int(state["step"].raw), state)
             if age not in updates:
                 updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
-            if self.is_elementwise and self._packs.takes(parameter, gradient):
+            kept = self._arrays(parameter, group)
+            if self.is_elementwise and self._packs.takes(parameter, gradient, kept):
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:
                 update = update_flat if self.is_elementwise else update_whole
-                arrays = [parameter.raw, gradient.raw, *self._arrays(parameter, group)]
-                update(updates[age], list(map(writes.into, arrays)))
+                update(updates[age], list(map(writes.into, [parameter.raw, gradient.raw, *kept])))
             writes.stamp(parameter.algebra, parameter.raw)
         for (_, age), members in small.items():
             states = [[self.state[p][name] for name in self.kept_in(group)] for p in members]

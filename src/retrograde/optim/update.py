@@ -44,9 +44,12 @@ class Packs:
         self._packs = {}
 
     @staticmethod
-    def takes(parameter, gradient):
-        """Whether a parameter is worth packing."""
-        return parameter.size <= _SMALL and type(parameter.raw) is type(gradient.raw) is np.ndarray
+    def takes(parameter, gradient, kept):
+        """Whether a parameter is worth packing. What is kept of it may have a dtype of before a conversion, and keeps it."""
+        if parameter.size > _SMALL or not type(parameter.raw) is type(gradient.raw) is np.ndarray:
+            return False
+        dtype = parameter.raw.dtype
+        return all([array.dtype == dtype for array in kept])
 
     def update(self, update, members, states):
         """Update `members`, whose state tensors are the rows of `states`."""

@@ -49,7 +49,7 @@ OF_PACKAGE = {
     "eq": "rg.equal", "ne": "rg.not_equal", "lt": "rg.less", "le": "rg.less_equal", "gt": "rg.greater", "ge": "rg.greater_equal",
     "mm": "rg.matmul", "bmm": "rg.matmul", "dot": "rg.vecdot", "numel": "x.size", "is_tensor": "isinstance(x, rg.Tensor)",
     "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
-    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data.batches for a DataLoader,",
+    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data.Loader for a DataLoader,",
     "multinomial": "rg.random.categorical, of logarithms of chances,",
     "autograd": "rg.grad, or y.backward(inputs=[x], create_graph=True) and x.grad, and rg.Function,",
     **{name: f"np.{name}" for name in _OF_NUMPY}, **{name: f"rg.linalg.{ours}" for name, ours in _OF_LINALG.items()},
@@ -83,7 +83,7 @@ OF_MODULES = {
         "multinomial": "rg.random.categorical"},
     "linalg": {"cho_solve": "retrograde.scipy.linalg.cho_solve", "cho_factor": "rg.linalg.cholesky", "inverse": "rg.linalg.inv",
                "solve_ex": "rg.linalg.solve", "expm": "rg.linalg.matrix_exp"},
-    "data": dict.fromkeys(("DataLoader", "Dataset", "TensorDataset"), "rg.data.batches"),
+    "data": dict.fromkeys(("DataLoader", "Dataset", "TensorDataset"), "rg.data.Loader, or retrograde.torch.utils.data"),
     "debug": {"print": "print, for a shape, and what the function returns, for numbers,"},
 }
 

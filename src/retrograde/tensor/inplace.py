@@ -33,9 +33,13 @@ def assigning(function, name=None):
         if not np.can_cast(result.dtype, x.dtype, "same_kind"):
             raise DTypeError(f"{name} in place must keep the dtype {x.dtype}, and the result has {result.dtype}")
         result = result if result.dtype == x.dtype else result.astype(x.dtype)
-        if is_tracing():
-            return _trace_write(x, result)
-        _keep_old(x, made.record)
+        if _has_memory(x):  # by now, since the op could not wait
+            with changed(tracer=None):
+                return written(x, result, made.record)
+        return _trace_write(x, result) if is_tracing() else written(x, result, made.record)
+
+    def written(x, result, record):
+        _keep_old(x, record)
         _write(x, ..., result.raw)
         if is_recording() and (x.requires_grad or result.requires_grad):
             _rebase(x, result.record)
@@ -65,7 +69,11 @@ def set_item(x, index, value):
         # What is written over entirely still has a history where gradients are recorded: a gradient of 0, as in eager mode.
         is_whole = _is_whole(index) and not (is_recording() and x.requires_grad)
         masked = None if _is_whole(index) else _masked(x, value, index)
-        _trace_write(x, _whole(x, value) if is_whole else set_at(x, value, index) if masked is None else masked)
+        result = _whole(x, value) if is_whole else set_at(x, value, index) if masked is None else masked
+        if _has_memory(x):  # by now, since what is written could not wait
+            set_item(x, index, value)
+        else:
+            _trace_write(x, result)
         return
     index, written = plain(index), plain(value)
     _write(x, index, written)

@@ -110,7 +110,7 @@ class Lazy(Tensor):
         if not arrays.is_view(data, base):
             self.base.views[:] = [reference for reference in self.base.views if reference() is not self]
             self.base, self.path = None, ()
-        self._become(data)
+        self._become(np.asarray(data))  # an element alone is a number, which ops that wait do not take
 
     def _become(self, array):
         plain: Any = self

@@ -30,6 +30,11 @@ class FloatInfo:
     smallest_normal: float
     dtype: np.dtype
 
+    @property
+    def tiny(self):
+        """The smallest normal number, as NumPy and PyTorch call it."""
+        return self.smallest_normal
+
 
 @dataclass(frozen=True)
 class IntegerInfo:

@@ -12,7 +12,28 @@ from math import e, inf, nan, pi
 from types import SimpleNamespace as _Names
 
 from ..tensor.namespace import finfo, iinfo
-from . import autograd, fft, func, jit, linalg, nn, optim, random, serialization, special, utils
+from . import (
+    accelerator,
+    autograd,
+    backends,
+    cuda,
+    distributions,
+    fft,
+    func,
+    jit,
+    linalg,
+    masked,
+    mps,
+    nn,
+    onnx,
+    optim,
+    random,
+    serialization,
+    signal,
+    special,
+    utils,
+    xpu,
+)
 from .absent import absent_from as _absent_from
 from .compiled import CompileWarning, compile
 from .creation import (
@@ -47,11 +68,12 @@ from .creation import (
     zeros,
     zeros_like,
 )
-from .devices import accelerator, backends, cuda, device, mps, xpu
+from .devices import device
 from .func import vmap
 from .kinds import result_type
 from .modes import *  # noqa: F403 - what it lists are names of PyTorch's
 from .namespace import NAMES as _NAMES
+from .nn import modules as _modules
 from .reductions import RETURN_TYPES as _RETURN_TYPES
 from .serialization import load, save
 from .shapes import Size

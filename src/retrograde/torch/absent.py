@@ -14,7 +14,7 @@ HINTS = {
         "profiler": "f.profile(...) of what torch.compile gives, or cProfile", "distributed": "threads, which need no call",
         "histc": "np.histogram(x.numpy())", "stft": "torch.fft.rfft of x.unfold(-1, n_fft, hop)", "range": "torch.arange",
     },
-    "torch.nn": {"DataParallel": "the model itself: threads share its work", "SyncBatchNorm": "nn.BatchNorm2d"},
+    "torch.nn": {"SyncBatchNorm": "nn.BatchNorm2d"},
     "torch.utils": {},
 }
 

@@ -3,10 +3,12 @@
 import warnings
 from functools import partial
 from types import FunctionType
+from typing import Any, cast
 
 from ..errors import ArgumentError, RetraceWarning, TraceError
 from ..transforms.jit import Compiled, CompiledObject
 from ..transforms.statics import Statics
+from .restoring import State
 
 
 class CompileWarning(RetraceWarning):
@@ -16,17 +18,22 @@ class CompileWarning(RetraceWarning):
 class _Falling:
     """What is compiled, unless it cannot be: then the function itself, from the first such call on."""
 
+    _memory: Any
+    _function: Any
+
     def __call__(self, *args, **kwargs):
-        memory = self._memory
+        memory, compiled = self._memory, cast("Any", super())
         if getattr(memory, "is_eager", False):
             return self._function(*args, **kwargs)
+        if getattr(memory, "is_whole", False) or memory.programs and any(memory.programs.values()):
+            return compiled.__call__(*args, **kwargs)
+        before = State(self._function)
         try:
-            return super().__call__(*args, **kwargs)
+            return compiled.__call__(*args, **kwargs)
         except (TraceError, ArgumentError) as error:
-            if memory.programs and any(memory.programs.values()) or getattr(memory, "is_whole", False):
-                raise
             if isinstance(error, ArgumentError) and "hashable" not in str(error):
                 raise
+            before.restore()
             memory.is_eager = True
             name = getattr(self._function, "__name__", type(self._function).__name__)
             warnings.warn(f"{name} runs without being compiled, since {error}. torch.compile(..., fullgraph=True) makes this an "

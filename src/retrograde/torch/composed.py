@@ -2,16 +2,17 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
 from ..core.value import Value
-from ..errors import ArgumentError
-from ..ops import finding, gammas, incomplete, movements
+from ..ops import finding, incomplete, movements
 from ..ops.comparisons import where
 from . import kinds, linalg, shapes
 from .differing import axes
 from .kinds import operand
+from .reductions import RETURN_TYPES
 
 __all__ = ["broadcast_to", "bucketize", "chain_matmul", "cholesky_inverse", "cholesky_solve", "clamp_max", "clamp_min",
            "combinations",
@@ -63,7 +64,7 @@ def rsub(input, other, *, alpha=1):
 
 def ldexp(input, other):
     """`input * 2 ** other`."""
-    return operand(input) * operand(other).to(kinds.default_dtype()).exp2()
+    return operand(input) * kinds.floating(operand(other)).exp2()
 
 
 def logaddexp2(input, other):
@@ -130,10 +131,17 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 def nanmedian(input, dim=None, keepdim=False):
     """The lower one of the two elements in the middle of those that are known."""
     x = operand(input)
-    if dim is not None:
-        raise ArgumentError("nanmedian takes no dim= here; use torch.nanquantile(x, 0.5, dim, interpolation='lower')")
-    flat = ravel(x)
-    return flat[flat == flat].median()
+    if dim is None:
+        flat = ravel(x)
+        return flat[flat == flat].median() if (flat == flat).any() else flat.sum()
+    if not x.ndim:
+        return x.median(dim, keepdim)
+    places = x.argsort(dim)  # what is unknown comes last
+    known = (x == x).sum(dim, keepdim=True)
+    middle = ((known - 1).clamp(min=0)) // 2
+    at = places.take_along_dim(middle, dim)
+    values = x.take_along_dim(at, dim)
+    return RETURN_TYPES["nanmedian"](*((values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))))
 
 
 def dist(input, other, p=2):
@@ -148,7 +156,7 @@ def igamma(input, other):
 
 def igammac(input, other):
     """The upper incomplete gamma function, regularised."""
-    return gammas.gammaincc(operand(input), other)
+    return incomplete.gammaincc(operand(input), other)
 
 
 def gcd(input, other):
@@ -226,9 +234,11 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         sorted_sequence = operand(sorted_sequence).gather(-1, sorter)
     line, given = operand(sorted_sequence), input if isinstance(input, Value) else _made(np.asarray(input))
     if line.ndim != 1:
-        rows = zip(line.detach().numpy().reshape(-1, line.shape[-1]), given.detach().numpy().reshape(-1, given.shape[-1]),
-                   strict=True)
-        found = _made(np.stack([np.searchsorted(row, x, side) for row, x in rows]).reshape(given.shape))
+        count = math.prod(line.shape[:-1])
+        rows = zip(line.detach().numpy().reshape(count, -1 if line.numel() else 0),
+                   given.detach().numpy().reshape(count, -1 if given.numel() else 0), strict=True)
+        found = [np.searchsorted(row, x, side) for row, x in rows]
+        found = _made(np.reshape(found, tuple(given.shape)).astype(np.int64))
     else:
         found = kinds.tensor_of(finding.searchsorted(line, given, side))
     found = found if isinstance(input, Value) else found.reshape(np.shape(input))
@@ -243,22 +253,22 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 def histc(input, bins=100, min=0, max=0):
     """How many elements lie in each of so many parts of equal width."""
     x = operand(input).detach().numpy()
-    low, high = (x.min(), x.max()) if min == max else (min, max)
+    low, high = (min, max) if min != max else (x.min(), x.max()) if x.size else (0, 0)
     low, high = (low - 1, high + 1) if low == high else (low, high)
     return _made(np.histogram(x, bins, (low, high))[0].astype(x.dtype))
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements without those that equal the one before."""
-    if dim is not None:
-        raise ArgumentError("unique_consecutive takes no dim= here")
-    x = ravel(input).detach().numpy()
-    starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]])) if x.size else np.zeros(0, int)
-    parts = [_made(x[starts])]
+    x = ravel(input).detach().numpy() if dim is None else np.moveaxis(operand(input).detach().numpy(), dim, 0)
+    rows = x.reshape(len(x), math.prod(x.shape[1:]))
+    starts = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(1)])) if len(x) else np.zeros(0, int)
+    parts = [_made(x[starts] if dim is None else np.moveaxis(x[starts], 0, dim))]
     if return_inverse:
-        parts.append(_made((np.searchsorted(starts, np.arange(x.size), "right") - 1).reshape(input.shape)))
+        found = np.searchsorted(starts, np.arange(len(x)), "right") - 1
+        parts.append(_made(found.reshape(input.shape) if dim is None else found))
     if return_counts:
-        parts.append(_made(np.diff([*starts, x.size])))
+        parts.append(_made(np.diff(np.append(starts, len(x)))))
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
@@ -284,14 +294,18 @@ def _trapezoids(y, x, dx, dim):
 trapz = trapezoid
 
 
-def cov(input, *, correction=1, fweights=None, aweights=None):
+def cov(input, *, correction=1, fweights: Any = None, aweights: Any = None):
     """The covariances of the rows."""
-    if fweights is not None or aweights is not None:
-        raise ArgumentError("cov takes no weights here; use np.cov(x.numpy(), ...)")
     x = shapes.at_least(operand(input), 2)
-    centred = x - x.mean(1, True)
-    found = centred @ centred.mT.conj() / max(x.shape[1] - correction, 0)
-    return found.squeeze()
+    x = x if x.dtype.kind in "fcV" else kinds.floating(x)
+    if fweights is None and aweights is None:
+        centred = x - x.mean(1, True)
+        return (centred @ centred.mT.conj() / max(x.shape[1] - correction, 0)).squeeze()
+    weights = aweights if fweights is None else fweights if aweights is None else fweights * aweights
+    total = weights.sum()
+    centred = x - (x * weights).sum(1, True) / total
+    less = correction if aweights is None else correction * (weights * aweights).sum() / total
+    return ((centred * weights) @ centred.mT.conj() / (total - less).clamp(min=0)).squeeze()
 
 
 def corrcoef(input):

@@ -67,7 +67,7 @@ def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
     return tensor(value, dtype=dtype or DEFAULT[0], device=device, requires_grad=requires_grad)
 
 
-def _of_shape(make):
+def _of_shape(make) -> Any:
     def create(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None,
                generator=None,
                names=None, **given):
@@ -230,7 +230,8 @@ def randperm(n, *, generator=None, dtype=int64, device=None, requires_grad=False
     return of(draws.permutation(n, generator=generator)).to(dtype)
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+def normal(mean: Any = 0.0, std: Any = 1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False,
+           layout=None, pin_memory=False):
     """Normally distributed numbers of a mean and a standard deviation, which may be tensors."""
     placed(device)
     return of(draws.normal(mean, std, size=None if size is None else tuple(size), generator=generator, dtype=dtype))
@@ -276,7 +277,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     return keys.topk(num_samples, -1, largest=False).indices
 
 
-def cartesian_prod(*tensors):
+def cartesian_prod(*tensors: Any):
     """All combinations of an element of each vector, a row for each."""
+    if len(tensors) == 1:
+        return operand(tensors[0])
     grid = np.stack(np.meshgrid(*[np.arange(len(t)) for t in tensors], indexing="ij"), -1).reshape(-1, len(tensors))
-    return joins.stack([operand(t)[grid[:, i]] for i, t in enumerate(tensors)], 1) if len(tensors) > 1 else tensors[0]
+    return joins.stack([operand(t)[grid[:, i]] for i, t in enumerate(tensors)], 1)

@@ -1,7 +1,5 @@
 """Devices and backends: present, so that programs may ask, and not available."""
 
-from types import ModuleType, SimpleNamespace
-
 from ..errors import DeviceError
 
 #: The names of kinds of devices that PyTorch knows.
@@ -59,46 +57,27 @@ def placed(target):
     return "cpu"
 
 
-def _missing(name):
-    def get(attribute):
+def none_of(name):
+    """The `__getattr__` of the module of a device that is not there."""
+
+    def missing(attribute):
         if attribute.startswith("__"):
-            raise AttributeError(attribute)
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}", name=attribute)
         raise AttributeError(f"torch.{name} has no {attribute!r} here, where there is no such device; ask "
                              f"torch.{name}.is_available() first", name=attribute)
 
-    return get
+    return missing
 
 
-def _module(name, **contents):
-    made = ModuleType(f"retrograde.torch.{name}", f"`torch.{name}`: present, and not available.")
-    vars(made).update(contents, __getattr__=_missing(name))
-    return made
-
-
-def _no(*_, **__):
+def no(*_, **__):
+    """False: what asks whether something is there."""
     return False
 
 
-def _zero(*_, **__):
+def zero(*_, **__):
+    """0: how many of something there are."""
     return 0
 
 
-def _nothing(*_, **__):
-    return None
-
-
-cuda = _module("cuda", is_available=_no, device_count=_zero, is_initialized=_no, manual_seed=_nothing, manual_seed_all=_nothing,
-               synchronize=_nothing, empty_cache=_nothing, is_bf16_supported=_no, max_memory_allocated=_zero,
-               memory_allocated=_zero,
-               reset_peak_memory_stats=_nothing)
-mps = _module("mps", is_available=_no, is_built=_no, manual_seed=_nothing, synchronize=_nothing, empty_cache=_nothing)
-xpu = _module("xpu", is_available=_no, device_count=_zero, manual_seed=_nothing, manual_seed_all=_nothing, synchronize=_nothing,
-              empty_cache=_nothing)
-accelerator = _module("accelerator", is_available=_no, device_count=_zero, current_accelerator=_nothing, synchronize=_nothing)
-backends = _module(
-    "backends",
-    cudnn=SimpleNamespace(is_available=_no, enabled=False, benchmark=False, deterministic=False, allow_tf32=False,
-                          version=_nothing),
-    cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=False), is_built=_no),
-    mps=SimpleNamespace(is_available=_no, is_built=_no), mkl=SimpleNamespace(is_available=_no),
-    openmp=SimpleNamespace(is_available=_no), mkldnn=SimpleNamespace(is_available=_no, enabled=False))
+def nothing(*_, **__):
+    """None: what would be done on a device that is not there."""

@@ -1,6 +1,7 @@
 """What PyTorch means by a name and the op of that name does not: the few meanings that differ, written in ops."""
 
 from functools import wraps
+from typing import Any
 
 from ..core.value import Value
 from ..dtypes import as_dtype
@@ -41,10 +42,10 @@ def _floated(x):
     return kinds.floating(x) if isinstance(x, Value) else x
 
 
-def fmod(x, y):
+def fmod(x: Any, y):
     """What is left of `x` by `y`, of the sign of `x`."""
     rest = arithmetic.remainder(arithmetic.abs(x) if isinstance(x, Value) else abs(x), abs(y))
-    return where(x < 0, -rest, rest)
+    return where(comparisons.less(x, 0), -rest, rest)
 
 
 def fmax(x, y):

@@ -15,6 +15,8 @@ from .shapes import checked_index
 
 def gather(input, dim, index, *, sparse_grad=False):
     """The elements at the positions `index` along `dim`."""
+    if not index.numel():
+        return movements.reshape(movements.reshape(operand(input), -1)[:0], tuple(index.shape))
     if not input.ndim or not index.ndim:
         found = gather(movements.reshape(input, (-1,)), dim, movements.reshape(index, (-1,)))
         return movements.reshape(found, tuple(index.shape))

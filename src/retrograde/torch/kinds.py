@@ -32,6 +32,11 @@ def tensor_of(x) -> Any:
     return x if isinstance(x, TorchTensor) else arrays.made(x.raw, x.record, TorchTensor.kind)
 
 
+def made(array) -> Any:
+    """An array as a tensor of PyTorch's meaning, of the same memory."""
+    return arrays.made(np.asarray(array), None, TorchTensor.kind)
+
+
 def handed_out(found):
     """What a function of `rg` returned, with tensors of PyTorch's meaning in it."""
     if isinstance(found, TorchTensor) or found is None:
@@ -86,7 +91,8 @@ def result_type(*operands):
     >>> torch.result_type(torch.arange(3), 0.5), torch.result_type(torch.ones(2), torch.tensor(1.0, dtype=torch.float64))
     (dtype('float32'), dtype('float32'))
     """
-    found, known, of_rank = None, -1, None
+    found: Any = None
+    known, of_rank = -1, None
     for is_rank in (_has_axes, _has_none, _is_number):
         for x in filter(is_rank, operands):
             category = _category(x)
@@ -128,7 +134,7 @@ def _is_number(x):
 _PLAIN = frozenset([int, float, bool, complex])
 
 
-def promoted(x, y):
+def promoted(x, y) -> Any:
     """Two operands, tensors or numbers, so that what ops make of them has PyTorch's dtype."""
     if isinstance(x, Value):
         if isinstance(y, Value):

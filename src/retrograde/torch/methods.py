@@ -1,6 +1,6 @@
 """The methods of the tensor, and the functions of the same names: from the tables, and from what is written out."""
 
-from ..dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from ..dtypes import bfloat16, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..dtypes import bool_ as boolean
 from ..ops import arithmetic, comparisons, contractions, movements
 from ..ops._arrays import arrays
@@ -72,6 +72,8 @@ def _method(name, make, doc):
 
 for _name, _dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "long": int64, "int": int32,
                       "short": int16, "char": int8, "byte": uint8, "bool": boolean}.items():
+    _method(_name, (lambda to: lambda self, memory_format=None: self.to(to))(_dtype), f"The elements as {_dtype}.")
+for _name, _dtype in {"cfloat": complex64, "cdouble": complex128}.items():
     _method(_name, (lambda to: lambda self, memory_format=None: self.to(to))(_dtype), f"The elements as {_dtype}.")
 for _name in ("view", "reshape"):
     _method(f"{_name}_as", (lambda change: lambda self, other: getattr(self, change)(tuple(other.shape)))(_name),

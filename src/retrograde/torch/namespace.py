@@ -1,6 +1,7 @@
 """The names of the package that come of tables, and the methods that stand beside them."""
 
-from . import composed, linalg, nn, special, windows
+from . import composed, functions, linalg, nn, special, windows
+from .functions import natives
 from .methods import FUNCTIONS
 from .tensor import Tensor
 from .types import CLASSES, DTYPES
@@ -48,16 +49,39 @@ def _polygamma(self, n):
     return special.polygamma(n, self)
 
 
+def fill(input, value):
+    """A tensor of one number, in the shape and dtype of `input`."""
+    return input.clone().fill_(value)
+
+
+def _written_by(name):
+    """The function `name`, which writes to its first argument."""
+    def write(input, *args, **kwargs):
+        return getattr(input, name)(*args, **kwargs)
+
+    write.__name__, write.__doc__ = name, f"`x.{name}(...)` as a function."
+    return write
+
+
+def _all_of(module):
+    return {name: getattr(module, name) for name in module.__all__}
+
+
 _OWN = {
     **{name: getattr(linalg, ours) for name, ours in _OF_LINALG.items()},
     **{name: getattr(special, ours) for name, ours in _OF_SPECIAL.items()},
-    **{name: getattr(composed, name) for name in composed.__all__}, "logdet": logdet, "svd": svd,
+    **_all_of(composed), "orgqr": linalg.householder_product, "logdet": logdet, "svd": svd,
 }
+#: Functions that write to their first argument.
+_IN_PLACE = {name: _written_by(name) for name in vars(Tensor) if name.endswith("_") and not name.endswith("__")
+             and name not in ("requires_grad_", "share_memory_", "detach_")}
 #: All of them.
 NAMES = {
-    **DTYPES, **CLASSES, **FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS}, **_OWN, "vander": vander,
-    "embedding": embedding, **{name: getattr(windows, name) for name in windows.__all__},
+    **_IN_PLACE, **DTYPES, **CLASSES, **FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS}, **_OWN,
+    **functions.NAMES, **_all_of(natives), **_all_of(windows), "vander": vander, "embedding": embedding, "fill": fill,
+    "_segment_reduce": natives.segment_reduce,
 }
-for _name, _function in {**_OWN, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
+_METHODS = {name: function for name, function in functions.NAMES.items() if name in functions.METHODS}
+for _name, _function in {**_OWN, **_METHODS, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
     if _name not in vars(Tensor):
         setattr(Tensor, _name, _function)

@@ -7,6 +7,7 @@ import numpy as np
 from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
 from ..ops import extremes, finding, gathering, joins, movements, rankings, reductions, searches, sorting, spreads
+from ..ops.norms import matrix_norm
 from ..ops.running import diff as running_diff
 from ..shapes import one_axis
 from . import kinds
@@ -115,6 +116,7 @@ def sort(input, dim=-1, descending=False, stable=True):
     return RETURN_TYPES["sort"](gathering.take_along_axis(input, places, dim), places)
 
 
+@scalars
 def argsort(input, dim=-1, descending=False, stable=True):
     """The places of the elements in order along `dim`."""
     return sorting.argsort(operand(input), dim, descending, stable)
@@ -203,7 +205,7 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     input = operand(input) if dtype is None else operand(input).astype(dtype)
     p = 2 if p in ("fro", None) else p
     if p == "nuc":
-        raise ArgumentError('torch.norm takes no p="nuc" here; write torch.linalg.matrix_norm(x, "nuc")')
+        return matrix_norm(input, ord="nuc", axis=(-2, -1) if dim is None else tuple(dim), keepdims=keepdim)
     if dim is None and not keepdim:
         return reductions.norm(movements.reshape(input, -1), p, 0)
     return _norm_over(input, p, axes(dim, input), keepdim)
@@ -233,7 +235,9 @@ def nonzero(input, *, as_tuple=False):
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The different elements in order; with places of each in them, and with how often each occurs, if asked for."""
     if dim is not None:
-        raise ArgumentError("unique takes no dim= here; use np.unique(x.numpy(), axis=dim)")
+        parts = np.unique(operand(input).detach().numpy(), False, True, True, axis=dim)
+        parts = [_tensor(p) for p, is_wanted in zip(parts, (True, return_inverse, return_counts), strict=True) if is_wanted]
+        return parts[0] if len(parts) == 1 else (parts[0], *[p.reshape(-1) for p in parts[1:]])
     found = finding.unique_all(operand(input))
     parts = [found.values, *([found.inverse_indices] if return_inverse else []), *([found.counts] if return_counts else [])]
     parts = [kinds.tensor_of(p) for p in parts]

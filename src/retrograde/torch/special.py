@@ -3,10 +3,11 @@
 from functools import wraps
 
 from ..core.value import Value
-from ..ops import bessel, bessel_orders, entropies, gamma, gammas, incomplete, normal
+from ..ops import bessel, bessel_orders, entropies, gamma, incomplete, normal
 from . import kinds
 from .absent import absent_from
 from .differing import logit as _logit
+from .functions import polynomials as _polynomials
 from .methods import FUNCTIONS
 
 
@@ -25,7 +26,7 @@ def _second(function):
 
 _OWN = {
     **{name: _floating(f) for name, f in {
-        "entr": entropies.entr, "erfcx": normal.erfcx, "gammainc": incomplete.gammainc, "gammaincc": gammas.gammaincc,
+        "entr": entropies.entr, "erfcx": normal.erfcx, "gammainc": incomplete.gammainc, "gammaincc": incomplete.gammaincc,
         "gammaln": gamma.lgamma, "psi": gamma.digamma, "i0": bessel.i0, "i0e": bessel.i0e, "i1": bessel.i1, "i1e": bessel.i1e,
         "log_ndtr": normal.log_ndtr, "ndtr": normal.ndtr, "ndtri": normal.ndtri, "xlog1py": entropies.xlog1py}.items()},
     **{f"bessel_{kind}{n}": _floating(lambda x, f=f, n=n: f(x, n))
@@ -36,6 +37,7 @@ _OWN = {
 }
 _SHARED = (
     "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "log_softmax", "logsumexp", "round", "sinc", "softmax", "xlogy")
+_OWN |= {name: getattr(_polynomials, name) for name in _polynomials.__all__}
 globals().update(_OWN, **{name: FUNCTIONS[name] for name in _SHARED})
 
 __all__ = sorted([*_OWN, *_SHARED])

@@ -13,6 +13,7 @@ from ..errors import GraphError
 from ..ops import conversions
 from ..tensor.elsewhere import OF_TENSORS
 from . import creation, devices, kinds, shapes, written
+from .absent import absent_from
 from .shown import as_text
 
 
@@ -48,7 +49,7 @@ class Tensor(kinds.TorchTensor):
     # What it is.
     shape = property(lambda self: shapes.Size(self.raw.shape), doc="Sizes of the axes.")
     device = property(lambda self: devices.device("cpu"), doc="Where the elements are.")
-    is_cuda = is_mps = is_sparse = is_quantized = is_meta = is_nested = False
+    is_cuda = is_mps = is_xpu = is_sparse = is_quantized = is_meta = is_nested = False
     layout = "torch.strided"
     names = property(lambda self: (None,) * self.ndim, doc="The names of axes: there are none.")
     H = property(lambda self: self.transpose(-2, -1).conj(), doc="The conjugate transpose.")
@@ -206,6 +207,9 @@ class Tensor(kinds.TorchTensor):
             return own(*inputs)
         return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
 
+    def __getattr__(self, name):
+        return missing(name)
+
     def __reversed__(self):
         return shapes.flip(self, 0)
 
@@ -218,6 +222,9 @@ class Tensor(kinds.TorchTensor):
 
     def __setitem__(self, index, value):
         super().__setitem__(_index(index), value)
+
+
+missing = absent_from("torch.Tensor", lambda: dir(Tensor))
 
 
 def _index(index):

@@ -1,5 +1,7 @@
 """Names of dtypes, and the classes of tensors that older programs call."""
 
+from typing import Any
+
 import numpy as np
 
 from ..dtypes import (
@@ -34,6 +36,8 @@ DTYPES = {
 
 class _Typed(type):
     """A class whose instances are tensors of one dtype."""
+
+    dtype: Any
 
     def __instancecheck__(cls, x):
         return isinstance(x, Tensor) and x.dtype == cls.dtype

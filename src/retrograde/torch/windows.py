@@ -1,6 +1,7 @@
 """Windows for spectra: weights that fall to both ends."""
 
 import math
+from typing import Any
 
 from ..ops.bessel import i0
 from . import creation
@@ -14,7 +15,8 @@ def _cosines(name, *weights):
         if window_length == 1:
             return creation.ones(1, dtype=dtype)
         angle = _places(window_length, periodic, dtype) * (2 * math.pi / (window_length - (not periodic)))
-        return sum([(-1) ** k * w * (angle * k).cos() for k, w in enumerate(kept)]).requires_grad_(requires_grad)
+        found: Any = sum([(-1) ** k * w * (angle * k).cos() for k, w in enumerate(kept)])
+        return found.requires_grad_(requires_grad)
 
     window.__name__, window.__doc__ = name, f"`{name}`: a sum of cosines with the weights {weights}."
     return window

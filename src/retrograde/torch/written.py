@@ -1,5 +1,7 @@
 """Methods with `_`: what a function gives, written to the tensor itself."""
 
+from typing import Any
+
 from ..core.mode import no_grad
 from ..ops.conversions import astype
 from ..tensor import random as draws
@@ -54,13 +56,14 @@ def _shape(x):
     return tuple(x.shape)
 
 
+_rand: Any = draws.rand
 normal_ = _drawn("normal_", lambda x, mean=0.0, std=1.0, *, generator=None: draws.normal(mean, std, _shape(x), generator),
                  "Write normally distributed numbers.")
 uniform_ = _drawn("uniform_", lambda x, a=0.0, b=1.0, *, generator=None, **named: draws.uniform(
     named.get("from", a), named.get("to", b), _shape(x), generator), "Write numbers spread evenly from `a` to `b`.")
-bernoulli_ = _drawn("bernoulli_", lambda x, p=0.5, *, generator=None: draws.rand(_shape(x), generator=generator) < p,
+bernoulli_ = _drawn("bernoulli_", lambda x, p=0.5, *, generator=None: _rand(_shape(x), generator=generator) < p,
                     "Write 1 with the chance `p`, else 0.")
-exponential_ = _drawn("exponential_", lambda x, lambd=1.0, *, generator=None: -(1 - draws.rand(
+exponential_ = _drawn("exponential_", lambda x, lambd=1.0, *, generator=None: -(1 - _rand(
     _shape(x), generator=generator, dtype="float64")).log() / lambd, "Write times between events of a rate.")
 
 

@@ -30,6 +30,8 @@ class ByRules(Function):
     @staticmethod
     def backward(ctx, *grad_outputs):
         batch, needs, is_again = ctx.new_batch(), ctx.needs_input_grad[5:], is_recording()
+        # The walk pairs cotangents without conjugation, a Function is handed those that users see.
+        seed = arrays.conjugated(grad_outputs[0])
         with batch.running():
             leaves = [batch.standing(value, differs) for value, differs in zip(ctx.saved_tensors, ctx.differs, strict=True)]
             for leaf, needed in zip(leaves, needs, strict=True):
@@ -38,9 +40,7 @@ class ByRules(Function):
             with enable_grad():
                 result = ctx.op.call(*replaced(ctx.args, lambda symbol: places[id(symbol)]))
             targets = [leaf for leaf, needed in zip(leaves, needs, strict=True) if needed]
-            # The walk pairs cotangents without conjugation, a Function is handed those that users see.
-            seed = batch.standing(arrays.conjugated(grad_outputs[0]), True)
-            found = iter([arrays.conjugated(g) for g in walked_back([result], targets, [seed], is_again)])
+            found = iter([arrays.conjugated(g) for g in walked_back([result], targets, [batch.standing(seed, True)], is_again)])
         return None, None, None, None, None, *[_whole(batch, next(found), differs) if needed else None
                                                for needed, differs in zip(needs, ctx.differs, strict=True)]
 

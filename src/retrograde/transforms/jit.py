@@ -12,7 +12,6 @@ import numpy as np
 
 from .. import tree
 from ..compiler.backends import chosen
-from ..compiler.calls.overlaps import lies_otherwise, meets_itself
 from ..compiler.calls.step import Step
 from ..compiler.run.program import SMALL
 from ..compiler.trace.trace import Trace
@@ -31,7 +30,7 @@ from .loop_tracing import traced_scan
 from .owners import Places
 from .plain import array_of_table, numbers_kept
 from .proxy import Forwarding
-from .replay import has_endless_loop, is_live, replay_of
+from .replay import must_run_eagerly, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
 from .statics import Static, Statics, exact
 
@@ -332,7 +331,7 @@ def _traced(function, leaves, build, records):
             written = [i for i, symbol in zip(numbers, symbols, strict=True) if inputs[i].raw is not symbol]
             arguments = [inputs[i] for i in numbers]
             replay = replay_of(trace, symbols, arguments, results, start)
-            if _must_run_eagerly(trace, arguments, results, replay, written) or meets_itself(trace) or lies_otherwise(trace):
+            if must_run_eagerly(trace, arguments, results, replay, written):
                 trace.fail()
                 return _EAGER
             outputs = [*results, *[inputs[i] for i in written]]
@@ -364,17 +363,6 @@ def _argument(leaf, records):
     if _needs_gradient(leaf, records):
         value.requires_grad = True
     return value
-
-
-def _must_run_eagerly(trace, arguments, results, replay, written):
-    """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
-    loop whose iterations nobody counts, something on the way is written to, or there are effects, which would happen again.
-    """
-    if any([trace.has_gradient(a) for a in arguments]) or (replay is not None and trace.world.is_touched):
-        return True
-    if replay is None:
-        return any([a.record is not None for a in arguments]) and any(map(is_live, results))
-    return replay.reaches_arguments and (bool(written) or has_endless_loop(results))
 
 
 def _first(values):

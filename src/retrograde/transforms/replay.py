@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.backends import new_program
+from ..compiler.calls.overlaps import lies_otherwise, meets_itself
 from ..core.gradient import gradient
 from ..core.graph import ancestors
 from ..core.mode import changed, current, is_recording
@@ -180,3 +181,17 @@ class _Derivative:
             links = [c.record if isinstance(c, Value) else None for c in seeds]
             self._replay.linked(found, given, (*record.parents, *links))
         return found
+
+
+def must_run_eagerly(trace, arguments, results, replay, written):
+    """Whether an argument has received a gradient, or what has a history in the arguments cannot be walked back to them: there is a
+    loop whose iterations nobody counts, something on the way is written to, or there are effects, which would happen again. Or
+    memory meets itself, or lies otherwise than a reshape must know.
+    """
+    if meets_itself(trace) or lies_otherwise(trace):
+        return True
+    if any([trace.has_gradient(a) for a in arguments]) or (replay is not None and trace.world.is_touched):
+        return True
+    if replay is None:
+        return any([a.record is not None for a in arguments]) and any(map(is_live, results))
+    return replay.reaches_arguments and (bool(written) or has_endless_loop(results))

@@ -8,8 +8,8 @@ class Stopped:
 
     name = "detach"
 
-    def __init__(self, batch):
-        self._batch = batch
+    def __init__(self, batch, origin):
+        self._batch, self._origin = batch, origin
 
     def kernel(self, x):
         """The array itself, since memory is shared."""
@@ -19,9 +19,10 @@ class Stopped:
         """What `value` holds now."""
         return self._batch.stopped_now(value)
 
-    def laid_back(self, source, value):
-        """What `source` holds once what was detached from it holds `value`."""
-        if any([self._batch.held(x)[0].record is not None for x in (source, value)]):
+    def laid_back(self, _, value):
+        """What the source holds once what was detached from it holds `value`."""
+        # The source is found anew where nothing is recorded: what it was detached from tells whether it has a history.
+        if any([self._batch.held(x)[0].record is not None for x in (self._origin, value)]):
             raise InplaceError("what is detached under vmap cannot be written to where a derivative is taken around the vmap, "
                                "which would see it; write to a copy, x.detach().clone()")
         return value

@@ -14,6 +14,7 @@ from ...core.symbol import Symbol, ordered, replaced
 from ...errors import RetrogradeError
 from ...ops._arrays import arrays as algebra
 from ..backends import chosen_name, new_program
+from ..graph.orders import is_alike, orders
 from ..run.library_call import check_kind, computed
 
 #: Held by whoever computes pending nodes, or changes what they read: programs have memory of their own, one call at a time.
@@ -26,9 +27,10 @@ class Pending(Symbol):
     holder    a weak reference to what shows this node to the user, if it is still there
     place     where the op was called
     is_taken  whether its array belongs to a value of the user's
+    order     an array that lies in memory as eager ops would have laid out that of a leaf; None where that is not known
     """
 
-    __slots__ = ("array", "holder", "is_taken", "place")
+    __slots__ = ("array", "holder", "is_taken", "order", "place")
 
     def __init__(self, op, args, shape, dtype):
         super().__init__(op, args, shape, dtype)
@@ -46,13 +48,16 @@ class Pending(Symbol):
     def take(self):
         """The array of this node, for a value that may write to it."""
         with LOCK:
-            array, is_first = self.realized(), not self.is_taken
-            self.is_taken = True
-        return array if is_first else array.copy()
+            array, order, is_first = self.realized(), self.order, not self.is_taken
+            if order is None or is_alike(array, order):
+                self.order = array  # from here on it counts where it does lie
+                self.is_taken = True
+                return array if is_first else array.copy(order="K")
+        return _laid_out(array, order)
 
-    def become_leaf(self, array):
-        """Stand for `array` from here on; whoever writes to its memory must tell."""
-        self.op, self.args, self.array, self.place = None, (), array, None
+    def become_leaf(self, array, order):
+        """Stand for `array` from here on, which eager ops lay out as `order`; whoever writes to its memory must tell."""
+        self.op, self.args, self.array, self.order, self.place = None, (), array, order, None
         self.inputs = []
         _LEAVES[id(array)] = self
         _watch(self)
@@ -61,7 +66,8 @@ class Pending(Symbol):
         """Take a copy, since the memory of the array is about to be written to."""
         with LOCK:
             _LEAVES.pop(id(self.array), None)
-            self.array = self.array.copy()
+            copied = self.array.copy(order="K")
+            self.array, self.order = copied, copied if self.order is self.array else self.order
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.realized(), dtype, copy=copy or None)
@@ -105,7 +111,7 @@ def leaf_of(array):
         if found is None:
             found = Pending(None, (), array.shape, array.dtype)
             found.is_taken = True
-            found.become_leaf(array)
+            found.become_leaf(array, array)
     return found
 
 
@@ -134,8 +140,23 @@ def compute(nodes):
         found = ordered(wanted)
         seen = {*wanted}
         wanted += [node for node in found if node not in seen and node.op is not None and _is_seen(node)]
+        laid_out = orders(wanted, found)
         for node, array in zip(wanted, _run(found, wanted), strict=True):
-            node.become_leaf(array)
+            order = laid_out.get(node, array)
+            if order is None or is_alike(array, order):
+                node.become_leaf(array, None if order is None else array)
+            elif _is_seen(node):
+                array = _laid_out(array, order)
+                node.become_leaf(array, array)
+            else:
+                node.become_leaf(array, order)
+
+
+def _laid_out(array, order):
+    """A copy of `array` that lies in memory as `order` does."""
+    found = np.empty_like(order)
+    found[...] = array
+    return found
 
 
 def _is_seen(node):

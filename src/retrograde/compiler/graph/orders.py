@@ -6,7 +6,7 @@ from ... import tree
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol, ordered
 from ...errors import InplaceError
-from .views import is_movement
+from .views import MOVEMENTS, is_movement
 
 #: Ops that make arrays in another order than the rows of their operands, as NumPy's functions leave them; a sweep finds all.
 ANY_ORDER = frozenset([
@@ -14,6 +14,9 @@ ANY_ORDER = frozenset([
     "diagonal", "lu_solve", "max_pool3d", "nanquantile", "quantile", "solve_banded", "solve_triangular", "sort", "split",
     "top_places",
 ])
+
+#: Views that leave what lies in row-major order in it.
+_KEEP_ROWS = frozenset(["reshape", "expand_dims", "squeeze"])
 
 
 def in_order(symbol, inputs=None):
@@ -24,14 +27,31 @@ def in_order(symbol, inputs=None):
     for node in ordered([symbol]):
         if inputs is not None and node.op is None and len(node.shape) > 1:
             inputs.add(node)
-        found[node] = _made(node, found)
-        if found[node] is None and node.shape is not None and sum([n > 1 for n in node.shape]) < 2:
-            # A row of elements can be taken apart in any way, however far apart they lie.
-            found[node] = np.empty(node.shape, node.dtype)
+        _find(node, found)
     if found[symbol] is None:
         raise InplaceError("whether this reshape is a view depends on the order in memory of a value that is traced, which only "
                            "eager ops know; reshape a copy in row-major order, x.contiguous()")
     return found[symbol]
+
+
+def orders(symbols, nodes):
+    """Arrays as `in_order` gives them, or None where the order is not known, by symbol; those are left out that are sure to lie in
+    row-major order. `nodes` are all that the symbols depend on, arguments first.
+    """
+    wanted = [symbol for symbol in symbols if _has_order(symbol)]
+    if not wanted or all([_keeps_rows(node) for node in nodes]):
+        return {}
+    found = {}
+    for node in nodes:
+        _find(node, found)
+    return {symbol: found[symbol] for symbol in wanted}
+
+
+def is_alike(array, other):
+    """Whether two arrays of one shape lie in memory alike."""
+    return not array.size or all([
+        a == b for a, b, n in zip(array.strides, other.strides, array.shape, strict=True) if n > 1
+    ])
 
 
 def written_over(symbol, old):
@@ -40,6 +60,28 @@ def written_over(symbol, old):
         first, _ = getattr(old, "over", ((old,), True))  # of many only the first, so that those between may go
         others, _ = getattr(symbol, "over", ((), True))
         symbol.over = (*others, *first), not others and (_is_spread(symbol) or any([node is old for node in symbol.inputs]))
+
+
+def _find(node, found):
+    """Add what array `node` would be, or None, to those that were found for its inputs."""
+    found[node] = _made(node, found)
+    if found[node] is None and node.shape is not None and not _has_order(node):
+        # A row of elements can be taken apart in any way, however far apart they lie.
+        found[node] = np.empty(node.shape, node.dtype)
+
+
+def _has_order(node):
+    """Whether a node has elements along two axes or more."""
+    return node.shape is None or sum([n > 1 for n in node.shape]) > 1
+
+
+def _keeps_rows(node):
+    """Whether a node is sure to lie in row-major order where its inputs do."""
+    if node.op is None:
+        return node.order is not None and node.order.flags.c_contiguous
+    if node.shape is None or hasattr(node, "over"):
+        return False
+    return node.op.name in _KEEP_ROWS or node.op.name not in MOVEMENTS and _is_row_major(node, ())
 
 
 def _is_spread(symbol):
@@ -53,7 +95,7 @@ def _made(node, found):
         return _alone(node, found)
     known = [found[other] if other in found else _try_order(other) for other in over]
     known += [] if is_own else [_alone(node, found)]  # it may be another value's too, which lies elsewhere
-    return None if any([x is None or x.strides != known[0].strides for x in known]) else known[0]
+    return None if any([x is None or known[0] is None or not is_alike(x, known[0]) for x in known]) else known[0]
 
 
 def _try_order(symbol):
@@ -69,7 +111,7 @@ def _alone(node, found):
         return None
     known = [found[a] for a in node.inputs]
     if node.op is None and getattr(node, "array", None) is not None:
-        return node.array
+        return node.order
     if node.op is not None and node.op.name == "getitem" and not is_movement(node):
         return _chosen(node, known)
     if node.op is None or not is_movement(node) and _is_row_major(node, known):

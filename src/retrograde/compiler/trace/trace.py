@@ -189,6 +189,13 @@ class Trace(Recorder):
         self.born(value)
         self.own(value)
 
+    def created(self, symbol):
+        """The array of a tensor that was created in the trace, whose memory `symbol` stands for; None for what is from outside."""
+        for capture in self.captures.values():
+            if capture.start is symbol:
+                return capture.value.raw if id(capture.value) in self._made and isinstance(capture.value.raw, np.ndarray) else None
+        return None
+
     def note_shared(self, value, source):
         if not source.is_traced:
             self._detached[id(value)] = value, source

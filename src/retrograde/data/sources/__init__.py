@@ -1,11 +1,11 @@
 """Sources of rows: arrays, tables, files, folders, and what is made of them."""
 
+from .base import Source
 from .images import image_folder
 from .lines import text_lines
 from .made import source
 from .packing import pack
 from .separated import csv
-from .source import Source
 from .tables import arrow, parquet
 from .views import Joined, concat
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import ArgumentError, DataError
 from ...extras import optional
-from .source import Source
+from .base import Source
 
 #: How files of images end.
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")

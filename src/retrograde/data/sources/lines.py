@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DataError
-from .source import Source
+from .base import Source
 from .views import concat
 
-_PIECE = 1 << 22
+_PIECE = 1 << 20
 
 
 class Lines(Source):

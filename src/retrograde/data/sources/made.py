@@ -1,6 +1,7 @@
 """Sources of what is in memory: arrays, columns, tables, and anything with `len` and `[]`."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ...core.value import Value
 from ...dtypes import default_float
 from ...errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from .source import Source
+from .base import Source
 
 #: Tables of other libraries, by the module of their class: what gives a column by its name, and all names.
 _TABLES = {
@@ -33,19 +34,30 @@ def source(rows: Any, *more):
         return Arrays((rows, *more))
     if isinstance(rows, Source):
         return rows
-    library = type(rows).__module__.partition(".")[0]
-    if library in _TABLES and hasattr(rows, "columns"):
-        return Columns(_TABLES[library](rows))
+    if _library(rows) in _TABLES and hasattr(rows, "columns"):
+        return Columns(columns_of(rows))
     if isinstance(rows, (np.ndarray, Value)):
         return Array(rows)
     if isinstance(rows, tuple) and rows and all([isinstance(part, (np.ndarray, Value)) for part in rows]):
         return Arrays(rows)
     if isinstance(rows, Mapping):
         return Columns(rows)
+    if isinstance(rows, (str, bytes, PathLike)):
+        raise DTypeError(f"a text is no source of rows; for the file {str(rows)[:80]!r} there are rg.data.csv, text_lines, "
+                         "parquet, arrow and image_folder")
     if not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
         raise DTypeError(f"a source of rows needs `len` and `[]`, which {type(rows).__name__} has not got; list(...) makes a list "
                          "of it")
     return Sequence(rows)
+
+
+def columns_of(table):
+    """The columns of a table of pandas, polars or Arrow, as arrays by their names."""
+    return _TABLES[_library(table)](table)
+
+
+def _library(rows):
+    return type(rows).__module__.partition(".")[0]
 
 
 class Sequence(Source):
@@ -167,7 +179,11 @@ def _array(rows):
 
 
 def _read(rows):
-    array = np.asarray(rows)
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise ShapeError(f"a column is an array, or a list of which one can be made: {error}; give rows of different lengths as a "
+                         "list of rows, and pad them with collate=rg.data.Pad()") from None
     return array.astype(np.float32) if array.dtype == np.float64 and isinstance(rows, (list, tuple)) else array
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...errors import ArgumentError
 from ..orders import checked_size
+from .base import Source
 from .made import source
-from .source import Source
 
 
 class Packed(Source):

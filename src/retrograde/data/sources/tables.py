@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ...errors import DataError
 from ...extras import optional
-from .made import Columns, source
+from .made import Columns, columns_of
 
 
 def parquet(path, columns=None):
@@ -31,9 +31,12 @@ def _table(path, read, columns):
         raise DataError(f"{path}: there is no such file or folder")
     try:
         table = read()
+        # A damaged file may hold places that lie outside of it, which pyarrow looks at here alone.
+        table.validate(full=True)
+        found = columns_of(table)
     except (library.ArrowException, OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+        raise DataError(f"{path} cannot be read: {str(error)[:200]!r}") from None
     missing = [name for name in columns or () if name not in table.schema.names]
     if missing:
         raise DataError(f"{path} has no column {missing[0]!r}; it has {', '.join(table.schema.names)}")
-    return Columns(source(table).columns, str(path))
+    return Columns(found, str(path))

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...errors import ArgumentError
+from .base import Source
 from .made import source
-from .source import Source
 
 
 class Joined(Source):

@@ -69,7 +69,7 @@ class Crew:
 
     def tasks_of(self, worker):
         """What is said of the task that a worker had when it died."""
-        mine = [task for owner, task in self.assigned.values() if owner == worker]
+        mine = [task for ticket, (owner, task) in self.assigned.items() if owner == worker and ticket not in self.done]
         return _rows(mine[0]) if mine else ""
 
     def send(self, worker, message):

@@ -10,6 +10,7 @@ import weakref
 from contextlib import suppress
 from multiprocessing import connection as connections
 from pickle import dumps
+from typing import Any
 
 from ...errors import ArgumentError, WorkerError
 from .crew import Crew
@@ -31,7 +32,7 @@ class Processes(Crew):
         super().__init__(job, count, prefetch)
         _check_can_start()
         method, parcel = _method(method, job)
-        context = multiprocessing.get_context(method) if isinstance(method, str) else method
+        context: Any = multiprocessing.get_context(method) if isinstance(method, str) else method
         self.method = method if isinstance(method, str) else context.get_start_method()
         if self.method == "forkserver":
             # What the parent has of this package is loaded once, in the server: workers then start in a tenth of the time. A server

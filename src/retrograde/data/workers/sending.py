@@ -16,6 +16,8 @@ from ...errors import WorkerError
 _SMALL = 1 << 16
 #: Where buffers begin: at multiples of it.
 ALIGNMENT = 64
+#: How a memory map of a mode is opened once more.
+_MODES = {"r": "r", "r+": "r+", "w+": "r+"}
 CAN_SHARE = hasattr(os, "memfd_create")
 
 
@@ -31,10 +33,10 @@ class _Pickler(pickle.Pickler):
     """Sends a memory map as the name of its file."""
 
     def reducer_override(self, obj):
-        if type(obj) is np.memmap and isinstance(obj.base, mmap.mmap) and obj.flags.c_contiguous and obj.filename is not None:
-            # Only a map as it was opened has the offset and the shape of its file.
-            mode = "r" if obj.mode == "r" else "c" if obj.mode == "c" else "r+"
-            return np.memmap, (obj.filename, obj.dtype, mode, obj.offset, obj.shape)
+        # Only a map as it was opened has the offset and the shape of its file; one of mode "c" may hold what the file does not.
+        is_whole = type(obj) is np.memmap and isinstance(obj.base, mmap.mmap) and obj.flags.c_contiguous
+        if is_whole and obj.filename is not None and obj.mode in _MODES:
+            return np.memmap, (obj.filename, obj.dtype, _MODES[obj.mode], obj.offset, obj.shape)
         return NotImplemented
 
 
@@ -102,7 +104,7 @@ def _main_file():
 def _against_loading(method):
     """Why the main script cannot be loaded once more, as a process does that starts afresh; None if it can."""
     file = _main_file()
-    if file is None or getattr(sys.modules["__main__"], "__spec__", None) is not None or method is not None:
+    if file is None or method is not None:
         return None
     try:
         text = Path(file).read_text(encoding="utf-8", errors="replace")

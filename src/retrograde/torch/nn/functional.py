@@ -37,5 +37,19 @@ _NAMES = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "
           "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear", "upsample_nearest"]
 globals().update({name: handed(getattr(rg, name)) for name in _NAMES})
 
+
+def _ignoring(function, *names):
+    """`function`, which takes arguments that choose only how it is computed."""
+
+    @wraps(function)
+    def called(*args, **kwargs):
+        return function(*args, **{name: value for name, value in kwargs.items() if name not in names})
+
+    return called
+
+
+linear_cross_entropy = _ignoring(handed(rg.linear_cross_entropy), "options")
+globals().update({name: _ignoring(globals()[name], "return_indices") for name in _NAMES if name.endswith("_with_indices")})
+
 __all__ = sorted(_NAMES)
 __getattr__ = absent_from("torch.nn.functional", lambda: __all__)

@@ -1,7 +1,7 @@
-"""`torch.utils`: `data`, the loader."""
+"""`torch.utils`: `data`, the loader, and `checkpoint`."""
 
 from ..absent import absent_from
-from . import data
+from . import checkpoint, data
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data"]
 __getattr__ = absent_from("torch.utils", lambda: __all__)

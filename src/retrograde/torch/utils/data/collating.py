@@ -18,7 +18,7 @@ def default_collate(batch):
 
     >>> from retrograde.torch.utils.data import default_collate
     >>> default_collate([(1, "a"), (2, "b")])
-    [tensor([1, 2]), ['a', 'b']]
+    [tensor([1, 2]), ('a', 'b')]
     """
     first = batch[0]
     if isinstance(first, Value):

@@ -87,7 +87,8 @@ class DataLoader(Generic[T]):
         """(the tasks from a position on, how many batches are to be made and thrown away first)."""
         if isinstance(self.dataset, IterableDataset):
             return repeat(None), position
-        tasks = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        order: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
+        tasks = iter(order)
         # Samplers draw when they are asked first, which is to be now.
         for _ in islice(tasks, position):
             pass

@@ -135,7 +135,7 @@ class Subset(Dataset[T]):
 
     def gather(self, indices):
         """The batch of many rows at once."""
-        return gatherer(self.dataset)([self.indices[i] for i in indices])
+        return self.dataset.gather([self.indices[i] for i in indices])
 
 
 def gatherer(dataset):

@@ -59,6 +59,8 @@ class RandomSampler(Sampler[int]):
                 yield from randint(count, (min(32, self.num_samples - start),), generator=generator).tolist()
             return
         left = self.num_samples
+        if left and not count:
+            raise ArgumentError(f"RandomSampler has no rows to draw {left} from")
         while left > 0:
             yield from randperm(count, generator=generator).tolist()[:left]
             left -= count

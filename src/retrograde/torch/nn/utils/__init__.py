@@ -1,6 +1,6 @@
 """`torch.nn.utils`: that of `rg.nn`, and the older names of parametrizations."""
 
-from ...nn.utils import (
+from ....nn.utils import (
     clip_grad_norm_,
     clip_grad_value_,
     clip_grads_with_norm_,
@@ -14,8 +14,8 @@ from ...nn.utils import (
     rnn,
     vector_to_parameters,
 )
-from ...nn.utils.parametrizations import spectral_norm, weight_norm
-from ..absent import absent_from
+from ....nn.utils.parametrizations import spectral_norm, weight_norm
+from ...absent import absent_from
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "fuse_conv_bn_eval", "fuse_linear_bn_eval", "get_total_norm",

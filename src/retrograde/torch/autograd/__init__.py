@@ -2,19 +2,18 @@
 
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from types import SimpleNamespace
 
-from ..core.function import Function as _Function
-from ..core.gradient import backward as _backward
-from ..core.gradient import gradient
-from ..core.mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_grad_enabled
-from ..core.value import Value
-from ..errors import GraphError
-from ..testing.gradients import check_gradients
-from ..transforms import forward
-from ..transforms import grad as grads
-from . import creation
-from .kinds import operand, tensor_of
+import numpy as np
+
+from ...core.function import Function as _Function
+from ...core.gradient import backward as _backward
+from ...core.gradient import gradient
+from ...core.mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_grad_enabled
+from ...core.value import Value
+from ...errors import GraphError
+from ...testing.gradients import check_gradients
+from .. import creation
+from ..kinds import operand, tensor_of
 
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",
            "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
@@ -63,7 +62,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 def _given(g, x, materialises):
     if g is None:
         return creation.zeros_like(x) if materialises else None
-    return tensor_of(g) if isinstance(g, Value) else creation.from_numpy(g)
+    return tensor_of(g) if isinstance(g, Value) else creation.from_numpy(np.asarray(g))
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
@@ -104,39 +103,3 @@ def set_detect_anomaly(mode, check_nan=True):
     """`detect_anomaly`, if `mode` says so."""
     with detect_anomaly() if mode else nullcontext():
         yield
-
-
-def _tupled(inputs):
-    return (inputs,) if isinstance(inputs, Value) else tuple(inputs)
-
-
-def _jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
-    """The derivatives of all results of `func` in all of `inputs`."""
-    given = _tupled(inputs)
-    found = grads.jacobian(func, tuple(range(len(given))))(*given)
-    return found[0] if isinstance(inputs, Value) else found
-
-
-def _hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """The second derivatives of `func`, which returns one number."""
-    given = _tupled(inputs)
-    found = grads.hessian(func, tuple(range(len(given))))(*given)
-    return found[0][0] if isinstance(inputs, Value) else found
-
-
-def _vjp(func, inputs, v=None, create_graph=False, strict=False):
-    """The value of `func`, and what its derivative takes `v` back to."""
-    given = _tupled(inputs)
-    value, pull = grads.vjp(func, *given)
-    found = pull(creation.ones_like(value) if v is None else v)
-    return value, found[0] if isinstance(inputs, Value) else found
-
-
-def _jvp(func, inputs, v=None, create_graph=False, strict=False):
-    """The value of `func`, and its change as the inputs move by `v`."""
-    given = _tupled(inputs)
-    tangents = tuple([creation.ones_like(x) for x in given]) if v is None else _tupled(v)
-    return forward.jvp(func, given, tangents)
-
-
-functional = SimpleNamespace(jacobian=_jacobian, hessian=_hessian, vjp=_vjp, jvp=_jvp)

@@ -1,0 +1,11 @@
+"""`torch.nn.utils.parametrizations`: that of `rg.nn.utils`."""
+
+from ....nn.utils import parametrizations as rg
+from ...absent import absent_from
+from ...mirrored import public
+
+_NAMES = public(rg)
+globals().update(_NAMES)
+
+__all__ = list(_NAMES)
+__getattr__ = absent_from("torch.nn.utils.parametrizations", lambda: __all__)
