@@ -14,7 +14,7 @@ from tiers import drawn, tiered
 ROOT = Path(__file__).parents[1]
 COMMAND = "pytest -m long"
 #: Files with long tests, whose default part is looked at here.
-FILES = ["tests/transforms/test_lazy.py", "tests/compiler/test_transforms_compiled.py"]
+FILES = ["tests/transforms/test_lazy.py", "tests/compiler/kernels/test_transforms_compiled.py"]
 
 
 def collected(*arguments):

@@ -12,7 +12,7 @@ import torch as theirs
 import retrograde.torch as ours
 from retrograde.errors import RetrogradeError
 
-from .hostile import damaged, fault, hostile
+from .hostile_files import damaged, fault, hostile
 from .saved import Maker, described
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hostile import damaged, fault, hostile, outcome, packed, watched
+from hostile_files import damaged, fault, hostile, outcome, packed, watched
 from saved import Maker, described
 
 from retrograde import torch

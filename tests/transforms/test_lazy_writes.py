@@ -41,7 +41,7 @@ def _chosen(z, _):
 
 
 def _set(z, x):
-    z[::2] = x[0, 0]
+    z[(slice(None, None, 2),) * min(z.ndim, 1)] = x[0, 0]
 
 
 def _whole(z, _):

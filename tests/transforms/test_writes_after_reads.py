@@ -127,3 +127,16 @@ def test_a_matrix_without_numbers_leaves_the_gradients_of_the_others_in_a_stack(
     assert np.isnan(found[1]).all()
     for k in (0, 2):
         np.testing.assert_allclose(found[k], slope(x[k]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: rg.squeeze(x), lambda x: x.T, lambda x: x[0]], ids=["itself", "squeeze", "T", "row"])
+def test_a_view_that_a_branch_has_read_keeps_its_derivative_when_it_is_written_to(view):
+    def function(x):
+        base = rg.roll(x, -1, axis=1)
+        y = view(base)
+        z = rg.switch(rg.sum(rg.astype(y > 0, "int64")) % 2, (lambda c: c * 0.99 + rg.cos(c) * 0.1, lambda c: c * 2 + y), y * 1)
+        y += 1
+        return (z * z).sum() + base.sum()
+
+    x = np.array([[[-1.2], [0.6]]])
+    np.testing.assert_allclose(rg.jit(rg.grad(function))(x), rg.grad(function)(x), rtol=1e-12)

@@ -69,7 +69,7 @@ class Module:
                              f"{type(value).__name__}; to change its numbers, write into it within rg.no_grad()")
         if isinstance(value, Buffer):
             self._note_buffer(name, value.persistent)
-        elif isinstance(value, Tensor) and not isinstance(value, Parameter) and value.is_traced:
+        elif isinstance(value, Tensor) and not isinstance(value, (Parameter, Uninitialized)) and value.is_traced:
             value = known(value)  # a mask that is kept for the next call is no part of this one
         object.__setattr__(self, name, value)
         edited()

@@ -25,13 +25,16 @@ class Shown(Tensor):
     """A view of `base` by the ops in `path`, which are done again once the base holds something else.
 
     `recorder` made it in a mode that kept arrays or not (`keeps_arrays`), from the node `seen` of its base. If it is detached, the
-    history of its base is none of its own. `sources` are the base and the views after each step that it was made from.
+    history of its base is none of its own. `sources` are the base and the views after each step that it was made from. `past` is
+    what it held before, by the node of its base and its history (`of`): a walk back through a branch finds that again.
     """
 
     __slots__ = ()
     recorder: Any = None
     seen: Any = None
     sources: tuple = ()
+    past: Any = None
+    of: Any = None
     keeps_arrays, is_detached = True, False
 
     @property
@@ -64,7 +67,13 @@ class Shown(Tensor):
         if not self.is_shared():
             self.settle()
             return
-        self.seen = self.recorder.symbol(self.base)
+        self.past[self.seen, self.of] = _data.__get__(self), _record.__get__(self)
+        self.seen, self.of = self.recorder.symbol(self.base), self.base.record
+        if (self.seen, self.of) in self.past:
+            data, record = self.past[self.seen, self.of]
+            _data.__set__(self, data)
+            _record.__set__(self, record)
+            return
         with changed(tracer=self.recorder, records=True, keeps_arrays=self.keeps_arrays):
             found = _parts(self.base, self.path)[-1]
         _data.__set__(self, found.raw)
@@ -81,6 +90,7 @@ class Shown(Tensor):
         if copies:
             steps = next(i for i, source in enumerate(self.sources) if source is copies[-1])
             self.base, self.path, self.sources, self.seen = copies[-1], self.path[steps:], self.sources[steps:], None
+            self.of, self.past = None, {}
 
     def _copies(self):
         """Those of its sources that eager ops would have copied: each of them becomes a tensor of its own."""
@@ -154,5 +164,5 @@ def shown(recorder, value, source, *step):
     value.base, value.path = (source.base, (*source.path, *step)) if follows_base else (source, step)
     value.sources = (*source.sources, source) if follows_base else (source,)
     value.recorder, value.keeps_arrays, value.is_detached = recorder, current().keeps_arrays, not step
-    value.seen = recorder.symbol(value.base)
+    value.seen, value.of, value.past = recorder.symbol(value.base), value.base.record, {}
     return value

@@ -230,7 +230,7 @@ class Batch(Recorder):
     def stopped(self, value):
         if not self._is_ours(value):
             return value.unlinked()
-        found = shown(self, self.stopped_now(value), value, (Stopped(self, value), ()))
+        found: Any = shown(self, self.stopped_now(value), value, (Stopped(self, value), ()))
         found.is_detached = True
         return found
 

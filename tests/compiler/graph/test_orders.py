@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 import sweeping
-from retrograde.compiler.graph.orders import ANY_ORDER
+from retrograde.compiler.graph.orders import ANY_ORDER, in_order, is_alike
 from retrograde.compiler.graph.views import MOVEMENTS
 from retrograde.errors import InplaceError, RetrogradeError
 
@@ -73,3 +73,24 @@ def test_a_reshape_of_a_copy_is_a_view_where_it_is_one_in_eager_mode(layout, cop
 
     x = np.linspace(0.1, 0.9, 16).reshape(2, 2, 4)
     np.testing.assert_allclose(rg.jit(written)(x), written(rg.tensor(x)).numpy(), rtol=1e-6)
+
+
+ONE_OPERAND = [name for name in rg.ops.names() if rg.ops.get(name).broadcasts and len(rg.ops.get(name).operands) == 1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128", "bool"])
+def test_each_function_of_one_array_that_is_repeated_lies_as_its_eager_op_leaves_it(dtype):
+    wrong = []
+    for name in ONE_OPERAND:
+        op = rg.ops.get(name)
+        for repeated in (lambda x: rg.broadcast_to(x, (2, 3, 4)), lambda x: rg.broadcast_to(x, (2, 3, 4)).T):
+            x, seen = rg.tensor(np.ones((1, 3, 1), dtype)), []
+            try:
+                with np.errstate(all="ignore"):
+                    wanted = op.call(repeated(x)).numpy()
+                    rg.jit(lambda x, op=op, repeated=repeated, seen=seen: seen.append(in_order(op.call(repeated(x)).raw)))(x)
+            except (RetrogradeError, TypeError):
+                continue  # of more than one array, of another dtype, or of an order that is not known
+            if not is_alike(seen[0], wanted):
+                wrong.append((name, wanted.strides, seen[0].strides))
+    assert not wrong

@@ -122,6 +122,8 @@ def _alone(node, found):
         return None if known[0] is None else np.empty_like(known[0], node.dtype)
     if not node.op.broadcasts or any([a is None for a in known]):
         return None
+    if any(map(_is_repeated, known)) and not _may_be_large(node):
+        return _tried(node, found)
     return _elementwise(node, [found[a] if isinstance(a, Symbol) else np.asarray(a) for a in operands_of(node.op, node.args)])
 
 
@@ -143,11 +145,36 @@ def _is_row_major(node, known):
     return are_matrices or all([a is not None and a.flags.c_contiguous for a in known])
 
 
+def _is_repeated(array):
+    """Whether an array shows elements more than once, as `broadcast_to` does."""
+    return any([stride == 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)])
+
+
+def _may_be_large(node):
+    return node.op.large is not None and node.size >= node.op.fewest
+
+
+def _tried(node, found):
+    """The result of a function of each element of what is repeated, found by trying a corner: an op of one step leaves its axes in
+    order, one that copies on the way puts the repeated ones innermost.
+    """
+    corner = lambda x: x[(slice(2),) * np.ndim(x)] if np.ndim(x) else x
+    like = lambda x: found[x] if isinstance(x, Symbol) else x
+    args = tree.map(lambda x: corner(like(x)) if isinstance(x, (Symbol, np.ndarray)) else x, node.args)
+    with np.errstate(all="ignore"):
+        try:
+            made = np.asarray(node.op.kernel(*args))
+        except Exception:  # noqa: BLE001 - numbers that are none of the program's may be refused
+            return None
+    axes = sorted(range(made.ndim), key=lambda axis: -made.strides[axis])
+    return np.empty([node.shape[axis] for axis in axes], node.dtype).transpose(np.argsort(axes)) if made.ndim else made
+
+
 def _elementwise(node, operands):
     """The result of a function of each element, whose order is that of its operands as far as they agree."""
     flags = [*[["readonly"]] * len(operands), ["writeonly", "allocate"]]
     order = "K"
-    if node.op.large is not None and node.size >= node.op.fewest and len({a.strides for a in operands}) > 1:
+    if _may_be_large(node) and len({a.strides for a in operands}) > 1:
         order = "C" if len({(a.shape, a.dtype) for a in operands}) == 1 else order  # by a kernel, which goes row by row
     iterator = np.nditer([*operands, None], ["zerosize_ok"], flags, [*[None] * len(operands), node.dtype], order=order)
     return iterator.operands[-1]

@@ -3,6 +3,7 @@
 import struct
 import zipfile
 import zlib
+from typing import Any
 from collections import Counter
 
 import numpy as np
@@ -107,7 +108,8 @@ def write(file, members):
             info.file_size = size
             # zipfile puts a field of its own, of 20 bytes, before members that need 64 bits.
             wide = 20 if size * 1.05 > zipfile.ZIP64_LIMIT else 0
-            start = archive.fp.tell() + 30 + len(name.encode()) + wide + 4
+            file: Any = archive.fp  # which is open while members are added
+            start = file.tell() + 30 + len(name.encode()) + wide + 4
             padding = -start % ALIGNMENT
             info.extra = struct.pack("<HH", _PADDING, padding) + b"Z" * padding
             with archive.open(info, "w") as member:

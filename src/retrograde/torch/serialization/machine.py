@@ -38,7 +38,7 @@ class Machine:
         try:
             for opcode, argument, position in pickletools.genops(pickled):
                 if opcode.name == "STOP":
-                    if position + 1 != len(pickled):
+                    if position is None or position + 1 != len(pickled):
                         raise CheckpointError(f"data.pkl goes on after its end at byte {position}")
                     return self._result()
                 step = _STEPS.get(opcode.name)
