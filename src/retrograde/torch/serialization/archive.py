@@ -3,8 +3,8 @@
 import struct
 import zipfile
 import zlib
-from typing import Any
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
