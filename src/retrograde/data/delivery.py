@@ -32,28 +32,26 @@ class Delivery:
         return self._finish(self._next())
 
     def _next(self):
-        while self._crew is not None:
+        while (crew := self._crew) is not None:
             try:
                 self._start()
                 batch = self._taken()
-                if batch is not END and self._crew is not None and self._crew.is_ahead:
+                if batch is not END and crew.is_ahead:
                     self._start()
             except StopIteration as error:
                 # It would end the epoch, as if there were no more rows.
                 raise DataError("a row, or what makes a batch of rows, raised StopIteration") from error
             except Exception:
-                if self._crew is not None and not self._crew.close.alive:
+                if not crew.close.alive:
                     self.close()
                 raise
             except BaseException:  # Ctrl-C may come in the middle of a message
-                self._crew.close()
+                crew.close()
                 self.close()
                 raise
-            if self._crew is None:
-                break
             if batch is not END:
                 return batch
-            if not self._crew.is_ahead or not self._crew.active:
+            if not crew.is_ahead or not crew.active:
                 self._tasks = iter(())
         raise StopIteration
 
