@@ -11,9 +11,8 @@ from retrograde import torch as ours
 from retrograde.errors import ArgumentError, DataError, DTypeError, ShapeError
 
 try:
-    import torch.utils.data  # noqa: F401 - PyTorch loads it when it is asked to
-
     import torch as theirs
+    import torch.utils.data  # noqa: F401 - PyTorch loads it when it is asked to
 except ImportError:
     theirs = None
 
