@@ -108,8 +108,8 @@ def write(file, members):
             info.file_size = size
             # zipfile puts a field of its own, of 20 bytes, before members that need 64 bits.
             wide = 20 if size * 1.05 > zipfile.ZIP64_LIMIT else 0
-            file: Any = archive.fp  # which is open while members are added
-            start = file.tell() + 30 + len(name.encode()) + wide + 4
+            written: Any = archive.fp  # which is open while members are added
+            start = written.tell() + 30 + len(name.encode()) + wide + 4
             padding = -start % ALIGNMENT
             info.extra = struct.pack("<HH", _PADDING, padding) + b"Z" * padding
             with archive.open(info, "w") as member:
