@@ -30,6 +30,7 @@ from . import (
     random,
     serialization,
     signal,
+    sparse,
     special,
     utils,
     xpu,
@@ -82,6 +83,7 @@ from .tensor import Tensor
 from .types import can_cast, is_complex, is_floating_point, is_nonzero, is_tensor, numel, promote_types
 
 globals().update(_NAMES)
+globals().update({name: sparse.choosing(globals()[name], function) for name, function in sparse.FUNCTIONS.items()})
 return_types = _Names(**_RETURN_TYPES)
 strided, contiguous_format, channels_last, preserve_format = (
     "torch.strided", "torch.contiguous_format", "torch.channels_last", "torch.preserve_format")

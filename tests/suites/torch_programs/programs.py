@@ -51,7 +51,7 @@ PROGRAMS = (
     Program("gat", "gat", arguments=("--epochs", "10", "--hidden-dim", "8", "--num-heads", "4"), losses=4, setup="citations"),
     Program("siamese_network", "siamese_network", arguments=("--batch-size", "8", "--log-interval", "1"), losses=6),
     Program("reinforce", "reinforcement_learning", "reinforce.py"),
-    Program("actor_critic", "reinforcement_learning", "actor_critic.py"),
+    Program("actor_critic", "reinforcement_learning", "actor_critic.py", ("--gamma", "0.5")),
     Program("regression", "regression"),
     Program("language_translation", "language_translation", arguments=_TRANSLATION),
 )
