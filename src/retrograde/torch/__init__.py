@@ -14,8 +14,10 @@ from types import SimpleNamespace as _Names
 from ..tensor.namespace import finfo, iinfo
 from . import (
     accelerator,
+    amp,
     autograd,
     backends,
+    cpu,
     cuda,
     distributions,
     fft,
@@ -36,6 +38,7 @@ from . import (
     xpu,
 )
 from .absent import absent_from as _absent_from
+from .amp import autocast, get_autocast_dtype, is_autocast_enabled
 from .compiled import CompileWarning, compile
 from .creation import (
     arange,

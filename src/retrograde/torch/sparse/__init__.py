@@ -94,11 +94,13 @@ def _transposed(input, dim0, dim1):
 FUNCTIONS = {
     **dict.fromkeys(("mm", "matmul", "mv"), mm), "addmm": addmm, "softmax": softmax, "log_softmax": log_softmax,
     **{name: _method(name) for name in (*KEEPING_ZERO, "sum", "t", "pow", "div", "clone")}, "transpose": _transposed,
-    "add": _added, "sub": lambda input, other, *, alpha=1: _added(input, other, alpha=-alpha), "mul": lambda input, other: input * other,
+    "add": _added, "sub": lambda input, other, *, alpha=1: _added(input, other, alpha=-alpha),
+    "mul": lambda input, other: input * other,
     "is_floating_point": _method("is_floating_point"), "is_complex": _method("is_complex"), "numel": _method("numel"),
     "is_tensor": lambda obj: True,
 }
 #: What the package has beside them.
-NAMES = {"sparse_coo_tensor": sparse_coo_tensor, "sparse_csr_tensor": sparse_csr_tensor, "spmm": mm, "sparse_coo": COO, "sparse_csr": CSR}
+NAMES = {"sparse_coo_tensor": sparse_coo_tensor, "sparse_csr_tensor": sparse_csr_tensor, "spmm": mm, "sparse_coo": COO,
+         "sparse_csr": CSR}
 
 __getattr__ = absent_from("torch.sparse", lambda: __all__)

@@ -44,7 +44,8 @@ def _check(places, size):
         return
     for axis, row in enumerate(places.numpy()):
         if not 0 <= row.min() <= row.max() < size[axis]:
-            raise OutOfRangeError(f"indices along axis {axis} must lie between 0 and {size[axis] - 1}, got {row.min()} to {row.max()}")
+            raise OutOfRangeError(f"indices along axis {axis} must lie between 0 and {size[axis] - 1}, got {row.min()} to "
+                                  f"{row.max()}")
 
 
 def _numbers(values, dtype, device, requires_grad) -> Any:
