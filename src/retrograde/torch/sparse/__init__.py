@@ -10,7 +10,8 @@ from ...ops.gathering import take
 from ...shapes import one_axis
 from ..absent import absent_from
 from .making import METHODS, sparse_coo_tensor, sparse_csr_tensor
-from .tensor import COO, CSR, KEEPING_ZERO, SparseTensor, summed
+from .methods import KEEPING_ZERO
+from .tensor import COO, CSR, SparseTensor, summed
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "sum"]
 
