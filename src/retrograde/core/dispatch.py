@@ -72,6 +72,8 @@ def apply(op, args):
     if has_lists:
         args, operands = _with_lists(op, args)
     mode = current() or ORDINARY
+    if mode.settles is not None:
+        args = mode.settles(op, args)
     if mode.tracer is not None:
         return mode.tracer.apply(op, args)
     arrays, is_plain, native = [], True, op.algebra.native

@@ -3,7 +3,7 @@
 from ..errors import ArgumentError, FreedGraphError, GraphError, MissingRuleError
 from . import anomaly, writes
 from .graph import Span, span_of
-from .mode import current, recording, unrecorded
+from .mode import changed, current, recording, unrecorded
 from .value import Retain, Value
 
 
@@ -101,6 +101,10 @@ class _Walk:
 
     def run(self, span, seeds):
         """Walk the records of `span` back, with one seed for each output; the cotangents of its targets, by record."""
+        mode = current()
+        if mode is not None and mode.settles is not None:
+            with changed(settles=None):  # rules keep the dtypes that the forward pass settled
+                return self.run(span, seeds)
         for record, seed in zip(span.outputs[::-1], seeds[::-1], strict=True):
             seen, c = self.cotangents.get(record), self._carried(record, seed)
             self.cotangents[record] = c if seen is None else seen + c

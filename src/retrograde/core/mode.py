@@ -23,6 +23,8 @@ class Mode(NamedTuple):
     repeats: Any = None
     #: Whether jitted functions run what is compiled for them, and not as they are.
     runs_compiled: bool = True
+    #: What changes the operands of an op before it runs, called with the op and its arguments: to another dtype, under autocast.
+    settles: Any = None
     #: What records ops without running them, while a function is traced or values are lazy.
     tracer: Any = None
 

@@ -14,8 +14,10 @@ from types import SimpleNamespace as _Names
 from ..tensor.namespace import finfo, iinfo
 from . import (
     accelerator,
+    amp,
     autograd,
     backends,
+    cpu,
     cuda,
     distributions,
     fft,
@@ -30,11 +32,13 @@ from . import (
     random,
     serialization,
     signal,
+    sparse,
     special,
     utils,
     xpu,
 )
 from .absent import absent_from as _absent_from
+from .amp import autocast, get_autocast_dtype, is_autocast_enabled
 from .compiled import CompileWarning, compile
 from .creation import (
     arange,
@@ -82,6 +86,7 @@ from .tensor import Tensor
 from .types import can_cast, is_complex, is_floating_point, is_nonzero, is_tensor, numel, promote_types
 
 globals().update(_NAMES)
+globals().update({name: sparse.choosing(globals()[name], function) for name, function in sparse.FUNCTIONS.items()})
 return_types = _Names(**_RETURN_TYPES)
 strided, contiguous_format, channels_last, preserve_format = (
     "torch.strided", "torch.contiguous_format", "torch.channels_last", "torch.preserve_format")

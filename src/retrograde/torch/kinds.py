@@ -52,6 +52,8 @@ def operand(x, name="input") -> Any:
         return x
     if isinstance(x, rg.Tensor):
         return tensor_of(x)
+    if hasattr(x, "to_dense"):
+        raise DTypeError(f"{name} is a sparse tensor, which this function does not take; use x.to_dense()")
     raise DTypeError(f"{name} must be a tensor, got {type(x).__name__}; make one with torch.tensor(data), or of an array without a "
                      "copy with torch.from_numpy(array)")
 
@@ -161,6 +163,8 @@ def _usual(x):
         return tensor_of(x)
     if isinstance(x, np.generic):
         return x.item()
+    if hasattr(x, "to_dense"):
+        return operand(x, "other")
     return arrays.made(x, None, TorchTensor.kind) if isinstance(x, np.ndarray) else x
 
 

@@ -1,5 +1,6 @@
 """Products with something added, and sums over named axes, in PyTorch's spelling."""
 
+from ..core.mode import current
 from ..ops import borders, contractions, grids, joins
 from . import kinds
 from .kinds import operand
@@ -9,6 +10,9 @@ from .shapes import at_least, unpacked
 def _plus(product):
     def added(input, first, second, *, beta=1, alpha=1):
         made = product(operand(first), operand(second))
+        mode = current()
+        if mode is not None and mode.settles is not None and made.dtype != input.dtype:
+            input = operand(input).to(made.dtype)  # autocast brings it to the dtype of the product
         made = made if alpha == 1 else made * alpha
         return made if beta == 0 else operand(input) * beta + made if beta != 1 else operand(input) + made
 

@@ -1,6 +1,6 @@
 """The names of the package that come of tables, and the methods that stand beside them."""
 
-from . import composed, functions, linalg, nn, special, windows
+from . import composed, functions, linalg, nn, sparse, special, windows
 from .functions import natives
 from .methods import FUNCTIONS
 from .tensor import Tensor
@@ -79,9 +79,11 @@ _IN_PLACE = {name: _written_by(name) for name in vars(Tensor) if name.endswith("
 NAMES = {
     **_IN_PLACE, **DTYPES, **CLASSES, **FUNCTIONS, **{name: getattr(nn.functional, name) for name in _OF_LAYERS}, **_OWN,
     **functions.NAMES, **_all_of(natives), **_all_of(windows), "vander": vander, "embedding": embedding, "fill": fill,
-    "_segment_reduce": natives.segment_reduce,
+    "_segment_reduce": natives.segment_reduce, **sparse.NAMES,
 }
 _METHODS = {name: function for name, function in functions.NAMES.items() if name in functions.METHODS}
 for _name, _function in {**_OWN, **_METHODS, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
     if _name not in vars(Tensor):
         setattr(Tensor, _name, _function)
+for _name, _function in sparse.METHODS.items():
+    setattr(Tensor, _name, _function)

@@ -42,7 +42,7 @@ def _run(function, args, kwargs):
         return build(outputs)
     inputs, build_inputs = tree.flatten((args, kwargs))
     parents = outside([outputs[i].record for i in places], start)
-    call = _Segment(function, inputs, build_inputs, parents, places, draws, past)
+    call = _Segment(function, inputs, build_inputs, parents, places, draws, past, None if mode is None else mode.settles)
     record = Record().filled(call, parents, tuple([x.raw if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
         data, algebra, kind = outputs[i].raw, outputs[i].algebra, outputs[i].kind
@@ -70,9 +70,9 @@ class _Segment:
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
 
-    def __init__(self, function, inputs, build, parents, places, draws, past):
+    def __init__(self, function, inputs, build, parents, places, draws, past, settles):
         self._function, self._build, self._parents, self._places = function, build, parents, places
-        self._draws, self._past, self._ran = draws, past, tick()
+        self._draws, self._past, self._settles, self._ran = draws, past, settles, tick()
         self._constants = [None if isinstance(x, Value) else x for x in inputs]
         self._links = [(x.algebra, x.record) if isinstance(x, Value) else None for x in inputs]
 
@@ -83,7 +83,8 @@ class _Segment:
     def function(self, g, needs, *saved):
         """The gradients of all parents from those of the outputs."""
         is_differentiable_again = is_recording()
-        with changed(records=True, repeats=(self.name, self._ran, tick())), self._draws.replayed(), rewound(self._past):
+        again = changed(records=True, repeats=(self.name, self._ran, tick()), settles=self._settles)
+        with again, self._draws.replayed(), rewound(self._past):
             args, kwargs = self._build(_put_off([
                 constant if link is None else link[0].kind(data, link[1])
                 for constant, link, data in zip(self._constants, self._links, saved, strict=True)

@@ -17,6 +17,7 @@ import numpy as np
 
 torch = import_module(os.environ["PROGRAM_RUNS_ON"])
 GENERATOR = np.random.default_rng(0)
+DRAWS = torch.zeros((), dtype=torch.int64)  # how many tensors were drawn
 
 
 class Enough(BaseException):
@@ -33,13 +34,32 @@ def _shape(size, words):
     return tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
 
 
+def _chances(shape):
+    """Numbers from 0 to 1 in float64: a hash of their positions and of how many draws there were.
+
+    Both libraries compute it of tensors, the second of them also in compiled functions, where each call must draw anew.
+    """
+    with torch.no_grad():
+        DRAWS.add_(1)
+        bits = torch.arange(int(np.prod(shape, dtype=int))).reshape(shape) + DRAWS * 7368787
+        for factor in (1103515245, 747796405, 1664525):
+            bits = (bits * factor + 12345) % 2**31
+            bits = bits ^ (bits >> 15)
+        return (bits.to(torch.float64) + 0.5) / 2**31
+
+
+def _normal(shape):
+    """Numbers that are normally distributed, by the rule of Box and Muller."""
+    return (-2 * _chances(shape).log()).sqrt() * (2 * np.pi * _chances(shape)).cos()
+
+
 def equal_draws():
-    """Replace what draws numbers by NumPy's generator, which both libraries then share."""
+    """Replace what draws numbers by a hash and by NumPy's generator, which both libraries then share."""
     def randn(*size, dtype=None, **words):
-        return tensor(GENERATOR.standard_normal(_shape(size, words)), dtype)
+        return _normal(_shape(size, words)).to(dtype or torch.get_default_dtype())
 
     def rand(*size, dtype=None, **words):
-        return tensor(GENERATOR.random(_shape(size, words)), dtype)
+        return _chances(_shape(size, words)).to(dtype or torch.get_default_dtype())
 
     def randint(*bounds, size=None, dtype=None, **_):
         *bounds, size = (*bounds, size) if size is not None else bounds
@@ -53,7 +73,7 @@ def equal_draws():
         return x * _mask((*x.shape[:2], *[1] * (x.ndim - 2)), p, x.dtype) if training and p else x
 
     def _mask(shape, p, dtype):
-        return tensor((GENERATOR.random(tuple(shape)) >= p) / (1 - p), dtype)
+        return (_chances(tuple(shape)) >= p).to(dtype) / (1 - p)
 
     def sample(self, sample_shape=()):
         chances = self.probs.detach().numpy().cumsum(-1)
@@ -95,6 +115,8 @@ def equal_weights(how):
             parameter.copy_(tensor((values.flat[0] if is_constant else 0) + scale * noise, parameter.dtype))
 
     def prepare(parameters):
+        for module in [found for found in gc.get_objects() if isinstance(found, torch.nn.MultiheadAttention)]:
+            module.dropout = 0.0  # drawn within an op of each library, where neither lets another draw
         for parameter in parameters:
             if id(parameter) not in done:
                 done.add(id(parameter))
@@ -105,7 +127,7 @@ def equal_weights(how):
                 if any(id(p) in done for p in module.parameters()) and id(module) not in done:
                     done.add(id(module))
                     kept.append(module)
-                    module.compile()
+                    module.compile(fullgraph=True)  # what cannot be traced is an error
 
     def roots():
         """The modules that stand in no other."""

@@ -37,7 +37,7 @@ def _written(path, picture):
 def photographs(folder):
     """What super_resolution would have downloaded: a few images in two folders."""
     generator = np.random.default_rng(1)
-    for name, count in (("train", 4), ("test", 1)):
+    for name, count in (("train", 8), ("test", 1)):
         for i in range(count):
             _written(folder / "dataset" / "BSDS300" / "images" / name / f"{i}.png", _picture(generator, 256))
 

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 from door import nn, torch
 
 VGG16_Weights = SimpleNamespace(IMAGENET1K_V1=None)
@@ -41,11 +42,16 @@ def resnet18(weights=None):
 
 
 def vgg16(weights=None):
-    layers, before = [], 3
+    """No optimizer has its weights, which stand for trained ones: they are the same for each library."""
+    layers, before, generator = [], 3, np.random.default_rng(4)
     for width in (8, 8, "M", 12, 12, "M", 16, 16, 16, "M", 16, 16, 16):
         if width == "M":
             layers.append(nn.MaxPool2d(2, 2))
         else:
             layers += [nn.Conv2d(before, width, 3, padding=1), nn.ReLU(inplace=True)]
             before = width
+            with torch.no_grad():
+                for parameter in layers[-2].parameters():
+                    values = generator.standard_normal(tuple(parameter.shape)) / np.sqrt(9 * before)
+                    parameter.copy_(torch.from_numpy(values.astype(np.float32)))
     return SimpleNamespace(features=nn.Sequential(*layers))
