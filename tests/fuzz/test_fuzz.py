@@ -145,6 +145,13 @@ def test_a_position_that_is_out_of_range_a_step_away_is_no_difference():
     assert check(replace(corner, statements=("v9 = x0[rg.argmax(x0) + 2]",)), "jit").detail.startswith("OutOfRangeError")
 
 
+def test_an_error_in_what_no_slope_needs_is_no_difference():
+    text = "v9 = x0[None][rg.argmax(x0)] > 0"
+    program = Program((("x0", "np.array([0.2, 0.9])"), ("x1", "np.array(0.5)")), (text,), ("v9", "x1"), 0)
+    assert check(program, "jit of grad").kind == "refused"
+    assert check(program, "jit").kind == "refused"
+
+
 def test_an_error_of_ours_in_every_form_counts_as_agreement_and_others_do_not():
     assert check(planted("v9 = rg.linalg.cholesky(v0)"), "jit").kind == "refused"
     assert check(planted("v9 = v0.nothing"), "jit").kind == "crashed"
