@@ -59,6 +59,7 @@ class Lazily(Recorder):
         if current().tracks_views:
             dispatch.remember_view(found, args[0], op, args)
             dispatch.note_reference(found.base.holder.views, found)
+            found.sources = (*args[0].sources, args[0])[: len(found.path)]
             found.holder.symbol.holder = None  # shown through its base
         return found
 
@@ -147,7 +148,7 @@ def _with_leaves(argument):
 
 def _part_copies(base):
     """Let go of what `base` does not share with eager ops: to reshape what lies in another order is to copy it, and an element
-    alone is a number. What it does share stays a view, so that `base` must lie in their order.
+    alone is a number. What it does share stays a view, so that `base` must lie in their order; views of a copy are views of that.
     """
     if base.__class__ is not Lazy or base.holder.array is not None:
         return
@@ -155,20 +156,20 @@ def _part_copies(base):
     is_reshaped = any([op.name == "reshape" for view in views for op, _ in view.path])
     base.holder.like = in_order(base.holder.symbol) if is_reshaped else None
     start = np.empty(base.shape, base.dtype) if base.holder.like is None else base.holder.like
-    for view in views:
-        found = start
-        for op, rest in view.path:
-            found = op.kernel(found, *rest)
+    copies = [view.part(steps) for view in views if (steps := _steps_to_copy(start, view.path)) is not None]
+    for copy in copies:
+        copy.holder.symbol.holder = weakref.ref(copy.holder)
+        _part_copies(copy)
+
+
+def _steps_to_copy(start, path):
+    """After how many steps of a path from an array what is found shares its memory no more; None where it does to the end."""
+    found = start
+    for steps, (op, rest) in enumerate(path, 1):
+        found = op.kernel(found, *rest)
         if found is not start and not arrays.is_view(found, start):
-            _forget(view)
-            view.holder.symbol.holder = weakref.ref(view.holder)
-
-
-def _forget(view):
-    """Let a tensor be no view."""
-    for known in (view.base.views or [], view.base.holder.views):
-        known[:] = [reference for reference in known if reference() is not view]
-    view.base, view.path = None, ()
+            return steps
+    return None
 
 
 def _leaf_of_view(value):

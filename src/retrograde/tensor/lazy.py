@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.calls.pending import LOCK, compute
+from ..core import dispatch
 from ..core.mode import changed, current, is_lazy
 from ..core.symbol import Symbol
 from ..core.value import Projection, Unsettled, Value
@@ -55,9 +56,14 @@ _slot = Value.__dict__["raw"]
 
 
 class Lazy(Tensor):
-    """A tensor that is not computed yet. As soon as its numbers are read it is an ordinary tensor, its class included."""
+    """A tensor that is not computed yet. As soon as its numbers are read it is an ordinary tensor, its class included.
+
+    `sources` of a view are its base and the views after each step but the last that it was made from: in eager mode one of them may
+    be a copy, and its base.
+    """
 
     __slots__ = ()
+    sources: tuple = ()
 
     @property
     def raw(self):
@@ -105,22 +111,49 @@ class Lazy(Tensor):
             self._become(self.holder.taken())
             return
         data = base = self.base.raw
-        for op, rest in self.path:
+        if self.__class__ is not Lazy:
+            return  # its base, on being computed, has let it be an ordinary tensor
+        for steps, (op, rest) in enumerate(self.path, 1):
             data = op.kernel(data, *rest)
-        if not arrays.is_view(data, base):
-            self.base.views[:] = [reference for reference in self.base.views if reference() is not self]
-            self.base, self.path = None, ()
-        self._become(np.asarray(data))  # an element alone is a number, which ops that wait do not take
+            if data is not base and not arrays.is_view(data, base):
+                copy = self.part(steps)
+                if copy.__class__ is Lazy:
+                    copy._become(np.asarray(data))  # an element alone is a number, which ops that wait do not take
+                if copy is not self:
+                    self.settle()
+                return
+        self._become(data)
+
+    def part(self, steps):
+        """What eager ops copy after so many steps from the base: a tensor of its own from here on, and the base of this one."""
+        copy = (*self.sources, self)[steps]
+        path, sources = self.path[steps:], self.sources[steps:]
+        if copy.__class__ is Lazy:
+            copy._leave()
+        if copy is not self:
+            self._leave()
+            self.base, self.path, self.sources = copy, path, sources
+            copy.views = [] if copy.views is None else copy.views
+            for references in _views_of(copy):
+                dispatch.note_reference(references, self)
+        return copy
+
+    def _leave(self):
+        """Be no view."""
+        for references in () if self.base is None else _views_of(self.base):
+            references[:] = [reference for reference in references if reference() is not self]
+        self.base, self.path, self.sources = None, (), ()
 
     def _become(self, array):
         plain: Any = self
         plain.__class__ = Tensor
+        plain.__dict__.pop("sources", None)
         _slot.__set__(plain, array)
 
     def linked(self, record):
         made = lazy_tensor(self.holder, record)
         if self.base is not None:
-            made.base, made.path = self.base, self.path
+            made.base, made.path, made.sources = self.base, self.path, self.sources
         return made
 
     def kept(self):
@@ -138,6 +171,11 @@ class Lazy(Tensor):
             settle([self])
 
 
+def _views_of(base):
+    """The lists of weak references to the views of a tensor."""
+    return [*([] if base.views is None else [base.views]), *([base.holder.views] if base.__class__ is Lazy else [])]
+
+
 def lazy_tensor(holder, record=None):
     """The lazy tensor of a holder."""
     made = Lazy.__new__(Lazy)
@@ -153,6 +191,7 @@ def settle(values):
     `backward` has made, with its loss, as soon as one of them is read.
     """
     values = [value for value in values if value.__class__ is Lazy]
+    values += [copy for value in values if value.base is None for copy in _maybe_copies(value)]
     with LOCK, changed(tracer=None):
         records = _unsettled([value.record for value in values])
         holders = [holder for value in values for holder in _company(value)]
@@ -163,6 +202,14 @@ def settle(values):
         for value in values:
             if value.__class__ is Lazy:
                 value.settle()
+
+
+def _maybe_copies(base):
+    """The views that eager ops may have copied: what is written to the base once it is there must not show in them."""
+    for reference in base.holder.views:
+        view = reference()
+        if view.__class__ is Lazy and (view.ndim == 0 or any([op.name == "reshape" for op, _ in view.path])):
+            yield view
 
 
 def _company(value):

@@ -124,7 +124,8 @@ def _alone(node, found):
         return None
     if any(map(_is_repeated, known)) and not _may_be_large(node):
         return _tried(node, found)
-    return _elementwise(node, [found[a] if isinstance(a, Symbol) else np.asarray(a) for a in operands_of(node.op, node.args)])
+    operands = [a for a in operands_of(node.op, node.args) if a is not None]
+    return _elementwise(node, [found[a] if isinstance(a, Symbol) else np.asarray(a) for a in operands])
 
 
 def _chosen(node, known):
