@@ -1,5 +1,6 @@
 """Writes in place in lazy graphs: values and gradients are the eager ones, whatever made the value, shows it and is written."""
 
+import random
 from contextlib import nullcontext
 
 import numpy as np
@@ -143,3 +144,42 @@ def test_a_lazy_value_lies_in_memory_as_the_eager_one():
         got = run()
     for a, b in zip(got, run(), strict=True):
         assert a.realize().data.strides == b.data.strides
+
+
+#: What draws a view of a tensor; of an element alone the last is a copy, and so is the reshape of what lies in another order.
+VIEWS = (
+    lambda v: v.T,
+    lambda v: v.reshape(1, -1) if v.ndim == 1 else v.reshape(-1),
+    lambda v: rg.flip(v, axis=-1) if v.ndim else v.reshape(1),
+    lambda v: v[::2] if v.ndim else v.reshape(1),
+    lambda v: v[..., None],
+    lambda v: v[(0,) * v.ndim] if v.ndim else v[None],
+)
+
+
+def _drawn(seed, is_lazy):
+    """What a chain of drawn views holds, some of them dropped, written to in the graph and after it, and the gradient of all."""
+    rng = random.Random(seed)
+    x = rg.tensor(X[:2, :3], requires_grad=rng.random() < 0.5)
+    with rg.lazy() if is_lazy else nullcontext():
+        views = [x.T * 1.0]
+        for _ in range(rng.randint(1, 8)):
+            views.append(rng.choice(VIEWS)(rng.choice(views)))
+            if rng.random() < 0.3:
+                rng.choice(views).__imul__(2.0)
+        if rng.random() < 0.4:
+            del views[1:-1:2]
+    for _ in range(rng.randint(0, 4)):
+        rng.choice(views).__imul__(3.0)
+    found = [np.array(v.detach()) for v in views]
+    if x.requires_grad:
+        sum((v * v).sum() * (i + 1) for i, v in enumerate(views)).backward()
+        found.append(np.array(x.grad))
+    return found
+
+
+@pytest.mark.parametrize("first", range(0, 400, 50))
+def test_views_of_copies_that_are_written_to_in_the_graph_and_after_it_are_the_eager_ones(first):
+    for seed in range(first, first + 50):
+        for wanted, got in zip(_drawn(seed, False), _drawn(seed, True), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-12, err_msg=f"seed {seed}")

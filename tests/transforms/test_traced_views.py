@@ -294,6 +294,7 @@ RESHAPED = {
     "chosen": (lambda x: rg.where(x.T > 0, x.T, 1.0), lambda y: y.reshape(-1)),
     "product": (lambda x: x.T @ x, lambda y: y.reshape(-1)), "product's other order": (lambda x: x.T @ x, lambda y: y.T.reshape(-1)),
     "converted": (lambda x: rg.astype(x.T, rg.float32), lambda y: y.reshape(-1)),
+    "clipped on one side": (lambda x: rg.clip(x.T, None, 1), lambda y: y.reshape(-1)),
     "copied": (lambda x: (x.T * 1).contiguous(), lambda y: y.reshape(-1))}
 
 

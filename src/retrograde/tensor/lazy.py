@@ -208,7 +208,7 @@ def _maybe_copies(base):
     """The views that eager ops may have copied: what is written to the base once it is there must not show in them."""
     for reference in base.holder.views:
         view = reference()
-        if view.__class__ is Lazy and (view.ndim == 0 or any([op.name == "reshape" for op, _ in view.path])):
+        if view.__class__ is Lazy and any([op.name in ("reshape", "getitem") for op, _ in view.path]):
             yield view
 
 
