@@ -32,6 +32,8 @@ DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only"
 COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
 #: What adds up, or multiplies, the elements of its first argument.
 SUMS = frozenset("sum mean std var prod logsumexp vector_norm matmul cumsum cumprod softmax log_softmax trace".split())
+#: Functions whose slope at 0 is infinite, and the phase of `evaluate` in which they are not called there.
+ROOTS, BESIDE_ZERO = frozenset(["sqrt", "cbrt"]), -1
 _METHOD = re.compile(r"\b([vxwc]\d*)\.(sum|mean)\(")
 _PRELUDE = compile(PRELUDE, "prelude", "exec")
 
@@ -84,8 +86,16 @@ def evaluate(program, source, inputs, rounded=0):
         program = replace(program, statements=tuple(_METHOD.sub(r"rg.\2(\1, ", text).replace(", )", ")") for text in program.statements))
     scope = scope_of(program, inputs)
     if rounded:
-        scope["rg"] = Rounded(rounded)
+        scope["rg"] = BesideZero() if rounded == BESIDE_ZERO else Rounded(rounded)
     return leaves_of(eval(source, scope))
+
+
+class BesideZero:
+    """The library with roots of next to nothing in the place of those of 0."""
+
+    def __getattr__(self, name):
+        found = getattr(rg, name)
+        return (lambda x: found(rg.where(x == 0, 1e-30, x))) if name in ROOTS else found
 
 
 class Rounded:
@@ -204,7 +214,7 @@ def _compared(program, form, inputs, wanted, got):
         problems = [(k, p) for k, p in problems if not p <= moved[k]]
         if form.wanted.startswith("float(sum(") and np.isnan([p for _, p in problems]).all():
             problems = []  # both ways of going along a slope meet infinity, and only one of them nothing: 0 times infinity
-        if not problems or _is_between(program, form, inputs, got, [p for _, p in problems]):
+        if not problems or _meets_a_root_of_zero(program, form, inputs, got) or _is_between(program, form, inputs, got, [p for _, p in problems]):
             return Outcome("unstable")
     k, problem = problems[0]
     told = problem if isinstance(problem, str) else f"by {problem:.3g}"
@@ -221,6 +231,13 @@ def _is_between(program, form, inputs, got, sizes):
     except RetrogradeError:
         return True
     return max(map(_distance, got, found)) >= 0.5 * max(sizes)
+
+
+def _meets_a_root_of_zero(program, form, inputs, got):
+    """Whether slopes are NaN since a root of 0 has an infinite one, which is then multiplied by 0: they are none beside it."""
+    if not form.wanted.startswith(("directional", "complex_step")) or not np.isnan(got).any():
+        return False
+    return bool(np.isfinite(evaluate(program, form.got, inputs, rounded=BESIDE_ZERO)).all())
 
 
 def _short(x):

@@ -145,6 +145,12 @@ def test_a_position_that_is_out_of_range_a_step_away_is_no_difference():
     assert check(replace(corner, statements=("v9 = x0[rg.argmax(x0) + 2]",)), "jit").detail.startswith("OutOfRangeError")
 
 
+def test_the_slope_of_a_root_of_what_is_always_zero_is_no_difference_and_other_slopes_that_are_nan_are():
+    root = Program((("x0", "np.array([0.5])"),), ("v9 = rg.cbrt(rg.var(x0))",), ("v9",), 0)
+    assert check(root, "differences").kind == "unstable"
+    assert check(replace(root, statements=("v9 = rg.where(x0 > 0, x0, rg.log(x0 * 0))",)), "differences").kind == "different"
+
+
 def test_an_error_in_what_no_slope_needs_is_no_difference():
     text = "v9 = x0[None][rg.argmax(x0)] > 0"
     program = Program((("x0", "np.array([0.2, 0.9])"), ("x1", "np.array(0.5)")), (text,), ("v9", "x1"), 0)
