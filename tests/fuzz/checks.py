@@ -32,8 +32,10 @@ DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only"
 COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
 #: What adds up, or multiplies, the elements of its first argument.
 SUMS = frozenset("sum mean std var prod logsumexp vector_norm matmul cumsum cumprod softmax log_softmax trace".split())
-#: Functions whose slope at 0 is infinite, and the phase of `evaluate` in which they are not called there.
-ROOTS, BESIDE_ZERO = frozenset(["sqrt", "cbrt"]), -1
+#: Functions whose slope at 0 is infinite, or a power of whose result has such a one, and the phase of `evaluate` in which they are
+#: not called there.
+ROOTS, BESIDE_ZERO = frozenset(["sqrt", "cbrt", "abs"]), -1
+NORMS = frozenset(["vector_norm", "matrix_norm", "norm"])
 _METHOD = re.compile(r"\b([vxwc]\d*)\.(sum|mean)\(")
 _PRELUDE = compile(PRELUDE, "prelude", "exec")
 
@@ -111,12 +113,15 @@ class Rounded:
 
     def __getattr__(self, name):
         found = getattr(rg, name)
-        return partial(self._called, found) if name in ELEMENTARY else partial(self._summed, found) if name in SUMS else found
+        return partial(self._called, found) if name in ELEMENTARY else partial(self._summed, found) if name in SUMS | NORMS else found
 
     def _summed(self, function, x, *args, **kwargs):
         if not isinstance(x, rg.Tensor) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size < 2 or _has_few_digits(x):
             return function(x, *args, **kwargs)
-        signs = np.where(np.signbit(np.asarray(x.detach()).real), -1, 1) * (1, -1)[self._phase % 2]  # all upwards, or downwards
+        if function.__name__ in NORMS:  # of magnitudes, all of which upwards would leave equal sums equal
+            signs = np.round(4 * np.sin(self._phase * 1e17 * np.frexp(np.abs(np.asarray(x.detach())))[0]))
+        else:
+            signs = np.where(np.signbit(np.asarray(x.detach()).real), -1, 1) * (1, -1)[self._phase % 2]  # all upwards, or downwards
         return function(x * (1 + _unit(x) * signs).astype(x.real.dtype), *args, **kwargs)
 
     def _called(self, function, *args, **kwargs):

@@ -154,6 +154,7 @@ VIEWS = (
     lambda v: v[::2] if v.ndim else v.reshape(1),
     lambda v: v[..., None],
     lambda v: v[(0,) * v.ndim] if v.ndim else v[None],
+    lambda v: v.detach(),
 )
 
 

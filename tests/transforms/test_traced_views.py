@@ -295,12 +295,16 @@ RESHAPED = {
     "product": (lambda x: x.T @ x, lambda y: y.reshape(-1)), "product's other order": (lambda x: x.T @ x, lambda y: y.T.reshape(-1)),
     "converted": (lambda x: rg.astype(x.T, rg.float32), lambda y: y.reshape(-1)),
     "clipped on one side": (lambda x: rg.clip(x.T, None, 1), lambda y: y.reshape(-1)),
-    "copied": (lambda x: (x.T * 1).contiguous(), lambda y: y.reshape(-1))}
+    "copied": (lambda x: (x.T * 1).contiguous(), lambda y: y.reshape(-1)),
+    "detached": (lambda x: x.T * 1, lambda y: y.detach().reshape(-1)),
+    "detached in rows": (lambda x: x * 1, lambda y: y.detach().reshape(-1)),
+}
 
 
+@pytest.mark.parametrize("transform", [rg.jit, lambda f: lambda x: [z[0] for z in rg.vmap(f)(x[None])]])
 @pytest.mark.parametrize("is_written_before", [False, True])
 @pytest.mark.parametrize("name", RESHAPED)
-def test_a_reshape_shows_memory_in_a_jitted_function_where_it_does_in_eager_mode(name, is_written_before):
+def test_a_reshape_shows_memory_in_every_mode_where_it_does_in_eager_mode(name, is_written_before, transform):
     computed, reshaped = RESHAPED[name]
 
     def written(x):
@@ -311,7 +315,7 @@ def test_a_reshape_shows_memory_in_a_jitted_function_where_it_does_in_eager_mode
         view[1] = 50.0
         return y, view * 1.0
 
-    for found, expected in zip(rg.jit(written)(rg.tensor(X)), written(rg.tensor(X)), strict=True):
+    for found, expected in zip(transform(written)(rg.tensor(X)), written(rg.tensor(X)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 

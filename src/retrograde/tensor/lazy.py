@@ -151,10 +151,10 @@ class Lazy(Tensor):
         _slot.__set__(plain, array)
 
     def linked(self, record):
-        made = lazy_tensor(self.holder, record)
         if self.base is not None:
-            made.base, made.path, made.sources = self.base, self.path, self.sources
-        return made
+            # What shares the memory of a view and none of its history is a base of its own, so that memory must be there.
+            return self.realize().linked(record)
+        return lazy_tensor(self.holder, record)
 
     def kept(self):
         return lazy_tensor(Holder(self.holder.symbol, self.holder.recorder))

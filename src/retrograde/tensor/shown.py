@@ -102,17 +102,27 @@ class Shown(Tensor):
     def is_shared(self):
         """Whether eager ops would give a view as well: to reshape what lies in another order is to copy it."""
         self._stand_on(self._copies())
-        base, is_plain = self.base.raw, not any([op.name == "reshape" for op, _ in self.path])
-        if isinstance(base, Symbol):
-            # A value stays where it was computed, whatever is written to it.
-            first = next((data for value, data, _ in self.recorder.writes if value is self.base), base)
-            base = np.empty(base.shape, base.dtype) if is_plain else in_order(first, self.recorder.in_rows)
-        elif not is_plain and base.ndim > 1:
-            self.recorder.in_rows.add(id(self.base))
-        start = found = base
+        is_reshaped = any([op.name == "reshape" for op, _ in self.path])
+        start = found = self._array_like(self.base, is_reshaped)
         for op, rest in self.path:
             found = op.kernel(found, *rest)
         return found is start or arrays.is_view(found, start)
+
+    def _array_like(self, base, in_its_order):
+        """An array of the shape of `base`, which lies in memory as that does in eager mode where that counts."""
+        data = base.raw
+        if in_its_order and isinstance(base, Shown) and base.is_detached:
+            found = self._array_like(base.base, in_its_order)  # what is detached lies in the memory of what it was detached from
+            for op, rest in base.path:
+                found = op.kernel(found, *rest)
+            return found
+        if isinstance(data, Symbol):
+            # A value stays where it was computed, whatever is written to it.
+            first = next((before for value, before, _ in self.recorder.writes if value is base), data)
+            return in_order(first, self.recorder.in_rows) if in_its_order else np.empty(data.shape, data.dtype)
+        if in_its_order and data.ndim > 1:
+            self.recorder.in_rows.add(id(base))
+        return data
 
     def laid_back(self, value):
         """What the base holds once this view holds `value`."""
