@@ -75,7 +75,7 @@ class Lazy(Tensor):
         if isinstance(data, Symbol):
             _slot.__set__(self, Holder(data, current().tracer))
         else:
-            self._become(data)
+            self.become(data)
 
     data = raw
 
@@ -108,7 +108,7 @@ class Lazy(Tensor):
     def settle(self):
         """Be an ordinary tensor; what is needed for that has been computed."""
         if self.base is None:
-            self._become(self.holder.taken())
+            self.become(self.holder.taken())
             return
         data = base = self.base.raw
         if self.__class__ is not Lazy:
@@ -118,33 +118,33 @@ class Lazy(Tensor):
             if data is not base and not arrays.is_view(data, base):
                 copy = self.part(steps)
                 if copy.__class__ is Lazy:
-                    copy._become(np.asarray(data))  # an element alone is a number, which ops that wait do not take
+                    copy.become(np.asarray(data))  # an element alone is a number, which ops that wait do not take
                 if copy is not self:
                     self.settle()
                 return
-        self._become(data)
+        self.become(data)
 
     def part(self, steps):
         """What eager ops copy after so many steps from the base: a tensor of its own from here on, and the base of this one."""
         copy = (*self.sources, self)[steps]
         path, sources = self.path[steps:], self.sources[steps:]
         if copy.__class__ is Lazy:
-            copy._leave()
+            copy.leave()
         if copy is not self:
-            self._leave()
+            self.leave()
             self.base, self.path, self.sources = copy, path, sources
             copy.views = [] if copy.views is None else copy.views
             for references in _views_of(copy):
                 dispatch.note_reference(references, self)
         return copy
 
-    def _leave(self):
+    def leave(self):
         """Be no view."""
         for references in () if self.base is None else _views_of(self.base):
             references[:] = [reference for reference in references if reference() is not self]
         self.base, self.path, self.sources = None, (), ()
 
-    def _become(self, array):
+    def become(self, array):
         plain: Any = self
         plain.__class__ = Tensor
         plain.__dict__.pop("sources", None)
