@@ -10,6 +10,8 @@ from pathlib import Path
 import retrograde
 
 _SOURCE = Path(retrograde.__file__).parent
+#: What stands for a test where tests do not end in time.
+TIMEOUT = "timeout"
 
 
 class Copy:
@@ -20,31 +22,26 @@ class Copy:
         self.root = Path(self._folder.name, "src")
         shutil.copytree(_SOURCE, self.root / "retrograde", ignore=shutil.ignore_patterns("__pycache__"))
 
-    def passes(self, tests, timeout, mutant=None):
-        """Whether tests pass, with a mutant in its place; one that does not end in time does not."""
-        path = None if mutant is None else self.root / "retrograde" / mutant.path
-        before = None if path is None else path.read_text()
-        if path is not None:
-            path.write_text(mutant.applied(before))
+    def killer(self, tests, timeout, mutant):
+        """The first of some tests that fails with a mutant in its place, or None; tests that do not end in time have failed too."""
+        path = self.root / "retrograde" / mutant.path
+        before = path.read_text()
+        path.write_text(mutant.applied(before))
         try:
-            return not self._failed(tests, timeout)
+            return next(iter(self.failing(tests, timeout, "-x")), None)
         finally:
-            if path is not None:
-                path.write_text(before)
+            path.write_text(before)
 
-    def failing(self, tests, timeout):
-        """Those of some tests that fail as things are."""
-        return self._failed(tests, timeout, "--maxfail=1000")
-
-    def _failed(self, tests, timeout, *options):
+    def failing(self, tests, timeout, *options):
+        """Those of some tests that fail."""
         with tempfile.TemporaryDirectory(prefix="mutants-code") as cache:
             environment = {**os.environ, "PYTHONPATH": str(self.root), "RETROGRADE_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": "1"}
-            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header",
-                       "-rfE", *(options or ("-x",)), *tests]
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-rfE",
+                       *options, *tests]
             try:
                 run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
             except subprocess.TimeoutExpired:
-                return ["timeout"]
+                return [TIMEOUT]
         if run.returncode == 0:
             return []
         failed = [line.split(" ", 1)[1].split(" - ")[0] for line in run.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
