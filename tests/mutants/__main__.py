@@ -19,11 +19,9 @@ import retrograde
 from .nearest import Nearest
 from .recording import FOLDER
 from .rules import mutants
-from .running import Copy
+from .running import Copy, Server
 
 _ROOT = Path(retrograde.__file__).parent
-#: So many tests are run first: most mutants need no more, and it takes a second to collect a file of tests.
-_FIRST = 10
 
 
 def main():
@@ -71,43 +69,65 @@ def sample(options):
 
 
 def run(drawn, nearest, options):
-    """For each mutant that a test enters, what kills it or None."""
-    copies = SimpleQueue()
-    for _ in range(options.processes):
-        copies.put(Copy())
-    broken, killers = set(), {}
-    left = drawn
-    while left:
-        with ThreadPoolExecutor(options.processes) as pool:
-            found = pool.map(lambda mutant: _killer(mutant, nearest, copies, broken, options), left)
-            killers.update(zip(left, found, strict=True))
-        # A test that fails without any change kills nothing. The few that have killed are run as things are, not all that were chosen.
-        copy = copies.get()
-        suspects = sorted({killers[mutant] for mutant in left} & set(nearest.seconds))
-        failing = set(copy.failing(suspects, 3600)) if suspects else set()
-        copies.put(copy)
-        if failing:
-            print(f"{len(failing)} tests fail as things are, and are left out: {', '.join(sorted(failing)[:3])}", flush=True)
-        broken |= failing
-        left = [mutant for mutant in left if killers[mutant] in failing]
+    """For each mutant what kills it, or None."""
+    broken, killers, left = set(), {}, drawn
+    with _Workers(nearest, options) as workers:
+        while left:
+            killers.update(zip(left, workers.killers(left, broken), strict=True))
+            # A test that fails without any change kills nothing. The few that have killed are run as things are.
+            failing = workers.failing(sorted({killers[mutant] for mutant in left} & set(nearest.seconds)))
+            if failing:
+                print(f"{len(failing)} tests fail as things are, and are left out: {', '.join(failing[:3])}", flush=True)
+            broken.update(failing)
+            left = [mutant for mutant in left if killers[mutant] in failing]
     return killers
 
 
-def _killer(mutant, nearest, copies, broken, options):
-    """The first test that finds a mutant, of a few and then of the others."""
-    tests = [test for test in nearest.to(mutant, options.most, options.seconds) if test not in broken]
-    copy, start, found = copies.get(), time.perf_counter(), None
-    try:
-        for part in (tests[:_FIRST], tests[_FIRST:]):
-            if part and not found:
-                found = copy.killer(part, 60 + 10 * sum([nearest.seconds[test] for test in part]), mutant)
-    finally:
-        copies.put(copy)
-    differing = len(nearest.differing(mutant))
-    verdict = "killed" if found else "SURVIVES" if tests else "NO TEST"
-    print(f"{verdict:9}{time.perf_counter() - start:6.1f} s  {len(tests):3} tests, {differing:4} come there  {mutant}"
-          f"{f'  by {found}' if found else ''}", flush=True)
-    return found
+class _Workers:
+    """Servers, and copies for what they cannot change, of which each is used by one thread at a time."""
+
+    def __init__(self, nearest, options):
+        self._nearest, self._options = nearest, options
+        self._idle = SimpleQueue()
+
+    def __enter__(self):
+        files = sorted({test.split("::")[0] for test in self._nearest.seconds})
+        for _ in range(self._options.processes):
+            self._idle.put((Server(files), Copy()))
+        return self
+
+    def __exit__(self, *_):
+        for _ in range(self._options.processes):
+            self._idle.get()[0].close()
+
+    def killers(self, mutants, broken):
+        """For each of some mutants the test that finds it, or None."""
+        with ThreadPoolExecutor(self._options.processes) as pool:
+            return list(pool.map(lambda mutant: self._killer(mutant, broken), mutants))
+
+    def failing(self, tests):
+        """The tests that fail as things are."""
+        server, copy = self._idle.get()
+        found = server.failing(tests, 3600, all_of_them=True)
+        self._idle.put((server, copy))
+        return found
+
+    def _killer(self, mutant, broken):
+        tests = [test for test in self._nearest.to(mutant, self._options.most, self._options.seconds) if test not in broken]
+        timeout = 60 + 10 * sum([self._nearest.seconds[test] for test in tests])
+        server, copy = self._idle.get()
+        start, failed = time.perf_counter(), None
+        try:
+            if tests and not self._nearest.differs_at_import(mutant):
+                failed = server.failing(tests, timeout, mutant, (_ROOT / mutant.path).read_text())
+            if tests and failed is None:
+                failed = copy.failing(tests, timeout, mutant)
+        finally:
+            self._idle.put((server, copy))
+        seconds, verdict = time.perf_counter() - start, "killed" if failed else "SURVIVES" if tests else "NO TEST"
+        print(f"{verdict:9}{seconds:6.1f} s  {len(tests):3} tests, {len(self._nearest.differing(mutant)):4} come there  {mutant}"
+              f"{f'  by {failed[0]}' if failed else ''}", flush=True)
+        return failed[0] if failed else None
 
 
 if __name__ == "__main__":

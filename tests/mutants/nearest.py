@@ -9,11 +9,12 @@ class Nearest:
     """What `recording` has noted."""
 
     def __init__(self, folder):
-        self.seconds, self._at, self._functions = {}, {}, {}
+        self.seconds, self._at, self._functions, self._at_import = {}, {}, {}, set()
         for file in sorted(Path(folder).glob("*.json")):
             noted = json.loads(file.read_text())
             tests = list(noted["seconds"])
             self.seconds.update(noted["seconds"])
+            self._at_import.update(noted["import"])
             for place, numbers in noted["places"].items():
                 self._at.setdefault(place, []).extend([tests[number] for number in numbers])
         for place in self._at:
@@ -24,6 +25,10 @@ class Nearest:
     def differing(self, mutant):
         """The tests that come to a place where a mutant differs."""
         return list(dict.fromkeys([test for place in mutant.places for test in self._at.get(place, ())]))
+
+    def differs_at_import(self, mutant):
+        """Whether a mutant differs while the package is loaded, before any test."""
+        return not mutant.function or not self._at_import.isdisjoint(mutant.places)
 
     def to(self, mutant, most, budget):
         """At most so many tests, for so many seconds: those that come to where a mutant differs, and where these are few, as notes miss

@@ -18,7 +18,7 @@ FOLDER = "RETROGRADE_MUTANTS_NOTES"
 _OF_A_FILE = 8
 _PACKAGE = "retrograde"
 _ROOT = Path(importlib.util.find_spec(_PACKAGE).origin).parent
-_met = set()
+_met, _at_import = set(), set()
 _seconds, _tests_at = {}, {}
 
 
@@ -48,6 +48,7 @@ sys.meta_path.insert(0, _Finder)
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
     """Note what a test meets, if it passes."""
+    _at_import.update(_met if not _seconds else ())
     _met.clear()
     start = time.perf_counter()
     outcome = yield
@@ -62,7 +63,7 @@ def pytest_sessionfinish():
     if _seconds:
         number = {test: i for i, test in enumerate(_seconds)}
         places = {place: [number[test] for test in _short(place, tests)] for place, tests in _tests_at.items()}
-        Path(os.environ[FOLDER], f"{os.getpid()}.json").write_text(json.dumps({"seconds": _seconds, "places": places}))
+        Path(os.environ[FOLDER], f"{os.getpid()}.json").write_text(json.dumps({"seconds": _seconds, "places": places, "import": sorted(_at_import)}))
 
 
 def _short(place, tests):

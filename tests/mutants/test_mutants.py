@@ -105,7 +105,7 @@ def test_the_nearest_tests_come_to_the_place_and_stand_beside_the_module(tmp_pat
     tests = {"tests/nn/test_b.py::far": 0.1, "tests/compiler/passes/test_fuse.py::beside": 0.3, "tests/compiler/passes/test_alias.py::own": 0.4,
              "tests/nn/test_b.py::elsewhere": 0.2}
     places = {mutant.places[0]: [0, 1, 2], "compiler/passes/alias.py:f": [0, 1, 2, 3]}
-    (tmp_path / "1.json").write_text(json.dumps({"seconds": tests, "places": places}))
+    (tmp_path / "1.json").write_text(json.dumps({"seconds": tests, "places": places, "import": []}))
     nearest = Nearest(tmp_path)
     assert nearest.differing(mutant) == list(tests)[:3]
     assert [test.split("::")[1] for test in nearest.to(mutant, 4, 60.0)] == ["own", "beside", "far"]
@@ -116,5 +116,5 @@ def test_the_nearest_tests_come_to_the_place_and_stand_beside_the_module(tmp_pat
 def test_a_stage_that_is_left_out_is_near_to_the_tests_that_enter_it(tmp_path):
     found = mutants("compiler/kinds.py", "KINDS = (Matmul(), Gather(),)")
     places = {"compiler/kernels/matmul.py:Matmul.matches": [0], "compiler/kernels/inline.py:Gather.matches": [1]}
-    (tmp_path / "1.json").write_text(json.dumps({"seconds": {"a.py::products": 1.0, "a.py::chosen": 1.0}, "places": places}))
+    (tmp_path / "1.json").write_text(json.dumps({"seconds": {"a.py::products": 1.0, "a.py::chosen": 1.0}, "places": places, "import": []}))
     assert [Nearest(tmp_path).to(mutant, 9, 9.0) for mutant in found] == [["a.py::products"], ["a.py::chosen"]]
