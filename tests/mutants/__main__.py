@@ -1,6 +1,6 @@
 """Mutants of the compiler: small faults that are made by rule, and the tests that must find them.
 
-    python -m tests.mutants --record         note which tests enter which functions; once, and after large changes
+    python -m tests.mutants --record         note which tests come to which places; once, and after large changes
     python -m tests.mutants --count 200      make so many mutants, run the tests nearest to each, list those that survive
 """
 
@@ -19,21 +19,21 @@ import retrograde
 from .nearest import Nearest
 from .recording import FOLDER
 from .rules import mutants
-from .running import Copy
+from .running import Copy, Server
 
 _ROOT = Path(retrograde.__file__).parent
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--record", action="store_true", help="note which tests enter which functions")
+    parser.add_argument("--record", action="store_true", help="note which tests come to which places")
     parser.add_argument("--notes", default="build/mutants", help="the folder of these notes")
     parser.add_argument("--tests", nargs="*", default=["tests/compiler", "tests/transforms"], help="the tests to choose from")
     parser.add_argument("--module", default="compiler/**/*.py", help="a pattern of the files to change, below the package")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--most", type=int, default=30, help="how many tests a mutant meets at most")
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long these take together, about")
+    parser.add_argument("--most", type=int, default=60, help="how many tests a mutant meets at most")
+    parser.add_argument("--seconds", type=float, default=30.0, help="how long these take together, about")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
     if options.record:
@@ -42,18 +42,17 @@ def main():
     if not nearest.seconds:
         parser.error(f"there are no notes in {options.notes}: run with --record first")
     drawn = sample(options)
-    survivors, untested = run(drawn, nearest, options)
-    killed = len(drawn) - len(survivors) - len(untested)
-    print(f"\n{len(drawn)} mutants: {killed} killed, {len(survivors)} survive, {len(untested)} that no test enters")
+    killers = run(drawn, nearest, options)
+    survivors = [mutant for mutant in drawn if not killers[mutant]]
+    killed = len(drawn) - len(survivors)
+    print(f"\n{len(drawn)} mutants: {killed} killed, {len(survivors)} survive")
     for mutant in survivors:
         print(f"  survives  {mutant}")
-    for mutant in untested:
-        print(f"  no test   {mutant}")
     return int(killed < 0.9 * len(drawn))
 
 
 def record(options):
-    """Run the tests with notes of what they enter. A cache on disk would hide the compiler from them, so there is none."""
+    """Run the tests with notes of what they meet. A cache on disk would hide the compiler from them, so there is none."""
     Path(options.notes).mkdir(parents=True, exist_ok=True)
     for old in Path(options.notes).glob("*.json"):
         old.unlink()
@@ -70,37 +69,65 @@ def sample(options):
 
 
 def run(drawn, nearest, options):
-    """The mutants that survive, and those that no test enters."""
-    chosen = {mutant: nearest.to(mutant, options.most, options.seconds) for mutant in drawn}
-    copies = SimpleQueue()
-    for _ in range(options.processes):
-        copies.put(Copy())
-    broken = set(_failing(copies, sorted({test for tests in chosen.values() for test in tests})))
-    survivors, untested = [], [mutant for mutant, tests in chosen.items() if not tests]
+    """For each mutant what kills it, or None."""
+    broken, killers, left = set(), {}, drawn
+    with _Workers(nearest, options) as workers:
+        while left:
+            killers.update(zip(left, workers.killers(left, broken), strict=True))
+            # A test that fails without any change kills nothing. The few that have killed are run as things are.
+            failing = workers.failing(sorted({killers[mutant] for mutant in left} & set(nearest.seconds)))
+            if failing:
+                print(f"{len(failing)} tests fail as things are, and are left out: {', '.join(failing[:3])}", flush=True)
+            broken.update(failing)
+            left = [mutant for mutant in left if killers[mutant] in failing]
+    return killers
 
-    def one(mutant):
-        tests, copy, start = [test for test in chosen[mutant] if test not in broken], copies.get(), time.perf_counter()
+
+class _Workers:
+    """Servers, and copies for what they cannot change, of which each is used by one thread at a time."""
+
+    def __init__(self, nearest, options):
+        self._nearest, self._options = nearest, options
+        self._idle = SimpleQueue()
+
+    def __enter__(self):
+        files = sorted({test.split("::")[0] for test in self._nearest.seconds})
+        for _ in range(self._options.processes):
+            self._idle.put((Server(files), Copy()))
+        return self
+
+    def __exit__(self, *_):
+        for _ in range(self._options.processes):
+            self._idle.get()[0].close()
+
+    def killers(self, mutants, broken):
+        """For each of some mutants the test that finds it, or None."""
+        with ThreadPoolExecutor(self._options.processes) as pool:
+            return list(pool.map(lambda mutant: self._killer(mutant, broken), mutants))
+
+    def failing(self, tests):
+        """The tests that fail as things are."""
+        server, copy = self._idle.get()
+        found = server.failing(tests, 3600, all_of_them=True)
+        self._idle.put((server, copy))
+        return found
+
+    def _killer(self, mutant, broken):
+        tests = [test for test in self._nearest.to(mutant, self._options.most, self._options.seconds) if test not in broken]
+        timeout = 60 + 10 * sum([self._nearest.seconds[test] for test in tests])
+        server, copy = self._idle.get()
+        start, failed = time.perf_counter(), None
         try:
-            is_alive = copy.passes(tests, 60 + 10 * options.seconds, mutant)
+            if tests and not self._nearest.differs_at_import(mutant):
+                failed = server.failing(tests, timeout, mutant, (_ROOT / mutant.path).read_text())
+            if tests and failed is None:
+                failed = copy.failing(tests, timeout, mutant)
         finally:
-            copies.put(copy)
-        print(f"{'SURVIVES' if is_alive else 'killed':9}{time.perf_counter() - start:6.1f} s  {len(tests):3} tests  {mutant}", flush=True)
-        if is_alive:
-            survivors.append(mutant)
-
-    with ThreadPoolExecutor(options.processes) as pool:
-        list(pool.map(one, [mutant for mutant, tests in chosen.items() if tests]))
-    return survivors, untested
-
-
-def _failing(copies, tests):
-    """The tests that fail without any change: they would kill every mutant."""
-    copy = copies.get()
-    found = copy.failing(tests, 3600) if tests else []
-    copies.put(copy)
-    if found:
-        print(f"{len(found)} tests fail as things are, and are left out: {', '.join(found[:3])}", flush=True)
-    return found
+            self._idle.put((server, copy))
+        seconds, verdict = time.perf_counter() - start, "killed" if failed else "SURVIVES" if tests else "NO TEST"
+        print(f"{verdict:9}{seconds:6.1f} s  {len(tests):3} tests, {len(self._nearest.differing(mutant)):4} come there  {mutant}"
+              f"{f'  by {failed[0]}' if failed else ''}", flush=True)
+        return failed[0] if failed else None
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Which tests are nearest to a function: those that enter it, short ones first, by turns from different files."""
+"""Which tests are nearest to a mutant: those that come to the place where it differs, then those that enter its function."""
 
+import ast
 import json
 from pathlib import Path
 
@@ -8,28 +9,62 @@ class Nearest:
     """What `recording` has noted."""
 
     def __init__(self, folder):
-        self.seconds, self._of_function, self._of_file = {}, {}, {}
+        self.seconds, self._at, self._functions, self._at_import = {}, {}, {}, set()
         for file in sorted(Path(folder).glob("*.json")):
-            for test, (seconds, functions) in json.loads(file.read_text()).items():
-                self.seconds[test] = seconds
-                for function in functions:
-                    self._of_function.setdefault(function, []).append(test)
-                    self._of_file.setdefault(function.split(":")[0], {})[test] = True
+            noted = json.loads(file.read_text())
+            tests = list(noted["seconds"])
+            self.seconds.update(noted["seconds"])
+            self._at_import.update(noted["import"])
+            for place, numbers in noted["places"].items():
+                self._at.setdefault(place, []).extend([tests[number] for number in numbers])
+        for place in self._at:
+            path, _, function = place.partition(":")
+            if not function[:1].isdigit():
+                self._functions.setdefault(path, []).append(function)
+
+    def differing(self, mutant):
+        """The tests that come to a place where a mutant differs."""
+        return list(dict.fromkeys([test for place in mutant.places for test in self._at.get(place, ())]))
+
+    def differs_at_import(self, mutant):
+        """Whether a mutant differs while the package is loaded, before any test."""
+        return not mutant.function or not self._at_import.isdisjoint(mutant.places)
 
     def to(self, mutant, most, budget):
-        """At most so many tests that enter the function of a mutant, or its file where it is in no function, for so many seconds."""
-        entering = self._of_function.get(f"{mutant.path}:{mutant.function}") if mutant.function else None
-        tests = entering or self._of_file.get(mutant.path, ())
-        by_file = {}
-        for test in sorted(tests, key=self.seconds.__getitem__):
-            by_file.setdefault(test.split("::")[0], []).append(test)
-        # A file that is named after the module has been written for it.
-        stem = Path(mutant.path).stem
-        files = sorted(by_file.values(), key=lambda found: stem not in found[0].split("::")[0])
+        """At most so many tests, for so many seconds: those that come to where a mutant differs, and where these are few, as notes miss
+        what a cache in memory has hidden, also others that enter the function, or else what the mutant leaves out.
+        """
+        differing = self._spread(mutant.path, self.differing(mutant))
+        others = [] if len(differing) >= most // 2 else self._spread(mutant.path, self._entering(mutant))[:most // 2]
         found, total = [], 0.0
-        for place in range(max(map(len, files), default=0)):
-            for tests_of_file in files:
-                if place < len(tests_of_file) and len(found) < most and total < budget:
-                    found.append(tests_of_file[place])
-                    total += self.seconds[tests_of_file[place]]
+        for test in dict.fromkeys([*differing, *others]):
+            if len(found) < most and total < budget:
+                found.append(test)
+                total += self.seconds[test]
         return found
+
+    def _entering(self, mutant):
+        if mutant.function:
+            return self._at.get(f"{mutant.path}:{mutant.function}", ())
+        # What stands in the mutant's place lacks a name: a kind, a pass, a rule.
+        left_out = set(_names(mutant.old)) - set(_names(mutant.text)) if mutant.rule == "stage left out" else set()
+        found = [f"{path}:{function}" for path, functions in self._functions.items() for function in functions
+                 if not left_out and path == mutant.path or function.split(".")[0] in left_out]
+        return [test for place in found for test in self._at[place]]
+
+    def _spread(self, path, tests):
+        """Tests by turns from different files, short ones first. A file that is named after the module has been written for it, and then
+        come those of the same folder.
+        """
+        by_file = {}
+        for test in sorted(dict.fromkeys(tests), key=self.seconds.__getitem__):
+            by_file.setdefault(test.split("::")[0], []).append(test)
+        folder, stem = f"tests/{Path(path).parent.as_posix()}/", Path(path).stem
+        files = sorted(by_file, key=lambda file: (stem not in Path(file).stem, not file.startswith(folder)))
+        return [by_file[file][turn] for turn in range(max(map(len, by_file.values()), default=0)) for file in files
+                if turn < len(by_file[file])]
+
+
+def _names(text):
+    return [node.id if isinstance(node, ast.Name) else node.attr for node in ast.walk(ast.parse(text))
+            if isinstance(node, (ast.Name, ast.Attribute))]

@@ -11,7 +11,7 @@ def homes_of(results, updates):
     return set(draft_of(results, updates).aliases.values())
 
 
-P, Q, X = leaf(8, 8), leaf(8, 8), leaf(8, 8)
+P, Q, X, V = leaf(8, 8), leaf(8, 8), leaf(8, 8), leaf(8)
 
 
 @pytest.mark.parametrize(("name", "results", "updates", "wanted"), [
@@ -27,6 +27,12 @@ P, Q, X = leaf(8, 8), leaf(8, 8), leaf(8, 8)
     ("exchanged and moved", [], [(P, called("flip", Q, axis=0)), (Q, called("flip", P, axis=0))], set()),
     ("two at once", [], [(P, called("add", P, X)), (Q, called("multiply", Q, 2.0))], {P, Q}),
     ("another dtype", [], [(P, called("astype", called("exp", X), np.dtype(np.float64)))], set()),
+    ("another leaf as it is", [], [(P, Q)], set()),
+    ("read where it is made, moved before", [], [(P, called("add", called("permute_dims", called("exp", P), (1, 0)), X))], set()),
+    ("moved by an earlier step alone", [], [(P, called("add", P, called("matmul", called("permute_dims", P, (1, 0)), X)))], {P}),
+    ("read again in each row of a fold", [], [(V, called("sum", called("multiply", X, V), axis=1))], set()),
+    ("a running sum of itself", [], [(P, called("cumsum", P, axis=0))], set()),
+    ("beside a constant result", [np.ones(3)], [(P, called("add", P, X))], {P}),
     ("another shape", [], [(P, called("sum", X, axis=0))], set()),
 ])
 def test_an_update_lives_in_its_leaf_where_nobody_needs_what_was_there(name, results, updates, wanted):
@@ -36,6 +42,15 @@ def test_an_update_lives_in_its_leaf_where_nobody_needs_what_was_there(name, res
 def test_one_node_is_computed_in_the_memory_of_one_of_two_leaves():
     node = called("exp", X)
     assert len(draft_of([], [(P, node), (Q, node)]).aliases) == 1
+
+
+def test_a_step_of_a_nest_does_not_overwrite_what_another_one_of_it_reads():
+    p = leaf(256, 128)
+    node = called("subtract", p, called("max", p, axis=1, keepdims=True))
+    draft = draft_of([], [(p, node)])
+    assert len(draft.schedule.steps) == 2
+    assert len({number for number, _ in draft.schedule.numbered()}) == 1
+    assert not draft.aliases
 
 
 def failing_after_its_update():

@@ -75,3 +75,33 @@ def test_the_whole_pipeline_delays_the_update_and_computes_it_in_the_memory_of_i
                              for root in (draft.outputs[1], draft.outputs[0]))
     assert failing < update
     assert draft.aliases == {draft.outputs[1]: p}
+
+
+def test_an_update_that_is_not_needed_comes_after_what_may_fail_beside_one_that_is():
+    p, needed, taken = graph(is_needed=True)
+    q = leaf(48)
+    other = called("exp", q)
+    schedule = schedule_of(taken, needed, other)
+    assert places(schedule.steps, other) < places(schedule.steps, taken)
+    steps = updates_last(schedule, [(p, needed), (q, other)], risky_steps(schedule))
+    first, failing, last = places(steps, needed, taken, other)
+    assert first < failing < last
+
+
+def test_steps_that_update_nothing_stay_where_they_are():
+    _, node, taken = graph(is_needed=False)
+    schedule = schedule_of(taken, node)
+    assert places(schedule.steps, node) < places(schedule.steps, taken)
+    assert updates_last(schedule, [], risky_steps(schedule)) == schedule.steps
+
+
+def test_a_nest_stays_whole_where_one_of_its_steps_updates_and_another_one_is_needed():
+    p, i = leaf(256, 128), leaf(5, dtype=np.int64)
+    greatest = called("max", p, axis=1, keepdims=True)
+    node = called("exp", called("subtract", p, greatest))
+    scale = called("divide", node, called("sum", node, axis=1, keepdims=True))
+    taken = called("take", called("multiply", leaf(64), called("sum", greatest)), i, axis=0)
+    steps = draft_of([taken], [(p, scale)]).schedule.steps
+    inside = [number for number, step in enumerate(steps) if step.nest is not None]
+    assert len(inside) > 1
+    assert inside == list(range(inside[0], inside[-1] + 1))

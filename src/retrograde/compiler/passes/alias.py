@@ -27,20 +27,20 @@ def computed_in_place(schedule, updates, kept, risky):
     made = {node: (number, step) for number, step in schedule.numbered() for node in step.roots}
     moved, found = {}, {}
     for leaf, node in updates:
-        # A node that updates two leaves can lie in one of them only; the second is copied. A leaf that is given out must hold
-        # what it held.
-        if node not in made or leaf in kept or node in found or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
+        # A leaf that is given out must hold what it held.
+        if node not in made or leaf in kept or (leaf.shape, leaf.dtype) != (node.shape, node.dtype):
             continue
         number, step = made[node]
         last, users = readers.get(leaf, (-1, set()))
         is_free = last < number
         # Loops load an element before they store it, so a step may read its own target, if at that element alone. Other kernels
         # say nothing of their order.
-        if last == number and users == {step} and step.kernel.fuses and step.domain == leaf.shape:
+        if users == {step} and step.kernel.fuses and step.domain == leaf.shape:
             if step not in moved:
                 moved[step] = _moved(schedule, step)
             is_free = leaf not in moved[step]
         if is_free and number >= first_safe:
+            # A node that updates two leaves can lie in one of them only; the other is copied.
             found[node] = leaf
     return found
 
@@ -54,7 +54,7 @@ def _moved(schedule, step):
         if found in seen:
             continue
         seen.add(found)
-        if node in roots or not schedule.is_loaded(node, step.stage):
+        if not schedule.is_loaded(node, step.stage):
             # A view, or a position that was computed, anywhere on the way: the loop reads elements that it has overwritten by
             # then, or will.
             is_moved = is_moved or kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None

@@ -50,6 +50,6 @@ def _delayed(groups, updated, reads):
     for group in groups:
         is_update = any([root in updated for step in group for root in step.roots])
         # A step that reads what is delayed must be so too; no risky step does, or that would be needed, and not delayed.
-        if is_update or any([other in delayed for other in reads[group] if other is not group]):
+        if is_update or any([other in delayed for other in reads[group]]):
             delayed[group] = True
     return delayed
