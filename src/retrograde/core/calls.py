@@ -21,7 +21,7 @@ def dispatcher(op):
     takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
         return (unary if len(op.operands) == 1 else binary)(op)
-    return single(op) if op.operands == (0,) and not op.broadcasts else general(op)
+    return single(op) if op.operands == (0,) else general(op)
 
 
 def unary(op):
@@ -171,9 +171,9 @@ _new = object.__new__
 
 
 def single(op):
-    """Dispatch of an op of one operand, which is not broadcast, and parameters."""
+    """Dispatch of an op of one operand and parameters, which may be arrays that it is broadcast with."""
     kernel, algebra, native = op.large or op.kernel, op.algebra, op.algebra.native
-    narrow = None if "dtype" in op.arguments else algebra.narrow
+    narrow, broadcasts = None if "dtype" in op.arguments else algebra.narrow, op.broadcasts
     bind = None
 
     def call(*args, **kwargs):
@@ -214,13 +214,13 @@ def single(op):
             data = algebra.settled(data, (array,))
         parent, value = x.record, _new(kind)
         value.raw, value.record = data, None
-        keeps_dtype = data.dtype is array.dtype
-        if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):
+        if parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
             record = value.record = Record()
             record.op = op
             record.parents = (parent,)
             record.saved = (_EMPTY if packs[0] is None else packs[0](arrays, data),)
-            record.fits = None if keeps_dtype else fitted(op, (array,), (parent,), data)
+            is_alike = keeps_dtype and (not broadcasts or data.shape == array.shape)
+            record.fits = None if is_alike else fitted(op, (array,), (parent,), data)
             record.order = tick()
             record.hooks = None
         if op.makes_views and algebra.is_view(data, array):

@@ -4,21 +4,21 @@ import numpy as np
 
 
 class Native:
-    """Functions of compiled code by name, each found when it is first called. All give NotImplemented for what is left to NumPy."""
+    """Functions of compiled code by name, each `found` when it is first called. All give NotImplemented for what is left to NumPy."""
 
     def __init__(self):
-        self._find, self._found = None, {}
+        self._find, self.found = None, {}
 
     def provide(self, find):
         """Let `find(name)` give the function called `name`."""
-        self._find, self._found = find, {}
+        self._find, self.found = find, {}
 
     def __call__(self, name, *args):
-        function = self._found.get(name)
+        function = self.found.get(name)
         if function is None:
             if self._find is None:
                 return NotImplemented
-            function = self._found[name] = self._find(name)
+            function = self.found[name] = self._find(name)
         return function(*args)
 
 
@@ -40,11 +40,17 @@ class ByElement:
         """
         fewest, count = self.fewest, len(parameters)
         on_values = (lambda *operands: traced(*operands, *parameters)) if count else traced
+        known = _FastByDtype(name, on_values)
 
         def run(*args):
             x = args[0]
             if x.__class__ is np.ndarray and x.size >= fewest and (not count or args[-count:] == parameters):
-                found = native("function", name, on_values, args[:-count] if count else args)
+                operands = args[:-count] if count else args
+                if x.size < SHARED:
+                    result = np.empty(x.shape, x.dtype)
+                    if known(x.dtype, len(operands))(*operands, result) is result:
+                        return result
+                found = native("function", name, on_values, operands)
                 if found is not NotImplemented:
                     return found
             return function(*args)
@@ -52,16 +58,55 @@ class ByElement:
         def run_two(x, y):
             # As `run`, for what is called most: rules that read one array.
             if x.__class__ is np.ndarray and x.size >= fewest:
+                if x.size < SHARED:
+                    result = np.empty(x.shape, x.dtype)
+                    if known(x.dtype, 2)(x, y, result) is result:
+                        return result
                 found = native("function", name, traced, (x, y))
                 if found is not NotImplemented:
                     return found
             return function(x, y)
 
-        return run_two if function.__code__.co_argcount == 2 and not count else run
+        def run_one(x):
+            if x.__class__ is np.ndarray and x.size >= fewest:
+                if x.size < SHARED:
+                    result = np.empty(x.shape, x.dtype)
+                    if known(x.dtype, 1)(x, result) is result:
+                        return result
+                found = native("function", name, traced, (x,))
+                if found is not NotImplemented:
+                    return found
+            return function(x)
+
+        if count:
+            return run
+        return {1: run_one, 2: run_two}.get(function.__code__.co_argcount, run)
 
 
+class _FastByDtype:
+    """The compiled code of a function of arrays by their dtype, made on its first call."""
+
+    def __init__(self, name, traced):
+        self._name, self._traced, self._known, self._source = name, traced, {}, None
+
+    def __call__(self, dtype, count):
+        if self._source is not native.found:
+            self._source, self._known = native.found, {}
+        found = self._known.get(dtype)
+        if found is None:
+            found = native("fast_function", self._name, self._traced, dtype, count)
+            found = self._known[dtype] = _none if found is None or found is NotImplemented else found
+        return found
+
+
+def _none(*_):
+    """What stands for compiled code where there is none."""
+
+
+#: From so many elements on threads share work, and others may run meanwhile.
+SHARED = 65536
 #: With fewer elements NumPy is done before a call of compiled code pays: with several functions of NumPy's, and with a single one.
-by_element, by_many_elements = ByElement(4096), ByElement(16384)
+by_element, by_many_elements = ByElement(256), ByElement(2048)
 
 
 class ByShape:
