@@ -135,3 +135,68 @@ by_shape = ByShape(1 << 16)
 expensive_by_shape = ByShape(1 << 14)
 #: For what computes with each two rows of its operands.
 by_pairs = ByShape(1 << 9)
+
+
+class ByRows:
+    """What makes functions that compute with rows leave arrays to compiled code: small ones to a kernel for rows of any number and
+    length, large ones to a program for each shape.
+    """
+
+    fewest = 0
+
+    def __call__(self, name, function, traced, parameters):
+        """`function` of arrays and of parameters; the arguments are those for functions by element."""
+        large, code = by_shape(name, function, traced, parameters), function.__code__
+        names, plans = code.co_varnames[: code.co_argcount], _Plans(name, traced)
+
+        def run(*args):
+            if args[0].__class__ is not np.ndarray:
+                return function(*args)
+            key = [(a.shape, a.dtype) if a.__class__ is np.ndarray else a for a in args]
+            plan = plans(tuple(key), names, args)
+            if plan is None:
+                return large(*args)
+            call, takes, outs, given = plan
+            results = [np.empty(shape, dtype) for shape, dtype in outs]
+            if call(*[args[i] for i in takes], *results) is not results[-1]:
+                return large(*args)
+            if given is None:
+                return results[0]
+            found = iter(results)
+            return tuple([next(found) if is_given else None for is_given in given])
+
+        return run
+
+
+class _Plans:
+    """The plans of a function by rows, by the shapes and types of its arguments; None for what has none."""
+
+    #: Plans are cheap to make, and small.
+    _MOST = 1024
+
+    def __init__(self, name, traced):
+        self._name, self._traced, self._known, self._source = name, traced, {}, None
+
+    def __call__(self, key, names, args):
+        if self._source is not native.found:
+            self._source, self._known = native.found, {}
+        try:
+            return self._known[key]
+        except KeyError:
+            found = self._known[key] = self._made(names, args)
+            return found
+        except TypeError:  # a list among the arguments
+            return None
+
+    def _made(self, names, args):
+        if len(self._known) >= self._MOST:
+            self._known.clear()
+        if not FEWEST <= max([a.size for a in args if a.__class__ is np.ndarray]) < SHARED:
+            return None
+        found = native("planned_rows", self._name, self._traced, names, args)
+        return None if found is NotImplemented else found
+
+
+#: With fewer elements the compiler is not asked for.
+FEWEST = 256
+by_rows = ByRows()

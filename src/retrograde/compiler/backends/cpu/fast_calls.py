@@ -14,8 +14,6 @@ from .units import TextUnit, library
 #: Numbers that vectors divide; see `functions`.
 GROUP = 64
 _FAST = 0x80  # METH_FASTCALL
-#: What Python may call for as long as this process lives: definitions of functions, and what they are handed as `self`.
-_kept = []
 
 
 class _Definition(ctypes.Structure):
@@ -34,15 +32,26 @@ def by_element(kernel, count, itemsize):
     return _called("retrograde_elements", kernel, count + 1, id(np.ndarray), itemsize)
 
 
+def by_rows(kernel, count, sizes):
+    """A function of `count` arrays, the results among them, which runs a kernel of `rows` for `sizes`; None where there are no fast
+    calls. Shapes and types are not looked at. It returns the last array; where arrays are not in order, the first one.
+    """
+    return None if count > trampolines.MOST else _called("retrograde_rows", kernel, count, id(np.ndarray), *sizes)
+
+
 def _called(name, *words):
     if not _are_possible():
         return None
+    # Python keeps `self`, the words, for as long as it keeps the function.
+    return _new_function()(ctypes.byref(_definitions()[name]), struct.pack(f"={len(words)}q", *words), None)
+
+
+@once
+def _definitions():
+    """What Python is told of each trampoline, for as long as this process lives."""
     unit = TextUnit(trampolines.text(GROUP), target())
     library().load([unit])
-    content = struct.pack(f"={len(words)}q", *words)
-    definition = _Definition(name.encode(), library().address(name), _FAST, None)
-    _kept.append((definition, content))
-    return _new_function()(ctypes.byref(definition), content, None)
+    return {name: _Definition(name.encode(), library().address(name), _FAST, None) for name in ("retrograde_elements", "retrograde_rows")}
 
 
 @once

@@ -14,6 +14,8 @@ PLAIN_FLAGS = 0x1 | 0x100
 #: The most arrays of a call, and the words of `self`: the kernel, the number of arrays, the type of arrays, the bytes of an element.
 MOST = 8
 KERNEL, COUNT, ARRAY_TYPE, ITEM_BYTES = range(4)
+#: For functions of rows there are sizes, which the kernel is handed, in the place of the bytes of an element.
+SIZES = ITEM_BYTES
 
 
 def _field(name, source, offset, kind="ptr"):
@@ -182,6 +184,46 @@ fail:
 """
 
 
+#: A function of rows: whoever calls it has seen to shapes and types.
+_ROWS = f"""
+define ptr @retrograde_rows(ptr %self, ptr %objects, i64 %given) {{
+entry:
+  %pointers = alloca [{MOST} x ptr], align 8
+  %words = getelementptr i8, ptr %self, i64 {CONTENT}
+{_field("kernel", "words", 8 * KERNEL)}{_field("count", "words", 8 * COUNT, "i64")}{_field("type", "words", 8 * ARRAY_TYPE)}
+  %sizes = getelementptr i64, ptr %words, i64 {SIZES}
+  %first = load ptr, ptr %objects, align 8
+  %last.number = sub i64 %count, 1
+  %last.place = getelementptr ptr, ptr %objects, i64 %last.number
+  %is.whole = icmp eq i64 %given, %count
+  br i1 %is.whole, label %look, label %fail
+look:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %note ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %check, label %run
+check:
+  %object.place = getelementptr ptr, ptr %objects, i64 %i
+  %object = load ptr, ptr %object.place, align 8
+  %is.plain = call i1 @plain(ptr %object, ptr %type, ptr %object)
+  br i1 %is.plain, label %note, label %fail
+note:
+{_field("data", "object", DATA)}
+  %pointer.place = getelementptr ptr, ptr %pointers, i64 %i
+  store ptr %data, ptr %pointer.place, align 8
+  %i.next = add i64 %i, 1
+  br label %look
+run:
+  call void %kernel(ptr %pointers, ptr %sizes)
+  %result = load ptr, ptr %last.place, align 8
+  %answer = call ptr @given(ptr %result)
+  ret ptr %answer
+fail:
+  %refused = call ptr @given(ptr %first)
+  ret ptr %refused
+}}
+"""
+
+
 def text(group):
     """The code of all trampolines, for functions of elements in groups of so many."""
-    return _RETURN + _SIZE + _PLAIN + _ALIKE + _elements(group)
+    return _RETURN + _SIZE + _PLAIN + _ALIKE + _elements(group) + _ROWS
