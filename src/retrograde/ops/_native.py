@@ -139,18 +139,23 @@ by_pairs = ByShape(1 << 9)
 
 class ByRows:
     """What makes functions that compute with rows leave arrays to compiled code: small ones to a kernel for rows of any number and
-    length, large ones to a program for each shape.
+    length, others to `large`, which is a maker of functions too, or None.
     """
 
     fewest = 0
 
+    def __init__(self, large=None):
+        self._large = large
+
     def __call__(self, name, function, traced, parameters):
         """`function` of arrays and of parameters; the arguments are those for functions by element."""
-        large, code = by_shape(name, function, traced, parameters), function.__code__
-        names, plans = code.co_varnames[: code.co_argcount], _Plans(name, traced)
+        large = function if self._large is None else self._large(name, function, traced, parameters)
+        names, plans = function.__code__.co_varnames[: function.__code__.co_argcount], _Plans(name, traced)
+        # An op is called with its greatest operand first, a rule with a cotangent that may be small.
+        fewest = FEWEST if len(name) == 1 else 0
 
         def run(*args):
-            if args[0].__class__ is not np.ndarray:
+            if args[0].__class__ is not np.ndarray or args[0].size < fewest:
                 return function(*args)
             key = [(a.shape, a.dtype) if a.__class__ is np.ndarray else a for a in args]
             plan = plans(tuple(key), names, args)
@@ -199,4 +204,4 @@ class _Plans:
 
 #: With fewer elements the compiler is not asked for.
 FEWEST = 256
-by_rows = ByRows()
+by_rows, by_small_rows = ByRows(by_shape), ByRows()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....core.symbol import Symbol
+from ....errors import RetrogradeError
 from . import fast_calls
 from .host import target
 from .units import library, unit_of
@@ -142,6 +143,8 @@ def _role_of_shape(name, shape, layout):
         return None
     if shape == layout.shape:
         return "full"
+    if layout.is_flat and shape and name not in ("g", "z"):
+        return None  # it would be repeated, of which users are warned in places
     if shape == layout.kept:
         return "kept"
     # What a reduction gave, or its cotangent, has lost axes; an operand is broadcast, from the last axis on.
@@ -166,8 +169,8 @@ def _kernel(key, traced):
 
     try:
         graph = code.row_graph(function, lambda shapes: [_argument(role, shapes, np.dtype(dtype)) for role in roles], is_flat)
-    except code.UnknownRowsError:
-        return None
+    except (code.UnknownRowsError, RetrogradeError):
+        return None  # NumPy tells what is wrong
     shapes = code.shapes_of(is_flat, code.FIRST_SIZES)
     count = sum(kind == "array" for kind, _ in roles)
     unit = unit_of(("rows", *key, graph.key()), lambda module, symbol: _write(module, symbol, graph, dtype, count), target())
