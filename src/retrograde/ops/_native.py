@@ -205,3 +205,14 @@ class _Plans:
 #: With fewer elements the compiler is not asked for.
 FEWEST = 256
 by_rows, by_small_rows = ByRows(by_shape), ByRows()
+
+
+def small(name, sizes, arrays, results):
+    """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`; see `small` of the backend. It is asked
+    for float arrays of at least `FEWEST` elements that one thread computes.
+    """
+    for x in arrays:
+        if x.__class__ is not np.ndarray:
+            return False
+    size = arrays[0].size
+    return FEWEST <= size < SHARED and native("small", name, sizes, arrays, results) is True

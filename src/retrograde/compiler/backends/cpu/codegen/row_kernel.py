@@ -1,4 +1,4 @@
-"""Kernels of functions of rows, `void(pointers, sizes)`: see `row_functions`.
+"""Kernels of functions of rows, `i64(pointers, sizes)`, which return 1: see `row_functions`.
 
 A row lies in `pieces` pieces of `width` numbers, `piece_step` apart; rows begin `row_step` apart. The reductions of a row end a pass
 over it; what the next pass needs by element is computed anew.
@@ -25,7 +25,7 @@ def write_rows(module, name, graph, dtype, leaf_count):
 
 class _Writer:
     def __init__(self, module, name, graph, dtype, leaf_count):
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER]), name)
+        function = ir.Function(module, ir.FunctionType(_INDEX, [_POINTER, _POINTER]), name)
         self.ir = ir.IRBuilder(function.append_basic_block("entry"))
         pointers, sizes = function.args
         self.graph, self.dtype = graph, dtype
@@ -54,7 +54,7 @@ class _Writer:
                 self._clear(self.graph.values[number], pointer, dtype)
         with emit.loop(b, 0, self.size["rows"]) as row:
             self._write_row(row.index)
-        b.ret_void()
+        b.ret(_INDEX(1))
 
     def _clear(self, fold, pointer, dtype):
         k = Builder(self.ir, dtype)

@@ -184,7 +184,7 @@ fail:
 """
 
 
-#: A function of rows: whoever calls it has seen to shapes and types.
+#: A kernel of rows, or a small one: whoever calls it has seen to shapes and types. It returns 0 where it could not go on.
 _ROWS = f"""
 define ptr @retrograde_rows(ptr %self, ptr %objects, i64 %given) {{
 entry:
@@ -213,7 +213,10 @@ note:
   %i.next = add i64 %i, 1
   br label %look
 run:
-  call void %kernel(ptr %pointers, ptr %sizes)
+  %status = call i64 %kernel(ptr %pointers, ptr %sizes)
+  %is.done = icmp ne i64 %status, 0
+  br i1 %is.done, label %done, label %fail
+done:
   %result = load ptr, ptr %last.place, align 8
   %answer = call ptr @given(ptr %result)
   ret ptr %answer
