@@ -17,7 +17,6 @@ package = types.ModuleType("retrograde")
 package.__path__ = [sys.argv[1]]
 sys.modules["retrograde"] = package
 
-from contextlib import nullcontext
 from retrograde.core.algebra import Algebra
 from retrograde.core.gradient import backward
 from retrograde.core.op import define
@@ -30,7 +29,7 @@ class Texts(Algebra):
     def describe(self, data): return repr(data)
     def is_differentiable(self, data): return True
     def check_differentiable(self, data): pass
-    def quiet(self): return nullcontext()
+    def quietly(self, function, *args): return function(*args)
     def seed(self, value): return []
     def zero(self, data): return []
     def check_seed(self, value, seed): return list(seed)

@@ -67,8 +67,8 @@ class Algebra(ABC):
         """Raise a DTypeError unless `is_differentiable(data)`."""
 
     @abstractmethod
-    def quiet(self):
-        """A context manager that silences the warnings of derivatives, such as that of 1/0."""
+    def quietly(self, function, *args):
+        """`function(*args)`, without the warnings of derivatives, such as that of 1/0."""
 
     @abstractmethod
     def seed(self, value):

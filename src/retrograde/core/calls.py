@@ -6,7 +6,19 @@ them left out: what they save is most of the cost of a small op.
 
 import operator
 
-from .dispatch import apply, binder, check_parameters, fitted, misspelt, plain, redirected_or_raised, remember_view, unboxed
+from .dispatch import (
+    apply,
+    binder,
+    check_parameters,
+    fitted,
+    gathered,
+    kind_of,
+    misspelt,
+    plain,
+    redirected_or_raised,
+    remember_view,
+    unboxed,
+)
 from .explain import NESTED, explained
 from .mode import current
 from .value import Record, Value, tick
@@ -14,14 +26,14 @@ from .value import Record, Value, tick
 
 def dispatcher(op):
     """The function that runs `op` on whatever it is called with."""
-    if op.is_variadic or op.is_multiple or op.is_composite or op.is_foreign or op.has_effect:
+    if op.is_variadic or op.is_multiple or op.is_foreign or op.has_effect:
         return general(op)
     if not op.algebra.has_shapes:
         return general(op)  # its kernels take far longer than any dispatch
-    takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults
+    takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults and not op.is_composite
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
         return (unary if len(op.operands) == 1 else binary)(op)
-    return single(op) if op.operands == (0,) and not op.broadcasts else general(op)
+    return single(op) if op.operands == (0,) else mixed(op)
 
 
 def unary(op):
@@ -171,9 +183,9 @@ _new = object.__new__
 
 
 def single(op):
-    """Dispatch of an op of one operand, which is not broadcast, and parameters."""
+    """Dispatch of an op of one operand and parameters, which may be arrays that it is broadcast with."""
     kernel, algebra, native = op.large or op.kernel, op.algebra, op.algebra.native
-    narrow = None if "dtype" in op.arguments else algebra.narrow
+    narrow, broadcasts = None if "dtype" in op.arguments else algebra.narrow, op.broadcasts
     bind = None
 
     def call(*args, **kwargs):
@@ -214,17 +226,80 @@ def single(op):
             data = algebra.settled(data, (array,))
         parent, value = x.record, _new(kind)
         value.raw, value.record = data, None
-        keeps_dtype = data.dtype is array.dtype
-        if parent is not None and (keeps_dtype or algebra.is_differentiable(data)):
+        if parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
             record = value.record = Record()
             record.op = op
             record.parents = (parent,)
             record.saved = (_EMPTY if packs[0] is None else packs[0](arrays, data),)
-            record.fits = None if keeps_dtype else fitted(op, (array,), (parent,), data)
+            is_alike = keeps_dtype and (not broadcasts or data.shape == array.shape)
+            record.fits = None if is_alike else fitted(op, (array,), (parent,), data)
             record.order = tick()
             record.hooks = None
         if op.makes_views and algebra.is_view(data, array):
             remember_view(value, x, op, args)
+        return value
+
+    return call
+
+
+def mixed(op):
+    """Dispatch of an op of several operands, and parameters."""
+    algebra, native = op.algebra, op.algebra.native
+    kernel, narrow, boxed = op.large or op.kernel, algebra.narrow, algebra.boxed
+    keeps_dtype = "dtype" in op.arguments
+    bind = None
+
+    def call(*args, **kwargs):
+        nonlocal bind
+        if bind is None:
+            bind = binder(op)
+        try:
+            args = bind(*args, **kwargs)
+        except TypeError as error:
+            raise misspelt(op, kwargs) or error from None
+        if current() is not None or not op.has_rule:
+            return apply(op, args)
+        arrays, records, is_plain = [], [], True
+        for a in args:
+            if isinstance(a, Value):
+                is_plain = False
+                arrays.append(a.raw)
+                records.append(a.record)
+            elif a.__class__ is native or a.__class__ in _PLAIN:
+                arrays.append(a)
+                records.append(None)
+            else:
+                return apply(op, args)
+        for i in op.parameters:
+            if records[i] is not None:
+                return apply(op, args)
+        try:
+            data = kernel(*arrays)
+        except Exception as error:
+            return redirected_or_raised(op, error, args)
+        if is_plain:
+            return data
+        operands = [arrays[i] for i in op.operands]
+        if data.__class__ is not native:
+            data = algebra.wrap(data)
+        if data.dtype is boxed:
+            return unboxed(op, args)
+        if narrow is not None and not keeps_dtype:
+            data = algebra.settled(data, operands)
+        parents, record = tuple([records[i] for i in op.operands]), None
+        if any(parents) and algebra.is_differentiable(data):
+            record = Record()
+            record.op = op
+            record.parents = parents
+            joint = op.joint
+            record.saved = gathered(op, arrays, parents, data) if joint is None else joint.pack(arrays, data)
+            record.fits = fitted(op, operands, parents, data)
+            record.hooks = None
+            record.order = tick()
+        value = _new(kind_of(algebra, [args[i] for i in op.operands]))
+        value.raw, value.record = data, record
+        if op.makes_views and algebra.is_view(data, operands[0]):
+            remember_view(value, args[op.operands[0]], op, args)
         return value
 
     return call

@@ -16,15 +16,17 @@ def backward(outputs, gradients=None, retain_graph=False, create_graph=False, in
     create_graph  whether the gradients can be differentiated in turn; keeps the graph too
     inputs        the leaves to fill; default: all
     """
-    outputs, gradients = ([outputs], [gradients]) if isinstance(outputs, Value) else (list(outputs), gradients)
-    seeds = seeded(outputs, gradients)
-    records = [output.record for output in outputs]
+    if isinstance(outputs, Value):
+        seeds, records = [_seed(outputs, gradients)], [outputs.record]
+    else:
+        outputs = list(outputs)
+        seeds, records = seeded(outputs, gradients), [output.record for output in outputs]
     if inputs is not None and len(inputs) == 0:
         raise ArgumentError("inputs= must name at least one leaf, got none; leave it out to fill all of them")
     if inputs is None:
         span = Span(records, ())
         span.targets = leaves = [record for record in span.ordered if record.op is None]
-        flows = set(span.ordered)
+        flows = span.reached
     else:
         leaves = [_leaf(value) for value in inputs]
         span = Span(records, leaves)
@@ -69,14 +71,16 @@ def seeded(outputs, gradients):
     gradients = [None] * len(outputs) if gradients is None else list(gradients)
     if len(gradients) != len(outputs):
         raise GraphError(f"there must be one gradient per output, got {len(gradients)} for {len(outputs)} outputs")
-    for output in outputs:
-        if output.record is None:
-            raise GraphError("this value needs no gradient: no input of it has requires_grad=True, or it was made in "
-                             "no_grad(); set requires_grad=True on what you differentiate in")
-    return [
-        output.algebra.seed(output) if g is None else output.algebra.conjugated(output.algebra.check_seed(output, g))
-        for output, g in zip(outputs, gradients, strict=True)
-    ]
+    return [_seed(*pair) for pair in zip(outputs, gradients, strict=True)]
+
+
+def _seed(output, g):
+    """The cotangent with which a walk from `output` starts: `g`, or 1 for None."""
+    if output.record is None:
+        raise GraphError("this value needs no gradient: no input of it has requires_grad=True, or it was made in "
+                         "no_grad(); set requires_grad=True on what you differentiate in")
+    algebra = output.algebra
+    return algebra.seed(output) if g is None else algebra.conjugated(algebra.check_seed(output, g))
 
 
 def _leaf(value):
@@ -105,12 +109,12 @@ class _Walk:
         if mode is not None and mode.settles is not None:
             with changed(settles=None):  # rules keep the dtypes that the forward pass settled
                 return self.run(span, seeds)
-        for record, seed in zip(span.outputs[::-1], seeds[::-1], strict=True):
+        for record, seed in zip(reversed(span.outputs), reversed(seeds), strict=True):
             seen, c = self.cotangents.get(record), self._carried(record, seed)
             self.cotangents[record] = c if seen is None else seen + c
         ordered = span.ordered.copy() if self.retain_graph else span.ordered
-        with span.outputs[0].algebra.quiet():
-            return (recording if self.create_graph else unrecorded)(self._back, ordered, set(span.targets))
+        walk = recording if self.create_graph else unrecorded
+        return span.outputs[0].algebra.quietly(walk, self._back, ordered, set(span.targets))
 
     def _back(self, ordered, targets):
         """Walk `ordered` back, which is used up, so that what no rule will read any more is freed on the way."""
@@ -120,14 +124,12 @@ class _Walk:
             g = cotangents.pop(record, None)
             if g is None:
                 continue
-            is_target = record in targets
-            if is_target and self.stops_at_targets:
-                found[record] = g
-                continue
-            if record.hooks is not None:
+            if record.hooks is not None and not (self.stops_at_targets and record in targets):
                 g = self._hooked(record, g)
-            if is_target:
+            if record in targets:
                 found[record] = g
+                if self.stops_at_targets:
+                    continue
             if record.op is not None:
                 self._pull(record, g)
         return found

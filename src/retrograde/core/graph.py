@@ -48,7 +48,7 @@ class Span:
                     else:
                         is_open = True
         seen.remove(None)
-        self.is_open, self.ordered = is_open, sorted(seen, key=_order)
+        self.is_open, self.reached, self.ordered = is_open, seen, sorted(seen, key=_order)
 
     def flows(self):
         """The records through which a derivative with respect to a target flows."""

@@ -74,8 +74,16 @@ class ArrayAlgebra(Algebra):
             raise DTypeError(f"only tensors of a float dtype can require gradients, got {data.dtype}; "
                              "use x.astype(rg.float32)")
 
-    def quiet(self):
-        return np.errstate(all="ignore")
+    def quietly(self, function, *args):
+        if _QUIET is None:
+            with np.errstate(all="ignore"):
+                return function(*args)
+        # What np.errstate does, in a quarter of the time.
+        token = _errors.set(_QUIET)
+        try:
+            return function(*args)
+        finally:
+            _errors.reset(token)
 
     def seed(self, value):
         data = value.raw
@@ -173,13 +181,16 @@ class ArrayAlgebra(Algebra):
         return found if found.dtype == dtype else found.astype(dtype)
 
     def accumulate(self, value, cotangent):
-        _check_shape(value, cotangent)
-        before, tracer = value.grad, _tracer()
+        if cotangent.shape != value.raw.shape:
+            _check_shape(value, cotangent)
+        tracer = _tracer()
+        before = value.grad if tracer is not None else value._grad if value._grad is None else value.grad
         if tracer is not None or isinstance(cotangent, Value):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
-            value.grad = self.made(_taken(cotangent, value.raw.dtype, is_ours), None, value.kind)
+            # As value.grad = ..., which no trace sees.
+            value._grad = self.made(_taken(cotangent, value.raw.dtype, is_ours), None, value.kind)
         elif before.record is not None or before.is_traced:
             value.grad = before + self.made(cotangent)
         else:
@@ -219,6 +230,12 @@ class ArrayAlgebra(Algebra):
 
     def find_nan(self, data):
         return _first(data, np.isnan)
+
+
+#: Where NumPy has what to do on errors, and what stands there where all are ignored; None where it keeps that elsewhere.
+_umath: Any = getattr(getattr(np, "_core", None), "umath", None)
+_errors, _make = getattr(_umath, "_extobj_contextvar", None), getattr(_umath, "_make_extobj", None)
+_QUIET = None if _errors is None or _make is None else _make(all="ignore")
 
 
 def _dtypes_in(values):

@@ -4,21 +4,21 @@ import numpy as np
 
 
 class Native:
-    """Functions of compiled code by name, each found when it is first called. All give NotImplemented for what is left to NumPy."""
+    """Functions of compiled code by name, each `found` when it is first called. All give NotImplemented for what is left to NumPy."""
 
     def __init__(self):
-        self._find, self._found = None, {}
+        self._find, self.found = None, {}
 
     def provide(self, find):
         """Let `find(name)` give the function called `name`."""
-        self._find, self._found = find, {}
+        self._find, self.found = find, {}
 
     def __call__(self, name, *args):
-        function = self._found.get(name)
+        function = self.found.get(name)
         if function is None:
             if self._find is None:
                 return NotImplemented
-            function = self._found[name] = self._find(name)
+            function = self.found[name] = self._find(name)
         return function(*args)
 
 
@@ -40,11 +40,17 @@ class ByElement:
         """
         fewest, count = self.fewest, len(parameters)
         on_values = (lambda *operands: traced(*operands, *parameters)) if count else traced
+        known = _FastByDtype(name, on_values)
 
         def run(*args):
             x = args[0]
             if x.__class__ is np.ndarray and x.size >= fewest and (not count or args[-count:] == parameters):
-                found = native("function", name, on_values, args[:-count] if count else args)
+                operands = args[:-count] if count else args
+                if x.size < SHARED:
+                    result = np.empty(x.shape, x.dtype)
+                    if known(x.dtype, len(operands))(*operands, result) is result:
+                        return result
+                found = native("function", name, on_values, operands)
                 if found is not NotImplemented:
                     return found
             return function(*args)
@@ -52,16 +58,55 @@ class ByElement:
         def run_two(x, y):
             # As `run`, for what is called most: rules that read one array.
             if x.__class__ is np.ndarray and x.size >= fewest:
+                if x.size < SHARED:
+                    result = np.empty(x.shape, x.dtype)
+                    if known(x.dtype, 2)(x, y, result) is result:
+                        return result
                 found = native("function", name, traced, (x, y))
                 if found is not NotImplemented:
                     return found
             return function(x, y)
 
-        return run_two if function.__code__.co_argcount == 2 and not count else run
+        def run_one(x):
+            if x.__class__ is np.ndarray and x.size >= fewest:
+                if x.size < SHARED:
+                    result = np.empty(x.shape, x.dtype)
+                    if known(x.dtype, 1)(x, result) is result:
+                        return result
+                found = native("function", name, traced, (x,))
+                if found is not NotImplemented:
+                    return found
+            return function(x)
+
+        if count:
+            return run
+        return {1: run_one, 2: run_two}.get(function.__code__.co_argcount, run)
 
 
+class _FastByDtype:
+    """The compiled code of a function of arrays by their dtype, made on its first call."""
+
+    def __init__(self, name, traced):
+        self._name, self._traced, self._known, self._source = name, traced, {}, None
+
+    def __call__(self, dtype, count):
+        if self._source is not native.found:
+            self._source, self._known = native.found, {}
+        found = self._known.get(dtype)
+        if found is None:
+            found = native("fast_function", self._name, self._traced, dtype, count)
+            found = self._known[dtype] = _none if found is None or found is NotImplemented else found
+        return found
+
+
+def _none(*_):
+    """What stands for compiled code where there is none."""
+
+
+#: From so many elements on threads share work, and others may run meanwhile.
+SHARED = 65536
 #: With fewer elements NumPy is done before a call of compiled code pays: with several functions of NumPy's, and with a single one.
-by_element, by_many_elements = ByElement(4096), ByElement(16384)
+by_element, by_many_elements = ByElement(256), ByElement(2048)
 
 
 class ByShape:
@@ -90,3 +135,84 @@ by_shape = ByShape(1 << 16)
 expensive_by_shape = ByShape(1 << 14)
 #: For what computes with each two rows of its operands.
 by_pairs = ByShape(1 << 9)
+
+
+class ByRows:
+    """What makes functions that compute with rows leave arrays to compiled code: small ones to a kernel for rows of any number and
+    length, others to `large`, which is a maker of functions too, or None.
+    """
+
+    fewest = 0
+
+    def __init__(self, large=None):
+        self._large = large
+
+    def __call__(self, name, function, traced, parameters):
+        """`function` of arrays and of parameters; the arguments are those for functions by element."""
+        large = function if self._large is None else self._large(name, function, traced, parameters)
+        names, plans = function.__code__.co_varnames[: function.__code__.co_argcount], _Plans(name, traced)
+        # An op is called with its greatest operand first, a rule with a cotangent that may be small.
+        fewest = FEWEST if len(name) == 1 else 0
+
+        def run(*args):
+            if args[0].__class__ is not np.ndarray or args[0].size < fewest:
+                return function(*args)
+            key = [(a.shape, a.dtype) if a.__class__ is np.ndarray else a for a in args]
+            plan = plans(tuple(key), names, args)
+            if plan is None:
+                return large(*args)
+            call, takes, outs, given = plan
+            results = [np.empty(shape, dtype) for shape, dtype in outs]
+            if call(*[args[i] for i in takes], *results) is not results[-1]:
+                return large(*args)
+            if given is None:
+                return results[0]
+            found = iter(results)
+            return tuple([next(found) if is_given else None for is_given in given])
+
+        return run
+
+
+class _Plans:
+    """The plans of a function by rows, by the shapes and types of its arguments; None for what has none."""
+
+    #: Plans are cheap to make, and small.
+    _MOST = 1024
+
+    def __init__(self, name, traced):
+        self._name, self._traced, self._known, self._source = name, traced, {}, None
+
+    def __call__(self, key, names, args):
+        if self._source is not native.found:
+            self._source, self._known = native.found, {}
+        try:
+            return self._known[key]
+        except KeyError:
+            found = self._known[key] = self._made(names, args)
+            return found
+        except TypeError:  # a list among the arguments
+            return None
+
+    def _made(self, names, args):
+        if len(self._known) >= self._MOST:
+            self._known.clear()
+        if not FEWEST <= max([a.size for a in args if a.__class__ is np.ndarray]) < SHARED:
+            return None
+        found = native("planned_rows", self._name, self._traced, names, args)
+        return None if found is NotImplemented else found
+
+
+#: With fewer elements the compiler is not asked for.
+FEWEST = 256
+by_rows, by_small_rows = ByRows(by_shape), ByRows()
+
+
+def small(name, sizes, arrays, results):
+    """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`; see `small` of the backend. It is asked
+    for float arrays of at least `FEWEST` elements that one thread computes.
+    """
+    for x in arrays:
+        if x.__class__ is not np.ndarray:
+            return False
+    size = arrays[0].size
+    return FEWEST <= size < SHARED and native("small", name, sizes, arrays, results) is True

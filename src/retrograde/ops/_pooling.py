@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
 from ._convolving import pair
+from ._native import small
 from .conversions import is_narrow
 
 
@@ -70,14 +72,27 @@ class Windows:
         ]
         return rows[:, None] * self.kernel[1] + columns
 
+    @property
+    def sizes(self):
+        """The numbers by which kernels of windows go through images."""
+        return (prod(self.shape[:-2]), *self.shape[-2:], *self.result, *self.kernel, *self.stride, *self.padding, *self.dilation)
+
     def sums(self, x):
         """The sum of each window of `x`."""
+        found = np.empty((*self.shape[:-2], *self.result), x.dtype)
+        if small("sum_windows", self.sizes, (x,), (found,)):
+            return found
         dtype = x.dtype if is_float(x.dtype) else np.result_type(x.dtype, np.float16)
         total = np.zeros((*self.shape[:-2], *self.result), np.float32 if is_narrow(x) else dtype)
         for tap in self.taps:
             of_result, of_image = self.clipped(tap)
             total[of_result] += x[of_image]
         return total
+
+    def evenly(self, share):
+        """An image to which every place of every window adds that window's number in `share`."""
+        image = np.zeros(self.shape, share.dtype)
+        return image if small("spread_windows", self.sizes, (share,), (image,)) else self.spread(lambda _: share, share.dtype)
 
     def spread(self, share, dtype):
         """An image to which every place `tap` of every window adds `share(tap)`."""
@@ -122,6 +137,8 @@ def largest(x, windows):
     shape = (*windows.shape[:-2], *windows.result)
     best = np.full(shape, least, x.dtype)
     taps = np.empty(shape, np.min_scalar_type(windows.kernel[0] * windows.kernel[1] - 1))
+    if taps.dtype == np.uint8 and small("max_windows", windows.sizes, (x,), (best, taps)):
+        return best, taps
     taps[...] = windows.first_taps()
     for number, tap in enumerate(windows.taps):
         of_result, of_image = windows.clipped(tap)
@@ -147,4 +164,7 @@ def selected(x, taps, windows):
 
 def placed(x, taps, windows):
     """An image with each element of `x` added to the place `taps` of its window."""
+    image = np.zeros(windows.shape, x.dtype)
+    if taps.dtype == np.uint8 and small("placed_windows", windows.sizes, (x, taps), (image,)):
+        return image
     return windows.spread(lambda number: x * (taps == number), x.dtype)

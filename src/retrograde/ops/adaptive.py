@@ -2,6 +2,7 @@
 $\\lceil (i + 1) n / m \\rceil$, so that neighbours overlap where $m$ does not divide $n$.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..shapes import one_axis
 from ._families import reduction
 from ._native import expensive_by_shape
 from ._samples import call, distinct, of
+from .bands import banded, frozen
 from .comparisons import where
 from .conversions import narrowed, widened
 from .gathering import take
@@ -116,6 +118,23 @@ def _mean_in_ops(x, count, axis):
     return narrowed(sum(seen, axis + 1) * _along(windows.parts(wide.dtype), ndim), x)
 
 
+@lru_cache(maxsize=128)
+def _band(count, size, dtype):
+    """The places and the weights of the elements of each window, as `banded` has them."""
+    windows = AdaptiveWindows.of(count, size)
+    weights = windows.is_inside * windows.parts(dtype)[:, None]
+    return frozen([np.ascontiguousarray(windows.places.T, np.int64), np.ascontiguousarray(weights.T, dtype)])
+
+
+@lru_cache(maxsize=128)
+def _band_back(count, size, dtype):
+    """The same of the windows that each element is in."""
+    windows = AdaptiveWindows.of(count, size)
+    around, is_in = windows.around
+    weights = is_in * windows.parts(dtype)[around]
+    return frozen([np.ascontiguousarray(around, np.int64), np.ascontiguousarray(weights, dtype)])
+
+
 @reduction(is_public=False, keeps_sizes=False, faster=expensive_by_shape, expansion=_mean_in_ops,
            samples=(call((4, 5), 2), call((4, 5), 3, axis=0), call((2, 3), 5)))
 def adaptive_mean(x, /, count, axis=-1):
@@ -124,6 +143,8 @@ def adaptive_mean(x, /, count, axis=-1):
     $\bar x_j = \sum_{i \ni j} \bar z_i / n_i$ over the windows that $x_j$ is in, of $n_i$ elements.
     """
     axis = one_axis(axis, x.ndim)
+    if (found := banded(x, *_band(count, x.shape[axis], x.dtype), axis)) is not None:
+        return found
     if count > x.shape[axis]:
         return _mean_in_ops(x, count, axis)
     windows, wide = AdaptiveWindows.of(count, x.shape[axis]), widened(x)
@@ -135,6 +156,8 @@ def adaptive_mean(x, /, count, axis=-1):
 
 def _adaptive_mean_rule(g, x_shape, count, axis):
     axis, total = one_axis(axis, len(x_shape)), 0
+    if (found := banded(g, *_band_back(count, x_shape[axis], g.dtype), axis)) is not None:
+        return found
     windows, ndim = AdaptiveWindows.of(count, x_shape[axis]), len(x_shape) - axis
     share = widened(g) * _along(windows.parts(g.dtype), ndim)
     for window, is_in in zip(*windows.around, strict=True):

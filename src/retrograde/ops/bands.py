@@ -4,10 +4,13 @@ Resampling is made of them. The transpose of such a map is another one, so its d
 each element collects what it gave to.
 """
 
+from math import prod
+
 import numpy as np
 
 from ..shapes import one_axis
 from ._families import composite
+from ._native import small
 from ._samples import call
 from .comparisons import where
 from .contractions import matmul
@@ -31,6 +34,8 @@ def weighted(x, /, columns, weights, axis):
     $\bar x_i = \sum_{k j :\, c_{k j} = i} w_{k j} \bar z_j$.
     """
     axis = one_axis(axis, x.ndim)
+    if (found := banded(x, columns, weights, axis)) is not None:
+        return found
     most, is_last = len(columns), axis == x.ndim - 1
     if most > _MOST or x.shape[axis] <= most * (_APART if is_last else 1) and most > 1:
         return _product(x, columns, weights, axis)
@@ -44,7 +49,41 @@ def weighted(x, /, columns, weights, axis):
     return total if is_met.all() else where(is_met.reshape(along), total, np.zeros((), x.dtype))
 
 
+def banded(x, columns, weights, axis):
+    """`weighted` of a small array by a kernel; None if there is none."""
+    if x.__class__ is not np.ndarray or columns.__class__ is not np.ndarray or columns.dtype != np.int64:
+        return None
+    shape, (taps, count) = x.shape, columns.shape
+    result = np.empty((*shape[:axis], count, *shape[axis + 1 :]), x.dtype)
+    sizes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), count, taps
+    arrays = x, columns, weights if weights.dtype == x.dtype else weights.astype(x.dtype)
+    return result if small("along", sizes, arrays, (result,)) else None
+
+
+#: The transposes of bands that nobody writes to, with these, which so stay alive.
+_turned: dict = {}
+_MOST_TURNED = 64
+
+
 def _transposed(columns, weights, count):
+    if columns.flags.writeable or weights.flags.writeable:
+        return _transpose(columns, weights, count)
+    key = id(columns), id(weights), count
+    if key not in _turned:
+        if len(_turned) >= _MOST_TURNED:
+            _turned.clear()
+        _turned[key] = columns, weights, frozen(_transpose(columns, weights, count))
+    return _turned[key][2]
+
+
+def frozen(arrays):
+    """The `arrays`, which nobody may write to any more."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+def _transpose(columns, weights, count):
     rows = np.broadcast_to(np.arange(columns.shape[1]), columns.shape)
     return band(columns.ravel(), rows.ravel(), weights.ravel(), (count, columns.shape[1]))
 

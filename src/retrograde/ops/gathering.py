@@ -1,10 +1,13 @@
 """Gathering: elements chosen by arrays of positions along one axis."""
 
+from math import prod
+
 import numpy as np
 
 from ..errors import OutOfRangeError, ShapeError
 from ..shapes import one_axis
 from ._families import elementwise, indexing
+from ._native import small
 from ._samples import call
 from .comparisons import equal, where
 from .conversions import narrowed, widened
@@ -45,7 +48,21 @@ def take_along_axis(x, /, indices, axis=-1):
 
     $z_{r k} = x_{r\, i_{r k}} \;\Rightarrow\; \bar x_{r j} = \sum_{k :\, i_{r k} = j} \bar z_{r k}$
     """
-    return np.take_along_axis(x, indices, axis)
+    found = _along(x, x.shape, indices, axis, "take_along")
+    return np.take_along_axis(x, indices, axis) if found is None else found
+
+
+def _along(x, shape, indices, axis, kernel):
+    """What a kernel gives for lines of an array of `shape` along `axis`, and for `indices`, each line's own; None if there is none."""
+    axis = axis % len(shape) if axis.__class__ is int and shape else None
+    if axis is None or x.__class__ is not np.ndarray or indices.__class__ is not np.ndarray or indices.dtype != np.int64:
+        return None
+    around = shape[:axis], shape[axis + 1 :]
+    if len(indices.shape) != len(shape) or (indices.shape[:axis], indices.shape[axis + 1 :]) != around:
+        return None
+    result = np.empty(indices.shape, x.dtype) if kernel == "take_along" else np.zeros(shape, x.dtype)
+    sizes = prod(around[0]), shape[axis], prod(around[1]), indices.shape[axis]
+    return result if small(kernel, sizes, (x, indices), (result,)) else None
 
 
 take_along_axis.defvjp(lambda g, x_shape, indices, axis: add_along_axis(g, x_shape, indices, axis))
@@ -58,6 +75,8 @@ def add_along_axis(x, /, shape, indices, axis=-1):
 
     The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$.
     """
+    if np.shape(x) == indices.shape and (found := _along(x, tuple(shape), indices, axis, "add_along")) is not None:
+        return found
     wide = widened(x)
     result = np.zeros_like(wide, shape=shape, order="C")
     grid, size = _grid(shape, indices, axis), shape[axis]

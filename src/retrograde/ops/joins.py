@@ -1,5 +1,7 @@
 """Joining: several arrays put together into one."""
 
+from itertools import accumulate
+
 import numpy as np
 
 from ..dtypes import without_promotion
@@ -53,9 +55,9 @@ def _parts(g, needs, arrays_shape, axis):
     else:
         along = one_axis(axis, g.ndim)
         sizes = [shape[along] for shape in arrays_shape]
-    ends = np.cumsum(sizes).tolist()
+    ends, take = list(accumulate(sizes)), np.ndarray.__getitem__ if g.__class__ is np.ndarray else getitem
     parts = [
-        getitem(g, (slice(None),) * along + (slice(end - size, end),)) if needed else None
+        take(g, (slice(None),) * along + (slice(end - size, end),)) if needed else None
         for needed, size, end in zip(needs, sizes, ends, strict=True)
     ]
     if axis is None:
@@ -83,6 +85,9 @@ def stack(arrays, /, axis=0):
 
 def _slices(g, needs, axis):
     along = one_axis(axis, g.ndim)
+    if g.__class__ is np.ndarray:
+        lines = g if along == 0 else np.moveaxis(g, along, 0)
+        return [lines[i, ...] if needed else None for i, needed in enumerate(needs)]
     return [getitem(g, (slice(None),) * along + (i,)) if needed else None for i, needed in enumerate(needs)]
 
 

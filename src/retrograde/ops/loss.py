@@ -12,6 +12,7 @@ from ..core.warn import warn
 from ..errors import ArgumentError, BroadcastWarning, ShapeError
 from ..shapes import mismatch
 from ._families import loss
+from ._native import by_small_rows
 from ._samples import call, of, uniform
 from .activation import sigmoid, softplus
 from .arithmetic import abs, mirrored, sign
@@ -70,7 +71,7 @@ def _of_difference(slope):
     return rule
 
 
-@loss(samples=_PAIRS)
+@loss(faster=by_small_rows, samples=_PAIRS)
 def mse_loss(input, target, /, reduction="mean"):
     r"""Mean of the squared differences between `input` and `target`.
 
@@ -90,7 +91,7 @@ mse_loss.defvjp(
 )
 
 
-@loss(aliases=("mae_loss",), samples=tuple(
+@loss(faster=by_small_rows, aliases=("mae_loss",), samples=tuple(
     call(of((2, 3), uniform(1, 3)), of((2, 3), uniform(-3, 0.9)), reduction=r) for r in ("mean", "sum", "none")))
 def l1_loss(input, target, /, reduction="mean"):
     r"""Mean of the absolute differences between `input` and `target`; the derivative where they are equal is 0.
@@ -110,7 +111,7 @@ l1_loss.defvjp(
 )
 
 
-@loss(is_real=True,
+@loss(faster=by_small_rows, is_real=True,
       samples=tuple(call((2, 3), (2, 3), reduction=r, delta=d) for r, d in (("mean", 1.0), ("sum", 0.5), ("none", 9.0))))
 def huber_loss(input, target, /, reduction="mean", delta=1.0):
     r"""Half the squared difference where that is at most `delta`, and a straight line beyond.
@@ -161,7 +162,7 @@ def smooth_l1_loss(input, target, /, reduction="mean", beta=1.0):
 _PROBABLE = of((2, 3), uniform(0.1, 0.9))
 
 
-@loss(samples=(call((2, 3), _PROBABLE), call((2, 3), _PROBABLE, reduction="sum", pos_weight=np.array([1.0, 2.0, 0.5])),
+@loss(faster=by_small_rows, samples=(call((2, 3), _PROBABLE), call((2, 3), _PROBABLE, reduction="sum", pos_weight=np.array([1.0, 2.0, 0.5])),
                call((2, 3), _PROBABLE, weight=np.array([[1.0], [2.0]]), reduction="none")))
 def binary_cross_entropy_with_logits(input, target, /, weight=None, reduction="mean", pos_weight=None):
     r"""Cross entropy of independent yes-or-no `target`s (from 0 to 1), from logits; safe for large ones.

@@ -10,7 +10,7 @@ from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import mismatch
 from ._families import composite
-from ._native import by_shape
+from ._native import by_rows
 from ._samples import call
 from .arithmetic import reciprocal, sqrt
 from .conversions import astype, widened
@@ -62,7 +62,7 @@ def _dtype_of_x(x, *_):
     return x.dtype
 
 
-@composite(faster=by_shape, is_composite=False, expansion=_standardize_in_ops, result_shape=_result_shape, result_dtype=_dtype_of_x,
+@composite(faster=by_rows, is_composite=False, expansion=_standardize_in_ops, result_shape=_result_shape, result_dtype=_dtype_of_x,
            optional=("weight", "bias"), samples=(
     call((2, 5)), call((2, 5), (5,), (5,)), call((3, 2, 4), (2, 1), (2, 1), axis=(0, 2)), call((2, 2, 3), (3,), axis=(-2, -1)),
     call((2, 3), None, (3,), axis=0, eps=0.1)))
@@ -191,7 +191,7 @@ def _rms_terms(x, normalized_shape, weight, eps):
     return widened(x), axis, float(np.finfo(np.float32 if x.dtype.itemsize < 4 else x.dtype).eps) if eps is None else eps
 
 
-@composite(faster=by_shape, is_composite=False, expansion=_rms_norm_in_ops, result_shape=_rms_shape, result_dtype=_dtype_of_x,
+@composite(faster=by_rows, is_composite=False, expansion=_rms_norm_in_ops, result_shape=_rms_shape, result_dtype=_dtype_of_x,
            optional=("weight",), samples=(call((2, 5), 5), call((2, 5), [5], (5,)), call((2, 2, 3), [2, 3], (2, 3), eps=0.1)))
 def rms_norm(x, /, normalized_shape, weight=None, eps=None):
     r"""`x` divided by the root of its mean square over the last axes, of shape `normalized_shape`, times `weight`.

@@ -99,7 +99,7 @@ def avg_pool2d_input(x, /, shape, kernel_size, stride=None, padding=0, ceil_mode
     r"""What `avg_pool2d` hands back to an input of `shape`. Linear in $x$: $\bar x$ is `avg_pool2d` of $\bar z$."""
     windows = Windows.of(shape, kernel_size, stride, padding, 1, ceil_mode)
     shares = x / windows.counts(count_include_pad, divisor_override).astype(x.dtype)
-    return windows.spread(lambda _: shares, x.dtype)
+    return windows.evenly(shares)
 
 
 avg_pool2d.defvjp(

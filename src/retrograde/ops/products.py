@@ -1,10 +1,13 @@
 """Products and running sums. Their derivatives never divide, so they are exact where elements are zero."""
 
+import math
+
 import numpy as np
 
 from ..errors import ShapeError
 from ..shapes import axis_tuple, one_axis
 from ._families import reduction
+from ._native import small
 from ._samples import call
 from .comparisons import where as choose
 from .conversions import is_narrow, narrowed, widened
@@ -62,9 +65,19 @@ def _products_of_others(x, axis):
     axes = axis_tuple(axis, x.ndim)
     rest = tuple(a for a in range(x.ndim) if a not in axes)
     moved = permute_dims(x, rest + axes)
-    rows = reshape(moved, (*(x.shape[a] for a in rest), int(np.prod([x.shape[a] for a in axes], dtype=int))))
-    others = _tree_of_others(rows)
+    rows = reshape(moved, (*(x.shape[a] for a in rest), math.prod([x.shape[a] for a in axes])))
+    others = _others_by_kernel(rows)
+    others = _tree_of_others(rows) if others is None else others
     return permute_dims(reshape(others, moved.shape), tuple(map(int, np.argsort(rest + axes))))
+
+
+def _others_by_kernel(rows):
+    """The product of all others in each row: of those before, and of those behind, as `cumprod` hands back the last product."""
+    if rows.__class__ is not np.ndarray or not rows.size:
+        return None
+    last = np.zeros(rows.shape, rows.dtype)
+    last[..., -1] = 1
+    return _run("cumprod_slope", (last, np.ascontiguousarray(rows)), -1)
 
 
 def _tree_of_others(rows):
@@ -90,7 +103,22 @@ def cumsum(x, /, axis=None, dtype=None):
 
     $z_i = \sum_{j \le i} x_j \;\Rightarrow\; \bar x_j = \sum_{i \ge j} \bar z_i$
     """
-    return _cumsum_in_ops(x, axis, dtype) if _is_widened(x, dtype) else np.cumsum(x, axis=axis, dtype=dtype)
+    if _is_widened(x, dtype):
+        return _cumsum_in_ops(x, axis, dtype)
+    found = _run("cumsum", (x,), axis) if dtype is None else None
+    return np.cumsum(x, axis=axis, dtype=dtype) if found is None else found
+
+
+def _run(kernel, arrays, axis):
+    """What a kernel gives for arrays of one shape along `axis`; None if there is none."""
+    x = arrays[-1]
+    if axis.__class__ is not int or x.__class__ is not np.ndarray or not -x.ndim <= axis < x.ndim:
+        return None
+    axis, result = axis % x.ndim, np.empty(x.shape, x.dtype)
+    if arrays[0].shape != x.shape or arrays[0].dtype != x.dtype:
+        return None
+    sizes = math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :])
+    return result if small(kernel, sizes, arrays, (result,)) else None
 
 
 cumsum.defvjp(lambda g, x_shape, axis: reshape(cumsum_from_end(g, 0 if axis is None else axis), x_shape))
@@ -103,7 +131,10 @@ def cumsum_from_end(x, /, axis):
 
     $z_i = \sum_{j \ge i} x_j \;\Rightarrow\; \bar x_j = \sum_{i \le j} \bar z_i$
     """
-    return _cumsum_from_end_in_ops(x, axis) if is_narrow(x) else np.flip(np.cumsum(np.flip(x, axis), axis), axis)
+    if is_narrow(x):
+        return _cumsum_from_end_in_ops(x, axis)
+    found = _run("cumsum_from_end", (x,), axis)
+    return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if found is None else found
 
 
 cumsum_from_end.defvjp(lambda g, axis: cumsum(g, axis))
@@ -116,12 +147,17 @@ def cumprod(x, /, axis=None, dtype=None):
     $z_i = \prod_{k \le i} x_k \;\Rightarrow\; \bar x_j = p_j s_j$ with $p_j = \prod_{k < j} x_k$ and the recurrence
     $s_j = \bar z_j + x_{j+1} s_{j+1}$.
     """
-    return _cumprod_in_ops(x, axis, dtype) if _is_widened(x, dtype) else np.cumprod(x, axis=axis, dtype=dtype)
+    if _is_widened(x, dtype):
+        return _cumprod_in_ops(x, axis, dtype)
+    found = _run("cumprod", (x,), axis) if dtype is None else None
+    return np.cumprod(x, axis=axis, dtype=dtype) if found is None else found
 
 
 def _cumprod_rule(g, x, axis):
     if axis is None or x.ndim == 0:
         return reshape(_cumprod_rule(g, reshape(x, -1), 0), x.shape)
+    if (found := _run("cumprod_slope", (g, x), axis)) is not None:
+        return found
     return cumprod(_shifted(x, axis, 1, 1), axis) * _recurrence_from_end(x, g, axis)
 
 

@@ -3,6 +3,7 @@
 One axis after the other, each result is a sum of neighbours with weights that depend on its place alone.
 """
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._samples import call
-from .bands import band, weighted
+from .bands import band, frozen, weighted
 
 _MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": None}
 
@@ -65,7 +66,13 @@ def _places(count, size, scale, align_corners):
     return (np.arange(count) + 0.5) * scale - 0.5
 
 
+@lru_cache(maxsize=128)
 def _map(mode, count, size, scale, align_corners):
+    """The band that makes `count` elements of `size`, which nobody writes to."""
+    return frozen(_new_map(mode, count, size, scale, align_corners))
+
+
+def _new_map(mode, count, size, scale, align_corners):
     """The band that makes `count` elements of `size`."""
     if mode == "area":
         return _averaging(count, size)

@@ -9,6 +9,7 @@ from ..shapes import one_axis, row_major
 from ._families import composite
 from ._samples import call, distinct, of
 from .comparisons import where
+from .gathering import take_along_axis
 from .joins import concatenate
 from .movements import broadcast_to, reshape
 from .segments import segment_max, segment_mean, segment_min, segment_prod, segment_sum
@@ -44,7 +45,10 @@ def gather(x, /, indices, axis=-1):
 
     $z_{r k} = x_{r\, i_{r k}}$: $\bar x$ is zero but for $\bar z$ added at the positions.
     """
-    return getitem(x, _index(x.shape, indices, axis))
+    index = _index(x.shape, indices, axis)
+    if all([n == m for a, (n, m) in enumerate(zip(indices.shape, x.shape, strict=True)) if a != one_axis(axis, x.ndim)]):
+        return take_along_axis(x, indices, axis)
+    return getitem(x, index)
 
 
 @composite(samples=(call((2, 3), (2, 2), indices=_DISTINCT, axis=1), call((3, 3), (), indices=_PLACES, axis=0),

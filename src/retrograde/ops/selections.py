@@ -2,10 +2,13 @@
 arrays.
 """
 
+from math import prod
+
 import numpy as np
 
 from ._arrays import shape_of
 from ._families import indexing
+from ._native import small
 from ._samples import call
 from .comparisons import where
 from .conversions import astype, narrowed, widened
@@ -40,10 +43,26 @@ def scatter_add(x, /, shape, index):
         result = np.zeros_like(x, shape=shape)
         result[index] = x
         return result
+    found = _added_rows(x, tuple(shape), index)
+    if found is not None:
+        return found
     wide = widened(x)
     result = np.zeros_like(wide, shape=shape)
     np.add.at(result, index, wide)
     return narrowed(result, x)
+
+
+def _added_rows(x, shape, index):
+    """`scatter_add` at positions along one axis, where a kernel does it; else None."""
+    *before, places = index if index.__class__ is tuple else (index,)
+    axis = len(before)
+    if places.__class__ is not np.ndarray or places.dtype != np.int64 or any([part != slice(None) for part in before]):
+        return None
+    if axis >= len(shape) or x.__class__ is not np.ndarray or x.shape != (*shape[:axis], *places.shape, *shape[axis + 1 :]):
+        return None
+    result = np.zeros(shape, x.dtype)
+    sizes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), places.size
+    return result if small("add_rows", sizes, (x, places), (result,)) else None
 
 
 scatter_add.defvjp(lambda g, x_shape, index: unbroadcast(getitem(g, index), x_shape))

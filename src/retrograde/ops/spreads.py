@@ -4,7 +4,7 @@ from math import inf, nan
 
 from ..shapes import count
 from ._families import composite
-from ._native import by_shape
+from ._native import by_rows
 from ._samples import call
 from .arithmetic import mirrored, sqrt
 from .comparisons import maximum
@@ -46,7 +46,7 @@ def _variance(x, axis, keepdims, correction, where):
     return total / (divisor if where is None else reshape(divisor, total.shape))
 
 
-@composite(keeps_sizes=True, faster=by_shape, samples=_CALLS)
+@composite(keeps_sizes=True, faster=by_rows, samples=_CALLS)
 def var(x, /, axis=None, keepdims=False, correction=0, where=None):
     r"""Mean squared distance of the elements of `x` over `axis` from their mean; NaN of nothing.
 
@@ -58,7 +58,7 @@ def var(x, /, axis=None, keepdims=False, correction=0, where=None):
     return narrowed(_variance(widened(x), axis, keepdims, correction, where), x)
 
 
-@composite(keeps_sizes=True, faster=by_shape, samples=_CALLS)
+@composite(keeps_sizes=True, faster=by_rows, samples=_CALLS)
 def std(x, /, axis=None, keepdims=False, correction=0, where=None):
     r"""Square root of `var`; the derivative where all elements are equal is 0.
 

@@ -11,7 +11,8 @@ from .stored import stored_or_made
 from .units import library
 
 #: What eager ops call for large arrays, by the modules that have it.
-_EAGER = {"fill": "drawing", "function": "functions", "product": "direct"}
+_EAGER = {"fill": "drawing", "function": "functions", "fast_function": "functions", "product": "direct", "planned_rows": "rows",
+          "small": "small"}
 
 
 class Backend(interface.Backend):
@@ -47,7 +48,7 @@ class Backend(interface.Backend):
 
     def eager(self, name):
         """Compiled code for one op, with no program around it."""
-        return getattr(_module(_EAGER[name]), name) if name in _EAGER else super().eager(name)
+        return getattr(_module(_EAGER[name]), name.removesuffix("_rows")) if name in _EAGER else super().eager(name)
 
 
 def _module(name):

@@ -8,14 +8,14 @@ import numpy as np
 
 from ... import cost
 from ...run.failures import SeveralStepsError
-from . import threads
+from . import fast_calls, threads
 from .host import target
 from .table import STEP_WORDS, address_of
 from .units import library, unit_of
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 #: Vectors of a kernel divide this many elements. What is left at the end is computed with some before it, once more.
-GROUP = 64
+GROUP = fast_calls.GROUP
 _known = {}
 
 
@@ -30,18 +30,34 @@ def function(name, traced, arrays):
             return NotImplemented
     if first.dtype not in _FLOATS:
         return NotImplemented
-    found = _known.get((name, first.dtype))
+    return _of_dtype(name, traced, first.dtype, len(arrays))(arrays)
+
+
+def fast_function(name, traced, dtype, count):
+    """The function `traced` of `count` values, to be called with arrays of `dtype` and one for the result, which it returns once it has
+    computed it, and the first array where it cannot; None where there is none. For arrays that one thread computes.
+    """
+    return _of_dtype(name, traced, dtype, count).fast if dtype in _FLOATS else None
+
+
+def _of_dtype(name, traced, dtype, count):
+    found = _known.get((name, dtype))
     if found is None:
         try:
-            found = Function(name, traced, first.dtype, len(arrays))
+            found = Function(name, traced, dtype, count)
         except SeveralStepsError:
-            found = _by_numpy
-        _known[name, first.dtype] = found
-    return found(arrays)
+            found = _ByNumpy()
+        _known[name, dtype] = found
+    return found
 
 
-def _by_numpy(_):
-    return NotImplemented
+class _ByNumpy:
+    """What stands for a function that is no single loop."""
+
+    fast = None
+
+    def __call__(self, _):
+        return NotImplemented
 
 
 class Function:
@@ -52,6 +68,8 @@ class Function:
                        target())
         library().load([threads.unit(), unit])
         self._kernel, self._itemsize = library().address(unit.name), dtype.itemsize
+        #: What Python calls at once, for arrays that are not shared among threads; None where there is no such thing.
+        self.fast = fast_calls.by_element(self._kernel, count, dtype.itemsize)
         # The words of a call: the table of pointers (to the pool, to a flag, to arrays, to their last groups), two steps, their
         # slots, and the flag.
         arrays = count + 1

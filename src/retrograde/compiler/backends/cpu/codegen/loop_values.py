@@ -204,12 +204,12 @@ class Values:
         node, op = entry.node, entry.node.op
         if op.name == "astype" or op.name in IDENTITIES:
             return self.k.convert(self._typed(operands[0], name_of(node.dtype)), name_of(node.dtype))
-        wanted = _operand_dtypes(node, operands)
+        wanted = operand_dtypes(node, operands)
         operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         name = self.plan.signs.function(number)
         # An op's own block first, then a method of the builder, then the library of functions on vectors.
-        write = op.emit or getattr(type(self.k), name, None) or _library(name)
+        write = op.emit or getattr(type(self.k), name, None) or library_function(name)
         value = self._fused(op, operands) or write(self.k, *operands)
         if number in self.plan.fused:
             # The product is written as well, and LLVM drops it where the sum is all that reads it. It is kept here, so that its
@@ -252,11 +252,12 @@ class Values:
             self.ir.store(_INDEX(1), self.pointers[id(FLAG)])
 
 
-def _library(name):
+def library_function(name):
+    """The function on vectors of that name, called with the builder first."""
     return lambda k, *operands: getattr(k, name)(*operands)
 
 
-def _operand_dtypes(node, operands):
+def operand_dtypes(node, operands):
     """What each operand is converted to before the op: masks stay masks, the others meet in one dtype."""
     name = node.op.name
     if name.startswith("logical_") or (name.startswith("bitwise_") and node.dtype.kind == "b"):

@@ -1,0 +1,212 @@
+"""Rows: eager functions that compute with each row of their arrays, by one kernel for rows of any number and length."""
+
+import math
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....core.symbol import Symbol
+from ....errors import RetrogradeError
+from . import fast_calls
+from .host import target
+from .units import library, unit_of
+
+_FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
+_PLAIN = frozenset([int, float, bool, str, type(None)])
+#: Sums of longer rows would lose too much, one vector after the other; above that programs sum in parts.
+_LONGEST = 8192
+#: Kernels by what they depend on; None for what has none.
+_known: dict = {}
+
+
+class Planned(NamedTuple):
+    """A function for arguments of certain shapes: it is called with the arrays among these, at the positions `takes`, then with
+    `outs`, arrays to be made by shape and dtype, of which it returns the last one once all are computed.
+
+    given  which parts of a tuple are there; None for one result
+    """
+
+    call: Any
+    takes: tuple
+    outs: tuple
+    given: tuple | None
+
+
+class _Layout(NamedTuple):
+    """How rows lie in arrays of `shape` that are reduced over `axes`."""
+
+    shape: tuple
+    axes: tuple
+    is_flat: bool
+
+    @property
+    def kept(self):
+        """The shape of what has one number for each row, the reduced axes with size 1."""
+        return tuple([1 if i in self.axes else n for i, n in enumerate(self.shape)])
+
+    @property
+    def dropped(self):
+        """The same without the reduced axes."""
+        return tuple([n for i, n in enumerate(self.shape) if i not in self.axes])
+
+    @property
+    def place(self):
+        """The shape of what has one number for each place in a row."""
+        return tuple([n if i in self.axes else 1 for i, n in enumerate(self.shape)])
+
+    def sizes(self):
+        """The numbers of `row_kernel.SIZES`; None where rows are not that regular."""
+        first, last, ndim = self.axes[0], self.axes[-1], len(self.shape)
+        count = lambda axes: math.prod([self.shape[a] for a in axes])
+        inner = count(range(last + 1, ndim))
+        if self.axes == tuple(range(first, last + 1)):  # side by side
+            length = count(self.axes)
+            if inner == 1:
+                return count(range(first)), length, 1, 0, length
+            return (inner, 1, length, inner, 1) if first == 0 else None
+        middle = tuple(range(1, ndim))
+        kept = tuple([i for i in middle if i not in self.axes])
+        # As images are normalized: over examples and places, for each channel.
+        if first == 0 and kept == tuple(range(1, 1 + len(kept))) and self.axes == (0, *range(1 + len(kept), ndim)):
+            width = count(range(1 + len(kept), ndim))
+            return count(kept), width, self.shape[0], count(middle), width
+        return None
+
+
+def planned(name, traced, names, args):
+    """What the function `traced` of values gives for arguments like `args`, which are called `names`; None where there is no kernel.
+
+    `name` is what the function is known by in every process.
+    """
+    layout = _layout(names, args)
+    sizes = None if layout is None else layout.sizes()
+    if sizes is None or sizes[2] * sizes[4] > _LONGEST:
+        return None
+    arrays = [a for a in args if a.__class__ is np.ndarray]
+    dtype = arrays[0].dtype
+    if dtype not in _FLOATS or any(a.dtype != dtype for a in arrays):
+        return None
+    roles = tuple([_role(*pair, layout) for pair in zip(names, args, strict=True)])
+    if None in roles:
+        return None
+    key = name, dtype.name, layout.is_flat, roles
+    if key not in _known:
+        _known[key] = _kernel(key, traced)
+    if _known[key] is None:
+        return None
+    address, shapes, given = _known[key]
+    outs = tuple([(_result_shape(shape, layout), np.dtype(kind)) for shape, kind in shapes])
+    call = fast_calls.by_rows(address, len(arrays) + len(outs), sizes)
+    takes = tuple([i for i, a in enumerate(args) if a.__class__ is np.ndarray])
+    return None if call is None else Planned(call, takes, outs, given)
+
+
+def _layout(names, args):
+    """How rows lie: in the greatest of the shapes, reduced over `axis`; all is one row if there is none. None where it is unknown."""
+    named = dict(zip(names, args, strict=True))
+    shapes = [a.shape for a in args if a.__class__ is np.ndarray]
+    shapes += [named["x_shape"]] if "x_shape" in named else []
+    shape = max(shapes, key=math.prod, default=())
+    axis, ndim = named.get("axis"), len(shape)
+    if not shape or 0 in shape:
+        return None
+    axes = range(ndim) if axis is None else axis if axis.__class__ is tuple else (axis,)
+    if not all([a.__class__ is int and -ndim <= a < ndim for a in axes]):
+        return None
+    axes = tuple(sorted([a % ndim for a in axes]))
+    if not axes or len(set(axes)) < len(axes):
+        return None
+    return _Layout(shape, axes, len(axes) == ndim)
+
+
+#: What an argument is, beside a plain value: an array, or a shape, that has one number for each element, for each row with and without
+#: the reduced axes, for each place in a row; or the axes.
+_ROLES = ("full", "kept", "dropped", "place")
+
+
+def _role(name, argument, layout):
+    """What an argument is to the kernel: (kind, a role, or the value of a parameter); None for what it cannot take."""
+    if name == "axis":
+        return "axis", None
+    is_array = argument.__class__ is np.ndarray
+    if is_array or name.endswith("_shape"):
+        role = _role_of_shape(name, argument.shape if is_array else argument, layout)
+        return None if role is None else ("array" if is_array else "shape", role)
+    if argument.__class__ in _PLAIN or argument.__class__ is tuple and all([part.__class__ in _PLAIN for part in argument]):
+        return "value", argument
+    return None
+
+
+def _role_of_shape(name, shape, layout):
+    if shape is None or shape.__class__ is not tuple:
+        return None
+    if shape == layout.shape:
+        return "full"
+    if layout.is_flat and shape and name not in ("g", "z"):
+        return None  # it would be repeated, of which users are warned in places
+    if shape == layout.kept:
+        return "kept"
+    # What a reduction gave, or its cotangent, has lost axes; an operand is broadcast, from the last axis on.
+    if name in ("g", "z"):
+        return "dropped" if shape == layout.dropped else None
+    widened = (1,) * (len(layout.shape) - len(shape)) + shape
+    if widened == layout.kept:
+        return None if name.endswith("_shape") else "kept"
+    return "place" if widened == layout.place and shape == layout.shape[layout.axes[0] :] else None
+
+
+def _kernel(key, traced):
+    """The address of a kernel, the shape and the dtype of each result, and which parts of a tuple there are; None if there is none."""
+    name, dtype, is_flat, roles = key
+    code = import_module(f"{__package__}.row_functions")
+    given = []
+
+    def function(*args):
+        found = traced(*args)
+        given[:] = [[part is not None for part in found] if isinstance(found, tuple) else None]
+        return found
+
+    try:
+        graph = code.row_graph(function, lambda shapes: [_argument(role, shapes, np.dtype(dtype)) for role in roles], is_flat)
+    except (code.UnknownRowsError, RetrogradeError):
+        return None  # NumPy tells what is wrong
+    shapes = code.shapes_of(is_flat, code.FIRST_SIZES)
+    count = sum(kind == "array" for kind, _ in roles)
+    unit = unit_of(("rows", *key, graph.key()), lambda module, symbol: _write(module, symbol, graph, dtype, count), target())
+    library().load([unit])
+    roles_of_results = [_result_role(tuple(shape), space, shapes) for shape, (_, space, _) in zip(graph.shapes, graph.results, strict=True)]
+    if None in roles_of_results:
+        return None
+    kinds = [kind for _, _, kind in graph.results]
+    return library().address(unit.name), tuple(zip(roles_of_results, kinds, strict=True)), given[0] and tuple(given[0])
+
+
+def _argument(role, shapes, dtype):
+    """An argument of a trace."""
+    kind, value = role
+    if kind == "axis":
+        return -1
+    if kind == "value":
+        return value
+    shape = getattr(shapes, value)
+    return Symbol(None, (), shape, dtype) if kind == "array" else shape
+
+
+def _result_role(shape, space, shapes):
+    if space == "place":
+        return "place" if shape == shapes.place else None
+    return next((role for role in _ROLES if shape == getattr(shapes, role)), None)
+
+
+def _result_shape(role, layout):
+    if role == "full":
+        return layout.shape
+    if role == "place":
+        return layout.shape[layout.axes[0] :]
+    return layout.kept if role == "kept" else layout.dropped
+
+
+def _write(module, symbol, graph, dtype, count):
+    """Write the kernel. What does is loaded when something must be compiled."""
+    import_module(f"{__package__}.codegen.row_kernel").write_rows(module, symbol, graph, dtype, count)
