@@ -144,7 +144,7 @@ def array_of(x):
     """
     array = x.raw
     name = _method_read_next(sys._getframe(1))
-    if name is not None and not hasattr(array, name) and (name in OF_TENSORS or hasattr(type(x), name)):
+    if name is not None and not x.is_traced and not hasattr(array, name) and (name in OF_TENSORS or hasattr(type(x), name)):
         kind = f"{type(array).__module__}.{type(array).__name__}"
         raise AttributeError(f"x.data is the array of x here, a {kind}, which has no {name!r}; write, within rg.no_grad(), "
                              f"{OF_TENSORS.get(name, f'x.{name}(...)')}", name=name, obj=array)

@@ -184,7 +184,7 @@ class Step:
             writes.check_writeable(array)
         for value, read in self._numbers:
             value.raw[()] = read()
-        if writes.READERS:
+        if writes.READERS or writes.KEPT:
             self._warn_readers()
         for value, array, _ in self._loose:
             array[...] = value.raw
