@@ -24,6 +24,7 @@ LAYERS = (
     {"ops"},
     {"compiler"},
     {"tensor"},
+    {"imports"},
     {"transforms", "fft", "linalg", "random", "special"},
     {"builtins", "spaces"},
     {"extend"},

@@ -10,7 +10,7 @@ import importlib.util
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from . import core, dtypes, errors, extras, fft, linalg, ops, random, shapes, tree
+from . import core, dtypes, errors, extras, fft, imports, linalg, ops, random, shapes, tree
 from .core.function import Function
 from .core.gradient import backward
 from .core.mode import detect_anomaly, enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
@@ -286,6 +286,7 @@ def _of_core(name):
 
 
 core.provide(_of_core)
+imports.watch()
 native.provide(lambda name: importlib.import_module("retrograde.compiler.calls.eager").eager(name))
 
 

@@ -25,6 +25,7 @@ RetrogradeError
 ├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
 ├── DeviceError (RuntimeError)          a device or its library is not available
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
+├── MissingModuleError (ModuleNotFoundError)  a module that PyTorch has in this place is elsewhere here
 ├── ParseError (ValueError)             a text does not have the structure that was asked for
 ├── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
 ├── DataError (ValueError)              data cannot be read, or do not fit what a loader was before
@@ -141,6 +142,10 @@ class DeviceError(RetrogradeError, RuntimeError):
 
 class MissingExtraError(RetrogradeError, ImportError):
     """A library that an extra installs is missing."""
+
+
+class MissingModuleError(RetrogradeError, ModuleNotFoundError):
+    """A module that PyTorch has in this place is elsewhere here."""
 
 
 class CheckpointError(RetrogradeError, ValueError):

@@ -8,6 +8,8 @@ import argparse
 import sys
 import warnings
 from collections import Counter
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,19 +22,29 @@ with warnings.catch_warnings():
 
 AGREES, DIFFERS, REFUSED = "agrees", "differs", "refused"
 TOLERANCE = 1e-7
-#: Functions that a module is given, by PyTorch's name.
-FUNCTIONS = {"gelu": rg.nn.functional.gelu, "relu": rg.nn.functional.relu}
 #: Where and how PyTorch computes, which changes no number.
 IGNORED = ("device", "dtype", "options")
 #: What gradients mean, by class, from (PyTorch's input, its gradient): see the table's remarks.
 MEANT = {"CTCLoss": lambda x, g: g - np.exp(x) * g.sum(-1, keepdims=True)}
 
 
-class Converted:
-    """A sample's arguments as ours, and as PyTorch's leaves; the same tensor twice is the same tensor twice."""
+@dataclass(frozen=True)
+class Library:
+    """Whose modules are asked: how a tensor is made of an array, its modules, and how a function is compiled."""
 
-    def __init__(self):
-        self.pairs = {}
+    tensor: Any
+    nn: Any
+    compiled: Any
+
+
+OURS = Library(rg.tensor, rg.nn, rg.jit)
+
+
+class Converted:
+    """A sample's arguments as those of a library of ours, and as PyTorch's leaves; the same tensor twice is the same tensor twice."""
+
+    def __init__(self, library):
+        self.library, self.pairs = library, {}
 
     def __call__(self, x, side=1):
         """`x` as ours, or with `side` 0 as PyTorch's."""
@@ -43,14 +55,14 @@ class Converted:
         if isinstance(x, dict):
             return {name: self(value, side) for name, value in x.items() if name not in IGNORED}
         if isinstance(x, torch.nn.TransformerEncoderLayer):
-            return rg.nn.TransformerEncoderLayer(
+            return self.library.nn.TransformerEncoderLayer(
                 x.self_attn.embed_dim, x.self_attn.num_heads, x.linear1.out_features, x.dropout.p, self(x.activation),
                 x.norm1.eps, x.self_attn.batch_first, x.norm_first, x.linear1.bias is not None)
-        return FUNCTIONS[x.__name__] if callable(x) else x
+        return getattr(self.library.nn.functional, x.__name__) if callable(x) else x
 
     def _pair(self, x):
         if id(x) not in self.pairs:
-            ours = rg.tensor(x.detach().numpy().copy())
+            ours = self.library.tensor(x.detach().numpy().copy())
             self.pairs[id(x)] = (x.detach().clone().requires_grad_(x.requires_grad),
                                  ours.requires_grad_() if x.requires_grad else ours)
         return self.pairs[id(x)]
@@ -104,16 +116,16 @@ def theirs_of(module, args, kwargs, leaves):
             {name: x.numpy() for name, x in module.state_dict().items()})
 
 
-def ours_of(module, args, kwargs, leaves, is_jitted):
-    """What `theirs_of` gives, of our module."""
+def ours_of(module, args, kwargs, leaves, compiled):
+    """What `theirs_of` gives, of our module; `compiled` compiles the call, unless it is None."""
     def call(args, kwargs):
         outputs = flat(module(*args, **kwargs))
-        terms = [(z * seed).sum() for z, seed in zip(outputs, cotangents(outputs), strict=True) if z.requires_grad]
+        terms = [(z * type(z)(seed)).sum() for z, seed in zip(outputs, cotangents(outputs), strict=True) if z.requires_grad]
         if terms:
             sum(terms).backward()
         return outputs
 
-    outputs = (rg.jit(call) if is_jitted else call)(args, kwargs)
+    outputs = (compiled(call) if compiled else call)(args, kwargs)
     return ([z.detach().numpy() for z in outputs], [None if x.grad is None else x.grad.numpy() for x in leaves],
             {name: None if p.grad is None else p.grad.numpy() for name, p in module.named_parameters()},
             {name: x.numpy() for name, x in module.state_dict().items()})
@@ -144,24 +156,25 @@ def compared(mine, theirs):
     return next(filter(None, found), None)
 
 
-def verdict(info, sample, training, is_jitted):
+def verdict(info, sample, training, is_jitted, library=OURS):
     """(AGREES, DIFFERS or REFUSED, in words why) of one sample."""
     made, called = sample.constructor_input, sample.forward_input
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         given = {"dtype": torch.float64, **made.kwargs} if takes_dtype(info) else made.kwargs
         theirs = info.module_cls(*made.args, **given).to(torch.float64).train(training)
-        convert = Converted()
+        convert = Converted(library)
         inputs = [(convert(called.args, side), convert(called.kwargs, side)) for side in (0, 1)] if called else [((), {})] * 2
         try:
-            ours = getattr(rg.nn, info.module_cls.__name__)(*convert(made.args), **convert(made.kwargs)).double().train(training)
+            ours = getattr(library.nn, info.module_cls.__name__)(*convert(made.args), **convert(made.kwargs)).double().train(training)
             if hasattr(theirs, "initialize_parameters"):
                 for module, (args, kwargs) in zip((theirs, ours), inputs, strict=True):
                     module(*args, **kwargs)
-            ours.load_state_dict({name: x.numpy() for name, x in theirs.state_dict().items()})
+            ours.load_state_dict({name: library.tensor(x.numpy()) for name, x in theirs.state_dict().items()})
             without_drawing(theirs, ours)
             leaves = convert.leaves()
-            mine = ours_of(ours, *inputs[1], [x for _, x in leaves], is_jitted)
+            mine = ours_of(ours, *inputs[1], [x for _, x in leaves], library.compiled if is_jitted else None)
+            check_kinds(ours, library)
         except rg.errors.RetrogradeError as error:
             return REFUSED, f"{type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 - told in the table
@@ -174,18 +187,30 @@ def verdict(info, sample, training, is_jitted):
     return (AGREES, None) if found is None else (DIFFERS, found)
 
 
+def check_kinds(module, library):
+    """Raise a TypeError unless all that a module keeps is of the library's kinds."""
+    for part in module.modules():
+        if not isinstance(part, library.nn.Module):
+            raise TypeError(f"{type(part).__name__} is no module of the library")
+    for what, kind, found in (("parameter", library.nn.Parameter, module.named_parameters()),
+                              ("buffer", type(library.tensor(0)), module.named_buffers())):
+        for name, x in found:
+            if not isinstance(x, kind):
+                raise TypeError(f"the {what} {name} is a {type(x).__name__}")
+
+
 def takes_dtype(info):
     """Whether the class is made with a dtype."""
     return "dtype" in info.module_cls.__init__.__code__.co_varnames
 
 
-def counted(info, forms, shown=None):
+def counted(info, forms, shown=None, library=OURS):
     """How many samples of a class had which verdict, by form and verdict; `shown` is called with what differs."""
     counts = Counter()
     for training in (True, False):
         for number, sample in enumerate(samples(info, training)):
             for form in forms:
-                found, why = verdict(info, sample, training, form == "jit")
+                found, why = verdict(info, sample, training, form == "jit", library)
                 counts[form, found] += 1
                 if found != AGREES and shown:
                     shown(f"{info.module_cls.__name__} {number} {'training' if training else 'evaluation'} {form} {found}: {why} | "
@@ -199,19 +224,22 @@ def main(arguments=None):
     parser.add_argument("names", nargs="*", help="classes; all of them by default")
     parser.add_argument("--eager", action="store_true", help="without the compiler")
     options = parser.parse_args(arguments)
-    forms = ("eager",) if options.eager else ("eager", "jit")
-    total, lines = Counter(), []
+    lines, total = table(options.names, ("eager",) if options.eager else ("eager", "jit"))
+    print("\n".join(lines))
+    return any(count for (_, found), count in total.items() if found == DIFFERS)
+
+
+def table(names=(), forms=("eager", "jit"), library=OURS):
+    """(lines of a table in Markdown by class, counts by form and verdict); what does not agree goes to the error stream."""
+    total, lines = Counter(), ["| class | samples |" + "".join(f" {form}: agree | refused | differ |" for form in forms),
+                               "| --- | ---: |" + " ---: |" * (3 * len(forms))]
     for info in module_db:
         name = info.module_cls.__name__
-        if options.names and name not in options.names:
-            continue
-        counts = counted(info, forms, lambda text: print(text, file=sys.stderr, flush=True))
-        total += counts
-        lines.append(row(f"`{name}`", counts, forms))
-    print("| class | samples |" + "".join(f" {form}: agree | refused | differ |" for form in forms))
-    print("| --- | ---: |" + " ---: |" * (3 * len(forms)))
-    print("\n".join([*lines, row("all", total, forms)]))
-    return any(total[form, DIFFERS] for form in forms)
+        if not names or name in names:
+            counts = counted(info, forms, lambda text: print(text, file=sys.stderr, flush=True), library)
+            total += counts
+            lines.append(row(f"`{name}`", counts, forms))
+    return [*lines, row("all", total, forms)], total
 
 
 def row(name, counts, forms):

@@ -3,7 +3,10 @@ prints the table of docs/agreement.md.
 """
 
 import warnings
+from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +26,19 @@ SHAPES = ((4, 3), (5, 2))  # matrices, which all optimizers take
 FORMS = ("eager", "jit")
 
 
+@dataclass(frozen=True)
+class Library:
+    """Whose optimizers are asked: how a tensor is made of an array, its modules, its optimizers, and how a step is compiled."""
+
+    tensor: Any
+    nn: Any
+    optim: Any
+    compiled: Any
+
+
+OURS = Library(rg.tensor, nn, optim, rg.jit)
+
+
 def samples():
     """(name of the optimizer, description, arguments) of every sample."""
     for info in optim_db:
@@ -30,12 +46,12 @@ def samples():
             yield info.optim_cls.__name__, sample.desc, sample.kwargs
 
 
-def outcome(name, options, form):
+def outcome(name, options, form, library=OURS):
     """Whether ours agrees with PyTorch's after each step: "agrees", "refused: why" or "differs by so much"."""
     starts = [np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(SHAPES)]
     theirs = _run_theirs(name, options, starts)
     try:
-        ours = _run_ours(name, options, starts, form)
+        ours = _run_ours(name, options, starts, form, library)
     except RetrogradeError as error:
         return f"refused: {error}"
     gap = max(np.max(np.abs(a - b) / np.maximum(1, np.abs(b))) for a, b in zip(ours, theirs, strict=True))
@@ -82,12 +98,13 @@ def _run_theirs(name, options, starts):
     return found
 
 
-def _run_ours(name, options, starts, form):
-    if not hasattr(optim, name):
+def _run_ours(name, options, starts, form, library):
+    kind = getattr(library.optim, name, None)
+    if kind is None:
         raise rg.errors.ArgumentError(f"optim has no {name}")
-    members = [nn.Parameter(rg.tensor(x)) for x in starts]
-    optimizer = getattr(optim, name)(members, **{key: _converted(value) for key, value in options.items()})
-    targets, found = list(map(rg.tensor, _targets())), []
+    members = [library.nn.Parameter(library.tensor(x)) for x in starts]
+    optimizer = kind(members, **{key: _converted(value, library) for key, value in options.items()})
+    targets, found = list(map(library.tensor, _targets())), []
 
     def closure():
         optimizer.zero_grad()
@@ -98,7 +115,7 @@ def _run_ours(name, options, starts, form):
     def step():
         return optimizer.step(closure)
 
-    step = rg.jit(step) if form == "jit" else step
+    step = library.compiled(step) if form == "jit" else step
     for _ in range(STEPS):
         step()
         found += [p.detach().numpy().copy() for p in members]
@@ -109,27 +126,27 @@ def _copied(value):
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
-def _converted(value):
+def _converted(value, library):
     if isinstance(value, torch.Tensor):
-        return rg.tensor(value.numpy())
-    return tuple(map(_converted, value)) if isinstance(value, tuple) else value
+        return library.tensor(value.numpy())
+    return tuple(_converted(v, library) for v in value) if isinstance(value, tuple) else value
 
 
-def table():
-    """The rows of the table: an optimizer, how many samples agree and how many are refused in each form."""
-    counts = {}
+def table(library=OURS):
+    """(lines of a table: an optimizer, how many samples agree and how many are refused in each form; counts by form and word)."""
+    counts, total = {}, Counter()
     for name, _, options in samples():
         for form in FORMS:
-            row = counts.setdefault(name, {})
-            key = form, outcome(name, options, form).partition(" ")[0].strip(":")
-            row[key] = row.get(key, 0) + 1
+            key = form, outcome(name, options, form, library).partition(" ")[0].strip(":")
+            counts.setdefault(name, Counter())[key] += 1
+            total[key] += 1
     lines = ["| optimizer | agree, eager | agree, jitted | refused | differ |", "| --- | --- | --- | --- | --- |"]
     for name, row in counts.items():
-        cells = [row.get((form, "agrees"), 0) for form in FORMS]
-        cells += [" + ".join(str(row.get((form, word), 0)) for form in FORMS) for word in ("refused", "differs")]
+        cells = [row[form, "agrees"] for form in FORMS]
+        cells += [" + ".join(str(row[form, word]) for form in FORMS) for word in ("refused", "differs")]
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+    return lines, total
 
 
 if __name__ == "__main__":
-    print(table())
+    print("\n".join(table()[0]))

@@ -6,6 +6,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
+from retrograde.core import writes
 from retrograde.errors import FreedGraphError, GraphError, InplaceError
 from together import in_threads
 
@@ -166,6 +167,48 @@ def test_writing_to_what_the_way_back_reads_is_an_error(write, wrap):
     write(w)
     with pytest.raises(InplaceError, match="written to in place"):
         found.backward()
+
+
+def halved(x):
+    x /= 2
+
+
+def compiled_write_outside(x):
+    def write():
+        x[...] = x / 2
+
+    rg.jit(write)()
+
+
+@pytest.mark.parametrize("write", [halved, compiled_write_outside, rg.jit(halved), lambda x: halved(x[:1]), lambda x: x.T.fill_(0.0)])
+@pytest.mark.parametrize("calls", [1, 3], ids=["first call", "quick call"])
+def test_the_way_back_reads_arguments_as_they_were_when_they_were_handed_in(write, calls):
+    w, call = parameter(), rg.jit(lambda x: (x * w * w).sum())
+    for _ in range(calls):
+        x = rg.tensor(ROW)
+        found = call(x)
+    again = call(x)
+    write(x)
+    assert not np.array_equal(x.numpy(), ROW)
+    found.backward()
+    np.testing.assert_allclose(w.grad.numpy(), 2 * w.detach().numpy() * ROW)
+    again.backward()
+    np.testing.assert_allclose(w.grad.numpy(), 4 * w.detach().numpy() * ROW)
+
+
+def test_a_copy_of_an_argument_is_made_only_for_a_way_back_that_is_still_to_go():
+    w, x, call = parameter(), rg.tensor(ROW), rg.jit(lambda x: (x * w * w).sum())
+    call(x).backward()
+    found = call(x)
+    del found
+    before = len(writes.KEPT)
+    x *= 2
+    assert len(writes.KEPT) == before - 1
+    for _ in range(1000):
+        call(rg.tensor(ROW))
+    assert len(writes.KEPT) < 200
+    call(x).backward()
+    np.testing.assert_allclose(w.grad.numpy(), (2 + 4) * w.detach().numpy() * ROW)
 
 
 def test_state_that_calls_write_to_is_kept_as_it_was():

@@ -14,6 +14,12 @@ WRITTEN = {}
 READERS = {}
 
 
+# The records that keep a buffer for their way back and can keep a copy as well, as references, by the identity of the buffer's owner.
+KEPT = {}
+#: How many entries `KEPT` may have before those are dropped whose records are gone.
+_most_kept = [64]
+
+
 # What the engine writes to in the place of data that NumPy may not write to now, by the identity of that. Empty until a function is
 # traced.
 FROZEN = {}
@@ -37,6 +43,25 @@ def before(algebra, data):
         for reference in tuple(READERS.pop(id(algebra.owner(data)), ())):
             if (reader := reference()) is not None:
                 reader.keep()
+    if KEPT:
+        owner = algebra.owner(data)
+        for reference in KEPT.pop(id(owner), ()):
+            if (record := reference()) is not None and record.saved is not None:
+                record.saved = tuple([a.copy(order="K") if algebra.owner(a) is owner else a for a in record.saved])
+
+
+def keep(record, given):
+    """Let `record`, whose saved arrays are `given` and others, keep copies of those of `given` that are written to later."""
+    reference, owner = weakref.ref(record), record.algebra.owner
+    for array in given:
+        key = id(owner(array))
+        others = KEPT.get(key)
+        KEPT[key] = [reference] if others is None else [*[other for other in others if other() is not None], reference]
+    if len(KEPT) > _most_kept[0]:
+        for key, references in tuple(KEPT.items()):
+            if all([other() is None for other in references]):
+                KEPT.pop(key, None)
+        _most_kept[0] = 64 + 2 * len(KEPT)
 
 
 def stamp(algebra, data):

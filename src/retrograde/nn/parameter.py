@@ -10,7 +10,7 @@ from ..core.symbol import Symbol
 from ..core.value import Leaf, Value
 from ..errors import ArgumentError, DTypeError, ShapeError, TraceError
 from ..tensor.creation import asarray, empty
-from ..tensor.elsewhere import OF_TENSORS
+from ..tensor.elsewhere import OF_TENSORS, array_of
 from ..tensor.tensor import Tensor
 
 
@@ -60,7 +60,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
-    data: Any = property(lambda self: self.raw, set_data, doc="The array that it holds, which is checked when it is set.")
+    data: Any = property(array_of, set_data, doc="The array that it holds, which is checked when it is set.")
 
     def __init__(self, data, requires_grad=True):
         super().__init__(asarray(data).realize().raw)

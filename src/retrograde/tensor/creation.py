@@ -1,6 +1,6 @@
 """Creation: new tensors. Floats without a given dtype are float32; arrays keep their dtype."""
 
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -120,23 +120,23 @@ def _leaves(data):
         yield from _leaves(part)
 
 
-def zeros(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
+def zeros(shape=(), *sizes, dtype=None, device=None, requires_grad=False, **others: Never):
     """Zeros of a shape given as one tuple or several integers.
 
     >>> rg.zeros(2, 3).shape
     (2, 3)
     """
-    return full(_shape((shape, *sizes)), 0, dtype or default_float, device, requires_grad)
+    return full(_shape((shape, *sizes), "zeros", others), 0, dtype or default_float, device, requires_grad)
 
 
-def ones(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
+def ones(shape=(), *sizes, dtype=None, device=None, requires_grad=False, **others: Never):
     """Ones of a shape given as one tuple or several integers."""
-    return full(_shape((shape, *sizes)), 1, dtype or default_float, device, requires_grad)
+    return full(_shape((shape, *sizes), "ones", others), 1, dtype or default_float, device, requires_grad)
 
 
-def empty(shape=(), *sizes, dtype=None, device=None, requires_grad=False):
+def empty(shape=(), *sizes, dtype=None, device=None, requires_grad=False, **others: Never):
     """A tensor whose elements are not set yet."""
-    return _placed(np.empty(_shape((shape, *sizes)), as_dtype(dtype or default_float)), device, requires_grad)
+    return _placed(np.empty(_shape((shape, *sizes), "empty", others), as_dtype(dtype or default_float)), device, requires_grad)
 
 
 def full(shape, fill_value, dtype=None, device=None, requires_grad=False):
@@ -206,7 +206,11 @@ def _check_bounds(*bounds):
             check_copied(bound)
 
 
-def _shape(shape):
+def _shape(shape, name, others):
+    """The sizes that a function called `name` is given; an error where `others`, arguments by names that it has not, are left."""
+    if others:
+        raise TypeError(f"{name}() takes no {', '.join(f'{other}=' for other in others)}"
+                        + (f"; write rg.{name}(shape), as in rg.{name}((2, 3))" if "size" in others else ""))
     return sizes_of(shape[0] if len(shape) == 1 else shape)
 
 

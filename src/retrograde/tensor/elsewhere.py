@@ -49,7 +49,7 @@ OF_PACKAGE = {
     "eq": "rg.equal", "ne": "rg.not_equal", "lt": "rg.less", "le": "rg.less_equal", "gt": "rg.greater", "ge": "rg.greater_equal",
     "mm": "rg.matmul", "bmm": "rg.matmul", "dot": "rg.vecdot", "numel": "x.size", "is_tensor": "isinstance(x, rg.Tensor)",
     "chunk": "rg.split", "randint_like": "rg.randint", "randperm": "rg.permutation", "float": "rg.float32", "double": "rg.float64",
-    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data.Loader for a DataLoader,",
+    "long": "rg.int64", "int": "rg.int32", "utils": "rg.nn.utils, or rg.data.Loader, or retrograde.torch.utils.data,",
     "multinomial": "rg.random.categorical, of logarithms of chances,",
     "autograd": "rg.grad, or y.backward(inputs=[x], create_graph=True) and x.grad, and rg.Function,",
     **{name: f"np.{name}" for name in _OF_NUMPY}, **{name: f"rg.linalg.{ours}" for name, ours in _OF_LINALG.items()},
@@ -110,8 +110,14 @@ class Absent:
 
 
 #: How Python reads an attribute that it calls at once, as in `x.size(0)`: by an instruction of its own, from 3.12 on by the
-#: ordinary one with an odd operand.
+#: ordinary one with an odd operand. Caches of an instruction stand after it.
 _LOAD_METHOD, _LOAD_ATTR = opmap.get("LOAD_METHOD"), opmap.get("LOAD_ATTR")
+_CACHE, _EXTENDED_ARG = opmap.get("CACHE", 0), opmap["EXTENDED_ARG"]
+
+
+def _reads_method(code, i):
+    """Whether the instruction at `i` of the bytes `code` reads an attribute that is called at once."""
+    return code[i] == _LOAD_METHOD or (_LOAD_METHOD is None and code[i] == _LOAD_ATTR and code[i + 1] & 1)
 
 
 def number_of_elements(read):
@@ -123,10 +129,37 @@ def number_of_elements(read):
 
     def size(x):
         frame = sys._getframe(1)
-        code, i = frame.f_code.co_code, frame.f_lasti
-        if code[i] == _LOAD_METHOD or (_LOAD_METHOD is None and code[i] == _LOAD_ATTR and code[i + 1] & 1):
+        if _reads_method(frame.f_code.co_code, frame.f_lasti):
             raise DTypeError("x.size is the number of elements here, not a method; write x.shape for x.size(), and x.shape[0] for "
                              "x.size(0)")
         return read(x)
 
     return property(size, doc="Number of elements.")
+
+
+def array_of(x):
+    """The property `data`, the array of a tensor, which says what to write where a method of PyTorch's tensors is called on it.
+
+    The array is NumPy's and not ours, so the instruction that reads the method is looked at.
+    """
+    array = x.raw
+    name = _method_read_next(sys._getframe(1))
+    if name is not None and not x.is_traced and not hasattr(array, name) and (name in OF_TENSORS or hasattr(type(x), name)):
+        kind = f"{type(array).__module__}.{type(array).__name__}"
+        raise AttributeError(f"x.data is the array of x here, a {kind}, which has no {name!r}; write, within rg.no_grad(), "
+                             f"{OF_TENSORS.get(name, f'x.{name}(...)')}", name=name, obj=array)
+    return array
+
+
+def _method_read_next(frame):
+    """The name of the method that `frame` reads of the attribute which it is reading now; None if it reads none."""
+    code, i, operand = frame.f_code.co_code, frame.f_lasti + 2, 0
+    if code[frame.f_lasti] != _LOAD_ATTR:
+        return None
+    while code[i] == _CACHE:
+        i += 2
+    while code[i] == _EXTENDED_ARG:
+        operand, i = (operand | code[i + 1]) << 8, i + 2
+    if not _reads_method(code, i):
+        return None
+    return frame.f_code.co_names[(operand | code[i + 1]) >> (_LOAD_METHOD is None)]

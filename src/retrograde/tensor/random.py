@@ -1,7 +1,7 @@
 """Random tensors. `generator` is the `Generator` to draw from; without one, the default generator, which `manual_seed` sets."""
 
 from math import prod
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -25,18 +25,18 @@ from .creation import _shape, asarray
 from .tensor import Tensor
 
 
-def rand(*shape, generator=None, dtype=None, device=None, requires_grad=False):
+def rand(*shape, generator=None, dtype=None, device=None, requires_grad=False, **others: Never):
     """Numbers spread evenly over [0, 1), in a shape given as one tuple or several integers.
 
     >>> rg.rand(2, 3).shape
     (2, 3)
     """
-    return _placed(_floats(random_uniform, _shape(shape), generator, dtype), device, requires_grad)
+    return _placed(_floats(random_uniform, _shape(shape, "rand", others), generator, dtype), device, requires_grad)
 
 
-def randn(*shape, generator=None, dtype=None, device=None, requires_grad=False):
+def randn(*shape, generator=None, dtype=None, device=None, requires_grad=False, **others: Never):
     """Normally distributed numbers of mean 0 and variance 1, in a shape given as one tuple or several integers."""
-    return _placed(_floats(random_normal, _shape(shape), generator, dtype), device, requires_grad)
+    return _placed(_floats(random_normal, _shape(shape, "randn", others), generator, dtype), device, requires_grad)
 
 
 def rand_like(x, generator=None, dtype=None, requires_grad=False):

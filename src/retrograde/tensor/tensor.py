@@ -43,7 +43,7 @@ from ..ops import (
 )
 from ..ops._arrays import arrays
 from . import inplace
-from .elsewhere import OF_TENSORS, Absent, number_of_elements
+from .elsewhere import OF_TENSORS, Absent, array_of, number_of_elements
 from .held import held
 from .leaving import as_objects, check_copied, check_number, is_differentiated, told
 from .protocols import array_function, array_ufunc, redirected
@@ -79,6 +79,7 @@ class Tensor(Value):
         return as_html(self)
 
     # What it is.
+    data = property(array_of, vars(Value)["raw"].__set__, doc="The array that it holds, which is not checked when it is set.")
     shape = property(lambda self: self.raw.shape, doc="Sizes of the axes.")
     dtype = property(lambda self: self.raw.dtype, doc="Type of the elements, such as rg.float32.")
     ndim = property(lambda self: self.raw.ndim, doc="Number of axes.")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiler.backends import new_program
 from ..compiler.calls.overlaps import lies_otherwise, meets_itself
+from ..core import writes
 from ..core.gradient import gradient
 from ..core.graph import ancestors
 from ..core.mode import changed, current, is_recording
@@ -92,7 +93,9 @@ class Replay:
         """As `link`, from the records of all parents."""
         mode = current()
         saved = kept if mode is None or mode.keeps_arrays else None
-        record, count = Record().filled(self, parents, saved), len(self._places)
+        record, count = _Call().filled(self, parents, saved), len(self._places)
+        if saved is not None:
+            writes.keep(record, saved[:len(saved) - len(self._sources)])
         for number, place in enumerate(self._places):
             values[place].record = _Result(record, number, count)
 
@@ -101,7 +104,9 @@ class Replay:
         parents, others = self._parents, self.kept(())
 
         def link(value, given):
-            value.record = _Result(Record().filled(self, parents, given + others), 0, 1)
+            record = _Call().filled(self, parents, given + others)
+            writes.keep(record, given)
+            value.record = _Result(record, 0, 1)
             return value
 
         return link
@@ -154,6 +159,12 @@ def _program(trace, leaves, nodes):
     for place, capture in enumerate(constants):
         program.bind(place, np.ascontiguousarray(capture.value.raw))
     return program
+
+
+class _Call(Record):
+    """The record of a call, which keeps its arguments: copies of those that are written to before its way back."""
+
+    __slots__ = ("__weakref__",)
 
 
 class _Result(Projection):

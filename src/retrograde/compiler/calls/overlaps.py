@@ -35,7 +35,7 @@ def meets_itself(trace):
 
 def lies_otherwise(trace):
     """Whether a tensor from outside does not lie row by row, as its order in memory was taken to be."""
-    return any([not value.data.flags.c_contiguous for value in trace.in_order()])
+    return any([not value.raw.flags.c_contiguous for value in trace.in_order()])
 
 
 class Memory:

@@ -159,7 +159,7 @@ class Step:
             else:
                 self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
             arrays.append(data)
-        if any([not value.data.flags.c_contiguous for value in self._rows_outside]):
+        if any([not value.raw.flags.c_contiguous for value in self._rows_outside]):
             return False
         written = [id(c.start) in self._written for c in self._captures if c.owner is None]
         if any(written) and overlap(arrays, written):
@@ -184,7 +184,7 @@ class Step:
             writes.check_writeable(array)
         for value, read in self._numbers:
             value.raw[()] = read()
-        if writes.READERS:
+        if writes.READERS or writes.KEPT:
             self._warn_readers()
         for value, array, _ in self._loose:
             array[...] = value.raw
