@@ -2,9 +2,13 @@
 
 import numpy as np
 
+from ...core.symbol import Symbol
+
 #: Movement ops that can be an index map; all others are computed into memory.
 MOVEMENTS = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis",
                        "shrink", "getitem", "unfold"])
+#: Movement ops that only change the order of axes.
+_REORDERING = frozenset(["permute_dims", "transpose", "moveaxis"])
 
 
 def index_map(op, shape, rest):
@@ -38,6 +42,11 @@ def is_movement(node):
 def moves(op, rest):
     """Whether `op`, with `rest` behind its first argument, may be an index map."""
     return op.name in MOVEMENTS and not _has_arrays(rest)
+
+
+def is_reordered(node):
+    """Whether something is another node of the graph with its axes in another order."""
+    return isinstance(node, Symbol) and node.op is not None and node.op.name in _REORDERING and isinstance(node.args[0], Symbol)
 
 
 def _has_arrays(args):
