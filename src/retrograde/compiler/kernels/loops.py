@@ -9,7 +9,7 @@ from .. import cost
 from ..index.box import Store
 from ..index.elements import REDUCTIONS, has_elements
 from ..index.expression import Load, doubled
-from ..index.row_dependences import LEAST, met_by_loops, row_counts
+from ..index.row_dependences import met_by_loops, row_counts
 from .kernel import Kernel, Scratch
 from .kind import Kind
 
@@ -39,7 +39,7 @@ class Loops(Kernel):
     def is_worth_tiling(self, step):
         # A fold of rows is what others go over the same rows for again. Elementwise passes alone are fused, or have nothing in
         # common.
-        return bool(step.reduced) and prod(step.domain) >= LEAST
+        return bool(step.reduced) and prod(step.domain) >= cost.TILED_NUMBERS
 
     def rows_read(self, step, accesses):
         return [e.buffer for e in accesses.box(step).entries if isinstance(e, Load)]

@@ -4,7 +4,8 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._streams import MOST_CHOICES
 from ...ops.random import mask_threshold
-from ..index.row_dependences import LEAST, Met, row_counts
+from .. import cost
+from ..index.row_dependences import Met, row_counts
 from .kernel import Kernel
 from .random_plan import OPS, WORDS, RandomPlan, has_kernel
 
@@ -30,7 +31,7 @@ class Random(Kernel):
         return Met({state}, {state}, set()) if node.size % rows == 0 else None
 
     def is_worth_tiling(self, step):
-        return step.roots[0].size >= LEAST
+        return step.roots[0].size >= cost.TILED_NUMBERS
 
     def launches(self, step, assembler):
         return [self._launch(step, assembler, _plan_of(step.roots[0]))]

@@ -18,15 +18,14 @@ from ....index.elements import operation_key
 from ....index.expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of, dtype_of_entry
 from ....index.rounded import PRODUCTS
 from ....run.failures import FLAG
-from ....target import ITEM_BYTES
+from ....target import CACHE_LINE, ITEM_BYTES
 from .loop_lanes import chosen_lanes
 from .rolling import find_runs, taped
 from .signs import Signs
 from .vecmath.elements import BYTES
 
-#: Bytes of a line of memory, which has at most so many numbers.
-LINE = 64
-_LARGEST_LINE = LINE // min(ITEM_BYTES.values())
+#: The most numbers in a line of memory.
+_LARGEST_LINE = CACHE_LINE // min(ITEM_BYTES.values())
 #: A body with at least this many entries is searched for repetitions.
 _LONG = 64
 #: Room for one number of any dtype on a tape.
@@ -111,7 +110,7 @@ class LoopPlan:
         """Memory for the tapes, the same amount for each chunk; None if nothing is kept."""
         slots = sum(run.count * len(kept) for run, kept in zip(self.runs, self.tapes, strict=True))
         # Whole lines, so that chunks on two threads never write to one.
-        return Tape(-(-slots * self.lanes * _TAPE_BYTES // LINE) * LINE) if slots else None
+        return Tape(-(-slots * self.lanes * _TAPE_BYTES // CACHE_LINE) * CACHE_LINE) if slots else None
 
     @cached_property
     def buffers(self):

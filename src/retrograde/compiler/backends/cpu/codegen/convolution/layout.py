@@ -7,11 +7,9 @@ from functools import cached_property
 from math import ceil
 
 from ..... import cost
-from .....target import ITEM_BYTES
+from .....target import CACHE_LINE, ITEM_BYTES
 from ..vectors import InVectors
 from .shape import Correlation
-
-_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def inside(places, size, count):
 
 def odd_lines(count, dtype):
     """`count` numbers, and more until they fill an odd number of cache lines."""
-    line = _LINE // ITEM_BYTES[dtype]
+    line = CACHE_LINE // ITEM_BYTES[dtype]
     return (ceil(count / line) | 1) * line
 
 

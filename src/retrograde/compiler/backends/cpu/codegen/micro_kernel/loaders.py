@@ -4,11 +4,9 @@ What a loader hands from iteration to iteration of a loop over k is `carried`; a
 something of its own: `load(b, pointer, i)` makes the value of row or column `i` of what is at a pointer.
 """
 
-
+from .....target import CACHE_LINE
 from .. import emit, ir
 from ..emit import BYTE, I64, address, at
-
-_CACHE_LINE = 64
 
 
 def broadcast(spec):
@@ -104,7 +102,7 @@ class Panels(Rows):
     def begin(self, b, index, carried, steps):
         if steps > 1:
             there = address(b, self._following, carried[0], self._unit)
-            for place in range(0, steps * self._step_bytes, _CACHE_LINE):
+            for place in range(0, steps * self._step_bytes, CACHE_LINE):
                 prefetch(b, address(b, there, place, BYTE), is_written=False)
         return super().begin(b, index, carried, steps)
 
