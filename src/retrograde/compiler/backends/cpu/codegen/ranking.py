@@ -4,43 +4,29 @@ A row is compared with the last of those found so far, some vectors at a time: m
 number that is greater is put in its place among those found. Numbers are put in order by their keys.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 from .... import cost
 from . import emit, ir
 from .emit import I64
-from .entry import Entry
-from .keys import BITS, key_of, number_of
-from .vectors import SCALAR_TYPES
-
-#: So many vectors are compared at a time.
-_TOGETHER = 4
+from .keys import key_of, number_of
+from .rows import RowsPlan, RowsWriter
 
 
-class RankingPlan(NamedTuple):
-    """The positions of the `ranked` greatest, or least, of `count` numbers in each of `rows`."""
+@dataclass(frozen=True)
+class RankingPlan(RowsPlan):
+    """The positions of the `ranked` greatest, or least, numbers of each row."""
 
-    dtype: str
-    lanes: int
-    is_greatest: bool
-    rows: int
-    count: int
+    grain: ClassVar = cost.RANKING
+
     ranked: int
+    is_greatest: bool
 
     @property
     def key(self):
         """What the code depends on."""
         return "ranking", self.dtype, self.lanes, self.is_greatest
-
-    @property
-    def step(self):
-        """How many rows one chunk takes."""
-        return cost.RANKING.share(self.rows, self.rows * self.count)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.rows // self.step)
 
     @property
     def words(self):
@@ -53,16 +39,10 @@ def write_ranking(module, name, plan):
     _Writer(module, name, plan).write()
 
 
-class _Writer:
+class _Writer(RowsWriter):
     def __init__(self, module, name, plan):
-        self.plan, self.item, self.bits = plan, SCALAR_TYPES[plan.dtype], BITS[plan.dtype]
-        self.wide = plan.lanes * _TOGETHER
-        entry = Entry(module, name)
-        self.ir = entry.builder
-        self.x, self.out = entry.pointer(0), entry.pointer(1)
-        self.rows, self.count, self.ranked, step = (entry.word(2 + i) for i in range(4))
-        self.first = self.ir.mul(entry.chunk, step)
-        self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.rows)
+        super().__init__(module, name, plan, 2, len(plan.words))
+        self.plan, (self.x, self.out), (self.ranked,) = plan, self.buffers, self.more
         self.keys = emit.scratch(self.ir, ir.ArrayType(self.bits, cost.MOST_RANKED))
         #: The last number found, as vectors are compared with it.
         self.least = emit.scratch(self.ir, self.item)

@@ -5,53 +5,34 @@ above the middle, until one number or one key is left in it. Then it is looked f
 rank of each number is counted. In a row with NaN the first NaN is what is found.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 from .... import cost
 from . import emit, ir
 from .emit import I64
-from .entry import Entry
-from .keys import BITS, greatest, key_of
-from .vectors import SCALAR_TYPES
-
-#: So many vectors are counted at a time.
-_TOGETHER = 4
+from .keys import greatest, key_of
+from .rows import RowsPlan, RowsWriter
 
 
-class SelectionPlan(NamedTuple):
-    """The positions of what has each of `ranks` ranks, of `count` numbers in each of `rows`; the ranks of a row stand `apart`."""
+@dataclass(frozen=True)
+class SelectionPlan(RowsPlan):
+    """The positions of what has each of `ranks` ranks in its row; the ranks of a row stand `apart`."""
 
-    dtype: str
-    lanes: int
-    rows: int
-    count: int
+    grain: ClassVar = cost.SELECTION
+
     ranks: int
     apart: int
 
     @property
-    def wide(self):
-        """So many numbers are counted at a time."""
-        return self.lanes * _TOGETHER
-
-    @property
     def is_short(self):
-        """Whether rows are shorter than that."""
+        """Whether rows are shorter than what is looked at together."""
         return self.count < self.wide
 
     @property
     def key(self):
         """What the code depends on."""
         return "selection", self.dtype, self.lanes, self.is_short
-
-    @property
-    def step(self):
-        """How many rows one chunk takes."""
-        return cost.SELECTION.share(self.rows, self.rows * self.count)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.rows // self.step)
 
     @property
     def words(self):
@@ -64,16 +45,10 @@ def write_selection(module, name, plan):
     (_OfShort if plan.is_short else _OfLong)(module, name, plan).write()
 
 
-class _Writer:
+class _Writer(RowsWriter):
     def __init__(self, module, name, plan):
-        self.item, self.bits = SCALAR_TYPES[plan.dtype], BITS[plan.dtype]
-        self.wide = plan.wide
-        entry = Entry(module, name)
-        self.ir = entry.builder
-        self.x, self.wanted, self.out = (entry.pointer(i) for i in range(3))
-        self.rows, self.count, self.ranks, self.apart, step = (entry.word(3 + i) for i in range(5))
-        self.first = self.ir.mul(entry.chunk, step)
-        self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.rows)
+        super().__init__(module, name, plan, 3, len(plan.words))
+        (self.x, self.wanted, self.out), (self.ranks, self.apart) = self.buffers, self.more
 
     def write(self):
         """The whole function."""

@@ -128,8 +128,7 @@ class _Writer(Kernel):
         end = b.add(i, I64(height))
         with emit.loop(b, i, end) as row:
             pivot = emit.load(b, self.factor.at(b, spec.item, row.index, row.index), spec.item)
-            # Unordered: a NaN is not definite either. The rest is computed all the same, which costs nothing, and is thrown
-            # away.
+            # Unordered: a NaN is not definite either. The rest is computed all the same, and is thrown away.
             with b.if_then(b.fcmp_unordered("<=", pivot, spec.item(0.0)), likely=False):
                 b.store(I64(NOT_DEFINITE), self.buffer["flag"])
             root = b.call_external(f"llvm.sqrt.{suffix_of(spec.item)}", spec.item, [pivot])
