@@ -58,6 +58,7 @@ class Loops(Kernel):
         unit = assembler.unit(plan.key(), lambda module, name: assembler.code("loops").write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
+            # One for each chunk, since they may run at the same time.
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
         seconds = plan.work * cost.ENTRY_SECONDS
@@ -83,6 +84,7 @@ class Reduction(Kind):
         if not node.size or not has_elements(node):
             return False
         named, x = node.named, node.args[0]
+        # Folds of loops are in the dtype of the result; extrema of truth values have become `any` and `all`.
         kinds = "b" if node.op.name in ("any", "all") else "fi"
         # Simplifying has made these out of others: it converts first, and selects by `where` (see `simplify`). What is left is
         # the library's.

@@ -55,6 +55,7 @@ class _Writer(RowsWriter):
             self.row = emit.address(b, self.x, b.mul(row.index, self.count), self.item)
             self.places = emit.address(b, self.out, b.mul(row.index, self.ranked), I64)
             with emit.loop(b, 0, self.ranked) as i:
+                # Below the keys of all numbers: the first ones take these places without a case of their own.
                 b.store(self.bits(-(1 << (self.bits.width - 1))), self._key_at(i.index))
             b.store(self._number(self.bits(-(1 << (self.bits.width - 1)))), self.least)
             with emit.loop(b, 0, whole, self.wide) as i, b.if_then(self._may_be_ranked(i.index)):
@@ -67,6 +68,7 @@ class _Writer(RowsWriter):
         b, kind = self.ir, ir.VectorType(self.item, self.wide)
         numbers = emit.load(b, emit.address(b, self.row, first, self.item), kind)
         least = emit.splat(b, b.load(self.least, typ=self.item), self.wide)
+        # Numbers are compared, not keys, which take some instructions each; what is found here is looked at again by its key.
         found = b.fcmp_unordered(">" if self.plan.is_greatest else "<", numbers, least)
         name = f"llvm.vector.reduce.or.v{self.wide}i1"
         return b.call_external(name, ir.IntType(1), [found])
@@ -80,6 +82,7 @@ class _Writer(RowsWriter):
         b = self.ir
         key = self._key(emit.load(b, emit.address(b, self.row, place, self.item), self.item))
         end = b.sub(self.ranked, I64(1))
+        # Greater, not equal: of equal numbers the first one keeps its place.
         with b.if_then(b.icmp_signed(">", key, b.load(self._key_at(end), typ=self.bits))):
             at = self._moved_back(key, end)
             b.store(key, self._key_at(at))

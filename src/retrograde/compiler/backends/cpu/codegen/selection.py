@@ -81,6 +81,8 @@ class _OfShort(_Writer):
             key = self._keys(i.index, 1)
             b.store(key, self._key_at(i.index))
             i.values = [b.add(i.values[0], b.zext(b.icmp_signed("!=", key, nan), I64))]
+        # Where there are fewer numbers than elements some are NaN: their keys are the greatest, so the first of them has this
+        # rank.
         self.numbers = i.results[0]
         with emit.loop(b, 0, self.count) as i:
             key = b.load(self._key_at(i.index), typ=self.bits)
@@ -149,6 +151,7 @@ class _OfLong(_Writer):
             phi.add_incoming(value, before)
         bottom, top, below, until = state
         width = b.sub(top, bottom)
+        # One key is left, which several elements may have, or one element, whatever keys are between.
         is_done = b.or_(b.icmp_unsigned("<=", width, self.bits(1)), b.icmp_signed("<=", b.sub(until, below), I64(1)))
         b.cbranch(is_done, found, halve)
         b.position_at_end(halve)
@@ -168,6 +171,7 @@ class _OfLong(_Writer):
         limit = emit.splat(b, key, self.wide)
         with emit.loop(b, 0, self.whole, self.wide, [emit.zeros(vectors)]) as i:
             is_below = b.icmp_signed("<=", self._keys(i.index, self.wide), limit)
+            # A lane that holds is -1 as an integer: to take it away counts it, without a selection.
             i.values = [b.sub(i.values[0], b.sext(is_below, vectors))]
         total = b.sext(self._folded("add", i.results[0]), I64)
         with emit.loop(b, self.whole, self.count, 1, [total]) as i:
@@ -185,6 +189,7 @@ class _OfLong(_Writer):
         with emit.loop(b, 0, self.whole, self.wide) as i:
             inside = self._is_inside(self._keys(i.index, self.wide), *limits)
             found = b.call_external(f"llvm.vector.reduce.or.v{self.wide}i1", ir.IntType(1), [inside])
+            # Nearly all vectors have no key of the range, and are left with one test.
             with b.if_then(found, likely=False):
                 self._look_for(i.index, b.add(i.index, I64(self.wide)), low, high, left, place)
         self._look_for(self.whole, self.count, low, high, left, place)
