@@ -21,12 +21,14 @@ def index_map(op, shape, rest):
     for axis, size in enumerate(shape):
         line = np.arange(size, dtype=np.int64)
         along = line.reshape([size if a == axis else 1 for a in range(len(shape))])
+        # NumPy itself says where elements go: there is no second list of what each movement does.
         moved = op.kernel(np.broadcast_to(along, shape), *rest)
         if not isinstance(moved, np.ndarray):  # one element: NumPy gives the number, which is its own coordinate
             found.append((int(moved), ()))
             continue
         if not moved.size:
             return None
+        # The first number that the view shows is where it starts, and the array counts from 0 in steps of 8 bytes.
         offset = moved.__array_interface__["data"][0] - line.__array_interface__["data"][0]
         if not 0 <= offset < max(line.nbytes, 1):
             return None  # a copy

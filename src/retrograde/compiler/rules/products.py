@@ -18,6 +18,7 @@ _FEW_ROWS, _MANY_COLUMNS = 64, 64
 def outer_product(call):
     """An elementwise product, where the axis that is summed has one number."""
     x, y = call.args
+    # Products of integers are checked for what wraps, which the elementwise op is not.
     is_outer = x.shape[-1] == 1 and x.ndim > 1 < y.ndim and call.dtype.kind not in "iu"
     return call.by("multiply", x, y) if is_outer else None
 
@@ -49,6 +50,7 @@ def equations_of_a_transposed_matrix(call):
     if not is_reordered(x):
         return None
     source = np.empty(x.args[0].shape, np.bool_)
+    # An empty array tells by its strides what the op does, whichever of the three it is and however its axes are named.
     moved, swapped = x.op.kernel(source, *x.args[1:]), np.swapaxes(source, -1, -2)
     if (moved.shape, moved.strides) != (swapped.shape, swapped.strides):
         return None

@@ -97,6 +97,7 @@ def _joins_axes(node):
 
 def steps_together(terms, _):
     """Arrays that are scattered in the same steps are added up before their axes are joined."""
+    # Only what becomes the whole by the same changes of axes can be added up before them.
     groups, found = {}, []
     for term in terms:
         inner, changes = scattered_in_steps(term)
@@ -156,6 +157,7 @@ def _filled(pieces, shape):
     do not fill it, side by side along one axis.
     """
     moved = {(i, axis[0]) for piece in pieces for i, axis in enumerate(piece.axes) if axis is not None}
+    # Backwards, or along an axis that the whole has not: no row of parts.
     if any([axis is None or axis[2] != 1 for piece in pieces for axis in piece.axes]):
         return None
     if all([piece.fixed for piece in pieces]):
