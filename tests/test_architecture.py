@@ -44,7 +44,7 @@ NEIGHBOURS = {
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"
 #: The rooms of the compiler, folders and files, lowest first. Each may import those before it.
-ROOMS = ("target", "cost", "graph", "index", "run", "trace", "rules", "lowering", "kernels", "kinds", "passes", "verify_setting", "verify",
+ROOMS = ("target", "cost", "graph", "index", "run", "trace", "kernels", "kinds", "rules", "lowering", "passes", "verify_setting", "verify",
          "pipeline", "inspection", "backends", "calls")
 #: Code generation, and what it may import of the compiler: nothing that plans, nor what loads and runs the code that it writes.
 CODEGEN, BELOW_CODEGEN = "compiler.backends.cpu.codegen", {"target", "cost", "index", "run"}

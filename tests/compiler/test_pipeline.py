@@ -113,7 +113,7 @@ def test_explain_shows_the_graph_after_each_pass_with_what_changed_also_in_the_b
     assert changed == {"trace", "lower", "fuse", "alias", *[f"body of loop 0: {name}" for name in ("trace", "lower", "fuse", "tile")]}
     assert any(" in %" in line for line in stages["alias"].lines if line.startswith("+ step loop over 256:"))
     assert len([line for line in stages["body of loop 0: tile"].lines if "in nest 0" in line]) == 3
-    assert str(stages["pool"]) == "pool: nothing has changed"
+    assert str(stages["rewrite"]) == "rewrite: nothing has changed"
     assert ["softmax" in "".join(stages[f"body of loop 0: {name}"].lines) for name in ("trace", "lower")] == [True, False]
 
 

@@ -69,8 +69,8 @@ def torn_apart(draft):
 
 @pytest.mark.parametrize(("name", "spoil", "told"), [
     ("lower", with_another(lambda node: Symbol(node.op, node.args, (9, 9), node.dtype)), r"the op gives float32\[256, 128\], at <divide float32\[9, 9\]>"),
-    ("join", with_another(lambda node: Symbol(node.op, node.args, node.shape, np.dtype(np.float64))), "the op gives float32"),
-    ("pool", with_another(lambda node: called("add", node, leaf(128))), "a leaf that nobody hands in, at <input"),
+    ("rewrite", with_another(lambda node: Symbol(node.op, node.args, node.shape, np.dtype(np.float64))), "the op gives float32"),
+    ("rewrite", with_another(lambda node: called("add", node, leaf(128))), "a leaf that nobody hands in, at <input"),
     ("fuse", reversed_steps, "a step reads it, and none before that has made it, at <"),
     ("fuse", one_step_less, "none before that has made it, at <max"),
     ("rematerialise", a_step_twice, "two steps make it, at <"),

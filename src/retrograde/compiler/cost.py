@@ -60,6 +60,28 @@ FACTORS, FACTORS_IN_LANES = Grain(200_000, 32), Grain(50_000, 32)
 EAGER, EAGER_SHARED = Grain(16384, 64), 65536
 #: Blocks of rows of the passes of a nest.
 MOST_NEST_CHUNKS = 32
+#: Pieces of attention for each thread: those of causal attention take unlike times, so that whoever is early takes another one. Its
+#: way back deals keys to several tasks where there are fewer matrices than the second.
+ATTENTION_CHUNKS, ATTENTION_TASKS = 4, 8
+#: Parts of a batch of which the gradient of a convolution's weight has sums of its own; no more than the second where the sums of
+#: all would be more numbers than the third.
+WEIGHT_PARTS, FEW_WEIGHT_PARTS, WEIGHT_SUMS = 16, 4, 2_000_000
+
+# Passes that run block by block over the same rows
+
+#: Passes over fewer numbers find everything in cache as it is.
+TILED_NUMBERS = 32768
+#: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
+#: meets all of their matrices.
+BLOCK_BYTES, PRODUCT_BLOCK_BYTES = 48 * 1024, 256 * 1024
+#: The matrix of a product has at most so many bytes, and this share of the numbers of the rows that it meets: each block meets all
+#: of it, and had better find it in the second cache.
+MATRIX_BYTES, MATRIX_SHARE = 256 * 1024, 1 / 4
+#: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
+FEWEST_ROWS, FEW_ROWS, MOST_ROWS = 16, 64, 128
+#: Of a loop whose rows go through all iterations: the fewest rows of a chunk, which meets all matrices by itself; the most bytes of
+#: these; the fewest floating point operations that are worth sharing.
+INTERCHANGED_ROWS, INTERCHANGED_BYTES, INTERCHANGED_FLOPS = 16, 1024 * 1024, 4_000_000
 
 # Register tiles
 

@@ -15,13 +15,11 @@ from .index.accesses import Accesses
 from .passes.alias import computed_in_place
 from .passes.carry import Body
 from .passes.fuse import Schedule
-from .passes.join import joined
-from .passes.layout import written_as_read
 from .passes.lower import lower
 from .passes.memory import placed
 from .passes.order import risky_steps, updates_last
-from .passes.pool import pooled_first
 from .passes.rematerialise import rematerialised
+from .passes.rewrite import rewritten
 from .passes.tile import tiled
 from .run.program import SMALL, Layout
 
@@ -121,17 +119,14 @@ class Pass(NamedTuple):
     run: Callable
 
 
-def _of_graph(change):
-    """A pass from graph to graph."""
-    def run(draft):
-        draft.outputs = change(draft.outputs)
-    return run
-
-
 def _lower(draft):
     draft.outputs = lower(draft.outputs)
     if any([node.op is None and node not in draft.leaves for node in draft.outputs.nodes]):
         raise TraceError(STRAY)
+
+
+def _rewrite(draft):
+    draft.outputs = rewritten(draft.outputs)
 
 
 def _fuse(draft):
@@ -165,9 +160,7 @@ def _alias(draft):
 TRACE = "trace"
 PASSES = (
     Pass("lower", _lower),
-    Pass("join", _of_graph(joined)),
-    Pass("pool", _of_graph(pooled_first)),
-    Pass("layout", _of_graph(written_as_read)),
+    Pass("rewrite", _rewrite),
     Pass("fuse", _fuse),
     Pass("rematerialise", _rematerialise),
     Pass("carry", _carry),

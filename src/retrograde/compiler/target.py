@@ -9,6 +9,8 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 #: Bytes of the caches of a processor that does not say.
 USUAL_CACHES = 32 * 1024, 512 * 1024, 4 * 1024 * 1024
 ITEM_BYTES = {"float32": 4, "float64": 8}
+#: Bytes that processors move together, of all targets here. Buffers begin at a multiple, so that no vector lies across two lines.
+CACHE_LINE = 64
 
 
 class Target(NamedTuple):

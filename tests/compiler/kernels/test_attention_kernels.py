@@ -7,7 +7,7 @@ import retrograde as rg
 from retrograde.compiler import backends
 from retrograde.compiler.backends.cpu.threads import get_num_threads, set_num_threads
 from retrograde.compiler.graph.recorder import PICK
-from retrograde.compiler.passes.layout import written_as_read
+from retrograde.compiler.passes.rewrite import rewritten
 from retrograde.core import registry
 from retrograde.core.symbol import Outputs, Symbol
 from retrograde.nn.functional import scaled_dot_product_attention as attend
@@ -133,11 +133,11 @@ def test_results_may_stand_beside_constants():
     heads = Symbol(PICK, (Symbol(registry.get("attention_with_sums"), (x, x, x, None, False, 1.0), None, None), 0), x.shape, x.dtype)
     turned = Symbol(registry.get("permute_dims"), (heads, (0, 2, 1, 3)), (2, 40, 4, 12), x.dtype)
     joined, constant = Symbol(registry.get("reshape"), (turned, (2, 40, 48)), (2, 40, 48), x.dtype), np.arange(3.0)
-    found, beside = written_as_read(Outputs([joined, constant]))
+    found, beside = rewritten(Outputs([joined, constant]))
     assert beside is constant
     assert found.args[0].op is PICK
     assert found.args[0].args[1:] == (0, (0, 2, 1, 3))
-    kept, same = written_as_read(Outputs([constant, heads, joined]))[1:]  # who asks for them apart gets them so
+    kept, same = rewritten(Outputs([constant, heads, joined]))[1:]  # who asks for them apart gets them so
     assert (kept, same) == (heads, joined)
 
 
@@ -272,6 +272,6 @@ def test_heads_are_written_beside_each_other_however_their_axes_are_changed(join
 
     eager = f.__wrapped__(x)
     np.testing.assert_allclose(f(x), eager, rtol=1e-5, atol=1e-5)
-    layout = {stage.name: stage for stage in f.explain(passes=True).passes}["layout"]
-    assert any("(0, 2, 1, 3))  float32[2, 16, 4, 8]" in line for line in layout.lines if "pick" in line)
+    written = {stage.name: stage for stage in f.explain(passes=True).passes}["rewrite"]
+    assert any("(0, 2, 1, 3))  float32[2, 16, 4, 8]" in line for line in written.lines if "pick" in line)
     assert [kernel.kind for kernel in f.explain().kernels] == ["attention", "matmul"]

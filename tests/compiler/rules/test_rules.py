@@ -1,4 +1,4 @@
-"""Each row of the table of rules changes the graph of its example, and no number of it."""
+"""Each row of the tables of rules and of patterns changes the graph of its example, and no number of it."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,16 @@ import pytest
 import retrograde as rg
 from graphs import leaf, traced
 from retrograde.compiler.backends.reference import BACKEND
-from retrograde.compiler.passes import join
+from retrograde.compiler.passes import rewrite
 from retrograde.compiler.passes.lower import lower
-from retrograde.compiler.rules import simplify
+from retrograde.compiler.rules import simplify, sums
 from retrograde.compiler.rules.rule import Call, Rule, applied, by_op
 from retrograde.compiler.rules.sums import SUMS
-from retrograde.compiler.rules.table import RULES
+from retrograde.compiler.rules.table import PATTERNS, RULES
 from retrograde.compiler.run.program import Graph
 from retrograde.core.registry import get as op_named
 from retrograde.core.symbol import Symbol
+from retrograde.nn import functional
 from retrograde.ops.conversions import astype
 from retrograde.ops.random import random_bits
 
@@ -168,12 +169,52 @@ def test_a_sum_is_another_one_without_the_rule_and_has_the_same_values(rule, mon
 
     def told():
         leaves, outputs = _lowered(function, arrays)
-        return _told(leaves, join.joined(outputs))
+        return _told(leaves, rewrite.rewritten(outputs))
 
     with_rule, found = told(), _value(function, arrays)
-    monkeypatch.setattr(join, "SUMS", [other for other in SUMS if other is not rule])
+    monkeypatch.setattr(sums, "SUMS", [other for other in SUMS if other is not rule])
     assert told() != with_rule
     expected = function(*map(rg.tensor, arrays)).numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     np.testing.assert_allclose(_value(function, arrays), expected, rtol=1e-6)
     assert list(SUMS_OF) == [row.name for row in SUMS]
+
+
+def _heads(x):
+    found = functional.scaled_dot_product_attention(x, x, x)
+    return rg.reshape(rg.permute_dims(found, (0, 2, 1, 3)), (2, 5, 12))
+
+
+#: For each pattern a function of arrays of these shapes.
+PATTERNS_OF = {
+    "sum of scattered arrays": (_sum_at(*range(10)), (5,)),
+    "max pooling before relu": (rg.grad(lambda x: (functional.max_pool2d(functional.relu(x), 2) ** 2).sum()), (2, 3, 4, 4)),
+    "written as read": (_heads, (2, 3, 5, 4)),
+}
+
+
+def test_each_pattern_has_an_example_and_a_reason():
+    assert [pattern.name for pattern in PATTERNS] == list(PATTERNS_OF)
+    assert all(pattern.why and pattern.ops for pattern in PATTERNS)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_a_graph_is_another_one_without_the_pattern_and_has_the_same_values(pattern, monkeypatch):
+    function, *given = PATTERNS_OF[pattern.name]
+    arrays = _arrays(given)
+    leaves, outputs = _lowered(function, arrays)
+    with_pattern, found = _told(leaves, rewrite.rewritten(outputs)), _value(function, arrays)
+    assert with_pattern != _told(leaves, outputs)
+    monkeypatch.setattr(rewrite, "PATTERNS", [other for other in PATTERNS if other is not pattern])
+    assert rewrite.rewritten(outputs) is outputs
+    expected = function(*map(rg.tensor, arrays)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(_value(function, arrays), expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_no_pattern_is_left_in_what_they_have_made(pattern):
+    function, *given = PATTERNS_OF[pattern.name]
+    leaves, outputs = _lowered(function, _arrays(given))
+    once = rewrite.rewritten(outputs)
+    assert _told(leaves, rewrite.rewritten(once)) == _told(leaves, once)

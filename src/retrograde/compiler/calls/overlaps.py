@@ -17,6 +17,7 @@ def shares(array, other):
 def overlap(arrays, written):
     """Whether one of the `arrays`, of those that `written` says are written to, shares memory with another one."""
     found = [(*np.lib.array_utils.byte_bounds(a), a, is_written) for a, is_written in zip(arrays, written, strict=True)]
+    # By where they begin: arrays that begin behind the end of this one need not be asked.
     found.sort(key=itemgetter(0))
     for i, (_, end, array, is_written) in enumerate(found):
         for start, _, other, is_other_written in found[i + 1 :]:

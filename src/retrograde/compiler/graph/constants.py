@@ -19,6 +19,7 @@ def as_constant(array):
     array = native(array)
     if array.size > SMALL and any(array.strides) and _has_equal_bits(array):
         return np.broadcast_to(first(array).copy(), array.shape)
+    # Nobody can write to it: a copy would be the same. What is frozen for the time of a trace is written to afterwards.
     if array.flags.owndata and not array.flags.writeable and id(array) not in writes.FROZEN:
         return array
     array = np.broadcast_to(first(array).copy(), array.shape) if array.size and not any(array.strides) else array.copy()
@@ -48,6 +49,7 @@ def _has_equal_bits(array):
     if kind is None or not array.flags.forc:
         return False
     bits = array.ravel(order="K").view(kind)
+    # Three elements tell most arrays apart, before all of them are read.
     return bits[0] == bits[-1] == bits[bits.size // 2] and bool((bits == bits[0]).all())
 
 
@@ -66,5 +68,6 @@ def first(array):
 def constant_key(array):
     """What equal constants have in common."""
     if array.size > SMALL and any(array.strides):
+        # Large ones by identity: to hash them would take longer than it saves. `_constant` of a trace has one object for each.
         return array.dtype.str, array.shape, id(array)
     return array.dtype.str, array.shape, first(array).tobytes() if is_uniform(array) else array.tobytes()

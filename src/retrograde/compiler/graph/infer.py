@@ -22,6 +22,7 @@ def infer(op, args):
     The kernel itself is asked, on arrays that take no memory: of shape () where operands are broadcast, of zero strides
     elsewhere, of which those are made small that keep sizes. Another op whose kernel would take long has a rule.
     """
+    # Its kernel must not run while shapes are found.
     if op.has_effect:
         return _declared(op, args)
     if op.broadcasts:
@@ -74,6 +75,7 @@ def _of_small(op, args, sizes):
         found = _specs(op, op.kernel(*[stand_in(_resized(a, ranks)) for a in args]))
     except Exception:  # noqa: BLE001 - the error is that of arrays of the sizes that the user knows
         return None
+    # Sizes 0 and 1 are not changed: broadcasting and empty arrays depend on them.
     back = {0: 0, 1: 1, **{prime: n for n, prime in ranks.items()}}
     found = found if op.is_multiple else [found]
     if not all([n in back for shape, _ in found for n in shape]):

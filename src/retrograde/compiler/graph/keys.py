@@ -101,6 +101,7 @@ def name_of_op(op):
     """The name of an op that means the same in every process; a NoKeyError if it has none."""
     if op is PICK:
         return op.name
+    # Of a user's op the name says nothing of what it does, and its files are not part of the fingerprint.
     if not getattr(getattr(op, "kernel", None), "__module__", "").startswith(_OURS) or not registry.is_registered(op):
         raise NoKeyError
     return op.name
@@ -110,5 +111,6 @@ def _digest(array):
     """What stands for the elements of an array. Those that are repeated, as its strides tell, are taken once."""
     if array.dtype.hasobject:
         raise NoKeyError
+    # A constant of equal elements may have the shape of an image, and one number.
     once = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
     return hashlib.sha256(np.ascontiguousarray(once).reshape(-1).view(np.uint8)).hexdigest()

@@ -88,6 +88,7 @@ class Loop:
         for known, rows in self.stacks:
             if known is node:
                 return rows
+        # What is carried needs no stack of its own: its history is the same numbers, one state more.
         for number, carry in enumerate(self.carries):
             if carry.leaf is node or carry.out is node:
                 history = self._result(("history", number), (self.length + 1, *node.shape), node.dtype)
@@ -106,6 +107,7 @@ class Loop:
         captured  what the captured nodes became in the graph outside
         """
         rows = [node if node.op is None else Symbol(None, (), node.shape, node.dtype) for node, _ in self.stacks]
+        # A captured number is written into the code of the body; a captured array is handed in.
         leaves = [found if isinstance(found, np.ndarray) and is_uniform(found) else Symbol(None, (), node.shape, node.dtype)
                   for node, found in zip(self.captured, captured, strict=True)]
         stand_ins = dict(zip([*[node for node, _ in self.stacks], *self.captured], [*rows, *leaves], strict=True))
@@ -160,6 +162,7 @@ def _explored(roots, cuts, inside):
     def is_changing(node):
         if node not in inside and not any([changes[a] for a in node.inputs]):
             return False
+        # At the edge only: what is the same in each iteration is computed outside, whole.
         captured.update(dict.fromkeys([a for a in node.inputs if not changes[a]]))
         return True
 

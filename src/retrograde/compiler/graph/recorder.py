@@ -154,10 +154,12 @@ class Recorder:
         operands = operands_of(op, args)
         if any([a.__class__ is np.ndarray and a.dtype is arrays.boxed for a in operands]):
             return unboxed(op, args)
+        # Arrays alone are computed at once, as outside of a trace; an effect must wait for the call.
         if not op.has_effect and not any([isinstance(a, Value) for a in operands]) and not _has_values(args):
             return op.kernel(*args)
         args = _with_dtypes(op, args)
         operands = operands_of(op, args)
+        # `astype` with nothing to convert shows the same memory: it is recorded as the view that it is.
         if op.makes_views and op.family == "conversion" and isinstance(args[0], Value) and _has_nothing_to_convert(*args):
             return self.apply(getitem.op, (args[0], ...))
         symbolic = tuple(self.symbolics(op, args))
@@ -167,6 +169,7 @@ class Recorder:
             spec = infer(op, symbolic)
         except Exception as error:  # noqa: BLE001 - whatever the kernel raises, the op and its inputs are named
             raise explained(op, error, args) from None
+        # Integers that are traced stand as zeros while shapes are found. If other numbers give another shape, none is known.
         if op.family in SIZED and _depends_on_sizes(op, symbolic, spec):
             return self.refused(op, args)
         parents = self._parents(op, args, operands, spec)
@@ -201,6 +204,7 @@ class Recorder:
         return found if self.shown is None else self.shown(self, found, args[0], (op, args[1:]))
 
     def _several(self, op, args, parents, node, specs, kind):
+        # Each result is a node of its own, so that what nobody reads is not computed, or is known not to be wanted.
         parts = [self.node(PICK, (node, i), *spec) for i, spec in enumerate(specs)]
         if parents is None:
             return tuple([of_kind(self.value(op.algebra, p), kind) for p in parts])

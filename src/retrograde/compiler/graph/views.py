@@ -2,9 +2,13 @@
 
 import numpy as np
 
+from ...core.symbol import Symbol
+
 #: Movement ops that can be an index map; all others are computed into memory.
 MOVEMENTS = frozenset(["reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis",
                        "shrink", "getitem", "unfold"])
+#: Movement ops that only change the order of axes.
+_REORDERING = frozenset(["permute_dims", "transpose", "moveaxis"])
 
 
 def index_map(op, shape, rest):
@@ -17,12 +21,14 @@ def index_map(op, shape, rest):
     for axis, size in enumerate(shape):
         line = np.arange(size, dtype=np.int64)
         along = line.reshape([size if a == axis else 1 for a in range(len(shape))])
+        # NumPy itself says where elements go: there is no second list of what each movement does.
         moved = op.kernel(np.broadcast_to(along, shape), *rest)
         if not isinstance(moved, np.ndarray):  # one element: NumPy gives the number, which is its own coordinate
             found.append((int(moved), ()))
             continue
         if not moved.size:
             return None
+        # The first number that the view shows is where it starts, and the array counts from 0 in steps of 8 bytes.
         offset = moved.__array_interface__["data"][0] - line.__array_interface__["data"][0]
         if not 0 <= offset < max(line.nbytes, 1):
             return None  # a copy
@@ -38,6 +44,11 @@ def is_movement(node):
 def moves(op, rest):
     """Whether `op`, with `rest` behind its first argument, may be an index map."""
     return op.name in MOVEMENTS and not _has_arrays(rest)
+
+
+def is_reordered(node):
+    """Whether something is another node of the graph with its axes in another order."""
+    return isinstance(node, Symbol) and node.op is not None and node.op.name in _REORDERING and isinstance(node.args[0], Symbol)
 
 
 def _has_arrays(args):

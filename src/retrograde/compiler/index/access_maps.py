@@ -30,6 +30,7 @@ class AccessMaps:
     def aligned(self, argument, number):
         """The place in an operand that broadcasting pairs with a place in the result."""
         shape = getattr(argument, "shape", ())
+        # The commonest operand, asked for each of its nodes: nothing moves, and nothing is looked up.
         if shape == self._whole and len(self._places[number]) == len(shape):
             return number
         found = self._paired.get((shape, number))
@@ -53,6 +54,7 @@ class AccessMaps:
         place, inner, bounds = self._places[number], [], []
         for size, axis in zip(piece.source.shape, piece.axes, strict=True):
             if axis is None:
+                # An axis of length 1 that the whole has not.
                 inner.append(self._still)
                 continue
             at, along = _from(place[axis[0]], axis[1], axis[2])

@@ -145,12 +145,15 @@ class Box(NamedTuple):
             computed[steps] += count * _cost(name, steps)
         best, choice = None, None
         for i, length in enumerate(self.lengths):
+            # For each element: moved in a vector it costs a part of a move; what does not depend on the loop is moved once for
+            # all of it.
             together, once, crossing = 1 / min(length, _LANES), 1 / length, self.crossing(i)
             move = lambda s: together if s[i] == 1 else self._apart(s, i) if s[i] else once
             cost = sum([n * (_CROSSED * together if crossing in self._beside(s, i) else move(s)) for s, n in read.items()])
             cost += sum([n * move(s) for s, n in written.items()])
             cost += sum([n * (together if s and s[i] else once) for s, n in computed.items()])
             cost += sum([_WAITING if self.is_reduced[i] else together for s in self.stores if is_ordered(s)])
+            # Of equals the last: the innermost loop has what lies side by side.
             if best is None or cost <= best:
                 best, choice = cost, i
         return choice

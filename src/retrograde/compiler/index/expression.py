@@ -153,6 +153,7 @@ class Expression:
                     if needed not in numbers:
                         stack.append((needed, part, None, ()))
                 if len(stack) > height:
+                    # Below its parts, so that they are made first; a recursion would end at a thousand nodes.
                     stack.insert(height, (key, node, make, keys))
                     continue
             numbers[key] = make(tuple(map(numbers.__getitem__, keys)))

@@ -73,6 +73,7 @@ def _added(node):
         return None
     node_like = _GETITEM, tuple(shape), (index,)
     steps = index_map(*node_like)
+    # A source that is broadcast over the positions is not one piece.
     if steps is None or np.broadcast_to(0, tuple(shape))[index].shape != source.shape:
         return None
     axes, fixed = [None] * source.ndim, []
@@ -80,6 +81,7 @@ def _added(node):
         moving = [j for j, step in enumerate(along) if step]
         if not moving:
             fixed.append((axis, offset))
+        # Steps of 1 or -1 alone: with others there would be gaps, which bounds cannot tell.
         elif len(moving) == 1 and abs(along[moving[0]]) == 1 and axes[moving[0]] is None:
             axes[moving[0]] = (axis, offset, along[moving[0]])
         else:

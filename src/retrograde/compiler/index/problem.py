@@ -40,6 +40,7 @@ class Problem(NamedTuple):
     def with_tall_rows(self):
         """The same problem with batches that share B, and whose rows follow each other, as rows of one product."""
         m, batch = self.m, [dimension for dimension in self.batch if dimension[0] != 1]
+        # From the innermost out, as long as each follows the one before it without a gap and meets the same matrix.
         while batch and batch[-1][1:] == (m * self.a[0], 0, m * self.c[0]):
             m *= batch.pop()[0]
         return self._replace(m=m, batch=tuple(batch))

@@ -3,15 +3,11 @@
 from math import prod
 from typing import NamedTuple
 
+from .. import cost
 from .expression import Load
 
-#: Passes over fewer numbers than this find everything in cache as it is.
-LEAST = 32768
 #: A pass with more entries than this computes more than it reads.
 _MOST_ENTRIES = 64
-#: The matrix of a product has at most so many bytes, and this share of the numbers of the rows that it meets: each block meets all
-#: of it, and had better find it in the second cache.
-_MATRIX_BYTES, _MATRIX_SHARE = 256 * 1024, 1 / 4
 #: A product of at most so many columns is narrow, and a row of at least so many numbers long.
 _NARROW, _LONG_ROW = 4, 256
 
@@ -107,8 +103,8 @@ def _is_tall(problem):
     """Whether a product is of many rows by a matrix that they share, and which is small beside them."""
     rows, matrix = problem.m * (problem.k + problem.n), problem.k * problem.n
     is_plain = not problem.batch and problem.c == (problem.n, 1)
-    is_small = matrix <= _MATRIX_SHARE * rows and problem.matrix_bytes <= _MATRIX_BYTES
-    return is_plain and is_small and rows >= LEAST
+    is_small = matrix <= cost.MATRIX_SHARE * rows and problem.matrix_bytes <= cost.MATRIX_BYTES
+    return is_plain and is_small and rows >= cost.TILED_NUMBERS
 
 
 def _is_apart(product):

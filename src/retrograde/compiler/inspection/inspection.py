@@ -19,6 +19,7 @@ class Inspected:
 
     def profile(self, arrays, repeats=20):
         """The report of the kernels with the time of each, one after the other, on copies of the state."""
+        # Timing runs the steps many times: updates must go to copies, or the user's state would move on with each.
         state = list(self.state_arrays)
         for i, array in enumerate(state):
             self.bind(i, array.copy())

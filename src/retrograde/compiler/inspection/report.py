@@ -104,8 +104,10 @@ def _kernel(number, part, schedule, seconds):
     made = [root for step in steps for root in step.roots if root not in local]
     domain = max([step.kernel.loops(step) for step in steps], key=_product)
     flops = _flops(schedule, computed)
+    # Steps of a nest hand results to each other in frames: these are read from memory by nobody.
     read = {n for step in steps for n in _read(schedule, step)} - {root for step in steps for root in step.roots}
     kind = "rows" if part.passes else part.step.kernel.name
+    # What packs or finishes belongs to another kernel, which counts the work and the bytes.
     if part.role:
         return Kernel(number, part.role, ops, domain, (), 0, 0, part.chunks, tuple(part.units), seconds)
     return Kernel(number, kind, ops, domain, _results(made), _bytes([*read, *made]), flops, part.chunks, tuple(part.units), seconds)

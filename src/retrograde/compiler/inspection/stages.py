@@ -56,6 +56,7 @@ class _Watch:
         lines = list(self._of_graph(draft.outputs.nodes))
         if draft.schedule is not None:
             lines += self._of_steps(draft)
+        # As sets: a line has the number of its node, which it keeps, so that equal lines are the same node.
         before, now = set(self._before), set(lines)
         gone = tuple([line for line in self._before if line not in now])
         changes = f"{len(now - before)} lines new, {len(gone)} gone" if now != before else ""

@@ -14,10 +14,6 @@ from .kernel import Kernel, Scratch, source
 #: The arrays that each kernel reads.
 _OPERANDS = {"attention_with_sums": ("query", "key", "value", "attn_mask"),
              "attention_backward": ("cotangent", "query", "key", "value", "attn_mask", "sums", "means")}
-#: Chunks for each thread: those of causal attention take unlike times.
-_CHUNKS = 4
-#: Keys are dealt to several tasks where there are fewer matrices than this.
-_TASKS = 8
 
 
 class Attention(Kernel):
@@ -136,7 +132,7 @@ def _backward(step, node, read, wanted, assembler):
     given = {name: _operand(code, read[name], named[name], sizes.batch) for name in ("cotangent", "sums", "means")}
     plan = code.Backward(**fields, **given, group=group, shares=1)
     matrices = prod(plan.batch)
-    plan = code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, _TASKS // matrices)))
+    plan = code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, cost.ATTENTION_TASKS // matrices)))
     key = "attention backward", repr(plan)
     unit = assembler.unit(key, lambda module, name: code.write_backward(module, name, plan), is_final=True)
     tasks, flops, queries = matrices * plan.shares, ATTENTION.flops(node), matrices * group * sizes.queries
@@ -159,7 +155,7 @@ def _backward(step, node, read, wanted, assembler):
 
 
 def _chunks(tasks, flops, assembler):
-    return min(tasks, _CHUNKS * assembler.threads) if flops > cost.SHARED_FLOPS else 1
+    return min(tasks, cost.ATTENTION_CHUNKS * assembler.threads) if flops > cost.SHARED_FLOPS else 1
 
 
 def _shared_fields(node, read, assembler):

@@ -14,8 +14,6 @@ from .kernel import Kernel, Scratch
 _GEOMETRIES = {"conv2d": ("x", "weight"), "conv2d_input": ("shape", "weight"), "conv2d_weight": ("x", "shape")}
 #: Rows are laid out in vectors of numbers that are so far from each other.
 _MOST_APART = 2
-#: The most parts that a batch is cut in for sums over it, and the most where all sums would be more than the third numbers.
-_MOST_PARTS, _FEW_PARTS, _MOST_SUMS = 16, 4, 2_000_000
 
 
 class Convolution(Kernel):
@@ -121,12 +119,13 @@ def _weight(step, assembler):
     tasks = geometry.batch * plan.layout.bands
     blocks = -(-tasks // plan.images)
     # Parts must not depend on threads, since each has sums of its own.
-    parts = min(blocks, _MOST_PARTS, 1 + flops // cost.SHARED_FLOPS, max(_FEW_PARTS, _MOST_SUMS // plan.partial))
+    most = max(cost.FEW_WEIGHT_PARTS, cost.WEIGHT_SUMS // plan.partial)
+    parts = min(blocks, cost.WEIGHT_PARTS, 1 + flops // cost.SHARED_FLOPS, most)
     partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * plan.room * item)
     words = x[1], y[1], 0, 0, tasks, blocks, parts
     buffers, seconds = (x[0], y[0], partial, scratch), flops * cost.PRODUCT_SECONDS
     first = assembler.launch(step, sums, sums.name, buffers, words, parts, False, seconds)
-    chunks = min(assembler.threads, _MOST_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
+    chunks = min(assembler.threads, cost.WEIGHT_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
     buffers, words = (partial, assembler.storage(node)), (0, 0, parts, chunks)
     return [first, assembler.launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step))]
 

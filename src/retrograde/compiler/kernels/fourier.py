@@ -64,6 +64,7 @@ def _axis_and_norm(node):
 def _has_kernel(transform):
     """Whether a line is of a length that kernels know; one of real numbers is seen as complex ones, two at a time."""
     is_real = transform.is_from_real or transform.is_to_real
+    # Two neighbours are one complex number: an odd length has none for the last.
     if is_real and (transform.size % 2 or transform.size == 2 and not has_many_lines(transform)):
         return False
     return 2 <= transform.size <= _LONGEST and transform.factors is not None

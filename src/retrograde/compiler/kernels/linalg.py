@@ -77,6 +77,8 @@ def _batch(lengths, operands):
         steps = [0 if at < 0 or x.shape[at] == 1 else x.steps[at] for at, x in zip(places, operands, strict=True)]
         if length == 1:
             continue
+        # Neighbouring axes that every operand crosses evenly are one: shorter loops in the kernel, and more shapes share its
+        # words.
         if found and all([before == step * length for before, step in zip(found[-1][1:], steps, strict=True)]):
             length *= found.pop()[0]
         found.append((length, *steps))
@@ -86,6 +88,8 @@ def _batch(lengths, operands):
 def _lanes(code, name, spec, options, operands, shape, batch):
     """How many small matrices are done at once; None for others."""
     sizes = [x.shape[-2:] for x in operands] + [shape[-2:]]
+    # Half of the lanes at least have a matrix of their own. The code is written out number by number, so that matrices must be
+    # small.
     if len(batch) != 1 or batch[0][0] < spec.lanes // 2 or sizes[0][1] > _SMALL or sum(map(prod, sizes)) > _MOST_NUMBERS:
         return None
     count, *steps = batch[0]

@@ -9,7 +9,7 @@ from .. import cost
 from ..index.box import Store
 from ..index.elements import REDUCTIONS, has_elements
 from ..index.expression import Load, doubled
-from ..index.row_dependences import LEAST, met_by_loops, row_counts
+from ..index.row_dependences import met_by_loops, row_counts
 from .kernel import Kernel, Scratch
 from .kind import Kind
 
@@ -39,7 +39,7 @@ class Loops(Kernel):
     def is_worth_tiling(self, step):
         # A fold of rows is what others go over the same rows for again. Elementwise passes alone are fused, or have nothing in
         # common.
-        return bool(step.reduced) and prod(step.domain) >= LEAST
+        return bool(step.reduced) and prod(step.domain) >= cost.TILED_NUMBERS
 
     def rows_read(self, step, accesses):
         return [e.buffer for e in accesses.box(step).entries if isinstance(e, Load)]
@@ -58,6 +58,7 @@ class Loops(Kernel):
         unit = assembler.unit(plan.key(), lambda module, name: assembler.code("loops").write_loops(module, name, plan))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
+            # One for each chunk, since they may run at the same time.
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
         buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
         seconds = plan.work * cost.ENTRY_SECONDS
@@ -83,6 +84,7 @@ class Reduction(Kind):
         if not node.size or not has_elements(node):
             return False
         named, x = node.named, node.args[0]
+        # Folds of loops are in the dtype of the result; extrema of truth values have become `any` and `all`.
         kinds = "b" if node.op.name in ("any", "all") else "fi"
         # Simplifying has made these out of others: it converts first, and selects by `where` (see `simplify`). What is left is
         # the library's.

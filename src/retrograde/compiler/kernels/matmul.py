@@ -28,6 +28,7 @@ class Matmul(Kernel):
 
     def rows(self, step, accesses):
         product = accesses.product(step)
+        # One count only: a product's rows are those of its matrix, and what is worth it was decided by their number.
         return [product.problem.m] if is_worth_rows(product) else []
 
     def met(self, step, rows, accesses):
@@ -42,6 +43,7 @@ class Matmul(Kernel):
     def launches(self, step, assembler):
         product, body = assembler.product(step), assembler.body
         matrix = None if body is None else body.fixed(product.b[0])
+        # Outside of loops packing is a part of the product, which does it block by block while the block is in cache.
         if matrix is None or not _packs_matrix(product.problem, assembler):
             plan, result = _chosen(product.problem, assembler), assembler.storage(step.roots[0])
             return [_launch(step, product, plan, assembler, product.b, assembler.storage, result, assembler.lasts(step))]

@@ -56,8 +56,10 @@ class Pooling(Kernel):
             taps = others[0] if others else read
             buffers, starts = (read[0], taps[0], assembler.storage(node)), (read[1], taps[1], 0)
         else:
+            # Where only places are wanted the slot of the values must hold something: nothing is written there.
             first = assembler.storage(node) if is_mean else wanted.get(0, wanted.get(1))
             buffers, starts = (read[0], first, wanted.get(1, first)), (read[1], 0, 0)
+        # Planes are dealt whole: windows of one may overlap, and on the way back two chunks would add to one place.
         planes, size = math.prod(windows.shape[:-2]), math.prod(windows.shape)
         chunks = min(planes, cost.POOLS.chunks(size))
         words, seconds = (*starts, planes, chunks), size * cost.POOL_SECONDS

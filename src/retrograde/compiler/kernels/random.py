@@ -4,7 +4,8 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops._streams import MOST_CHOICES
 from ...ops.random import mask_threshold
-from ..index.row_dependences import LEAST, Met, row_counts
+from .. import cost
+from ..index.row_dependences import Met, row_counts
 from .kernel import Kernel
 from .random_plan import OPS, WORDS, RandomPlan, has_kernel
 
@@ -18,6 +19,7 @@ class Random(Kernel):
     def matches(self, node, facts):
         if node.shape is None or not node.size or not has_kernel(node.op.name, name_of(node.dtype)):
             return False
+        # Of more choices one product, which is what the kernel takes, does not make all equally likely.
         is_narrow = node.op.name != "random_integers" or node.args[3] - node.args[2] <= MOST_CHOICES
         return is_narrow and isinstance(node.args[0], Symbol)
 
@@ -27,10 +29,11 @@ class Random(Kernel):
     def met(self, step, rows, accesses):
         node = step.roots[0]
         state = id(accesses.layout(step, node.args[0])[0])
+        # The state belongs to no row: whoever changes it must be over before.
         return Met({state}, {state}, set()) if node.size % rows == 0 else None
 
     def is_worth_tiling(self, step):
-        return step.roots[0].size >= LEAST
+        return step.roots[0].size >= cost.TILED_NUMBERS
 
     def launches(self, step, assembler):
         return [self._launch(step, assembler, _plan_of(step.roots[0]))]

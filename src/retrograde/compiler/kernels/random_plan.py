@@ -35,6 +35,7 @@ class RandomPlan(NamedTuple):
     def _step(self):
         if self.block:
             return self.block
+        # Whole groups, so that each chunk but the last begins with a whole block of words on every machine.
         return -(-self.count // (cost.DRAWS.chunks(self.count) * _GROUP)) * _GROUP
 
     @property

@@ -24,6 +24,6 @@ class Ranking(Kernel):
         node, code = step.roots[0], assembler.code("ranking")
         x, ranked, _, is_greatest = node.args
         dtype = name_of(x.dtype)
-        plan = code.RankingPlan(dtype, assembler.target.lanes(dtype), bool(is_greatest), prod(x.shape[:-1]), x.shape[-1], ranked)
+        plan = code.RankingPlan(dtype, assembler.target.lanes(dtype), prod(x.shape[:-1]), x.shape[-1], ranked, bool(is_greatest))
         buffers = assembler.layout(step, x)[0], assembler.storage(node)
         return launch(step, plan, code.write_ranking, buffers, x.size * cost.RANKING_COST * cost.ENTRY_SECONDS, assembler)

@@ -54,6 +54,7 @@ def _along(length, angle):
 def _expm1(x):
     if is_zero(x.imag):
         return Parts(expm1(x.real), 0)
+    # cos - 1 as twice the square of a sine: near 0 the difference would lose all digits.
     half = sin(x.imag * 0.5)
     return Parts(expm1(x.real) * cos(x.imag) - 2 * half * half, _along(exp(x.real), x.imag))
 
@@ -70,6 +71,7 @@ def _log(x):
 
 def _tanh(x):
     real = clip(x.real, -_FLAT, _FLAT)
+    # Clipped, since the square of a large sine would be infinite where the quotient is 1.
     s, c = sinh(real), cos(x.imag)
     below = s * s + c * c
     return Parts(s * cosh(real) / below, sin(x.imag) * c / below)
@@ -96,6 +98,7 @@ def _power(x, y):
     if _is_whole(y):
         found = _whole_power(x, abs(int(y.real)))
         return found if y.real >= 0 else divided(Parts(1.0, 0), found)
+    # The logarithm of 0 is infinite, and times a power with an imaginary part NaN: 0 is a case of its own.
     is_origin = _all_hold(_is_nothing, x)
     found = _exp(multiplied(_log(Parts(where(is_origin, 1, x.real), x.imag)), y))
     return Parts(where(is_origin, _power_of_origin(y), found.real), where(is_origin, 0, found.imag))

@@ -47,6 +47,7 @@ def times(x, y):
     if is_zero(x) or is_zero(y):
         return 0
     for a, b in ((x, y), (y, x)):
+        # i times something is no product at all.
         if a.__class__ in (int, float) and a in (1, -1):
             return b if a == 1 else -b
     return x * y

@@ -46,6 +46,7 @@ def traced_kernel(node, args, trace):
         with changed(tracer=trace, records=False):
             found = op.kernel(*replaced(args, arrays.made))
         parts = tuple([z.raw if isinstance(z, Value) else z for z in (found if op.is_multiple else (found,))])
+        # The graph around was recorded with what the kernel gave for arrays: nothing else may come out.
         is_alike = op.is_multiple or (parts[0].shape, parts[0].dtype) == (node.shape, node.dtype)
     except Exception:  # noqa: BLE001 - what cannot be traced is called as it is, and tells then what is wrong
         return NotImplemented
@@ -53,6 +54,7 @@ def traced_kernel(node, args, trace):
 
 
 def _agrees(op, args):
+    # Once for each form of a call: comparing runs the kernel twice.
     known, key = _agreed.setdefault(op, {}), tuple(map(_spec, args))
     if key not in known:
         known[key] = _compared(op, args)
@@ -72,6 +74,7 @@ def _compared(op, args):
     samples = op.samples if isinstance(op.samples, tuple) else (op.samples,)
     has_domains = samples[0] is not None and not isinstance(samples[0], call)
     domains, rng = cycle(samples if has_domains else (uniform(),)), np.random.default_rng(0)
+    # An op by element shows all it does on small arrays; of others shapes decide, and are taken as they are.
     if not op.broadcasts and sum([n.size for n in _arrays_in(args)]) > _MOST:
         return False
     most = _FEW if op.broadcasts else None

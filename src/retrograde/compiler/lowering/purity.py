@@ -31,6 +31,7 @@ def _is_pure(function, seen):
     if function in seen:
         return True
     seen.add(function)
+    # Libraries are trusted by name; what they wrap, as a decorator does, is a user's.
     if _library_of(function.__globals__["__name__"]):
         wrapped = getattr(function, "__wrapped__", None)
         return wrapped is None or _is_pure(wrapped, seen)
@@ -63,6 +64,7 @@ def _is_harmless(value, seen):
         return True
     if isinstance(value, tuple):
         return all([_is_harmless(part, seen) for part in value])
+    # One that can be written to may be another at the next call.
     if isinstance(value, np.ndarray):
         return not value.flags.writeable
     if isinstance(value, ModuleType):

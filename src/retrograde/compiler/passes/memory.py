@@ -9,7 +9,7 @@ from bisect import bisect
 from heapq import heappop, heappush
 from math import inf
 
-_ALIGNMENT = 64
+from ..target import CACHE_LINE
 
 
 def placed(schedule, kept, elsewhere, scratch=()):
@@ -41,7 +41,7 @@ class Arena:
             while taken and taken[0][0] < first:
                 _, _, start, end = heappop(taken)
                 self._free(start, end)
-            size = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
+            size = -(-max(size, 1) // CACHE_LINE) * CACHE_LINE
             start = self._take(size)
             end = start + size
             # The number makes ties orderly, without a comparison of places.

@@ -9,15 +9,6 @@ from dataclasses import dataclass, field
 from .. import cost
 from .memory import Arena
 
-#: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
-#: meets all of their matrices.
-_BLOCK_BYTES, _PRODUCT_BYTES = 48 * 1024, 256 * 1024
-#: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
-_FEWEST_ROWS, _FEW_ROWS, _MOST_ROWS = 16, 64, 128
-_SMALL_MATRICES = 256 * 1024
-#: A chunk of rows of an interchanged loop has at least so many rows: each of them meets all matrices, which had better be worth it.
-CHUNK_ROWS = 16
-
 
 @dataclass(eq=False)
 class Nest:
@@ -63,7 +54,7 @@ class Nest:
         # What has fewer elements than rows, such as a bias, is the same for each row and stays in cache by itself.
         row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
         products = [product for step in self.steps if (product := step.kernel.product(step, accesses)) is not None]
-        self.block = _product_block(products, self.rows, row_bytes) if products else _power(_BLOCK_BYTES // row_bytes)
+        self.block = _product_block(products, self.rows, row_bytes) if products else _power(cost.BLOCK_BYTES // row_bytes)
         self.block = max(self.block, *[step.kernel.fewest_rows for step in self.steps])
         # Passes of one block run one after the other, so a place in the frame is free again after the last pass that reads it.
         last = {id(buffer): number for number, step in enumerate(self.steps) for buffer in step.kernel.rows_read(step, accesses)}
@@ -74,7 +65,7 @@ class Nest:
 
     def cut_for_interchange(self):
         """Decide on blocks of a nest whose chunks go through all iterations of a loop: as many as can be, for threads to share."""
-        blocks = 1 << (self.rows // CHUNK_ROWS).bit_length() - 1  # threads come in powers of two, too
+        blocks = 1 << (self.rows // cost.INTERCHANGED_ROWS).bit_length() - 1  # threads come in powers of two, too
         self.block = -(-self.rows // blocks)
 
 
@@ -84,10 +75,10 @@ def _product_block(products, rows, row_bytes):
     """
     matrices = {product.matrix: product.problem for product in products}.values()
     nbytes = sum([problem.matrix_bytes for problem in matrices])
-    fewest = _FEWEST_ROWS if nbytes <= _SMALL_MATRICES else _FEW_ROWS
+    fewest = cost.FEWEST_ROWS if nbytes <= cost.MATRIX_BYTES else cost.FEW_ROWS
     # Rows of a nest may be several of a product each, as tokens of an example are.
     height = min([problem.m for problem in matrices]) // rows
-    return min(max(_power(_PRODUCT_BYTES // row_bytes), _power(fewest // height)), _power(_MOST_ROWS // height))
+    return min(max(_power(cost.PRODUCT_BLOCK_BYTES // row_bytes), _power(fewest // height)), _power(cost.MOST_ROWS // height))
 
 
 def _power(number):

@@ -12,14 +12,10 @@ matrix, adds a bias, applies an activation and multiplies again. Loops over time
 meet.
 """
 
+from .. import cost
 from ..index.row_dependences import RowFacts
 from .groups import Groups
-from .nests import CHUNK_ROWS, Nest
-
-#: The matrices of an interchanged iteration have at most so many bytes, since each chunk meets all of them.
-_MATRIX_BYTES = 1024 * 1024
-#: Loops of fewer operations than this are not worth sharing.
-_LEAST_FLOPS = 4_000_000
+from .nests import Nest
 
 
 def tiled(schedule, accesses, kept, body=None):
@@ -101,7 +97,7 @@ def _products_interchanged(steps, rows, body):
         return None
     count = min([problem.m for problem in problems])
     # What is carried counts as changing: a row may read its own state of the iteration before, never another row's.
-    if count < 2 * CHUNK_ROWS or not rows.are_apart(steps, count, _carried(body)):
+    if count < 2 * cost.INTERCHANGED_ROWS or not rows.are_apart(steps, count, _carried(body)):
         return None
     nest = Nest(steps, count)
     nest.cut_for_interchange()
@@ -131,5 +127,5 @@ def _carried(body):
 def _are_worth_it(problems, iterations):
     """Whether products are of rows by matrices that a chunk of rows had better meet alone."""
     are_plain = all([not problem.batch and problem.c == (problem.n, 1) for problem in problems])
-    is_much = iterations * sum([problem.flops for problem in problems]) >= _LEAST_FLOPS
-    return are_plain and is_much and sum([problem.matrix_bytes for problem in problems]) <= _MATRIX_BYTES
+    is_much = iterations * sum([problem.flops for problem in problems]) >= cost.INTERCHANGED_FLOPS
+    return are_plain and is_much and sum([problem.matrix_bytes for problem in problems]) <= cost.INTERCHANGED_BYTES

@@ -44,6 +44,7 @@ def added_in_steps(call):
     axes = [SteppedAxis.of(part, size) for part, size in zip(parts, shape, strict=True)]
     kept = [axis for axis, part in zip(axes, parts, strict=True) if isinstance(part, slice)]
     backwards = tuple([i for i, axis in enumerate(kept) if axis.is_backwards])
+    # Pieces go forwards only.
     x = called("flip", x, backwards) if backwards else x
     found = called("scatter_add", x, tuple([n for a in axes for n in a.shape]), tuple([part for a in axes for part in a.index]))
     whole = tuple([a.size for a in axes])
@@ -62,6 +63,8 @@ def added_at_known_positions(call):
         return None
     positions = from_front(positions.reshape(-1), size)
     most = np.bincount(positions).max() if are_within(positions, size) else _MOST_FOR_ONE + 1
+    # A choice computes all places, also those that nothing comes to; and each of the most that come to one place is a pass over
+    # all.
     if most > _MOST_FOR_ONE or most * size > _MOST_CHOSEN * len(positions):
         return None
     lines = (*shape[:axis], len(positions), *shape[axis + 1 :])

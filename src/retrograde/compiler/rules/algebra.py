@@ -40,6 +40,7 @@ def operand_in_place(call):
 
 def _keeps_order(op, rest, shape):
     """Whether a movement to the same shape moves nothing."""
+    # One row of elements has one order.
     if sum(n != 1 for n in shape) < 2:
         return True
     axes = range(len(shape))
@@ -57,6 +58,7 @@ def power_of_products(call):
     base, exponent = call.args
     if not isinstance(base, Symbol) or (base.shape, base.dtype) != (call.shape, call.dtype):
         return None
+    # An operand that is broadcast or converted is left alone: the product would have another shape, or another rounding.
     for whole, is_of_square in _PRODUCTS.items():
         if is_number(exponent, whole):
             square = called("multiply", base, base) if whole > 2 else base

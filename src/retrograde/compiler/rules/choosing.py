@@ -11,6 +11,7 @@ def positions_along_one_axis(call):
     if index is None or len(index.arrays) != 1:
         return None
     (axis,) = index.arrays
+    # Slices first, since they cost nothing: positions are then looked up in what is left.
     rest = tuple([WHOLE if i == axis else part for i, part in enumerate(index.parts)])
     return call.by("take", x if index.is_whole else called("getitem", x, rest), index.parts[axis], axis)
 

@@ -21,6 +21,7 @@ def fold_of_selected(call):
     """A fold of all elements, in which those that `where` leaves out change nothing."""
     x, named = call.args[0], _named(call)
     where = named.get("where")
+    # A mask that makes the result larger by broadcasting is no choice among the elements.
     if where is None or not _is_known(call) or np.broadcast_shapes(np.shape(where), x.shape) != x.shape:
         return None
     named["where"] = None
@@ -40,6 +41,7 @@ def fold_of_single_elements(call):
     x = call.args[0]
     if not _is_known(call) or _named(call).get("where") is not None or x.dtype != call.dtype or not x.size:
         return None
+    # As many results as elements: each is folded alone. An empty axis would give what the fold starts from.
     return call.by("reshape", x, call.shape) if x.size == _size(call.shape) else None
 
 
@@ -64,6 +66,7 @@ def draw_from_the_first_state(call):
     is_later = isinstance(state, Symbol) and state.op is not None and state.op.name == "add"
     if not is_later or not isinstance(state.args[0], Symbol) or not _is_number_of_blocks(state.args[1]):
         return None
+    # Two draws of one state then have one operand, and neither waits for an addition of the other.
     return call._replace(args=(state.args[0], *others, skip + int(state.args[1][1])))
 
 

@@ -26,6 +26,7 @@ class Index:
         at, missing = dots[0] if dots else len(parts), ndim - len(parts) + len(dots)
         if len(dots) > 1 or missing < 0:
             return None
+        # An ellipsis, or the end of a short index, stands for all axes that are not named.
         parts[at : at + len(dots)] = [WHOLE] * missing
         parts = [np.asarray(p, dtype=int) if isinstance(p, list) and p and all([type(i) is int for i in p]) else p for p in parts]
         return cls(parts) if all([isinstance(p, slice) or type(p) is int or _is_array(p) for p in parts]) else None
@@ -94,9 +95,11 @@ class SteppedAxis:
             return cls((size,), (part,))
         places = range(*part.indices(size))
         is_backwards = places.step < 0
+        # Written forwards: what is put there is flipped beforehand.
         places = places[::-1] if is_backwards else places
         if len(places) < 2 or places.step == 1:
             return cls((size,), (slice(places.start, places.start + len(places)),), is_backwards)
+        # Places start, start + step, ... are one column of a table with rows of `step` places.
         row, column = divmod(places.start, places.step)
         return cls((-(-size // places.step), places.step), (slice(row, row + len(places)), column), is_backwards)
 

@@ -8,10 +8,9 @@ from ...core import registry
 from ...core.symbol import Symbol
 from ..graph.constants import first, is_uniform
 from ..graph.infer import called
+from ..graph.views import is_reordered
 from .algebra import is_number
 
-#: Ops that put axes in another order.
-_REORDERING = frozenset(["transpose", "permute_dims", "moveaxis"])
 #: Products of at most so many rows and at least so many columns gain more from one large product than it costs to copy rows.
 _FEW_ROWS, _MANY_COLUMNS = 64, 64
 
@@ -19,6 +18,7 @@ _FEW_ROWS, _MANY_COLUMNS = 64, 64
 def outer_product(call):
     """An elementwise product, where the axis that is summed has one number."""
     x, y = call.args
+    # Products of integers are checked for what wraps, which the elementwise op is not.
     is_outer = x.shape[-1] == 1 and x.ndim > 1 < y.ndim and call.dtype.kind not in "iu"
     return call.by("multiply", x, y) if is_outer else None
 
@@ -47,9 +47,10 @@ def equations_of_a_transposed_matrix(call):
     """Equations by the factors of the matrix itself."""
     factors, y, is_transposed = call.args
     x = factors.args[0] if isinstance(factors, Symbol) and factors.op is registry.get("lu_factor") else None
-    if not _is_reordered(x):
+    if not is_reordered(x):
         return None
     source = np.empty(x.args[0].shape, np.bool_)
+    # An empty array tells by its strides what the op does, whichever of the three it is and however its axes are named.
     moved, swapped = x.op.kernel(source, *x.args[1:]), np.swapaxes(source, -1, -2)
     if (moved.shape, moved.strides) != (swapped.shape, swapped.strides):
         return None
@@ -58,13 +59,8 @@ def equations_of_a_transposed_matrix(call):
 
 def _lies_apart(x):
     """Whether the rows of `x` are those of another array in another order."""
-    if not _is_reordered(x) or not x.size:
+    if not is_reordered(x) or not x.size:
         return False
     moved = x.op.kernel(np.empty(x.args[0].shape, np.bool_), *x.args[1:])
     axes = [(n, step) for n, step in zip(moved.shape[:-1], moved.strides[:-1], strict=True) if n > 1]
     return any([outer != n * step for (_, outer), (n, step) in pairwise(axes)])
-
-
-def _is_reordered(x):
-    """Whether `x` is another array of the graph with its axes in another order."""
-    return isinstance(x, Symbol) and x.op is not None and x.op.name in _REORDERING and isinstance(x.args[0], Symbol)

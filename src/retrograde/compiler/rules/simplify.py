@@ -12,12 +12,14 @@ _BY_OP = by_op(RULES)
 def folded(op, args, shape, dtype):
     """The array of `dtype` that `op` makes of constants; None where it is too large."""
     arrays = [a for a in args if isinstance(a, np.ndarray)]
+    # Equal elements stay one number, however large the result: nothing is written to memory.
     if (op.broadcasts or op.name == "broadcast_to") and arrays and all([is_uniform(a) for a in arrays]):
         scalars = [first(a) if isinstance(a, np.ndarray) else a for a in args]
         with np.errstate(all="ignore"):
             value = first(arrays[0]) if op.name == "broadcast_to" else op.kernel(*map(np.asarray, scalars))
         return np.broadcast_to(np.asarray(value).astype(dtype), shape) if all([a.size for a in arrays]) else None
     size = int(np.prod(shape))
+    # Large results are computed by the program: a constant of their size would lie in it, and on disk.
     if size > SMALL:
         return None
     with np.errstate(all="ignore"):

@@ -1,6 +1,8 @@
-"""Rules of sums: terms that are each added to zeros at places become one array of them, written once.
+"""A pattern of sums: terms that are each scattered into zeros become one array of them, written once.
 
-A row takes the terms of a sum and gives others of the same sum. All rows are applied, one after the other.
+The derivative of a loop over the parts of an array, its rows or its numbers, is such a sum, with a term for each part. What becomes
+of its terms is a table again, `SUMS`: a row takes the terms of a sum and gives others of the same sum. All rows are applied, one
+after the other.
 """
 
 from collections.abc import Callable
@@ -12,6 +14,7 @@ import numpy as np
 from ...core.symbol import Symbol, renewed
 from ..graph.infer import called
 from ..index.pieces import PIECES
+from .rule import is_called
 
 #: Fewer lines are added up where the sum is needed: each is a comparison and a choice for each number.
 _LEAST_LINES = 9
@@ -30,9 +33,48 @@ class SumRule(NamedTuple):
     why: str
 
 
+def added_at_once(readers):
+    """Sums in which arrays are scattered into zeros, made of fewer terms."""
+    scattered = set()
+    for node in readers.nodes:
+        if _is_sum(node) and any([is_scattered(a) or scattered_in_steps(a)[1] or a in scattered for a in node.args]):
+            scattered.add(node)
+    # A part of a larger sum: nobody else reads it, so that it need not be there by itself. What is given out is not.
+    inner = {node for node in scattered if len(readers.of(node)) == 1 and readers.of(node)[0] in scattered}
+    return {node: lambda node, made: _sum_made(node, inner, made) for node in readers.nodes if _is_sum(node) and node not in inner}
+
+
+def _is_sum(node):
+    """Whether a node adds two nodes of its own shape and dtype."""
+    return is_called(node, "add") and all([
+        isinstance(a, Symbol) and (a.shape, a.dtype) == (node.shape, node.dtype) for a in node.args])
+
+
+def _sum_made(node, inner, made):
+    """A sum made anew; None if it had better stay as it is."""
+    terms, stack = [], [node]
+    while stack:
+        term = stack.pop()
+        if term is node or term in inner:
+            # Terms from left to right, since rounding depends on the order in which they are added.
+            stack.extend(term.args[::-1])
+        else:
+            terms.append(made[term])
+    found = terms
+    for rule in SUMS:
+        found = rule.replace(found, node.shape)
+    # Nothing was joined: the node itself stays, so that whoever knows it finds it again.
+    if found == node.inputs:
+        return None
+    total, *rest = found
+    for term in rest:
+        total = called("add", total, term)
+    return total
+
+
 def is_scattered(node):
     """Whether a node is an array that is scattered into zeros."""
-    return isinstance(node, Symbol) and node.op is not None and node.op.name == "scatter_add"
+    return is_called(node, "scatter_add")
 
 
 def scattered_in_steps(node):
@@ -55,6 +97,7 @@ def _joins_axes(node):
 
 def steps_together(terms, _):
     """Arrays that are scattered in the same steps are added up before their axes are joined."""
+    # Only what becomes the whole by the same changes of axes can be added up before them.
     groups, found = {}, []
     for term in terms:
         inner, changes = scattered_in_steps(term)
@@ -114,6 +157,7 @@ def _filled(pieces, shape):
     do not fill it, side by side along one axis.
     """
     moved = {(i, axis[0]) for piece in pieces for i, axis in enumerate(piece.axes) if axis is not None}
+    # Backwards, or along an axis that the whole has not: no row of parts.
     if any([axis is None or axis[2] != 1 for piece in pieces for axis in piece.axes]):
         return None
     if all([piece.fixed for piece in pieces]):

@@ -1,10 +1,11 @@
-"""The table of all rules. Of those of one op the first that matches is applied, until none does.
+"""The tables: rules, which replace one node, and patterns, which replace several together.
 
+Of the rules of one op the first that matches is applied, until none does; each pattern is looked for once, in order.
 `tests/compiler/rules/test_rules.py` has an example for each row: a graph that is another one without it, with the same values.
 """
 
-from . import adding, algebra, choosing, folding, products
-from .rule import Rule
+from . import adding, algebra, choosing, folding, layout, pooling, products, sums
+from .rule import Pattern, Rule
 
 _MOVEMENTS = ("reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis")
 _FOLDS = ("sum", "prod", "max", "min", "any", "all")
@@ -49,4 +50,13 @@ RULES = (
     Rule("added along the first axes", ("scatter_add",), adding.added_along_the_first_axes, "the kernel adds along one axis"),
     Rule("few added along lines", ("add_along_axis",), adding.few_added_along_lines, "comparing with each is part of a loop"),
     Rule("many added along lines", ("add_along_axis",), adding.many_added_along_lines, "the kernel adds along one axis"),
+)
+
+PATTERNS = (
+    Pattern("sum of scattered arrays", ("scatter_add",), sums.added_at_once,
+            "the derivative of a loop over parts of an array writes each part once"),
+    Pattern("max pooling before relu", ("max_pool2d_with_taps",), pooling.pooled_first,
+            "relu and its slope meet one number of each window"),
+    Pattern("written as read", ("attention_with_sums",), layout.written_as_read,
+            "heads that are joined next are not copied for it"),
 )

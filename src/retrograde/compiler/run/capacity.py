@@ -17,6 +17,7 @@ def check_fits(nbytes, nodes):
     if nbytes < _SMALL:
         return
     free = available()
+    # Linux hands out memory that it has not got, and kills whoever touches it: so it is asked before.
     if free is None or nbytes <= free:
         return
     largest = sorted(nodes, key=lambda node: node.nbytes, reverse=True)[:_NAMED]

@@ -20,6 +20,7 @@ class LoopCall:
         """Compute the wanted results of the loop into their places in `arrays`."""
         node = self.node
         starts, stacks, captured, count = replaced(node.args, lambda a: array_of(a, arrays))
+        # At the first call, not when the program is made: a plan may be stored, or thrown away, without ever running.
         if self._program is None:
             self._prepare()
         fixed = [a for a, is_leaf in zip(captured, self._is_leaf, strict=True) if is_leaf]
@@ -47,6 +48,7 @@ class LoopCall:
                 array[place + (not loop.reverse)] = carried[which]
             for array, row in zip(made, others, strict=False):
                 array[place] = row
+            # The condition is the last thing that the body makes, asked after the iteration: the first one always runs.
             iteration += 1
             if loop.condition is not None and not others[-1]:
                 break

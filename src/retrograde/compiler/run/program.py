@@ -64,6 +64,7 @@ class Program:
         self.outlets = [
             self.fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.aliases else None for node in self.results
         ]
+        # Updates that lie in no leaf's memory are copied there when all steps are over.
         self.late = [(leaf, n) for leaf, n in layout.updates if self.aliases.get(n) is not leaf]
         is_kept = [isinstance(n, Symbol) and id(n) in self.fixed and n not in self.aliases for n in layout.held]
         self.moving = [i for i, is_fixed in enumerate(is_kept) if not is_fixed]
@@ -81,6 +82,7 @@ class Program:
             results.append(outlet.copy() if outlet is not None else found.taken(node) if array is None else array)
         self.latest = {i: found.taken(self.layout.held[i]) for i in self.moving}
         if self.late:
+            # All values before any write: an update may be what another leaf held, as where two are exchanged.
             late = [(found[leaf], np.array(found[n] if isinstance(n, Symbol) else n)) for leaf, n in self.late]
             for target, value in late:
                 np.copyto(writes.into(target), value)

@@ -21,6 +21,7 @@ class Attempt:
 
     def __enter__(self):
         trace = self._trace
+        # A body may be traced more than once, until it is known what it writes to: each time from the same state.
         self._held = {id(c): c.now for c in trace.captured()}
         self._gradients = {key: g.now for key, g in trace.gradients.items()}
         self._records = {id(c): c.value.record for c in trace.captured()}
@@ -47,6 +48,7 @@ class Attempt:
             before = self._held.get(id(capture), capture.start)
             if capture.now is not before:
                 self.found[id(capture)] = capture.now
+            # Written to, and not known to be: the body is traced again with a leaf in its place.
             if capture.now is not before and id(capture) not in handed_in:
                 self.written.append(capture)
             capture.now = before

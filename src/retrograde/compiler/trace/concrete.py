@@ -24,6 +24,7 @@ def rereader(symbol, known):
     depends on something else, or is too large for that.
     """
     nodes = ordered([symbol])
+    # The state of a generator is another one at each call: what was drawn from it cannot be a constant.
     values = {node: value for node, value in known.items() if not isinstance(value, State)}
     made = [n for n in nodes if n.op is not None]
     are_known = not any([n not in values if n.op is None else has_effect(n) for n in nodes])

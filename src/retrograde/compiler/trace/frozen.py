@@ -21,6 +21,7 @@ class Frozen:
     def add(self, array):
         """Let NumPy not write to `array` from here on."""
         if array.__class__ is np.ndarray and array.flags.writeable and _is_writeable_below(array):
+            # A view that was taken while it could be written to still can be: that is how the engine itself writes.
             writes.FROZEN[id(array)] = array.view()
             array.flags.writeable = False
             self._arrays.append(array)
@@ -46,6 +47,7 @@ def _is_writeable_below(array):
 
 def _thaw(array):
     """Let `array` be written to again, also if its memory is that of an array that stays frozen."""
+    # NumPy lets a view be written to again only while its base can be.
     base = array.base if isinstance(array.base, np.ndarray) and not array.base.flags.writeable else None
     if base is not None:
         base.flags.writeable = True

@@ -57,6 +57,7 @@ class Trace(Recorder):
         self._detached = {}
 
     def node(self, op, args, shape, dtype):
+        # Most calls have no array among their arguments, and keep the tuple that they came with.
         for a in args:
             if a.__class__ is np.ndarray:
                 args = tuple([self._constant(a) if a.__class__ is np.ndarray else a for a in args])
@@ -80,6 +81,7 @@ class Trace(Recorder):
         known = self._constants.get(id(array))
         if known is None or not is_kept_as(array, known[1]):
             known = self._constants[id(array)] = array, as_constant(array)
+        # Python gives the identity of what is gone to what comes next, so that the array is kept beside what it became.
         return known[1]
 
     def symbol(self, value):
@@ -90,6 +92,7 @@ class Trace(Recorder):
         if capture is None and id(value) in self._detached:
             return self.symbol(self._origin(value))
         if capture is None:
+            # Two tensors that hold one array are one leaf: what is written to the one is seen by the other.
             capture = self._by_array.get(id(value.raw)) or Capture(value)
             if value is not capture.value and id(value) not in self._own:
                 capture.twins.append(value)
@@ -234,6 +237,7 @@ class Trace(Recorder):
         """Keep what a value of the trace's own was created with as a constant, since it is about to hold something else."""
         if self._made.pop(id(value), None) is None:
             return
+        # The program begins with what the value was created with, and takes all later states from nodes.
         symbol, constant = self.symbol(value), arrays.made(value.raw)
         capture = self.captures[id(constant)] = self.captures.pop(id(value))
         capture.value = constant
@@ -309,6 +313,7 @@ class Trace(Recorder):
             if handle.is_registered:
                 raise TraceError(f"a hook was registered on a tensor of shape {value.shape} from outside {_ONCE}; register it "
                                  "before the function is called, or remove it before the function returns")
+        # Known only now: what a number was read of may be written to afterwards.
         written = {c.start for c in self.changed()}
         for symbol in self._read:
             if not written.isdisjoint(ordered([symbol])):
@@ -328,6 +333,7 @@ class Trace(Recorder):
 
     def fail(self):
         """Take back what was changed outside the trace."""
+        # The last change first, as each saw what those before it had left.
         for undo in reversed(self._undo):
             undo()
 

@@ -68,12 +68,15 @@ class Assembler(Writer):
         draft = planned_body(step, self.storage)
         inner = Assembler(draft, self.target, self.program)
         parts = inner.all_parts()
+        # Native code cannot call back into Python between two steps of an iteration.
         if not all([isinstance(part, (Launch, LoopLaunch)) for part in parts]):
             return [LoopCall(step, self.program)]
         return [*inner.before, (InterchangedLoop if draft.is_interchanged else LoopLaunch)(draft, parts, self.target)]
 
     def _nest(self, nest):
         """All passes of a nest as one launch, after those that pack what its products share."""
+        # No more than chunks that can run at the same time. How many there are changes no result: frames hold what is made anew
+        # in each.
         nest.frames = min(self.threads, nest.chunks, _MOST_FRAMES)
         frames, panels = Scratch(nest.frame * nest.frames), {}
         local = {id(node) for node in nest.local}
@@ -82,6 +85,8 @@ class Assembler(Writer):
             launch._replace(buffers=tuple([frames if id(b) in local else b for b in launch.buffers])) for launch in launches
         ]
         return [
+            # Packing is read by all blocks, and what finishes sums reads those of all: only what is between can run block by
+            # block.
             *self._once([launch for launch in launches if launch.role == "pack"]),
             _interleaved([launch for launch in launches if not launch.role], nest),
             *[launch for launch in launches if launch.role == "finish"]]
@@ -91,6 +96,7 @@ class Assembler(Writer):
         body, here = self.body, []
         for launch in packing:
             matrix, _, panels, _ = launch.buffers
+            # A constant is the same in each iteration whatever the body does.
             fixed = None if body is None else matrix if isinstance(matrix, np.ndarray) else body.fixed(matrix)
             if fixed is None:
                 here.append(launch)

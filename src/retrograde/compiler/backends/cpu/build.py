@@ -54,6 +54,7 @@ def _code(graph, draft, parts, units):
     scratch = {b: numbers[launch.step] for launch in launches for b in launch.buffers if isinstance(b, Scratch)}
     layout = draft.layout(scratch.items(), draft.local)
     slots, words = _Slots(draft.storage), Words()
+    # These have the first places, in this order, whatever the steps read: whoever calls the program knows them without asking.
     for buffer in (POOL, FLAG, *graph.inputs, *graph.state, *layout.fresh):
         slots(buffer)
     steps = laid_out(launches, slots, words)
@@ -69,6 +70,7 @@ class _Slots:
 
     def __call__(self, buffer):
         buffer = self._storage(buffer)
+        # By identity: scratch memory and constants have no equality that would tell them apart.
         if id(buffer) not in self._places:
             self._places[id(buffer)] = len(self._places)
             self.buffers.append(buffer)  # kept alive, so that its identity stays its own

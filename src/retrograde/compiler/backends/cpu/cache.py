@@ -45,6 +45,7 @@ class Cache:
             path = os.path.join(self._folder, name)
             with replacing(path) as part, os.fdopen(_created(part), "wb") as file:
                 file.write(_MAGIC + _checksum(name, code) + code)
+            # Also at the first write of a process: a short one writes fewer than that, and there may be many of them.
             if self._writes % 256 == 0:
                 self._prune()
             self._writes += 1
@@ -84,6 +85,7 @@ def _remove(path):
 
 def _read(path):
     """The code in a file, or None if the file is not as it was written under its name."""
+    # Not through a link, and asked of the open file: what is checked is what is read.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(file.fileno())
@@ -93,6 +95,7 @@ def _read(path):
     start = len(_MAGIC) + _CHECKSUM
     if not data.startswith(_MAGIC) or _checksum(os.path.basename(path), data[start:]) != data[len(_MAGIC) : start]:
         return None
+    # Once a day is enough to know what is used; each use would be a write.
     if time.time() - found.st_mtime > _DAY:
         os.utime(path)  # so that it is not the next to be removed
     return data[start:]

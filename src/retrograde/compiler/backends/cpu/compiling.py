@@ -28,6 +28,7 @@ def compiled(units):
     """The code of each unit by its name: an image, or an object file. While LLVM works on some, the next are written; those
     that need no passes are large, and come first, so that no core waits for the last.
     """
+    # Sorting is stable: of each kind units keep the order in which the program needs them.
     units = sorted(units, key=lambda unit: not unit.is_final)
     with _switching_often(), ThreadPoolExecutor(available_cores()) as worker:
         waiting = {unit.name: worker.submit(code_of, unit.text, unit.target, unit.is_final) for unit in units}

@@ -37,6 +37,7 @@ class Filler:
             return
         unit, is_first = plan.unit(Writer(target())), name not in self._drawn
         self._drawn[name] = self._drawn.get(name, 0) + plan.count
+        # The disk is asked once: what is not there at first will not be there until this process compiles it.
         if not (is_first and library().load_stored([threads.unit().name, unit.name])):
             if self._drawn[name] < self._patience:
                 return

@@ -62,6 +62,7 @@ def _optimised(text, machine, opt):
     parsed = _parsed(text)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=opt))
     passes = llvm.create_new_module_pass_manager()
+    # Functions of vectors first, so that what follows sees them in place.
     passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
@@ -90,6 +91,7 @@ def _machine(target, opt):
 
 def _new_machine(triple, name, features, opt):
     _initialise()
+    # All other targets take time to load, and hardly anybody asks for them.
     if triple != llvm.get_process_triple():
         _initialise_others()
     found = llvm.Target.from_triple(triple)

@@ -41,6 +41,7 @@ def fast_function(name, traced, dtype, count):
 
 
 def _of_dtype(name, traced, dtype, count):
+    # Refusals are kept as well: a function that is several kernels is looked at once, not at each call.
     found = _known.get((name, dtype))
     if found is None:
         try:
@@ -87,6 +88,7 @@ class Function:
     def _run(self, pointers, size):
         """Run one step for all whole groups, and one for the last group if some elements are left."""
         rest, last = size % GROUP, self._itemsize * (size - GROUP)
+        # A chunk has a fixed size, and grows only where there would be too many: what an element comes to depends on neither.
         whole, chunk = size - rest, cost.EAGER.least
         if whole > cost.EAGER.most * chunk:
             chunk = -(-whole // (cost.EAGER.most * GROUP)) * GROUP
@@ -94,6 +96,7 @@ class Function:
         start, first, second = ctypes.addressof(words), *self._slots
         self._put(
             words, 0, threads.alone(), start + ctypes.sizeof(words) - 8, *pointers, *[pointer + last for pointer in pointers],
+            # Two steps of one kernel: all whole groups, and the last group of all, which overlaps them.
             self._kernel, start + self._first, -(-whole // chunk), 0, self._kernel, start + self._second, 1, 0,
             *first, whole, chunk, *second, GROUP, GROUP, 0)
         if size >= cost.EAGER_SHARED:
@@ -107,6 +110,7 @@ def _side_by_side(arrays):
     first = arrays[0]
     if all([(flags := array.flags).c_contiguous and flags.aligned for array in arrays]):
         return arrays, np.empty(first.shape, first.dtype)
+    # Of transposed arrays, say: any order will do, if it is one for all of them and leaves no gaps.
     result = np.empty_like(first)
     if all([array.strides == result.strides and array.flags.aligned for array in arrays]):
         return arrays, result

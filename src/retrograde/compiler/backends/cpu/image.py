@@ -13,11 +13,12 @@ import sys
 from struct import pack_into, unpack_from
 
 from ....errors import CompilerError
+from ...target import CACHE_LINE
 
 #: Whether processes on this machine can load images.
 IS_POSSIBLE = sys.platform == "linux" and platform.machine() == "x86_64"
 _MAGIC = b"image"
-_PAGE, _LINE = mmap.PAGESIZE, 64
+_PAGE = mmap.PAGESIZE
 _ELF = b"\x7fELF\x02\x01"  # of 64 bits, the lowest byte first
 _X86_64 = 62
 _SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8
@@ -78,9 +79,9 @@ class _Link:
         return self._block, found, self._outside
 
     def _place(self, number, section):
-        if section[1] == _NO_BITS or section[2] & _WRITTEN or section[8] > _LINE:
+        if section[1] == _NO_BITS or section[2] & _WRITTEN or section[8] > CACHE_LINE:
             raise _UnknownError
-        self._block.extend(bytes(-len(self._block) % _LINE))
+        self._block.extend(bytes(-len(self._block) % CACHE_LINE))
         self._at[number] = len(self._block)
         self._block += self._code[section[4] : section[4] + section[5]]
 
@@ -126,7 +127,7 @@ class Images:
         for image in images:
             block, functions, outside = marshal.loads(memoryview(image)[len(_MAGIC) :])  # noqa: S302 - made here, or checked by the cache
             parts.append((size, block, functions, outside))
-            size += -(-len(block) // _LINE) * _LINE
+            size += -(-len(block) // CACHE_LINE) * CACHE_LINE
         memory = mmap.mmap(-1, max(-(-size // _PAGE), 1) * _PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         for at, block, functions, outside in parts:

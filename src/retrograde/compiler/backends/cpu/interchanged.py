@@ -4,12 +4,13 @@ Each chunk of rows goes through all iterations on one thread, with nobody to wai
 in the cache of its core.
 """
 
+from ...target import CACHE_LINE
 from .codegen.interchange import PLACE
 from .loop_launch import LoopLaunch, move
 from .table import call_of
 
-#: Tables are so many words apart at least, a cache line: threads write to them all the time.
-_LINE = 8
+#: Tables are so many words apart at least: threads write to them all the time, and two in one line would take it from each other.
+_LINE = CACHE_LINE // 8
 
 
 class InterchangedLoop(LoopLaunch):

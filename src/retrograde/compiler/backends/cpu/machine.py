@@ -38,6 +38,7 @@ def fingerprint():
 
 def name_for(key, target=()):
     """A name that stands for what depends on `key`, on the `target`, on our own files and on the compiler beneath."""
+    # Cut to 128 bits, which no two keys will share by chance; the name stands in machine code and in file names.
     return f"retrograde_{hashlib.sha256(f'{key!r}{tuple(target)!r}{fingerprint()}'.encode()).hexdigest()[:32]}"
 
 
@@ -46,6 +47,7 @@ def _files(folder, is_deep):
     for entry in os.scandir(folder):
         if entry.name.endswith((".py", ".pyc")):
             found = entry.stat()
+            # Not what is in them: to read some hundred files at each start would take longer than to look at them.
             yield entry.path.removeprefix(_PACKAGE), found.st_size, found.st_mtime_ns
         elif is_deep and entry.is_dir() and entry.name != "__pycache__":
             yield from _files(entry.path, is_deep)

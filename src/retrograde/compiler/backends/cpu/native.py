@@ -66,6 +66,7 @@ class NativeProgram(Program):
         inputs = [(i, slots[id(leaf)], self.fixed.get(id(leaf))) for i, leaf in enumerate(self.inputs)]
         self._small_inputs = [(i, inbox) for i, _, inbox in inputs if inbox is not None]
         self._large_inputs = [(i, place) for i, place, inbox in inputs if inbox is None]
+        # One native call, and results that lie in the program's own memory: the shortest way, for steps of a few microseconds.
         self._is_simple = not self.late and not self.moving and len(self.segments) == 1 and all(
             o is not None for o in self.outlets
         ) and isinstance(self.segments[0], tuple)
@@ -109,6 +110,7 @@ class NativeProgram(Program):
                     run(self._table_address, *segment)
                 else:
                     segment.run(found)
+        # Whatever stops a library call, Ctrl-C among it: the next call must not find what checks of this one have left.
         except BaseException:
             self._flag_word[0] = 0
             raise

@@ -70,6 +70,7 @@ class _Objects:
         self.specs, self.made, self._numbers, self._kept, self._bytes = [], {}, {}, [], 0
         for at, leaf in enumerate(leaves):
             self._add(leaf, ("leaf", at))
+        # Constants of the graph come with it at each call, so that their numbers need not be stored.
         for at, array in enumerate(arrays):
             if id(array) not in self._numbers:
                 self._add(array, ("constant", at))
@@ -122,6 +123,7 @@ class _Objects:
         shape, dtype = tuple(map(int, found.shape)), _dtype_name(found.dtype)
         if isinstance(found, Symbol):
             return "node", shape, dtype
+        # Of all constants together: many small ones are as much as a large one.
         self._bytes += found.nbytes
         if self._bytes > _MOST_BYTES or not found.flags.c_contiguous:
             raise UnfitError

@@ -30,6 +30,7 @@ class Words:
 
     def array(self, address):
         """All words, with addresses filled in; `address(name)` is that of a function."""
+        # Addresses are of this process: what is kept on disk are places and names.
         found = np.array(self.numbers, np.int64)
         found[self.places] = address_of(found) + 8 * found[self.places]
         for place, name in self.functions.items():
@@ -62,6 +63,7 @@ def call_of(launch, slot, words):
 
 def address_of(array):
     """The address of an array's first element."""
+    # A microsecond, where `__array_interface__` takes five; asked for each large argument of each call.
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     except (TypeError, ValueError, BufferError):  # read-only, or empty

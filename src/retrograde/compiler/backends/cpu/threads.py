@@ -34,6 +34,7 @@ class Pool:
         self._words = (ctypes.c_int64 * parallel.WORDS).from_address(self.address)
         address = _pool_functions()
         self._close = _with_pool(address("retrograde_close"))
+        # The caller works as well.
         self._words[parallel.WORKERS] = threads - 1
         work = _with_pool(address("retrograde_worker"))
         for number in range(1, threads):
@@ -83,6 +84,7 @@ def runner():
 
 def run_shared(pointers, *call):
     """Run steps with the workers of this process. `pointers` is the table of pointers, and `call` what `runner` is called with."""
+    # A pool may be closed between the moment it is found and the moment its lock is had; then there is another one.
     while True:
         workers = pool()
         with workers.lock:

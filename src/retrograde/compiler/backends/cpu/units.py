@@ -92,6 +92,7 @@ class Library:
         meanwhile are left to those who load them.
         """
         name = unit.name
+        # Somebody loads units already: to wait for that would take the time that an early start is to gain.
         if name in self._loaded or not self.lock.acquire(blocking=False):
             return
         try:
@@ -133,6 +134,7 @@ class Library:
         return {name: code for name in names if (code := self.store.get(name)) is not None}
 
     def _take_in(self, codes):
+        # Images need a copy only. Object files need LLVM, whose import alone takes longer than many programs.
         images = [code for code in codes.values() if is_image(code)]
         objects = [code for code in codes.values() if not is_image(code)]
         if images:

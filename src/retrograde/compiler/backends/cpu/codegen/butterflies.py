@@ -26,6 +26,7 @@ class Butterflies:
         if 4 * number % count:
             angle = 2 * pi * (number % count) / count
             return self.rotated(x, constant(cos(angle), self._vector), constant(self._sign * sin(angle), self._vector))
+        # By quarters of a circle nothing is multiplied: parts change places and signs.
         quarters, (a, b) = self._sign * (4 * number // count) % 4, x
         for _ in range(quarters):
             a, b = self.ir.fneg(b), a
@@ -64,6 +65,7 @@ class Butterflies:
         sums = {j: self.add(x[j], x[size - j]) for j in half}
         differences = {j: self.subtract(x[j], x[size - j]) for j in half}
         found = {0: x[0]}
+        # The imaginary parts of opposite factors cancel in sums, and the real ones in differences: half as many products.
         for j in half:
             found[0] = self.add(found[0], sums[j])
         for k in half:

@@ -18,6 +18,7 @@ class Entry:
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _INDEX]), name)
         self._table, self._slots, named = self.function.args
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        # One argument for both, so that the runner calls all kernels alike, in nests or outside of them.
         self.chunk = self.builder.and_(named, _INDEX((1 << FRAME_BIT) - 1))
         self.frame = self.builder.lshr(named, _INDEX(FRAME_BIT))
 

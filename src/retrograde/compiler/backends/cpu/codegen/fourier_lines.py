@@ -77,6 +77,7 @@ class LinePlan(_Plan, InVectors):
 
 def plan_lines(transform, target):
     """The plan of a transform of few lines for a target."""
+    # A complex number is two vectors, so that a butterfly has half as many numbers as there are registers.
     lanes, most = target.lanes(transform.dtype), target.registers // 2
     while (sizes := _sizes(transform.halved, lanes, most)) is None:
         lanes //= 2
@@ -92,6 +93,7 @@ def _sizes(length, lanes, most):
     if not firsts:
         return None
     found = [(n, *_fewest(length // n, most)) for n in firsts]
+    # Passes cost memory; a first one that is no multiple of the lanes stores some of its columns twice.
     return min(found, key=lambda sizes: (len(sizes), sizes[0] % lanes > 0, sum(sizes)))
 
 
@@ -193,6 +195,7 @@ class _Writer:
                 place = b.add(at, I64(rest * (k - 1)))
                 twiddle = [self.load(self.table, at) for at in (place, b.add(place, I64(rest * (size - 1))))]
                 found[k] = self.flies.rotated(found[k], *twiddle)
+            # The last square begins early enough to be whole, and overlaps the one before it.
             for start in [*range(0, size - self.lanes, self.lanes), size - self.lanes]:
                 block = found[start : start + self.lanes]
                 rows = [emit.transpose(b, [x[part] for x in block], ITEM_BYTES[self.plan.dtype]) for part in (0, 1)]
@@ -205,6 +208,7 @@ class _Writer:
         b = self.ir
         with emit.loop(b, 0, rest) as group:
             first = b.mul(group.index, I64(size - 1))
+            # The last pass has one group, whose numbers are not rotated.
             twiddles = [] if rest == 1 else [self._twiddle(b.add(first, I64(k)), table) for k in range(size - 1)]
             with _along(b, stride, self.lanes) as column:
                 read = b.add(column, b.mul(group.index, I64(stride)))

@@ -11,6 +11,7 @@ def key_of(b, number):
     item = kind.element if isinstance(kind, ir.VectorType) else kind
     bits = BITS["float32" if isinstance(item, ir.FloatType) else "float64"]
     of_bits = emit.like(kind, bits)
+    # Plus 0, of which -0 becomes 0 and all else stays.
     key = _flipped(b, b.bitcast(b.fadd(number, _each(kind, 0.0)), of_bits))
     return b.select(b.fcmp_unordered("uno", number, number), _each(of_bits, greatest(bits)), key)
 
@@ -28,6 +29,7 @@ def greatest(bits):
 def _flipped(b, bits):
     """Bits of numbers as integers of the same order, or back: of negative ones all but the sign are flipped."""
     width = (bits.type.element if isinstance(bits.type, ir.VectorType) else bits.type).width
+    # Of positive numbers the bits are in order as they are, of negative ones in reverse.
     sign = b.ashr(bits, _each(bits.type, width - 1))
     return b.xor(bits, b.and_(sign, _each(bits.type, (1 << (width - 1)) - 1)))
 

@@ -5,10 +5,9 @@ innermost, some iterations at a time: lines are read whole, as many as there are
 """
 
 from ....index.expression import Load
-from ....target import ITEM_BYTES
+from ....target import CACHE_LINE, ITEM_BYTES
 from . import emit, ir
 from .counting import counted
-from .loop_plan import LINE
 
 _INDEX = ir.IntType(64)
 #: Bytes of the vectors that are transposed.
@@ -37,7 +36,7 @@ class Crossings:
             self._loop(level, start, stop, 1)
             return
         loads = [(i, e) for i, e in enumerate(self.box.entries) if isinstance(e, Load) and self.box.is_crossed(e, self.vector)]
-        iterations = max(LINE // ITEM_BYTES[entry.dtype] for _, entry in loads)
+        iterations = max(CACHE_LINE // ITEM_BYTES[entry.dtype] for _, entry in loads)
         left = self.ir.srem(self.ir.sub(stop, start), _INDEX(iterations))
         whole = self.ir.sub(stop, left)
         with self.ir.if_then(self.ir.icmp_signed("<", start, whole)), counted(self.ir, start, whole, iterations) as first:
@@ -52,7 +51,7 @@ class Crossings:
         """Where the numbers of a load lie for so many iterations from `first` on, one vector for each."""
         item, step = ITEM_BYTES[entry.dtype], entry.steps[self.vector]
         width = min(self.lanes, _VECTOR // item)
-        room = emit.scratch(self.ir, ir.ArrayType(ir.IntType(8), iterations * self.lanes * item), LINE)
+        room = emit.scratch(self.ir, ir.ArrayType(ir.IntType(8), iterations * self.lanes * item), CACHE_LINE)
         self.counters[self.crossing] = first
         where = self._address(("start", number), entry)
         with counted(self.ir, _INDEX(0), _INDEX(self.lanes), width) as lane:

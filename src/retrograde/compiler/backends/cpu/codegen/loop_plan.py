@@ -18,15 +18,14 @@ from ....index.elements import operation_key
 from ....index.expression import Apply, Constant, Inside, Load, Select, arguments_of, depends_of, dtype_of_entry
 from ....index.rounded import PRODUCTS
 from ....run.failures import FLAG
-from ....target import ITEM_BYTES
+from ....target import CACHE_LINE, ITEM_BYTES
 from .loop_lanes import chosen_lanes
 from .rolling import find_runs, taped
 from .signs import Signs
 from .vecmath.elements import BYTES
 
-#: Bytes of a line of memory, which has at most so many numbers.
-LINE = 64
-_LARGEST_LINE = LINE // min(ITEM_BYTES.values())
+#: The most numbers in a line of memory.
+_LARGEST_LINE = CACHE_LINE // min(ITEM_BYTES.values())
 #: A body with at least this many entries is searched for repetitions.
 _LONG = 64
 #: Room for one number of any dtype on a tape.
@@ -111,7 +110,7 @@ class LoopPlan:
         """Memory for the tapes, the same amount for each chunk; None if nothing is kept."""
         slots = sum(run.count * len(kept) for run, kept in zip(self.runs, self.tapes, strict=True))
         # Whole lines, so that chunks on two threads never write to one.
-        return Tape(-(-slots * self.lanes * _TAPE_BYTES // LINE) * LINE) if slots else None
+        return Tape(-(-slots * self.lanes * _TAPE_BYTES // CACHE_LINE) * CACHE_LINE) if slots else None
 
     @cached_property
     def buffers(self):
@@ -121,6 +120,7 @@ class LoopPlan:
 
     def with_slots(self, buffers, numbers):
         """The same plan for a kernel that is handed just these buffers, in this order, and these numbers."""
+        # An eager function has its operands in the order of its parameters, also those that nobody reads.
         plan = replace(self, numbers=numbers)
         plan.buffers = buffers
         return plan
@@ -148,6 +148,7 @@ class LoopPlan:
         for i in self.items:
             e = self.box.entries[i] if isinstance(i, int) else None
             if isinstance(e, Load) and e.part is not None:
+                # The same place in the same buffer, but for the part: one load of both is two vectors that lie in a row.
                 key = id(e.buffer), e.start, e.steps, e.guard, e.chosen
                 known[*key, e.part] = i
                 other = known.get((*key, 1 - e.part))
@@ -178,6 +179,7 @@ class LoopPlan:
         By the number of the selection, how its place moves along that loop; and the entries that are nothing but such places.
         """
         entries, moves, places = self.box.entries, {}, set()
+        # In runs an entry stands for those of all rounds, whose places differ.
         for number, e in enumerate(entries if not self.runs else ()):
             if isinstance(e, Select) and not (self.vector is not None and depends_of(entries[e.guard])[self.vector]):
                 found = {self._move_of_place(n, e.dtype, moves) for n in (e.inside, e.outside)}
@@ -194,6 +196,7 @@ class LoopPlan:
         if number in known or not isinstance(entry, Load) or entry.chosen:
             return known.get(number)
         move = 0 if self.vector is None else entry.steps[self.vector]
+        # With larger steps lanes lie apart, and each would need an address of its own anyway.
         return move if move in (0, 1) else None
 
     @property
@@ -288,6 +291,7 @@ def plan_loops(box, target, rows=None):
         length, chunks = rows.block, -(-box.lengths[0] // rows.block)
         # A block may have fewer rows than a vector has lanes.
         lanes = min(lanes, length) if vector == 0 else lanes
+    # What is stored at the end stays in registers until then: of many results there are not enough of them.
     kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
     plan = LoopPlan(
         box=box, vector=vector, lanes=lanes, chunk_length=length, chunks=chunks, levels=levels, runs=runs, written=written,
@@ -303,6 +307,7 @@ def _rolled(box, vector):
     there are so many entries that the code of each would be too much; else as it is.
     """
     levels = _levels(box, vector)
+    # The search for repetitions costs more than a short body's code.
     if len(box.entries) < _LONG:
         return box, levels, []
     box, levels = box.arranged(levels), sorted(levels)

@@ -27,11 +27,14 @@ class Rounds:
         before, outside = self.ir.block, self.k.inline
         with counted(self.ir, _INDEX(0), _INDEX(run.count)) as counter:
             carried = {slot: self.ir.phi(start.type) for slot, start in starts.items()}
+            # Around runs the body is long and runs once, so that functions are called there. A round is short and runs often.
             self.k.inline = None
             made = self._round(run, counter, carried)
             self.k.inline = outside
             for slot, phi in carried.items():
                 phi.add_incoming(starts[slot], before)
+                # What was the same in all lanes before the first round need not be so after it: the phi has all lanes from the
+                # start.
                 phi.add_incoming(self.k.broadcast(made[slot], lanes_of(phi)), self.ir.block)
         self.values.update({run.stop - run.period + slot: value for slot, value in made.items()})
 

@@ -58,6 +58,7 @@ class _LoopRunner:
             phi.add_incoming(value, b.block)
         b.branch(look)
         b.position_at_end(end)
+        # Of two rows that alternate, which one holds the last state depends on how many iterations there were in the end.
         self.between(head["end_count"], head["ends"], b.and_(t, _INDEX(1)))
         b.ret(was_shared)
 
@@ -81,6 +82,8 @@ class _LoopRunner:
         """One iteration: whether it has shared regions, and whether there may be another."""
         b, head = self.b, self.head
         with self.each(head["move_count"], head["moves"], MOVE) as (place, slot, offset, step, mask, phase):
+            # With all bits the row is the iteration's own; with one bit two rows alternate; with none there is one for all
+            # iterations.
             row = b.and_(b.add(t, phase), mask)
             self.set(head["table"], place, b.add(b.add(self.buffer(slot), offset), b.mul(row, step)))
         is_shared = b.call(head["runner"], [head["table"], head["steps"], head["step_count"]], kind=_RUNNER)

@@ -58,6 +58,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
         self.vector = plan.vector
         self.addressed, self.places = plan.addresses
         self.loops, self.crossing, self.crossed = self.box.order(self.vector), plan.crossing, {}
+        # Reduced loops are innermost: inside so many loops a place of the result is known, and its fold begins and ends there.
         self.kept = sum(not r for r in self.box.is_reduced)
         # A masked lane computes what nobody stores, which is cheaper than a second copy of so long a body in the instruction
         # cache, and to compile.
@@ -99,6 +100,8 @@ class _Writer(Values, Rounds, Crossings, Folds):
         """The values of all entries inside `level` loops and no more."""
         for item in self.plan.items:
             if isinstance(item, int):
+                # One whose partner or other part came first is there already; a mere place is read by the selection that
+                # chooses it.
                 if self.plan.levels[item] == level and item not in self.values and item not in self.places:
                     self._recall(item)
                     self.values[item] = self._value(item, self.box.entries[item])
@@ -247,6 +250,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
             if self.mask is None:
                 self.k.store(number, spot)
                 continue
+            # Lanes behind the end may lie behind the buffer, too.
             with self.ir.if_then(self.ir.extract_element(self.mask, ir.IntType(32)(lane))):
                 self.k.store(number, spot)
 

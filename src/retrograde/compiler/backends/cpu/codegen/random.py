@@ -52,6 +52,8 @@ class _Writer:
         make = self._make(self)
         rest = b.alloca(ir.VectorType(self._item, group))
         whole = b.sub(self._last, b.srem(b.sub(self._last, self._first), I64(group)))
+        # The last group may have more numbers than are left: it is written beside, and what counts is copied. One body serves
+        # both.
         with emit.loop(b, self._first, self._last, group) as place:
             numbers, is_whole = make(*self._words(place.index)), b.icmp_signed("<", place.index, whole)
             emit.store(b, numbers, b.select(is_whole, emit.address(b, self._out, place.index, self._item), rest))
@@ -63,11 +65,13 @@ class _Writer:
     def _words(self, place):
         """The words for a group, from number `place` on: four vectors, each lane of which is a block, words in lower halves."""
         b, k = self.ir, self.k
+        # A block has four words: four numbers, or two of those that take two words.
         start = b.add(self._block, b.lshr(place, I64(2 if self._width == 1 else 1)))
         blocks = b.add(k.broadcast(start), ir.Constant(ir.VectorType(I64, self._lanes), list(range(self._lanes))))
         zero = k.constant(0)
         even, odd = [blocks, zero], [k.shift_right_unsigned(blocks, 32), zero]
         for keys in self._keys:
+            # A product of two lower halves is 64 bits: its upper half is one word of the next round, its lower half another.
             products = [b.mul(k.bitwise_and(x, _LOWER), k.constant(m)) for x, m in zip(even, _MULTIPLIERS, strict=True)]
             upper = [k.shift_right_unsigned(product, 32) for product in products[::-1]]
             even = [b.xor(x, b.xor(y, key)) for x, y, key in zip(upper, odd, keys, strict=True)]

@@ -4,43 +4,29 @@ A row is compared with the last of those found so far, some vectors at a time: m
 number that is greater is put in its place among those found. Numbers are put in order by their keys.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 from .... import cost
 from . import emit, ir
 from .emit import I64
-from .entry import Entry
-from .keys import BITS, key_of, number_of
-from .vectors import SCALAR_TYPES
-
-#: So many vectors are compared at a time.
-_TOGETHER = 4
+from .keys import key_of, number_of
+from .rows import RowsPlan, RowsWriter
 
 
-class RankingPlan(NamedTuple):
-    """The positions of the `ranked` greatest, or least, of `count` numbers in each of `rows`."""
+@dataclass(frozen=True)
+class RankingPlan(RowsPlan):
+    """The positions of the `ranked` greatest, or least, numbers of each row."""
 
-    dtype: str
-    lanes: int
-    is_greatest: bool
-    rows: int
-    count: int
+    grain: ClassVar = cost.RANKING
+
     ranked: int
+    is_greatest: bool
 
     @property
     def key(self):
         """What the code depends on."""
         return "ranking", self.dtype, self.lanes, self.is_greatest
-
-    @property
-    def step(self):
-        """How many rows one chunk takes."""
-        return cost.RANKING.share(self.rows, self.rows * self.count)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.rows // self.step)
 
     @property
     def words(self):
@@ -53,16 +39,10 @@ def write_ranking(module, name, plan):
     _Writer(module, name, plan).write()
 
 
-class _Writer:
+class _Writer(RowsWriter):
     def __init__(self, module, name, plan):
-        self.plan, self.item, self.bits = plan, SCALAR_TYPES[plan.dtype], BITS[plan.dtype]
-        self.wide = plan.lanes * _TOGETHER
-        entry = Entry(module, name)
-        self.ir = entry.builder
-        self.x, self.out = entry.pointer(0), entry.pointer(1)
-        self.rows, self.count, self.ranked, step = (entry.word(2 + i) for i in range(4))
-        self.first = self.ir.mul(entry.chunk, step)
-        self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.rows)
+        super().__init__(module, name, plan, 2, len(plan.words))
+        self.plan, (self.x, self.out), (self.ranked,) = plan, self.buffers, self.more
         self.keys = emit.scratch(self.ir, ir.ArrayType(self.bits, cost.MOST_RANKED))
         #: The last number found, as vectors are compared with it.
         self.least = emit.scratch(self.ir, self.item)
@@ -75,6 +55,7 @@ class _Writer:
             self.row = emit.address(b, self.x, b.mul(row.index, self.count), self.item)
             self.places = emit.address(b, self.out, b.mul(row.index, self.ranked), I64)
             with emit.loop(b, 0, self.ranked) as i:
+                # Below the keys of all numbers: the first ones take these places without a case of their own.
                 b.store(self.bits(-(1 << (self.bits.width - 1))), self._key_at(i.index))
             b.store(self._number(self.bits(-(1 << (self.bits.width - 1)))), self.least)
             with emit.loop(b, 0, whole, self.wide) as i, b.if_then(self._may_be_ranked(i.index)):
@@ -87,6 +68,7 @@ class _Writer:
         b, kind = self.ir, ir.VectorType(self.item, self.wide)
         numbers = emit.load(b, emit.address(b, self.row, first, self.item), kind)
         least = emit.splat(b, b.load(self.least, typ=self.item), self.wide)
+        # Numbers are compared, not keys, which take some instructions each; what is found here is looked at again by its key.
         found = b.fcmp_unordered(">" if self.plan.is_greatest else "<", numbers, least)
         name = f"llvm.vector.reduce.or.v{self.wide}i1"
         return b.call_external(name, ir.IntType(1), [found])
@@ -100,6 +82,7 @@ class _Writer:
         b = self.ir
         key = self._key(emit.load(b, emit.address(b, self.row, place, self.item), self.item))
         end = b.sub(self.ranked, I64(1))
+        # Greater, not equal: of equal numbers the first one keeps its place.
         with b.if_then(b.icmp_signed(">", key, b.load(self._key_at(end), typ=self.bits))):
             at = self._moved_back(key, end)
             b.store(key, self._key_at(at))

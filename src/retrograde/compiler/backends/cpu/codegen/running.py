@@ -95,6 +95,7 @@ class _Writer:
         """Numbers that follow each other, with what they come to so far in a register."""
         b = self.ir
         start = self._place(o, I64(0))
+        # The first line is handed on as it is: 0 plus -0 would be 0.
         first = self._at(self.x, start, self.single)
         emit.store(b, first, emit.address(b, self.out, start, self.item))
         with emit.loop(b, 1, self.count, 1, [first]) as line:
@@ -112,6 +113,7 @@ class _Writer:
         self._along(parts, start, lambda kind, place: self._at(self.x, place, kind))
         with emit.loop(b, 1, self.count) as line:
             place, before = self._place(o, line.index), self._place(o, b.sub(line.index, I64(1)))
+            # From line to line one distance for all columns, forwards or backwards.
             distance = b.sub(before, place)
             self._along(parts, place, lambda kind, at: self._joined(self._at(self.out, b.add(at, distance), kind), at, kind))
 
@@ -147,5 +149,6 @@ class _Writer:
         lanes = range(x.type.count)
         real, imag = (emit.shuffle(b, y, y, [lane - lane % 2 + part for lane in lanes]) for part in (0, 1))
         swapped = emit.shuffle(b, x, x, [lane ^ 1 for lane in lanes])
+        # (a + ib)(c + id): real parts take away b·d, imaginary ones add a·d.
         signs = ir.Constant(x.type, [2.0 * (lane % 2) - 1 for lane in lanes])
         return b.fadd(b.fmul(x, real), b.fmul(swapped, b.fmul(imag, signs)))

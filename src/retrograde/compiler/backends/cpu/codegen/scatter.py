@@ -37,6 +37,7 @@ class ScatterPlan(NamedTuple):
     @property
     def has_many_tables(self):
         """Whether chunks take whole tables."""
+        # Then each chunk has whole tables, and looks through no positions but its own.
         return self.outer >= cost.SCATTER_LINES.most
 
     @property
@@ -140,7 +141,10 @@ class _Writer:
         b = self.ir
         found = b.load(emit.address(b, self.positions, i, self.index_item), typ=self.index_item)
         found = b.sext(found, I64) if self.index_item.width < 64 else found
+        # A position may count from the end.
         found = b.select(b.icmp_signed("<", found, I64(0)), b.add(found, self.size), found)
+        # Without signs one comparison sees both ends of the chunk's own lines. What lies in no chunk's is an error, noted by
+        # all of them.
         own, lines = b.sub(found, self.first_line), b.sub(self.last_line, self.first_line)
         with b.if_else(b.icmp_unsigned("<", own, lines)) as (inside, outside):
             with inside:

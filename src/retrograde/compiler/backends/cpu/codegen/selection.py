@@ -5,53 +5,34 @@ above the middle, until one number or one key is left in it. Then it is looked f
 rank of each number is counted. In a row with NaN the first NaN is what is found.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 from .... import cost
 from . import emit, ir
 from .emit import I64
-from .entry import Entry
-from .keys import BITS, greatest, key_of
-from .vectors import SCALAR_TYPES
-
-#: So many vectors are counted at a time.
-_TOGETHER = 4
+from .keys import greatest, key_of
+from .rows import RowsPlan, RowsWriter
 
 
-class SelectionPlan(NamedTuple):
-    """The positions of what has each of `ranks` ranks, of `count` numbers in each of `rows`; the ranks of a row stand `apart`."""
+@dataclass(frozen=True)
+class SelectionPlan(RowsPlan):
+    """The positions of what has each of `ranks` ranks in its row; the ranks of a row stand `apart`."""
 
-    dtype: str
-    lanes: int
-    rows: int
-    count: int
+    grain: ClassVar = cost.SELECTION
+
     ranks: int
     apart: int
 
     @property
-    def wide(self):
-        """So many numbers are counted at a time."""
-        return self.lanes * _TOGETHER
-
-    @property
     def is_short(self):
-        """Whether rows are shorter than that."""
+        """Whether rows are shorter than what is looked at together."""
         return self.count < self.wide
 
     @property
     def key(self):
         """What the code depends on."""
         return "selection", self.dtype, self.lanes, self.is_short
-
-    @property
-    def step(self):
-        """How many rows one chunk takes."""
-        return cost.SELECTION.share(self.rows, self.rows * self.count)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.rows // self.step)
 
     @property
     def words(self):
@@ -64,16 +45,10 @@ def write_selection(module, name, plan):
     (_OfShort if plan.is_short else _OfLong)(module, name, plan).write()
 
 
-class _Writer:
+class _Writer(RowsWriter):
     def __init__(self, module, name, plan):
-        self.item, self.bits = SCALAR_TYPES[plan.dtype], BITS[plan.dtype]
-        self.wide = plan.wide
-        entry = Entry(module, name)
-        self.ir = entry.builder
-        self.x, self.wanted, self.out = (entry.pointer(i) for i in range(3))
-        self.rows, self.count, self.ranks, self.apart, step = (entry.word(3 + i) for i in range(5))
-        self.first = self.ir.mul(entry.chunk, step)
-        self.last = emit.minimum(self.ir, self.ir.add(self.first, step), self.rows)
+        super().__init__(module, name, plan, 3, len(plan.words))
+        (self.x, self.wanted, self.out), (self.ranks, self.apart) = self.buffers, self.more
 
     def write(self):
         """The whole function."""
@@ -106,6 +81,8 @@ class _OfShort(_Writer):
             key = self._keys(i.index, 1)
             b.store(key, self._key_at(i.index))
             i.values = [b.add(i.values[0], b.zext(b.icmp_signed("!=", key, nan), I64))]
+        # Where there are fewer numbers than elements some are NaN: their keys are the greatest, so the first of them has this
+        # rank.
         self.numbers = i.results[0]
         with emit.loop(b, 0, self.count) as i:
             key = b.load(self._key_at(i.index), typ=self.bits)
@@ -174,6 +151,7 @@ class _OfLong(_Writer):
             phi.add_incoming(value, before)
         bottom, top, below, until = state
         width = b.sub(top, bottom)
+        # One key is left, which several elements may have, or one element, whatever keys are between.
         is_done = b.or_(b.icmp_unsigned("<=", width, self.bits(1)), b.icmp_signed("<=", b.sub(until, below), I64(1)))
         b.cbranch(is_done, found, halve)
         b.position_at_end(halve)
@@ -193,6 +171,7 @@ class _OfLong(_Writer):
         limit = emit.splat(b, key, self.wide)
         with emit.loop(b, 0, self.whole, self.wide, [emit.zeros(vectors)]) as i:
             is_below = b.icmp_signed("<=", self._keys(i.index, self.wide), limit)
+            # A lane that holds is -1 as an integer: to take it away counts it, without a selection.
             i.values = [b.sub(i.values[0], b.sext(is_below, vectors))]
         total = b.sext(self._folded("add", i.results[0]), I64)
         with emit.loop(b, self.whole, self.count, 1, [total]) as i:
@@ -210,6 +189,7 @@ class _OfLong(_Writer):
         with emit.loop(b, 0, self.whole, self.wide) as i:
             inside = self._is_inside(self._keys(i.index, self.wide), *limits)
             found = b.call_external(f"llvm.vector.reduce.or.v{self.wide}i1", ir.IntType(1), [inside])
+            # Nearly all vectors have no key of the range, and are left with one test.
             with b.if_then(found, likely=False):
                 self._look_for(i.index, b.add(i.index, I64(self.wide)), low, high, left, place)
         self._look_for(self.whole, self.count, low, high, left, place)

@@ -36,9 +36,13 @@ class _Backward:
     def __init__(self, module, name, plan, entry):
         self.plan, self.entry, self.b = plan, entry, entry.builder
         query, cotangent = [(operand.row, operand.column) for operand in (plan.query, plan.cotangent)]
+        # Slopes of the products of a block of queries are kept for all tiles of keys at once, since those of queries are sums
+        # over these.
         pitch = plan.key_block
         self.scores = Product(query, plan.tile, plan.tile, plan.mask is not None)
+        # With the values: what the weights' own cotangents are.
         self.steep = Product(cotangent, plan.tile, pitch, is_added=False)
+        # Strides the other way round: a product with the transposed matrix, without a copy of it.
         self.add_values = Product(cotangent[::-1], plan.tile, plan.tile, is_added=True)
         self.add_keys = Product(query[::-1], pitch, plan.tile, is_added=True)
         self.add_queries = Product((pitch, 1), plan.line, plan.line, is_added=True)
@@ -55,6 +59,8 @@ class _Backward:
             places, given = digits(b, self.number, plan.batch), [x for x in _READ if getattr(plan, x) is not None]
             pointers = self.entry.pointers
             self.bases = {x: matrix(b, pointers[x], self._item(x), places, getattr(plan, x)) for x in given}
+            # Each share of keys has slopes of all queries to itself: shares run at the same time, and are added up in order
+            # afterwards.
             size = plan.group * sizes.queries * plan.line
             count = math.prod(plan.batch)
             self.to_query = at(b, self.entry.pointers["to_query"], plan.item, (share, count * size), (self.number, size))
@@ -74,6 +80,7 @@ class _Backward:
         self.tiles = b.sdiv(b.add(count, I64(plan.tile - 1)), I64(plan.tile))
         with emit.loop(b, 0, self.tiles) as tile:
             self._begin(tile.index)
+        # Queries before the first key of the block see none of it.
         start = key if plan.is_causal else I64(0)
         with emit.loop(b, 0, plan.group) as head:
             self._see_head(head.index)
@@ -85,6 +92,7 @@ class _Backward:
     def _see_head(self, head):
         """Let the matrices be those of one of the query heads that share keys."""
         b, plan = self.b, self.plan
+        # Heads that share keys are met one after the other by the same task, which alone adds to the slopes of these keys.
         self.matrices = dict(self.bases)
         if plan.group > 1:
             for label in ("cotangent", "query", "mask", "sums", "means"):
@@ -107,6 +115,7 @@ class _Backward:
                               self._room(part, tile, length), constant(factor, plan.vector))
         for part, length in ((self.to_keys, sizes.depth), (self.to_values, sizes.width)):
             clear(b, plan, self._room(part, tile, length), length * plan.tile)
+        # The keys in rows as well: vectors of the slopes of a query run along the numbers of a key.
         with emit.loop(b, 0, plan.tile) as row:
             number = emit.minimum(b, b.add(first, row.index), last)
             source = at(b, self.bases["key"], plan.item, (number, plan.key.row))
@@ -130,9 +139,11 @@ class _Backward:
         tiles = self.tiles
         if plan.is_causal:
             last = b.sub(b.add(query, count), b.add(self.first_key, I64(1)))
+            # Up to the tile that the last of these queries sees.
             tiles = emit.minimum(b, tiles, b.add(b.sdiv(last, I64(plan.tile)), I64(1)))
         with emit.loop(b, 0, tiles) as tile:
             self._meet_tile(tile.index, query, count)
+        # One product over all tiles of keys, rather than a sum read and written for each.
         depth = b.mul(tiles, I64(plan.tile))
         to = at(b, self.here, plan.item, (query, plan.line))
         for column in range(0, plan.line, plan.tile):
@@ -146,6 +157,8 @@ class _Backward:
         key, skipped = b.add(self.first_key, b.mul(tile, I64(plan.tile))), I64(0)
         slopes = at(b, self.slopes, plan.item, (tile, plan.tile))
         if plan.is_causal:
+            # Queries of the block before the first key of the tile: no weights, but their slopes are read with the whole block,
+            # so they must be 0.
             skipped = b.sub(key, query)
             skipped = b.select(b.icmp_signed(">", skipped, I64(0)), skipped, I64(0))
             with emit.loop(b, 0, skipped) as row:
@@ -170,6 +183,7 @@ class _Backward:
         b, plan, item = self.b, self.plan, self.plan.mask_item
         last, step = I64(plan.sizes.keys - 1), plan.mask.column
         kind = emit.like(plan.vector, item)
+        # A mask may end with the last key: a vector must not read behind it.
         is_whole = b.icmp_signed("<=", b.add(key, I64(plan.tile - 1)), last)
         with emit.loop(b, 0, rows) as row:
             line = at(b, self.matrices["mask"], item, (b.add(first, row.index), plan.mask.row))
@@ -188,6 +202,7 @@ class _Backward:
         """Make weights of the products of some queries with a tile of keys, and slopes of what they are to be multiplied by."""
         b, plan = self.b, self.plan
         end = b.add(key, I64(plan.tile))
+        # Most tiles are seen whole: the comparison of each lane is in a loop of its own, for the others.
         is_cut = b.icmp_signed(">", end, I64(plan.sizes.keys))
         if plan.is_causal:
             is_cut = b.or_(is_cut, b.icmp_signed(">", b.sub(end, I64(1)), first))
@@ -202,6 +217,7 @@ class _Backward:
         """The weights of a query and its slopes; `key` is the first one of the tile where it does not see all of it."""
         b, plan = self.b, self.plan
         total, mean = [emit.splat(b, emit.load(b, self._row(label, query), plan.item), plan.lanes) for label in ("sums", "means")]
+        # The sums are logs to base e, weights are powers of two.
         total = b.fmul(total, constant(LOG2_E, plan.vector))
         for j in range(plan.vectors):
             here, there = [at(b, part, plan.item, j * plan.lanes) for part in (weights, slopes)]
@@ -209,6 +225,8 @@ class _Backward:
             if key is not None:
                 weight = b.select(self._is_seen(query, key, j), weight, emit.zeros(plan.vector))
             emit.store(b, weight, here)
+            # The derivative of softmax: p (g - mean of g by p), where that mean was found beforehand as the product of result
+            # and cotangent.
             emit.store(b, b.fmul(weight, b.fsub(emit.load(b, there, plan.vector), mean)), there)
 
     def _is_seen(self, query, key, j):
@@ -243,6 +261,7 @@ def write_total(module, name, plan):
         whole = depth - depth % plan.lanes
         for start, stop, kind, step in ((0, whole, plan.vector, plan.lanes), (whole, depth, plan.item, 1)):
             with emit.loop(b, start, stop, step) as place:
+                # From the first share to the last, whoever was ready first: the same sum for any number of threads.
                 total = emit.load(b, at(b, source, plan.item, place.index), kind)
                 for share in range(1, plan.shares):
                     total = b.fadd(total, emit.load(b, at(b, source, plan.item, place.index, share * size), kind))

@@ -35,7 +35,10 @@ class _Forward:
     def __init__(self, module, name, plan, entry):
         self.plan, self.entry, self.b = plan, entry, entry.builder
         key, value = plan.key, plan.value
+        # Transposed products: keys are rows of the left operand and queries lanes of the right one. With a mask the sums begin
+        # with what it adds, which has been laid in their place.
         self.scores = Product((key.row, key.column), plan.tile, plan.tile, plan.mask is not None)
+        # Values are read along their columns, whatever their strides: the left operand is read a number at a time.
         self.means = Product((value.column, value.row), plan.tile, plan.tile, is_added=True)
         self.run, self.packing = Tiles(module, f"{name}_tile", plan).run, Packing(module, f"{name}_lay", plan)
         self.queries, self.results, self.weights, self.tops, self.totals = rooms(
@@ -52,6 +55,8 @@ class _Forward:
             self.matrices = {
                 label: matrix(b, self.entry.pointers[label], plan.mask_item if label == "mask" else plan.item, places, operand)
                 for label, operand in operands.items() if operand is not None}
+            # Blocks of one matrix are neighbours among the tasks, so that a chunk meets the keys of one matrix again while they
+            # are in cache.
             self.first = b.mul(b.srem(task.index, I64(plan.blocks)), I64(plan.tiles * plan.tile))
             count = emit.minimum(b, plan.tiles * plan.tile, b.sub(I64(sizes.queries), self.first))
             self.tiles = b.sdiv(b.add(count, I64(plan.tile - 1)), I64(plan.tile))
@@ -64,12 +69,14 @@ class _Forward:
             self._begin(tile.index)
         limit = I64(plan.sizes.keys)
         if plan.is_causal:
+            # No query of the block sees a key behind the last of them: half of all blocks of keys are not met at all.
             limit = emit.minimum(b, limit, b.add(self.first, count))
         with emit.loop(b, 0, limit, plan.key_block) as block:
             keys = emit.minimum(b, plan.key_block, b.sub(limit, block.index))
             with emit.loop(b, 0, self.tiles) as tile:
                 seen = keys
                 if plan.is_causal:
+                    # Tiles in front of the block see none of its keys: then this is not above 0.
                     seen = emit.minimum(b, keys, b.sub(b.add(self._query(tile.index), I64(plan.tile)), block.index))
                 with b.if_then(b.icmp_signed(">", seen, I64(0))):
                     self._meet(tile.index, block.index, seen)
@@ -90,11 +97,13 @@ class _Forward:
         """Lay queries side by side, ready for powers of two; nothing has been seen yet."""
         b, plan, sizes = self.b, self.plan, self.plan.sizes
         rows, target = (self._query(tile), I64(sizes.queries - 1)), self._room(self.queries, tile, sizes.depth)
+        # Factors once for each query, in place of one for each weight, which are powers of two.
         self.packing.pack(b, self.matrices["query"], (plan.query.row, plan.query.column), rows, sizes.depth, target,
                           constant(plan.scale * LOG2_E, plan.vector))
         clear(b, plan, self._room(self.results, tile, sizes.width), sizes.width * plan.tile)
         clear(b, plan, self._room(self.totals, tile, 1), plan.tile)
         for j in range(plan.vectors):
+            # So the first block of keys scales what is there by 2^-inf, which is 0, without a case of its own.
             emit.store(b, constant(-math.inf, plan.vector), self._vector(self._room(self.tops, tile, 1), j))
 
     def _meet(self, tile, first_key, keys):
@@ -103,6 +112,7 @@ class _Forward:
         query, weights = self._query(tile), self.weights
         if plan.mask is not None:
             source = at(b, self.matrices["mask"], plan.mask_item, (first_key, plan.mask.column))
+            # The mask lies where the products will be, since these are added to it.
             rows = query, I64(sizes.queries - 1)
             self.packing.pack_mask(b, source, (plan.mask.row, plan.mask.column), rows, keys, weights)
         source = at(b, self.matrices["key"], plan.item, (first_key, plan.key.row))
@@ -117,6 +127,7 @@ class _Forward:
     def _hide(self, query, first_key, keys):
         """Take the keys after each query out of sight."""
         b, plan = self.b, self.plan
+        # Keys up to the tile's first query are seen by all of its lanes, and left alone.
         start = b.sub(b.add(query, I64(1)), first_key)
         start = b.select(b.icmp_signed(">", start, I64(0)), start, I64(0))
         k = Builder(b, plan.dtype, plan.lanes)
@@ -138,7 +149,9 @@ class _Forward:
         base = top
         if plan.mask is not None:
             lowest = constant(-math.inf, plan.vector)
+            # Where a mask hides all keys so far, the greatest product is -inf, and -inf less itself would be NaN.
             base = [b.select(b.fcmp_ordered("==", t, lowest), emit.zeros(plan.vector), t) for t in top]
+        # What earlier weights must be multiplied by, since they were taken relative to a lower maximum.
         factors = [power(b, plan, b.fsub(x, y)) for x, y in zip(before, base, strict=True)]
         sums = [b.fmul(emit.load(b, self._vector(totals, j), plan.vector), f) for j, f in enumerate(factors)]
         with emit.loop(b, 0, keys, 1, sums) as key:
@@ -150,6 +163,7 @@ class _Forward:
         for part, vectors in ((tops, top), (totals, key.results)):
             for j, vector in enumerate(vectors):
                 emit.store(b, vector, self._vector(part, j))
+        # With the first keys there are no results yet, and a pass over them is saved.
         with b.if_then(b.icmp_signed(">", first_key, I64(0))):
             results = self._room(self.results, tile, plan.sizes.width)
             with emit.loop(b, 0, plan.sizes.width) as row:
@@ -160,6 +174,7 @@ class _Forward:
     def _greatest(self, start, keys):
         """The greatest product of each query, four keys at a time."""
         b, plan = self.b, self.plan
+        # Maxima of four keys are found as a tree before they meet the greatest one so far, which else would wait for each.
         whole = b.and_(keys, I64(-4))
         for first, end, step in ((I64(0), whole, 4), (whole, keys, 1)):
             with emit.loop(b, first, end, step, start) as key:
@@ -182,11 +197,15 @@ class _Forward:
         k = Builder(b, plan.dtype, plan.lanes)
         totals = [emit.load(b, self._vector(self._room(self.totals, tile, 1), j), plan.vector) for j in range(plan.vectors)]
         tops = [emit.load(b, self._vector(self._room(self.tops, tile, 1), j), plan.vector) for j in range(plan.vectors)]
+        # The log of the sum of exponentials, to base e: that is what the op gives, and what the way back makes weights of.
         sums = [k.add(k.multiply(top, 1 / LOG2_E), k.log(total)) for top, total in zip(tops, totals, strict=True)]
         if plan.mask is not None:
             sees = [k.not_equal(total, 0) for total in totals]
+            # A query that sees no key gives 0, not 0 / 0; with an infinite sum its weights on the way back are 2^-inf, that is
+            # 0.
             totals = [k.where(one, total, 1) for one, total in zip(sees, totals, strict=True)]
             sums = [k.where(one, s, math.inf) for one, s in zip(sees, sums, strict=True)]
+        # One division for each query; its numbers are multiplied.
         inverse = [k.divide(constant(1, plan.vector), total) for total in totals]
         rows = self._query(tile), I64(sizes.queries - 1)
         result = matrix(b, self.entry.pointers["result"], plan.item, self.places, plan.result)
@@ -194,6 +213,7 @@ class _Forward:
         if plan.has_sums:
             to = at(b, self.entry.pointers["sums"], plan.item, (self.number, sizes.queries))
             for v in reversed(range(plan.vectors)):
+                # Lanes behind the last query write to its place too, in reverse order, so that its own number is written last.
                 lines = [emit.minimum(b, b.add(rows[0], I64(v * plan.lanes + lane)), rows[1]) for lane in range(plan.lanes)]
                 scatter(b, sums[v], [at(b, to, plan.item, line) for line in lines])
 

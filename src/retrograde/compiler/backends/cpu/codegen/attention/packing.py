@@ -36,6 +36,8 @@ class Packing:
         self._each_vector(b, "rows", _Unpacked, target, (step, 1), rows, depth, tile, factors)
 
     def _each_vector(self, b, label, kind, array, steps, rows, depth, tile, factors):
+        # Only whether numbers follow each other and whether all rows are one is compiled in; strides are arguments, so that
+        # arrays with others share the function.
         plan, key = self._plan, (label, steps[1] == 1, steps[0] == 0)
         if key not in self._functions:
             self._functions[key] = kind(self._module, f"{self._name}_{label}{len(self._functions)}", plan, key[1:]).function
@@ -57,9 +59,11 @@ class _Lines:
         self.function.attributes.add("noinline")
         self.b = b = ir.IRBuilder(self.function.append_basic_block("entry"))
         array, step, self.step, first, last, depth, self.tile, self.factor = self.function.args
+        # Of a row that all share, as of a mask for all queries, one address is enough.
         rows = [emit.minimum(b, b.add(first, I64(lane)), last) for lane in range(1 if self.is_one_row else plan.lanes)]
         self.lines = [at(b, array, self.item, (row, step)) for row in rows]
         whole = I64(0)
+        # Squares of as many rows as columns are transposed in registers: whole vectors are loaded and stored.
         if self.is_contiguous and not self.is_one_row:
             whole = b.and_(depth, I64(-plan.lanes))
             with emit.loop(b, 0, whole, plan.lanes) as place:
@@ -113,6 +117,7 @@ class _Unpacked(_Lines):
         b, plan = self.b, self.plan
         found = [b.fmul(emit.load(b, self.in_tile(place, k), plan.vector), self.factor) for k in range(plan.lanes)]
         found = emit.transpose(b, found, emit.item_bytes(plan.item))
+        # The last lines first: behind the last row they are that row again, which must be written last by itself.
         for line, vector in zip(reversed(self.lines), reversed(found), strict=True):
             emit.store(b, vector, at(b, line, plan.item, place))
 

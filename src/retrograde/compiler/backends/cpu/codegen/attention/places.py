@@ -14,6 +14,7 @@ def digits(b, number, lengths):
 
 def matrix(b, pointer, item, places, operand):
     """The address of the matrix of an operand at a place of its leading axes."""
+    # Along axes of step 0 an array is repeated: no instruction is needed to stay where it is.
     terms = [(place, step) for place, step in zip(places, operand.batch, strict=False) if step]
     return at(b, pointer, item, *terms)
 

@@ -65,8 +65,11 @@ class Attending(InVectors):
     @property
     def key_block(self):
         """Keys of a block, in whole tiles: they and their values half fill the first cache."""
+        # The other half is for weights and the tile of queries.
         fitting = self.first_cache // (2 * ITEM_BYTES[self.dtype] * (self.sizes.depth + self.sizes.width))
         wanted = min(max(fitting, cost.FEWEST_KEYS), 2 * cost.QUERIES, self.sizes.keys)
+        # Where all keys fit, one block has all of them, rounded up; else whole tiles, so that only the last block has one that
+        # is cut.
         return max(1, wanted // self.tile) * self.tile if wanted < self.sizes.keys else ceil(wanted / self.tile) * self.tile
 
 

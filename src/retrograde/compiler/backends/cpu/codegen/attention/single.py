@@ -57,6 +57,7 @@ class _Single:
     def _lay_query(self, source):
         """The query times its factors, with zeros up to whole vectors."""
         b, plan = self.b, self.plan
+        # The last vector first, so that what the query leaves of it is zero.
         emit.store(b, emit.zeros(plan.vector), at(b, self.query, plan.item, plan.line - plan.lanes))
         with emit.loop(b, 0, plan.sizes.depth) as place:
             number = emit.load(b, at(b, source, plan.item, (place.index, plan.query.column)), plan.item)
@@ -74,6 +75,7 @@ class _Single:
     def _score(self, first):
         """The products with a vector of keys; the last key stands for those after it."""
         b, plan = self.b, self.plan
+        # Reads must stay inside of the array; weights of keys that are not there are made 0 below.
         keys = [emit.minimum(b, b.add(first, I64(lane)), plan.sizes.keys - 1) for lane in range(plan.lanes)]
         lines = [at(b, self.key, plan.item, (key, plan.key.row)) for key in keys]
         whole = plan.sizes.depth - plan.sizes.depth % plan.lanes
@@ -83,6 +85,7 @@ class _Single:
         if whole < plan.sizes.depth:
             mask = emit.lane_mask(b, I64(plan.sizes.depth - whole), plan.lanes)
             sums = self._multiplied(lines, I64(whole), sums, mask)
+        # Sums of lanes for as many keys as one short vector of 16 bytes holds: fewer shuffles than one key at a time.
         group = 16 // emit.item_bytes(plan.item)
         for start in range(0, plan.lanes, group):
             found, place = lane_sums(b, sums[start : start + group], group), at(b, self.weights, plan.item, first, start)
@@ -100,6 +103,7 @@ class _Single:
         """Make weights of the products; the answer is the greatest product, and the sum of the weights."""
         b, k, plan = self.b, self.k, self.plan
         lowest = constant(-math.inf, plan.vector)
+        # 2^-inf is 0: keys that only fill the last vector weigh nothing.
         for key in range(plan.sizes.keys, plan.rounded):
             emit.store(b, constant(-math.inf, plan.item), at(b, self.weights, plan.item, key))
         with emit.loop(b, 0, plan.rounded, plan.lanes, [lowest]) as key:
@@ -131,6 +135,8 @@ class _Single:
     def _sums(self, columns, masks):
         """The sums of some columns of the values, each times its weight: several keys at a time where columns are few."""
         b, plan = self.b, self.plan
+        # A sum waits for the one before it; with few columns there are too few sums to fill the time, so that each is kept
+        # several times.
         count = 2 ** (cost.CHAINS // len(columns)).bit_length() // 2
         whole = plan.sizes.keys - plan.sizes.keys % count
         sums = [emit.zeros(plan.vector)] * (count * len(columns))

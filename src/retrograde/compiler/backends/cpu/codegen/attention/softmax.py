@@ -15,6 +15,7 @@ def power(b, plan, x):
     k, dtype = Builder(b, plan.dtype, plan.lanes), plan.dtype
     least = constant(_LEAST[dtype], x.type)
     # The whole number stands in the low bits, from where it is moved to those of the exponent.
+    # Adding a number so large that its last bit is worth 1 rounds to a whole number.
     shifted = b.fadd(k.where(k.greater(least, x), least, x), constant(SHIFT[dtype], x.type))
     whole = k.add(k.shift_left(k.bits(shifted), MANTISSA[dtype]), BIAS[dtype] << MANTISSA[dtype])
     rest = b.fsub(x, b.fsub(shifted, constant(SHIFT[dtype], x.type)))

@@ -42,6 +42,7 @@ class Tiles:
     def _write(self, b, arguments, height, width):
         left, right, target, depth, row, step, line, pitch, is_added = arguments
         plan, tile = self._plan, Tile(self._plan.vector, height, width, self._plan.is_fused)
+        # Steps are arguments, not constants: LLVM would compile the same tile anew for each product of each shape.
         columns = range(0, width * plan.lanes, plan.lanes)
         places = [at(b, target, plan.item, (I64(i), pitch), j) for i in range(height) for j in columns]
         # Places are frozen, or LLVM would find each by what it knows of all the others, which takes longer and more registers.

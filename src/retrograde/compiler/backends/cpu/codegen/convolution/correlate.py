@@ -66,6 +66,7 @@ def write_packing(module, name, plan):
     entry = Entry(module, name, ("weight", "packed"), ("chunks",), {None: plan.layout.item})
     b, correlation = entry.builder, plan.layout.correlation
     deal = partial(entry.share, parts=entry.words["chunks"])
+    # Chunks share groups where there are some, else the tiles of the only one.
     first, end = deal(correlation.groups) if correlation.groups > 1 else (0, 1)
     for grid, start in zip(correlation.grids, _grid_starts(plan), strict=True):
         places = table_of(module, f"{name}_places_{start}", [plan.places[tap.weight] for tap in grid.taps])
@@ -80,6 +81,8 @@ def write_packing(module, name, plan):
                     line = at(b, here, plan.layout.item, (channel.index, plan.weight[1]), place)
                     number = b.add(b.mul(channel.index, I64(len(grid.taps))), tap.index)
                     to = at(b, there, plan.layout.item, (number, height))
+                    # The weights of all rows of a tile for one tap lie side by side, as the tile reads them: one line of the
+                    # cache after the other.
                     for i in range(height):
                         value = emit.load(b, at(b, line, plan.layout.item, i * plan.weight[0]), plan.layout.item)
                         emit.store(b, value, at(b, to, plan.layout.item, i))
@@ -136,6 +139,7 @@ def write_correlation(module, name, plan):
     tiles = Functions(module, name, partial(_write_tile, plan))
     scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
     sums = at(b, scratch, plan.layout.item, layout.correlation.inputs * layout.channel)
+    # The borders are made once for all tasks of a chunk: what is laid out afterwards leaves them alone.
     with emit.loop(b, 0, layout.correlation.inputs * layout.channel // layout.lanes) as place:
         emit.store(b, emit.zeros(plan.layout.vector), at(b, scratch, plan.layout.item, (place.index, layout.lanes)))
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
@@ -163,6 +167,7 @@ def band_of(builder, layout, task):
 def _widths(plan, grid):
     """The widths of tiles, in vectors, that a grid needs, the full one first."""
     layout = plan.layout
+    # A band may end before its highest row, so that any number of vectors may be left: a width for each is compiled.
     if layout.bands > 1:
         return [layout.vectors, *range(1, layout.vectors)]
     vectors = -(-layout.flat(grid, grid.rows[2]) // layout.lanes)
@@ -178,6 +183,7 @@ def _sweep(entry, plan, tiles, number, group, band, scratch, sums):
         rows = grid.rows[2]
         vectors = I64(-(-layout.flat(grid, rows) // layout.lanes))
     else:
+        # Grids of a strided result differ by a row: the last band of a shorter one has fewer.
         rows = emit.minimum(b, rows, b.sub(I64(grid.rows[2]), first_row))
         places = b.add(b.mul(b.sub(rows, I64(1)), I64(layout.pitch)), I64(grid.columns[2] + layout.lanes - 1))
         vectors = b.sdiv(places, I64(layout.lanes))
@@ -242,6 +248,8 @@ def _write_tile(plan, b, arguments, number, height, vectors):
     layout, tile = plan.layout, Tile(plan.layout.vector, height, vectors, plan.layout.is_fused)
     taps = [layout.offset(tap) for tap in layout.correlation.grids[number].taps]
     columns = range(0, vectors * layout.lanes, layout.lanes)
+    # Written out, taps are distances within the instructions; of large kernels that would be a lot of code, which reads a
+    # table.
     over = _over_table if len(taps) > cost.TAPS else _over_channels
     totals = over(b, layout, tile, weights, source, taps, columns) if taps else tile.zeros()
     store(b, totals, [at(b, sums, layout.item, i * plan.sums + j) for i in range(height) for j in columns])
@@ -250,6 +258,7 @@ def _write_tile(plan, b, arguments, number, height, vectors):
 def _over_channels(b, layout, tile, weights, source, taps, columns):
     """The sums over all channels, whose taps are written out; kernels of one tap have a few channels written out."""
     count = layout.correlation.inputs
+    # One tap alone would be a loop around a single step.
     group = min(cost.CHANNELS, count) if len(taps) == 1 else 1
     places = [i * layout.channel + tap for i in range(group) for tap in taps]
     size = len(taps) * tile.height
@@ -263,6 +272,7 @@ def _over_channels(b, layout, tile, weights, source, taps, columns):
 def _over_table(b, layout, tile, weights, source, taps, columns):
     """The sums over all channels, whose taps are read from a table, a few at a time."""
     table, count = table_of(b.module, f"{b.function.name}_taps", taps), len(taps)
+    # A divisor, so that no taps are left over: their loop would be a second one inside of each channel's.
     together = max([n for n in range(1, 9) if count % n == 0])
     with emit.loop(b, 0, layout.correlation.inputs, 1, tile.zeros()) as channel:
         panel = at(b, weights, layout.item, (channel.index, count * tile.height))

@@ -19,6 +19,7 @@ class Entry(entry.Entry):
     def share(self, total, parts):
         """First and end of this chunk's part of `total` things that are dealt to `parts` chunks."""
         b = self.builder
+        # By proportion, so that parts differ by one thing at most and every thing is in one of them.
         first = b.sdiv(b.mul(self.chunk, emit.number(total)), emit.number(parts))
         return first, b.sdiv(b.mul(b.add(self.chunk, I64(1)), emit.number(total)), emit.number(parts))
 
@@ -27,6 +28,7 @@ def copy_row(builder, item, lanes, source, target, count, steps=(1, 1), change=N
     """Copy `count` numbers, which are `steps` apart in source and target; `change(value)` may alter them on the way."""
     change = change or (lambda value: value)
     width = width_for(count, lanes)
+    # Vectors pay for neighbours and for every other number; farther steps read as many lines as there are numbers.
     if steps[1] != 1 or steps[0] not in (1, 2) or width == 1:
         with emit.loop(builder, 0, count) as place:
             value = emit.load(builder, at(builder, source, item, (place.index, steps[0])), item)
@@ -65,6 +67,7 @@ def pieces(builder, count, width):
         with emit.loop(builder, 0, whole * width, width) as piece:
             yield piece.index
     if count % width:
+        # Moved twice, where the last two overlap, rather than number by number: what is written is the same.
         yield count - width
 
 
@@ -76,6 +79,7 @@ def read_run(builder, source, item, width):
 def read_every_other(builder, source, item, width):
     """Each second number, from two vectors of which the last one ends with a number that is wanted."""
     kind = ir.VectorType(item, width)
+    # Two whole vectors would end with a number that nobody asked for, behind the end of the last row.
     low, high = emit.load(builder, source, kind), emit.load(builder, at(builder, source, item, width - 1), kind)
     picks = [*range(0, width, 2), *range(width + 1, 2 * width, 2)]
     return emit.shuffle(builder, low, high, picks)

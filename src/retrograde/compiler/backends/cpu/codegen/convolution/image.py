@@ -23,11 +23,13 @@ def _lay_out_plane(builder, layout, item, source, steps, plane, target, first_ro
     correlation = layout.correlation
     width = correlation.count[1] + correlation.reach[1]
     start, end = inside(plane.columns, correlation.image[1], width)
+    # Nothing of the image is in this plane, which stays the zeros that it was cleared with.
     if start == end:
         return
     rows = layout.highest + correlation.reach[0]
     first, last = _valid_rows(builder, layout, plane, rows, first_row)
     column = plane.columns[0] + plane.columns[1] * start
+    # The band before has left its rows where this one has its border. To the left and to the right nothing was ever written.
     if layout.bands > 1:
         for since, until in ((I64(0), first), (last, I64(rows))):
             with emit.loop(builder, since, until) as row:
@@ -41,6 +43,7 @@ def _lay_out_plane(builder, layout, item, source, steps, plane, target, first_ro
 
 def _valid_rows(builder, layout, plane, rows, first_row):
     """First and end of the rows of a plane that show rows of the source."""
+    # Of the whole plane, without an end: the band is cut from it.
     start, end = inside(plane.rows, layout.correlation.image[0], 1 << 30)
     if layout.bands == 1:
         return I64(min(start, rows)), I64(min(end, rows))

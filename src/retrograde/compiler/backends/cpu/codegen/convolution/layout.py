@@ -7,11 +7,9 @@ from functools import cached_property
 from math import ceil
 
 from ..... import cost
-from .....target import ITEM_BYTES
+from .....target import CACHE_LINE, ITEM_BYTES
 from ..vectors import InVectors
 from .shape import Correlation
-
-_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,7 @@ class Layout(InVectors):
         shared = []
         for plane in self.correlation.planes:
             first, end = inside(plane.columns, self.correlation.image[1], width)
+            # Only as many zeros can serve both rows as each of them has.
             shared.append(min(first, width - end))
         return max(width - min(shared), self.correlation.count[1])
 
@@ -51,6 +50,7 @@ class Layout(InVectors):
     def plane(self):
         """Numbers from one plane to the next: an odd number of cache lines, since planes are read side by side."""
         rows = self.highest + self.correlation.reach[0]
+        # Tiles run on past the last row by up to a tile's width, and must find memory of the plane there.
         return odd_lines(rows * self.pitch + self.correlation.reach[1] + self.vectors * self.lanes, self.dtype)
 
     @property
@@ -81,7 +81,7 @@ def inside(places, size, count):
 
 def odd_lines(count, dtype):
     """`count` numbers, and more until they fill an odd number of cache lines."""
-    line = _LINE // ITEM_BYTES[dtype]
+    line = CACHE_LINE // ITEM_BYTES[dtype]
     return (ceil(count / line) | 1) * line
 
 
@@ -90,8 +90,11 @@ def banded(correlation, target, dtype, least=1):
     rows, columns = correlation.count
     reach = correlation.reach[0]
     line = (columns + correlation.reach[1]) * correlation.inputs * len(correlation.planes) * ITEM_BYTES[dtype]
+    # The band's part of all input channels is met by each row of tiles: it had better stay in the second cache.
     by_cache = target.second_cache // 2 // max(line, 1) - reach
     by_size = ceil(cost.BAND / (columns + correlation.reach[1]))
+    # Neighbouring bands lay out the rows within reach twice: a band has at least twice as many, so that it does not do most
+    # things twice.
     wanted = max(1, min(max(by_cache, reach, 1), max(by_size, 2 * reach, 4)))
     bands = min(max(ceil(rows / wanted), least), rows)
     short, tall = divmod(rows, bands)
@@ -104,7 +107,9 @@ def tile_size(target, lanes, count, width, most=8):
     Each step loads vectors that lie across cache lines and one number for each row.
     """
     vectors = ceil(width / lanes)
+    # In registers: the sums, a vector for each column, and one number of the left at a time.
     sizes = [(r, v) for v in range(1, most + 1) for r in range(1, 17) if r * v + v + 1 <= target.registers]
+    # Of equal ones the largest tile: more products for each number that is read.
     return min(sizes, key=lambda size: (_cycles(size, count, vectors, lanes), -size[0] * size[1]))
 
 
@@ -118,12 +123,14 @@ def _cycles(size, count, vectors, lanes):
 
 
 def _step(height, vectors, lanes):
+    # Of a line's places for a vector nearly half make it lie across the end, which is two loads.
     loads = height + vectors * (1 + (lanes - 1) / (2 * lanes))
     return cost.step_cycles(height, vectors, loads)
 
 
 def heights(count, largest):
     """`count` rows as (height, how many tiles), the higher ones first; no tile is left nearly empty."""
+    # 9 rows in tiles of 8 are 5 and 4, not 8 and 1: a tile of one row waits for its own sums.
     tiles = ceil(count / largest)
     short, tall = divmod(count, tiles)
     return [(h, n) for h, n in ((short + 1, tall), (short, tiles - tall)) if n]

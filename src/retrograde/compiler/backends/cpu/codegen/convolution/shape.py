@@ -65,6 +65,8 @@ class Correlation(NamedTuple):
 def forward_of(geometry):
     """The correlation of a convolution with its kernel."""
     rows, columns = (_strided(geometry, axis) for axis in (0, 1))
+    # A plane for each remainder of a tap's distance by the stride: in it, that tap meets neighbours where results are
+    # neighbours.
     remainders = sorted({(r, c) for _, r in rows for _, c in columns})
     (top, _), (left, _) = geometry.padding
     planes = tuple([Plane((r - top, geometry.stride[0]), (c - left, geometry.stride[1])) for r, c in remainders])
@@ -85,6 +87,7 @@ def _strided(geometry, axis):
 def backward_of(geometry):
     """The correlation that makes the input's gradient of the output's."""
     rows, columns = (_phases(geometry, axis) for axis in (0, 1))
+    # The farthest taps up and left are in the border of the plane: distances in it count from there, so that none is negative.
     down, right = (min([at for _, taps in axis for _, at in taps], default=0) for axis in (rows, columns))
     grids = tuple([
         Grid(of_rows, of_columns, tuple([
@@ -102,8 +105,11 @@ def _phases(geometry, axis):
     """For each remainder of places along an axis of the image: (first, step, count), and its taps with their distances."""
     stride, dilation, before = geometry.stride[axis], geometry.dilation[axis], geometry.padding[axis][0]
     found = []
+    # Places of the image that are a stride apart are reached by the same taps; with a stride above the image there are fewer
+    # grids.
     for first in range(min(stride, geometry.image[axis])):
         distances = [(k, first + before - dilation * k) for k in range(geometry.kernel[axis])]
+        # A tap reaches a place if a result stands there at all: results are a stride apart.
         taps = [(k, at // stride) for k, at in distances if at % stride == 0]
         found.append(((first, stride, -(-(geometry.image[axis] - first) // stride)), taps))
     return found

@@ -109,16 +109,20 @@ def write_weighing(module, name, plan):
     entry = Entry(module, name, ("source", "other", "partial", "scratch"), ("tasks", "blocks", "parts"), {None: plan.layout.item})
     b, layout, correlation = entry.builder, plan.layout, plan.layout.correlation
     tiles = Functions(module, name, partial(_write_tile, plan))
+    # A column is a channel and a tap, and where it begins is all that tells it from others: one tile serves taps of several
+    # channels.
     places = [i * layout.channel + layout.offset(tap) for i in range(plan.together) for tap in plan.grid.taps]
     table = table_of(module, f"{name}_columns", places)
     scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
     own_sums = at(b, entry.pointers["partial"], plan.layout.item, (entry.chunk, plan.partial))
     outputs = at(b, scratch, plan.layout.item, plan.images * plan.input_room)
     _clear_all(b, plan, scratch, plan.room)
+    # Tiles add to what is there, block by block.
     _clear_all(b, plan, own_sums, plan.partial)
     first, end = entry.share(entry.words["blocks"], entry.words["parts"])
     with emit.loop(b, first, end) as block, emit.loop(b, 0, correlation.groups) as group:
         task = b.mul(block.index, I64(plan.images))
+        # The last block may have fewer bands.
         count = emit.minimum(b, plan.images, b.sub(entry.words["tasks"], task))
         sums = at(b, own_sums, plan.layout.item, (group.index, plan.group_sums))
         _lay_out_inputs(entry, plan, scratch, task, count, group.index)
@@ -161,6 +165,8 @@ def _lay_out_outputs(entry, plan, outputs, task, count, channel, height):
         with emit.loop(b, 0, rows) as row:
             source, target = at(b, there, item, (row.index, steps[2])), at(b, here, item, (row.index, layout.pitch))
             copy_row(b, item, layout.lanes, source, target, wide, (steps[3], 1))
+        # Bands are of one height or one less: the row that a higher one has left must be zeros, or its pixels would count
+        # again.
         if layout.bands > 1:
             with emit.loop(b, rows, layout.highest) as row:
                 clear(b, item, layout.lanes, at(b, here, item, (row.index, layout.pitch)), wide)
@@ -193,6 +199,7 @@ def _write_tile(plan, b, arguments, height, width):
     # A step holds all vectors of the right in registers: those of which there are fewer.
     is_swapped = height < width
     tile = Tile(layout.vector, *((width, height) if is_swapped else (height, width)), layout.is_fused)
+    # Sums stay in registers for all bands of the block, and their lanes are added up once.
     with emit.loop(b, 0, count, 1, tile.zeros()) as band:
         rows = Blocks(at(b, outputs, layout.item, (band.index, plan.pixels)), 1, range(0, pace, layout.lanes), layout, lines,
                       contiguous(layout))
@@ -251,6 +258,7 @@ def _put_columns(entry, plan, height, sums, target, columns):
             for start in range(0, height * width, plan.group):
                 with emit.loop(b, 0, entry.words["parts"], 1, [emit.zeros(kind)]) as part:
                     value = emit.load(b, at(b, here, plan.layout.item, (part.index, plan.partial), start), kind)
+                    # In the order of the parts, whoever made them: the same bits for any number of threads.
                     part.values = [b.fadd(part.values[0], value)]
                 for lane in range(min(plan.group, height * width - start)):
                     j, i = divmod(start + lane, height)
@@ -262,6 +270,7 @@ def _put_columns(entry, plan, height, sums, target, columns):
 def weighing_of(layout, source, other, target):
     """The plan of a weight gradient with the tiles that spend the fewest cycles."""
     correlation, taps = layout.correlation, len(layout.correlation.grids[0].taps)
+    # So many columns, 36, are enough to fill tiles of any width well: more would only make the table and the search longer.
     groups = [q for q in range(1, correlation.inputs + 1) if correlation.inputs % q == 0 and (q == 1 or q * taps <= 36)]
     sizes = [(r, c, q) for q in groups for r in range(1, 13) for c in range(1, 13) if r * c + min(r, c) + 1 <= target.registers]
     rows, columns, together = min(sizes, key=lambda size: _cycles(layout, taps, *size))
@@ -270,6 +279,8 @@ def weighing_of(layout, source, other, target):
     images = 1
     if layout.bands == 1:
         room = target.second_cache // 2 // (correlation.inputs * layout.channel * layout.item_bytes)
+        # Small images are met several at a time: about a thousand pixels between two sums over lanes, in half of the second
+        # cache.
         images = max(1, min(1024 // pixels, room))
     return Weighing(replace(layout, rows=rows), source, other, columns, together, images)
 

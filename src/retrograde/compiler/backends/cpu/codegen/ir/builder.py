@@ -28,6 +28,7 @@ def _conversion(name):
     """The instruction `name` from a value to another type; nothing if it has that type."""
 
     def write(self, x, kind):
+        # As llvmlite does: callers convert without asking.
         return x if x.type == kind else self._value(kind, f"{name} {x.type.text} {x.text} to {kind.text}")
 
     return write
@@ -52,6 +53,7 @@ class IRBuilder:
     def _value(self, kind, line):
         """A new value that an instruction gives."""
         block = self.block
+        # Numbered in the order of writing: equal kernels have equal text, and so one entry of the cache.
         text = block.function.new_name()
         block.instructions.append(f"  {text} = {line}")
         return Value(kind, text)
@@ -198,6 +200,7 @@ class IRBuilder:
     @contextmanager
     def goto_entry_block(self):
         """What is written within it belongs to the first block, before that ends."""
+        # A block's end is kept apart from its instructions, so that more can be written before it.
         before, self.block = self.block, self.function.blocks[0]
         yield
         self.block = before
@@ -206,6 +209,7 @@ class IRBuilder:
     def if_then(self, condition, likely=True):
         """What is written within it runs where a condition holds."""
         then, after = self.append_basic_block("then"), self.append_basic_block("after")
+        # Weights only where a branch is hardly ever taken: LLVM moves it out of the way of the code around it.
         self.cbranch(condition, then, after, () if likely else (1, 99))
         with self._joined(then, after):
             yield
@@ -224,5 +228,6 @@ class IRBuilder:
         """What is written within it goes to a block, which another one follows."""
         self.block = block
         yield
+        # What was written may have returned already.
         if self.block.terminator is None:
             self.branch(after)

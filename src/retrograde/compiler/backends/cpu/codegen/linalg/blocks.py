@@ -26,6 +26,7 @@ def take_in(b, spec, source, target, rows, columns):
     """Copy `rows` by `columns` numbers into a strip; the columns that it has more are zeros."""
     is_whole = b.icmp_signed("==", columns, I64(spec.width))
     in_rows = b.and_(is_whole, b.icmp_signed("==", source.column, I64(1)))
+    # A transposed matrix has its columns in memory as rows: squares of vectors are transposed in registers.
     in_columns = b.and_(is_whole, b.icmp_signed("==", source.row, I64(1)))
     with b.if_else(in_rows) as (plain, other):
         with plain:

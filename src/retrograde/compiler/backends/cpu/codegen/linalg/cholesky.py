@@ -51,6 +51,7 @@ class CholeskyPlan(Dealt):
     def words(self):
         """The numbers that the code is handed; of a symmetric matrix rows and columns are the same."""
         first, row, column = self.x
+        # If either of them is 1, the code finds rows whose numbers are neighbours: half as many cases to compile.
         if column != 1:
             row, column = column, row
         return (self.n, first, row, column, int(self.is_upper), self.count, self.step, self.room, self.spec.pitch(self.n),
@@ -127,9 +128,11 @@ class _Writer(Kernel):
         end = b.add(i, I64(height))
         with emit.loop(b, i, end) as row:
             pivot = emit.load(b, self.factor.at(b, spec.item, row.index, row.index), spec.item)
+            # Unordered: a NaN is not definite either. The rest is computed all the same, and is thrown away.
             with b.if_then(b.fcmp_unordered("<=", pivot, spec.item(0.0)), likely=False):
                 b.store(I64(NOT_DEFINITE), self.buffer["flag"])
             root = b.call_external(f"llvm.sqrt.{suffix_of(spec.item)}", spec.item, [pivot])
+            # Kept for the strips to come, whose rows above the diagonal are substituted with this one.
             inverse = b.fdiv(spec.item(1.0), root)
             emit.store(b, inverse, self.moved(self.inverses, row.index))
             places = self._places(row.index, first)
@@ -137,6 +140,7 @@ class _Writer(Kernel):
             scaled = [b.fmul(emit.load(b, place, spec.vector), scale) for place in places]
             for value, place in zip(scaled, places, strict=True):
                 emit.store(b, value, place)
+            # The rows of this tile only: later tiles of the block take it away when their turn comes.
             with emit.loop(b, b.add(row.index, I64(1)), end) as later:
                 number = emit.load(b, self.factor.at(b, spec.item, row.index, later.index), spec.item)
                 share = b.fneg(emit.splat(b, number, spec.lanes))
@@ -164,6 +168,7 @@ class _Writer(Kernel):
         with emit.loop(b, 0, whole, spec.lanes) as row, emit.loop(b, 0, whole, spec.lanes) as column:
             self._square(target, row.index, column.index, is_upper)
         with emit.loop(b, 0, self.n) as row:
+            # Rows of squares have only their last columns left, other rows have all of them.
             is_below = b.icmp_signed("<", row.index, whole)
             with emit.loop(b, b.select(is_below, whole, I64(0)), self.n) as column:
                 at = row.index, column.index

@@ -77,6 +77,7 @@ class _Writer(Kernel):
             factor, slope = self.operands(matrix.index, "lg")
             last = b.mul(b.sdiv(b.sub(self.n, I64(1)), width), width)
             with self.each_strip() as done:
+                # From the last strip: each needs T beyond it, and nothing before it.
                 first = b.sub(last, done.index)
                 columns = self.columns_from(first, self.n)
                 for source, target in ((factor, self.part(self.factor, first, first)), (slope, self.strip)):
@@ -99,6 +100,7 @@ class _Writer(Kernel):
         found = self.part(self.twice, end, first)
         self._fill(found, below)
         self.tiles.subtract(b, found, under, self.inverse, below, columns)
+        # T is symmetric, and the products of later strips read whole rows of it.
         self._mirror(end, first, columns)
         self.tiles.subtract(b, self.strip, Place(found.base, I64(1), self.pitch), lower, columns, below)
         self._block(first, columns, diagonal)
@@ -111,6 +113,7 @@ class _Writer(Kernel):
             number = emit.load(b, diagonal.at(b, item, i.index, i.index), item)
             emit.store(b, b.fdiv(item(1.0), number), self.moved(self.inverses, i.index))
             emit.store(b, item(-1.0), self.inverse.at(b, item, i.index, i.index))
+        # Minus the inverse, since tiles take products away: taken away with it, they are added.
         self.tiles.solve(b, self.inverse, diagonal, self.inverses, columns)
 
     def _fill(self, place, rows):

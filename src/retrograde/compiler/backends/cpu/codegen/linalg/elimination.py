@@ -71,6 +71,8 @@ class _Writer(Kernel):
         with emit.loop(b, *self.share()) as matrix:
             (source,) = self.operands(matrix.index, "x")
             with emit.loop(b, 0, self.n) as row:
+                # As numbers of the result's dtype, in which the permutation is given out; whole numbers up to 2^24 are exact in
+                # float32.
                 emit.store(b, b.sitofp(row.index, item), self._order(row.index))
             emit.store(b, item(1.0), self._order(self.n))
             with self.each_strip() as strip:
@@ -97,6 +99,7 @@ class _Writer(Kernel):
             self._tile("unit", row, height, row, first)
         for height, row in self.tiles.each(b, first, self.n):
             self._tile("subtract", row, height, first, first)
+        # What strips to the left add is gone by now, so that a pivot is chosen among final numbers.
         with emit.loop(b, first, b.add(first, columns)) as column:
             self._change_rows(column.index, self._pivot_row(column.index), b.add(first, I64(self.spec.width)))
             self._take_column(column.index, first)
@@ -116,6 +119,7 @@ class _Writer(Kernel):
         with emit.loop(b, b.add(column, I64(1)), self.n, 1, [size(column), column]) as row:
             best, place = row.values
             found = size(row.index)
+            # Of equal ones the first, as LAPACK does.
             is_greater = b.fcmp_ordered(">", found, best)
             row.values = [b.select(is_greater, found, best), b.select(is_greater, row.index, place)]
         return row.results[1]
@@ -124,6 +128,7 @@ class _Writer(Kernel):
         """Let two rows, as far as there are factors, change places."""
         b, spec = self.ir, self.spec
         with b.if_then(b.icmp_signed("!=", one, other)):
+            # Up to this strip: those to the right are not in the factors yet, and are brought into this order when they are.
             with emit.loop(b, 0, end, spec.lanes) as column:
                 places = [self.factors.at(b, spec.item, row, column.index) for row in (one, other)]
                 _exchange(b, places, spec.vector)
@@ -136,8 +141,11 @@ class _Writer(Kernel):
         b, spec = self.ir, self.spec
         pivot, lanes = self._number_at(column, column), spec.lanes
         is_zero = b.fcmp_ordered("==", pivot, spec.item(0.0))  # then so are all numbers below
+        # A singular matrix has factors, too: with a factor of 0 these rows keep what they have. Who solves by them finds the
+        # zero.
         inverse = b.select(is_zero, spec.item(0.0), b.fdiv(spec.item(1.0), pivot))
         places = lambda row: [self.factors.at(b, spec.item, row, b.add(first, I64(j * lanes))) for j in range(VECTORS)]
+        # To the left of its own column a row holds factors, which must stay.
         own = emit.splat(b, b.trunc(b.sub(column, first), I32), lanes)
         beyond = [self._beyond(own, j, emit.load(b, place, spec.vector)) for j, place in enumerate(places(column))]
         with emit.loop(b, b.add(column, I64(1)), self.n) as row:

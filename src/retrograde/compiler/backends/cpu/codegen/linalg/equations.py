@@ -83,6 +83,7 @@ class _Writer(Kernel):
         """The whole function."""
         b, number = self.ir, self.number
         with emit.loop(b, *self.share()) as item:
+            # Strips are dealt, not matrices: the columns of one right-hand side depend on nothing of one another.
             matrix = b.sdiv(item.index, number["strips"])
             x, y = self.operands(matrix, "xy")
             first = b.mul(b.srem(item.index, number["strips"]), I64(self.spec.width))
@@ -108,6 +109,7 @@ class _Writer(Kernel):
         with emit.loop(b, 0, self.n) as i:
             found = emit.load(b, x.at(b, item, i.index, i.index), item)
             emit.store(b, b.fdiv(item(1.0), found), self.moved(self.inverses, i.index))
+            # Only exact zeros: a matrix that is nearly singular has a solution, and a NaN gives NaN.
             with b.if_then(b.fcmp_ordered("==", found, item(0.0)), likely=False):
                 b.store(I64(SINGULAR), self.buffer["flag"])
 
@@ -127,6 +129,7 @@ class _Writer(Kernel):
 
 class _Triangle(_Writer):
     def solved(self, x, columns):
+        # The upper triangle with rows and columns in reverse is a lower one: one loop serves both.
         x = self.chosen(self.option, self.from_end(x), x)
         self.invert(x)
         self.substitute(self.chosen(self.option, self.from_end(self.strip, is_strip=True), self.strip), x, columns, "substitute")
@@ -145,6 +148,7 @@ class _Factors(_Writer):
                 self.invert(across)
                 self.substitute(self.strip, across, columns, "substitute")
                 self.substitute(self.from_end(self.strip, is_strip=True), self.from_end(across), columns, "unit")
+                # With the transposed matrix the permutation comes last, and the other way round.
                 copy_lines(b, spec, self.strip, other, self.n, order, is_scattered=True)
             with plain:
                 copy_lines(b, spec, self.strip, other, self.n, order, is_scattered=False)

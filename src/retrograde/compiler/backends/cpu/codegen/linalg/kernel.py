@@ -35,6 +35,7 @@ class Dealt:
     def step(self):
         """How many parts a chunk takes."""
         grain = cost.FACTORS
+        # Each chunk has memory of its own while it works: of large matrices fewer are done at the same time.
         grain = grain._replace(most=min(grain.most, max(cost.FEW_CHUNKS, cost.MOST_ROOM // self.room)))
         return grain.share(self.count, self.count * self.work)
 
@@ -77,6 +78,7 @@ class Kernel:
         """The places of the operands with some letters, of matrix number `matrix` of the batch."""
         b, words, entry = self.ir, 1 + len(letters), self.entry
         pointers = [self.buffer[letter] for letter in letters]
+        # The number of axes is a number at run time, so that one function serves batches of any shape and strides.
         with emit.loop(b, 0, entry.word(self._batch), 1, (matrix, *pointers)) as axis:
             first = b.add(b.mul(axis.index, I64(words)), I64(self._batch + 1))
             size, *steps = [entry.word(b.add(first, I64(i))) for i in range(words)]

@@ -40,6 +40,7 @@ class LanesPlan(NamedTuple):
     @property
     def key(self):
         """What the code depends on."""
+        # Where operands begin, how far matrices are apart and how many there are, are words.
         return "lanes", *self.spec.key, self.method.__name__, self.options, [operand[:4] for operand in self.operands]
 
     @property
@@ -104,6 +105,7 @@ class _Writer:
                 matrices.append([[emit.load(b, place, self.spec.vector) for place in row] for row in rows])
                 at += operand.rows * operand.columns
             found = plan.method(arithmetic, *matrices, *plan.options)
+            # The room has the result behind the operands, so that it is given out as they were taken in, by squares.
             values = [value for row in found for value in row]
             for value, place in zip(values, self._row(at, len(values)), strict=True):
                 emit.store(b, value, place)
@@ -223,6 +225,7 @@ class Arithmetic:
         """Leave a number where checks leave theirs if anything has failed."""
         if self._failed is None:
             return
+        # The lanes as the bits of one integer: one comparison for all of them, once for a group.
         bits = self.ir.bitcast(self._failed, ir.IntType(self.spec.lanes))
         with self.ir.if_then(self.ir.icmp_signed("!=", bits, bits.type(0)), likely=False):
             self.ir.store(I64(failure), flag)

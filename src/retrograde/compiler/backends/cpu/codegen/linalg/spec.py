@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from .....target import ITEM_BYTES
+from .....target import CACHE_LINE, ITEM_BYTES
 from ..vectors import InVectors
 
 #: Vectors in a strip of columns.
 VECTORS = 2
-_LINE_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Spec(InVectors):
         """Numbers from row to row of a matrix of its own: whole strips, an odd number of cache lines, so that a column of them
         does not crowd one corner of the cache.
         """
-        line = _LINE_BYTES // self.item_bytes
+        line = CACHE_LINE // self.item_bytes
         strips = -(-columns // self.width) * self.width
         return strips + line if strips % (2 * line) == 0 else strips
 

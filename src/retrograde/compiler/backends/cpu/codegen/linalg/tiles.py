@@ -31,6 +31,8 @@ class Tiles:
         self._over_rows(b, "subtract", target, before, factor, target.base, rows, depth, VECTORS)
 
     def _over_rows(self, b, way, target, before, matrix, inverses, rows, depth, vectors):
+        # A tile's depth is the number of rows before it: what it takes away is solved by then, as tiles go from the first row
+        # to the last.
         item, start = self.spec.item, I64(0)
         for height, i in self.each(b, start, rows):
             self.call(b, way, height, [
@@ -72,10 +74,13 @@ class Tiles:
         sums, item, (depth, a_column) = list(sums), self.spec.item, place
         for r in range(tile.height):
             row, below = slice(r * tile.width, (r + 1) * tile.width), tile._replace(height=tile.height - r - 1)
+            # One division for each row of the matrix, made beforehand, in place of one for each number of the strip.
             if inverses is not None:
                 inverse = broadcast(self.spec)(b, address(b, inverses, r, item), r)
                 sums[row] = [b.fmul(value, inverse) for value in sums[row]]
             factor = factors.read(b, (b.mul(b.add(depth, I64(r)), a_column), 0))
             left = lambda i, factor=factor, first=r + 1: factor(first + i)
+            # As soon as a row is solved its share leaves all rows below it: the same step that takes away the rows before the
+            # tile.
             sums[row.stop :] = below.step(b, left, from_registers(sums[row]), sums[row.stop :])
         return sums

@@ -14,6 +14,7 @@ def choose(target, problem):
     """The plan of a problem."""
     problem = problem.normal()
     for plan, fits in ((_dots, _fits_dots), (_stream, _fits_stream), (_tiled, _fits_narrow)):
+        # C = A B is Cᵀ = Bᵀ Aᵀ: what fits the one way round may fit the other.
         for is_swapped, candidate in ((False, problem), (True, problem.swapped())):
             if fits(target, candidate):
                 return plan(target, candidate, is_swapped)
@@ -57,6 +58,7 @@ def _fits_dots(target, problem):
 
 def _dots(target, problem, is_swapped):
     """Groups of rows of A by groups of columns of B, vectors along k."""
+    # Sums in registers, which leaves some for rows of A and columns of B.
     budget = 12 if target.registers <= 16 else 24
     column_tiles, widths, short_width, wide = _even_tiles(problem.n, 4)
     row_tiles, heights, short, tall = _even_tiles(problem.m, max(1, min(8, budget // max(widths))))
@@ -121,7 +123,9 @@ def _tiled(target, problem, is_swapped, panels=None):
     k_block = panels.k_block if panels else _k_block(target, problem, width, row_tiles, item)
     left, kind = _left_layout(target, problem, column_tiles, item)
     right = "panels" if panels else _right_layout(target, problem, row_tiles, rest % lanes, item)
+    # A quarter of the second cache for A, since what is read of B and of C goes through it as well.
     row_block = max(1, int(target.second_cache * 0.25) // (k_block * item * rows))
+    # The third cache is shared by all cores, and by other processes.
     column_block = max(1, min(target.third_cache // 8, 4 * 1024 * 1024) // (k_block * item * width))
     row_tiles_block = _even(row_tiles, row_block)
     column_tiles_block = column_tiles if panels else _even(column_tiles, column_block)
@@ -196,6 +200,7 @@ def _tile_sizes(registers):
     """Tiles that fit the registers with their vectors of B and a broadcast of A, preferred ones first."""
     preferred = (6, 2) if registers <= 16 else (12, 2)
     fitting = [(r, v) for v in range(1, 9) for r in range(1, 15) if r * v + v + 1 <= registers]
+    # One row by eight vectors, for the product of a vector: it needs one register for A and reads B as it goes.
     return (preferred, *fitting, (1, 8))
 
 
@@ -227,6 +232,7 @@ def _k_block(target, problem, width, row_tiles, item):
         # Nothing is used twice: a few rows at a time are read from end to end, as memory likes it.
         is_streamed = problem.b[1] == 1 and problem.m <= 4 and problem.k * problem.n * item > target.second_cache // 2
         return 8 if is_streamed else max(problem.k, 1)
+    # Not fewer than 64, however small the cache: each block of k reads and writes all of C once more.
     largest = max(int(target.first_cache * 0.75) // (width * item), 64)
     blocks = ceil(problem.k / largest)
     return max(8, ceil(ceil(problem.k / max(blocks, 1)) / 8) * 8)
@@ -238,6 +244,7 @@ def _left_layout(target, problem, column_tiles, item):
     kind = "rows" if column == 1 else "columns" if row == 1 else "any"
     # Rows that the second cache holds are broadcast from as well as a copy of them; columns are too far apart.
     room = target.second_cache if kind == "rows" else target.first_cache
+    # A block of A is read once for each column tile: of few of them packing never pays.
     if column_tiles <= 4 or problem.m * problem.k * item <= room:
         return "direct", kind
     return {"rows": ("rows", "rows"), "columns": ("columns", "panels"), "any": ("gather", "rows")}[kind]
@@ -248,6 +255,7 @@ def _right_layout(target, problem, row_tiles, ragged, item):
     if problem.b[1] == 1:
         can_mask = target.has_masks or not ragged
         is_small = problem.k * problem.n * item <= target.first_cache // 2
+        # A panel is read once for each row tile; and what fits half of the first cache is there whatever its order.
         if can_mask and (row_tiles <= 2 or is_small):
             return "direct"
     return _packed(problem)

@@ -4,9 +4,8 @@ from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
+from .....target import CACHE_LINE
 from .spec import FIELDS, FUNCTIONS, Dots, Loops, Stream
-
-_ALIGN = 64
 
 
 class Plan(NamedTuple):
@@ -66,4 +65,4 @@ def _grids(count):
 
 def aligned(nbytes):
     """Bytes of memory whose end is aligned."""
-    return ceil(nbytes / _ALIGN) * _ALIGN
+    return ceil(nbytes / CACHE_LINE) * CACHE_LINE

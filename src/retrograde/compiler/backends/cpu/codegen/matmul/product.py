@@ -67,6 +67,7 @@ def _blocks(part, block, rows, columns):
         with emit.loop(builder, 0, depth, numbers.k_block) as deep:
             k = _depth(part, deep.index)
             right = _right(part, deep.index, k, (outer.index, end))
+            # The first block of k stores its sums, so that C need not be cleared.
             is_added = builder.zext(builder.icmp_signed(">", deep.index, I64(0)), I64)
             with emit.loop(builder, *rows, numbers.row_tiles_block) as inner:
                 row_end = emit.minimum(builder, builder.add(inner.index, numbers.row_tiles_block), rows[1])

@@ -31,6 +31,8 @@ class Descriptor:
     def __getattr__(self, name):
         if name not in _PLACES:
             raise AttributeError(name)
+        # In the first block, which comes before all others: each number is loaded once, however often and wherever it is asked
+        # for.
         with self._builder.goto_entry_block():
             number = self.word(_PLACES[name])
         setattr(self, name, number)

@@ -8,6 +8,7 @@ from .. import emit
 from ..emit import BYTE, I64, address
 from .part import Part
 
+# Rows of B for each walk over the sums: these are read and written once for all of them.
 _ROWS = 8
 
 

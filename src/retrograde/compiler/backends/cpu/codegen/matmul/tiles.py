@@ -83,6 +83,7 @@ def _prefetch(tile):
         for i in range(tile.spec.height):
             prefetch(tile.builder, tile.place(i, 0), is_written=True)
             if tile.spec.is_c_contiguous:  # both ends of a row: a tile seldom starts where a cache line does
+                # The last number of the row.
                 end = address(tile.builder, tile.place(i, tile.spec.vectors), -1, tile.spec.item)
                 prefetch(tile.builder, end, is_written=True)
 
@@ -109,6 +110,8 @@ def _is_added(tile):
 def _store_row_by_row(tile, sums):
     """Through the stack, row by row."""
     builder, spec, vectors = tile.builder, tile.spec, tile.spec.vectors
+    # A loop over rows needs an index, which registers do not have; written out for each row, masks and steps would be most of
+    # the code.
     buffer = emit.scratch(builder, ir.ArrayType(spec.vector, spec.height * vectors), spec.lanes * spec.item_bytes)
     for number, value in enumerate(x for row in sums for x in row):
         emit.store(builder, value, address(builder, buffer, number, spec.vector))

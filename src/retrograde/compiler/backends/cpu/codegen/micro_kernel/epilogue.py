@@ -15,6 +15,7 @@ def added_chains(b, sums, size):
 
 
 def _pairwise(b, values):
+    # Neighbours first: as many additions as in a row, but only the logarithm of them wait for one another.
     while len(values) > 1:
         rest = values[len(values) // 2 * 2 :]
         values = [b.fadd(x, y) for x, y in zip(values[::2], values[1::2], strict=False)] + rest
@@ -36,6 +37,8 @@ def lane_sums(b, vectors, group):
 
 def _paired(b, x, y, lanes, group):
     """Sums of neighbours in x and in y, inside each run of `group` lanes: those of x first."""
+    # One shuffle of two sources for the even lanes and one for the odd ones, in place of a shuffle and half an addition for
+    # each vector.
     picks = [[], []]
     for start in range(0, lanes, group):
         for base in (0, lanes):
@@ -58,9 +61,11 @@ def _folded(b, vector, most):
 
 def loaded_if(b, condition, places, kind):
     """What sums begin with: what is at `places` where a condition holds, else zeros."""
+    # A branch, not a selection: where sums begin with zeros, nothing may be read at `places`, which may not be filled yet.
     before = b.block
     with b.if_then(condition):
         loaded = [emit.load(b, place, kind) for place in places]
+        # Loads may have opened blocks of their own: the phi must name the block that they end in.
         filled = b.block
     sums = []
     for value in loaded:

@@ -20,6 +20,7 @@ class Functions:
         name = f"{self._name}_{'x'.join(map(str, size))}"
         function = ir.Function(self._module, ir.FunctionType(ir.VoidType(), types), name)
         function.linkage = "internal"
+        # LLVM would copy a tile into each of its callers, and the time to compile would grow with their number.
         function.attributes.add("noinline")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         self._write(builder, function.args, *size)
@@ -31,6 +32,8 @@ def each_height(b, first, end, tallest):
     """Cut rows from `first` to `end` in tiles as (height, first row): as high as tiles can be, then of lower powers of two. The
     body is emitted for each height.
     """
+    # The rest is cut by its bits: each height is emitted once and met once or not at all, so no tile computes rows that are not
+    # there.
     left = b.srem(b.sub(end, first), I64(tallest))
     whole = b.sub(end, left)
     with emit.loop(b, first, whole, tallest) as row:

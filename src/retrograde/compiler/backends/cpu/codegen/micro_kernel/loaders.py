@@ -4,11 +4,9 @@ What a loader hands from iteration to iteration of a loop over k is `carried`; a
 something of its own: `load(b, pointer, i)` makes the value of row or column `i` of what is at a pointer.
 """
 
-
+from .....target import CACHE_LINE
 from .. import emit, ir
 from ..emit import BYTE, I64, address, at
-
-_CACHE_LINE = 64
 
 
 def broadcast(spec):
@@ -67,6 +65,7 @@ class Lines(_Loader):
 
     def read(self, b, place):
         offset, step = place
+        # The offset is the same for all rows and the step a number, so that x86 adds both within the address of the load.
         ahead, unit = emit.scaled(b, step, self._pace), self._unit
 
         def value(i):
@@ -102,9 +101,10 @@ class Panels(Rows):
         self._following = address(b, panel, b.mul(depth, I64(height)), spec.item)
 
     def begin(self, b, index, carried, steps):
+        # Iterations of a single step are the few at the end of k, behind which no panel needs to be fetched.
         if steps > 1:
             there = address(b, self._following, carried[0], self._unit)
-            for place in range(0, steps * self._step_bytes, _CACHE_LINE):
+            for place in range(0, steps * self._step_bytes, CACHE_LINE):
                 prefetch(b, address(b, there, place, BYTE), is_written=False)
         return super().begin(b, index, carried, steps)
 
@@ -150,6 +150,8 @@ class Paces(Walk):
 
     def onward(self, b, place):
         pointer, step = place
+        # LLVM does not look through `freeze`: else it makes each of the places from the first one, with a register for each of
+        # them.
         return b.freeze(at(b, pointer, self._item, self._move)), step + 1
 
 
@@ -179,10 +181,12 @@ class Table(_Together):
         return index, 0
 
     def pointer(self, b, place):
+        # A load for each step, of a table that stays in the first cache: taps of a convolution lie at no even distances.
         return at(b, self._pointer, self._item, b.load(at(b, self._table, I64, *place), typ=I64))
 
 
 def prefetch(b, pointer, *, is_written):
     """Fetch a cache line of data into the first cache."""
+    # 3: to be kept in all caches; 1: data, not instructions.
     arguments = [pointer, *(emit.I32(x) for x in (int(is_written), 3, 1))]
     b.call_external("llvm.prefetch.p0", ir.VoidType(), arguments)

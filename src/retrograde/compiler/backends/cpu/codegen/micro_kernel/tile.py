@@ -33,6 +33,8 @@ class Tile(NamedTuple):
 
     def over(self, b, ranges, left, right, sums):
         """The sums after all steps of some `ranges` of k: each is (start, stop, how far an iteration goes, its steps)."""
+        # Everything that an iteration hands to the next is a phi of one loop, so that LLVM keeps all of it in registers. Ranges
+        # share one state: what the rest of k adds goes on top of the same sums.
         state = [*left.carried, *right.carried, *sums]
         for start, stop, pace, steps in ranges:
             with emit.loop(b, start, stop, pace, state) as loop:
@@ -46,6 +48,7 @@ class Tile(NamedTuple):
         here = left.begin(b, loop.index, loop.values[:lefts], steps)
         sums, size = loop.values[rights:], self.height * self.width
         for step in range(steps):
+            # Neighbouring steps add to different sums, so that a multiply-add need not wait for the one before it.
             chain = slice(step % self.chains * size, (step % self.chains + 1) * size)
             sums[chain] = self.step(b, left.read(b, here), right.read(b, there), sums[chain])
             here, there = left.onward(b, here), right.onward(b, there)
@@ -53,6 +56,8 @@ class Tile(NamedTuple):
 
     def step(self, b, left, right, sums):
         """The sums after one step, whose values are `left(i)` for each row and `right(j)` for each column."""
+        # Columns are loaded once for all rows and stay; a row's value is needed for one row of sums only, so that it may be
+        # read late.
         columns, found = [right(j) for j in range(self.width)], []
         for i, row in enumerate(self.grid(sums)):
             value = left(i)
@@ -62,5 +67,6 @@ class Tile(NamedTuple):
 
 def unrolled(b, depth, steps):
     """The ranges of `depth` numbers of k: as many as can be in iterations of `steps`, a power of two, and then one by one."""
+    # Of a power of two the negative is a mask: the multiple below `depth` without a division.
     whole = b.and_(depth, I64(-steps))
     return (I64(0), whole, steps, steps), (whole, depth, 1, 1)

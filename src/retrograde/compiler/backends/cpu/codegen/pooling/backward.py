@@ -22,6 +22,8 @@ def write_backward(module, name, pool):
         source = at(b, entry.pointers["source"], pool.item, (plane.index, size))
         taps = at(b, entry.pointers["taps"], TAP, (plane.index, size))
         image = at(b, entry.pointers["image"], pool.item, (plane.index, tall * wide))
+        # What is added to must begin with zeros, and what no window shows is zero. Where each element is written once it need
+        # not.
         if not _covers(pool):
             clear(b, pool.item, pool.lanes, image, tall * wide)
         for rows in pool.runs(0):
@@ -81,6 +83,7 @@ def _store_pairs(b, pool, left, right, target, width):
         emit.store(b, left, target)
         emit.store(b, right, at(b, target, pool.item, 1))
         return
+    # Left and right elements are neighbours in memory: the two vectors are merged lane by lane, and stored as two.
     for half in (0, 1):
         picks = [lane for i in range(half * width // 2, (half + 1) * width // 2) for lane in (i, width + i)]
         emit.store(b, emit.shuffle(b, left, right, picks), at(b, target, pool.item, half * width))
@@ -92,6 +95,7 @@ def _spread(b, pool, rows, columns, row, there, image):
     with emit.loop(b, 0, columns.count) as column:
         value = emit.load(b, at(b, there[0], pool.item, column.index, columns.first), pool.item)
         value = b.fdiv(value, ir.Constant(pool.item, pool.count(rows, columns)))
+        # Window by window, since windows may overlap: two lanes of a vector would write to one place.
         corner = at(b, image, pool.item, (row, pool.stride[0] * wide), (column.index, pool.stride[1]))
         for k in rows.places:
             for place in columns.places:
@@ -114,6 +118,7 @@ def _scatter(b, pool, columns, row, there, image, tables):
         value = emit.load(b, at(b, there[0], item, number.index, columns.first), item)
         place = b.zext(emit.load(b, at(b, there[1], TAP, number.index, columns.first), TAP), I64)
         last = I64(pool.kernel[0] * pool.kernel[1] - 1)
+        # Places come from memory that a caller can have written: what is no place must not be an address.
         is_place = b.icmp_unsigned("<=", place, last)
         place = b.select(is_place, place, last)
         down, right = (b.load(at(b, table, I64, place), typ=I64) for table in tables)

@@ -56,6 +56,7 @@ def _numbers(b, pool, rows, columns, lines, start, width):
 
 def _row_of(b, pool, columns, line, start, width):
     """(place, vector) for the places of one row of windows."""
+    # Two loads for both columns of a vector of windows, where each column alone would take two.
     if pool.is_by_pairs and len(columns.places) == 2 and width > 1:
         kind = ir.VectorType(pool.item, width)
         first = at(b, line, pool.item, (start, 2), pool.start(1, columns.first, 0))
@@ -67,6 +68,8 @@ def _row_of(b, pool, columns, line, start, width):
         first = at(b, line, pool.item, (start, step), pool.start(1, columns.first, k))
         if step == 1 or width == 1:
             value = read_run(b, first, pool.item, width)
+        # Every other number needs a shuffle; steps that are larger still are read number by number, since vectors would be
+        # mostly waste.
         elif step == 2:
             value = read_every_other(b, first, pool.item, width)
         else:
@@ -95,9 +98,12 @@ def _greatest(b, pool, numbers, width):
     places = emit.like(kind, ir.IntType(8 * emit.item_bytes(kind)))
     if not numbers:
         return filled(kind, float("-inf")), filled(places, 0)
+    # Not from -inf: a window of nothing but -inf has a place as well.
     (first, best), *others = numbers
     place = filled(places, first)
     for number, value in others:
+        # A NaN wins against all, and no number is greater than one; above holds "greater" only, so that equal ones leave the
+        # first.
         is_better = b.or_(b.fcmp_ordered(">", value, best), b.fcmp_unordered("uno", value, value))
         best, place = b.select(is_better, value, best), b.select(is_better, filled(places, number), place)
     return best, place

@@ -56,6 +56,7 @@ class Pool(InVectors):
     def runs(self, axis):
         """The runs of windows along an axis."""
         found, first = [], 0
+        # Inside a run nothing is asked about borders: code for the few windows at the edges, and one loop for all in between.
         for (places, length), group in groupby([self._window(axis, n) for n in range(self.result[axis])]):
             count = len(list(group))
             found.append(Run(first, count, places, length))

@@ -1,9 +1,9 @@
-"""join: sums of arrays that are scattered into zeros are made at once."""
+"""sums: arrays that are scattered into zeros and added up are made at once."""
 
 import numpy as np
 
 from graphs import called, leaf, names
-from retrograde.compiler.passes.join import joined
+from retrograde.compiler.passes.rewrite import rewritten
 from retrograde.core.symbol import Outputs
 
 
@@ -21,7 +21,7 @@ def total(terms):
 
 def test_rows_that_fill_the_whole_are_put_beside_each_other():
     rows = [leaf(5) for _ in range(4)]
-    (found,) = joined(Outputs([total([row(x, i, 4) for i, x in enumerate(rows)])]))
+    (found,) = rewritten(Outputs([total([row(x, i, 4) for i, x in enumerate(rows)])]))
     assert (found.shape, found.dtype) == ((4, 5), np.float32)
     ops = names(Outputs([found]).nodes)
     assert "scatter_add" not in ops and "add" not in ops
@@ -29,18 +29,18 @@ def test_rows_that_fill_the_whole_are_put_beside_each_other():
 
 def test_rows_that_leave_gaps_stay_as_they_are():
     outputs = Outputs([total([row(leaf(5), i, 9) for i in (0, 3)])])
-    found = joined(outputs)
+    found = rewritten(outputs)
     assert found[0] is outputs[0]
 
 
 def test_a_graph_without_scattered_arrays_is_the_same_object():
     outputs = Outputs([called("add", leaf(3), leaf(3))])
-    assert joined(outputs) is outputs
+    assert rewritten(outputs) is outputs
 
 
 def test_a_sum_on_the_way_that_others_read_is_kept():
     rows = [leaf(5) for _ in range(3)]
     inner = called("add", row(rows[0], 0, 3), row(rows[1], 1, 3))
-    found = joined(Outputs([called("add", inner, row(rows[2], 2, 3)), inner]))
+    found = rewritten(Outputs([called("add", inner, row(rows[2], 2, 3)), inner]))
     assert found[1].op.name == "add" or found[1].shape == (3, 5)
     assert found[1] in found.nodes

@@ -1,0 +1,62 @@
+"""Patterns of layout: in which order of axes results are written to memory."""
+
+import numpy as np
+
+from ...core import registry
+from ...core.symbol import Symbol, replaced
+from ..graph.recorder import PICK
+from ..graph.views import is_reordered
+from ..kernels.attention import ATTENTION
+from .rule import is_called
+
+
+def written_as_read(readers):
+    """Results of attention written in the order in which they are read: heads beside each other, say, where these are joined next.
+    Whoever else reads them sees them through a view.
+    """
+    makers = {}
+    for node in readers.nodes:
+        if not is_reordered(node) or not any([is_called(reader, "reshape") for reader in readers.of(node)]):
+            continue
+        heads, order = node.args[0], _order_of(node)
+        if _can_be_written(heads, order, readers):
+            written = _Written(order)
+            makers[heads] = written.heads_made
+            makers |= {other: written.taken for other in readers.of(heads) if is_reordered(other) and _order_of(other) == order}
+    return makers
+
+
+def _order_of(node):
+    """The order of axes that a node brings its operand to."""
+    told = np.broadcast_to(0, tuple(range(node.ndim)))  # an array whose lengths say which axis is which
+    return node.op.kernel(told, *node.args[1:]).shape
+
+
+def _can_be_written(heads, order, readers):
+    """Whether a node is the result of a kernel that can write it in another order, and nobody outside sees it."""
+    is_first = heads.op is PICK and heads.args[1] == 0
+    # What is given out keeps the order of axes that its caller sees.
+    if not is_first or readers.is_given_out(heads) or not ATTENTION.is_result(heads):
+        return False
+    # One query is written as a row for each head already; and a row of a head must stay one in memory.
+    return heads.args[0].op.name == "attention_with_sums" and heads.shape[-2] > 1 and order[-1] == heads.ndim - 1
+
+
+class _Written:
+    """What is made of results of attention, and of what brings them to the `order` in which they are written."""
+
+    def __init__(self, order):
+        self._order, self._moved = order, None
+
+    def heads_made(self, heads, made):
+        shape = tuple([heads.shape[axis] for axis in self._order])
+        self._moved = Symbol(PICK, (*replaced(heads.args, made.__getitem__), self._order), shape, heads.dtype)
+        return Symbol(registry.get("permute_dims"), (self._moved, _inverse(self._order)), heads.shape, heads.dtype)
+
+    def taken(self, _, __):
+        return self._moved
+
+
+def _inverse(order):
+    """Where each axis is in an order of axes."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
