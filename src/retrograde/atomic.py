@@ -61,8 +61,8 @@ def _becoming(part, path):
 
 @contextmanager
 def locked(path, flags=os.O_RDONLY, waits=True):
-    """Whether the file or folder at `path` could be locked, for as long as this lasts: not if somebody else has locked it, or deleted
-    it meanwhile. A process that ends, however it does, lets go. None where the system has no such locks.
+    """Whether the file or folder at `path` could be locked, for as long as this lasts: not if somebody else has locked it, or
+    deleted it meanwhile. A process that ends, however it does, lets go. None where the system has no such locks.
     """
     handle = None if fcntl is None else os.open(path, flags, 0o666)
     try:

@@ -1,5 +1,5 @@
-"""Reading files that nobody vouches for: what is no ordinary file is refused, and so is text that would take far more memory than it is
-long.
+"""Reading files that nobody vouches for: what is no ordinary file is refused, and so is text that would take far more memory than
+it is long.
 """
 
 import json
@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 from ..errors import CheckpointError, StorageError
 
-#: Bytes that a list, a dictionary, an entry and a key take in Python at least, measured with `sys.getsizeof`.
-_LIST, _DICTIONARY, _ENTRY, _KEY = 64, 184, 40, 20
+#: Bytes that a list, a dictionary, an entry and a key take in Python at least, by the sign that stands for one in JSON; measured
+#: with `sys.getsizeof`.
+_COSTS = {b"[": 64, b"{": 184, b",": 40, b":": 20}
 #: A parsed text may take so many times what its file does, and these bytes beyond that.
 _TIMES, _FLOOR = 4, 4 << 20
 
@@ -23,10 +24,11 @@ def opened(path):
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise refused(path, "read", error) from None
+    facts = os.fstat(handle)
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(handle)
+        raise CheckpointError(f"{path} cannot be read: it is no ordinary file")
     with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            raise CheckpointError(f"{path} cannot be read: it is no ordinary file")
         try:
             yield file, facts.st_size
         except OSError as error:
@@ -52,8 +54,7 @@ def parsed(path, content, size):
 
 def is_modest(content, size):
     """Whether JSON in bytes, parsed, takes at most about four times `size`."""
-    taken = _LIST * content.count(b"[") + _DICTIONARY * content.count(b"{") + _ENTRY * content.count(b",") + _KEY * content.count(b":")
-    return taken <= _TIMES * size + _FLOOR
+    return sum([cost * content.count(sign) for sign, cost in _COSTS.items()]) <= _TIMES * size + _FLOOR
 
 
 def _no_number(text):

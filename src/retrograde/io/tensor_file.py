@@ -64,7 +64,7 @@ def write(file, arrays, metadata=None):
 
 
 def read_header(path, file, size):
-    """(entries by name, first byte of the data) of an open file of `size` bytes; a CheckpointError if anything in it is not right."""
+    """(entries by name, first byte of the data) of an open file of `size` bytes; a CheckpointError if anything in it is wrong."""
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(size - 8, _LONGEST):
         raise _damaged(path, f"a header of {length} bytes does not fit" if size >= 8 else "it is shorter than a header")

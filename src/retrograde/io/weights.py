@@ -53,12 +53,12 @@ def _named(name):
 
 def _array(name, value):
     if isinstance(value, (dict, list, tuple)):
-        raise CheckpointError(f"weights are tensors or arrays by name, got {name!r} with a {type(value).__name__}; a model with its "
-                              "optimizer, and all else of a training, is saved by rg.save_run")
+        raise CheckpointError(f"weights are tensors or arrays by name, got {name!r} with a {type(value).__name__}; a model with "
+                              "its optimizer, and all else of a training, is saved by rg.save_run")
     return np.asarray(asarray(value).detach().to("cpu").raw)
 
 
 def _check_metadata(metadata):
-    is_right = metadata is None or isinstance(metadata, dict) and all(isinstance(text, str) for pair in metadata.items() for text in pair)
-    if not is_right:
+    texts = [text for pair in metadata.items() for text in pair] if isinstance(metadata, dict) else [metadata]
+    if metadata is not None and not all([isinstance(text, str) for text in texts]):
         raise CheckpointError(f"metadata is a dictionary of strings, got {metadata!r}")
