@@ -31,15 +31,15 @@ LAYERS = (
     {"misc", "numpy", "tracer"},
     {"scipy"},
     {"nn", "optim", "text"},
-    {"data", "debug", "io", "viz", "testing", "cli", "test_util"},
-    {"torch"},
+    {"data", "debug", "io", "runs", "viz", "testing", "cli", "test_util"},
+    {"train", "torch"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: The imports between packages of one layer; no others are allowed.
 NEIGHBOURS = {
     ("errors", "array_errors"),
     ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("shapes", "errors"), ("tree", "errors"),
-    ("cli", "data"), ("cli", "io"), ("cli", "viz"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
+    ("cli", "data"), ("cli", "io"), ("cli", "viz"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
 }
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"

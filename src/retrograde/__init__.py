@@ -224,12 +224,33 @@ __version__ = "0.1.0"
 newaxis = None
 
 if TYPE_CHECKING:  # The names that are loaded late, for those who read code rather than run it.
-    from . import data, debug, extend, io, misc, nn, numpy, optim, scipy, special, test_util, testing, text, tracer, viz, wrap_util
+    from . import (
+        data,
+        debug,
+        extend,
+        io,
+        misc,
+        nn,
+        numpy,
+        optim,
+        runs,
+        scipy,
+        special,
+        test_util,
+        testing,
+        text,
+        tracer,
+        train,
+        viz,
+        wrap_util,
+    )
     from .builtins import dict, isinstance, list, tuple
     from .compiler.backends import get_num_threads, set_num_threads
     from .extend import primitive
     from .io.weights import load, save
     from .nn.parameter import Parameter
+    from .runs.loading import load_run
+    from .runs.saving import save_run
     from .tensor.namespace import (
         __array_api_version__,
         __array_namespace_info__,
@@ -253,7 +274,7 @@ _LATE = {
     **dict.fromkeys(("cond", "fori_loop", "switch", "while_loop"), "transforms.loops"),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "compiler.backends"),
     **dict.fromkeys(("lazy", "realize"), "transforms.lazy"),
-    **dict.fromkeys(("load", "save"), "io.weights"),
+    **dict.fromkeys(("load", "save"), "io.weights"), "load_run": "runs.loading", "save_run": "runs.saving",
     **dict.fromkeys(("extend", "primitive"), "extend"),
     **dict.fromkeys((
         "__array_api_version__", "__array_namespace_info__", "can_cast", "finfo", "from_dlpack", "iinfo", "isdtype",
@@ -263,8 +284,8 @@ _LATE = {
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
-        "data", "debug", "io", "misc", "nn", "numpy", "optim", "scipy", "special", "test_util", "testing", "text", "tracer",
-        "viz", "wrap_util")},
+        "data", "debug", "io", "misc", "nn", "numpy", "optim", "runs", "scipy", "special", "test_util", "testing", "text", "tracer",
+        "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
     "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",

@@ -28,6 +28,7 @@ RetrogradeError
 ├── MissingModuleError (ModuleNotFoundError)  a module that PyTorch has in this place is elsewhere here
 ├── ParseError (ValueError)             a text does not have the structure that was asked for
 ├── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
+│   └── StorageError (OSError)          the system cannot write or read it: a full disk, no permission, no such file
 ├── DataError (ValueError)              data cannot be read, or do not fit what a loader was before
 ├── WorkerError (RuntimeError)          a worker of a loader died, or took too long
 └── ModelError (RuntimeError)           a language model could not answer
@@ -150,6 +151,10 @@ class MissingModuleError(RetrogradeError, ModuleNotFoundError):
 
 class CheckpointError(RetrogradeError, ValueError):
     """A file of weights cannot be read, or does not fit the model."""
+
+
+class StorageError(CheckpointError, OSError):
+    """The system cannot write or read a file of weights: the disk is full, the file is not there."""
 
 
 class DataError(RetrogradeError, ValueError):

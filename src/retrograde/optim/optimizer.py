@@ -283,6 +283,8 @@ class Optimizer:
             raise CheckpointError(f"the saved optimizer has groups of {sizes} parameters, and this one of {expected}")
         saved = [n for group in groups for n in group["params"]]
         merged = [{**own, **_options(new), "params": own["params"]} for own, new in zip(self.param_groups, groups, strict=True)]
+        for group in merged:
+            self._check(group)
         members = [(parameter, group) for group in merged for parameter in group["params"]]
         state = {}
         for number, (parameter, group) in zip(saved, members, strict=True):

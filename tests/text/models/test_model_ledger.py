@@ -155,8 +155,8 @@ def test_an_answer_is_kept_before_its_call_is_settled_so_that_nothing_settled_is
 
 
 def test_an_answer_is_on_the_disk_before_its_call_is_settled(tmp_path, monkeypatch):
-    events, flush, settle = [], atomic._flush, Ledger.settle
-    monkeypatch.setattr(atomic, "_flush", lambda path: events.append("on the disk") or flush(path))
+    events, flush, settle = [], atomic.flush, Ledger.settle
+    monkeypatch.setattr(atomic, "flush", lambda path: events.append("on the disk") or flush(path))
     monkeypatch.setattr(Ledger, "settle", lambda self, *amount: events.append("settled") or settle(self, *amount))
     Cached(Budgeted(ScriptedLM(["a"]), Budget(ledger=tmp_path / "ledger.jsonl")), tmp_path / "cache")("q")
     assert events == ["on the disk", "settled"]

@@ -1,0 +1,109 @@
+"""Callbacks: what is told of steps and epochs, and may stop a training."""
+
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import ArgumentError
+
+
+class Callback:
+    """Base of what a trainer tells how far it is. One with `state_dict` and `load_state_dict` is saved with the run.
+
+    >>> class Quick(rg.train.Callback):
+    ...     def after_step(self, trainer):
+    ...         if trainer.loss < 0.1:
+    ...             trainer.stop("it is good enough")
+    """
+
+    def begin(self, trainer, data, epochs, steps):
+        """Training begins, or goes on; `epochs` or `steps` are how many there are to be, the other is None."""
+
+    def after_step(self, trainer):
+        """A step is done: `trainer.step`, `trainer.loss`."""
+
+    def after_epoch(self, trainer, logs):
+        """An epoch is done, and `logs` of it are in the history."""
+
+    def end(self, trainer):
+        """Training ends, also by an error."""
+
+
+class EarlyStopping(Callback):
+    """Stops when `monitor` has not become better by at least `min_delta` for `patience` epochs; `mode` says what is better.
+
+    The best weights are found by `keep_best=1` of the trainer, and `rg.load_run(folder, which="best", model=model)`.
+    """
+
+    def __init__(self, monitor="validation_loss", patience=5, min_delta=0.0, mode="min"):
+        if mode not in ("min", "max"):
+            raise ArgumentError(f'mode must be "min" or "max", got {mode!r}')
+        self.monitor, self.patience, self.min_delta, self.sign = monitor, patience, min_delta, 1 if mode == "min" else -1
+        self.best, self.waited = None, 0
+
+    def after_epoch(self, trainer, logs):
+        """Compare with the best epoch so far."""
+        if self.monitor not in logs:
+            raise ArgumentError(f"EarlyStopping looks at {self.monitor}, and there are {', '.join(logs)}")
+        value = self.sign * logs[self.monitor]
+        if self.best is None or value < self.best - self.min_delta:
+            self.best, self.waited = value, 0
+            return
+        self.waited += 1
+        if self.waited >= self.patience:
+            trainer.stop(f"{self.monitor} has not become better for {self.waited} epochs")
+
+    def state_dict(self):
+        """The best value, and how long ago it was."""
+        return {"best": self.best, "waited": self.waited}
+
+    def load_state_dict(self, state):
+        """Go on from a state."""
+        self.best, self.waited = state["best"], state["waited"]
+
+
+class Callbacks:
+    """The callbacks of a trainer, in their order."""
+
+    def __init__(self, callbacks):
+        self._all = callbacks
+
+    @contextmanager
+    def running(self, trainer, data, epochs, steps):
+        """Within it training runs; all that were begun are told its end."""
+        begun = []
+        try:
+            for callback in self._all:
+                begun.append(callback)
+                callback.begin(trainer, data, epochs, steps)
+            yield
+        finally:
+            for callback in reversed(begun):
+                callback.end(trainer)
+
+    def after_step(self, trainer):
+        """A step is done."""
+        for callback in self._all:
+            callback.after_step(trainer)
+
+    def after_epoch(self, trainer, logs):
+        """An epoch is done."""
+        for callback in self._all:
+            callback.after_epoch(trainer, logs)
+
+    def _with_state(self):
+        named: dict[str, Any] = {}
+        for callback in self._all:
+            if hasattr(callback, "state_dict"):
+                same = sum([name.startswith(f"{type(callback).__name__} ") for name in named])
+                named[f"{type(callback).__name__} {same + 1}"] = callback
+        return named
+
+    def state_dict(self):
+        """The states of those that have one."""
+        return {name: callback.state_dict() for name, callback in self._with_state().items()}
+
+    def load_state_dict(self, state):
+        """Go on from states; one that was not there then begins anew."""
+        for name, callback in self._with_state().items():
+            if name in state:
+                callback.load_state_dict(state[name])

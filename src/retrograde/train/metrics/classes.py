@@ -1,0 +1,151 @@
+"""Metrics of classes that are found by scores."""
+
+import math
+
+import numpy as np
+
+from ...dtypes import float64, int64
+from ...errors import ArgumentError
+from ...nn.functional import cross_entropy
+from ...ops.activation import sigmoid, softmax
+from ...ops.comparisons import where
+from ...ops.reductions import max as largest
+from ...ops.reductions import sum as total_of
+from ...ops.rounding import ceil
+from ...tensor.creation import arange, asarray
+from .base import Metric, check_scores, ratio
+
+
+class Accuracy(Metric):
+    """The part of the targets that is recognised: the class with the largest score, or, for outputs of the shape of the targets,
+    whether a score is above `threshold`.
+    """
+
+    name = "accuracy"
+
+    def __init__(self, threshold=0.0):
+        self.threshold = threshold
+
+    def batch(self, outputs, targets):
+        """How many are right, and how many there are."""
+        found = _classes(outputs, targets, self.threshold)
+        return total_of(found == targets.astype(found.dtype)), asarray(targets.size)
+
+    def result(self, total):
+        """The part that is right."""
+        return ratio(*total)
+
+
+class TopK(Metric):
+    """The part of the targets that is among the `k` classes with the largest scores; of equal ones the first class counts first."""
+
+    def __init__(self, k=5):
+        if type(k) is not int or k < 1:
+            raise ArgumentError(f"k must be an integer of at least 1, got {k!r}")
+        self.k, self.name = k, f"top_{k}"
+
+    def batch(self, outputs, targets):
+        """How many are right, and how many there are."""
+        check_scores(outputs, targets)
+        classes, own = _axis(outputs), targets.reshape(targets.shape[0], 1, *targets.shape[1:])
+        score = total_of(where(classes == own, outputs, 0), axis=1, keepdims=True)
+        # A score that is not a number is never among the largest.
+        before = ~(outputs <= score) | ((outputs == score) & (classes < own))
+        return total_of(total_of(before, axis=1) < self.k), asarray(targets.size)
+
+    def result(self, total):
+        """The part that is right."""
+        return ratio(*total)
+
+
+class F1(Metric):
+    """The harmonic mean of precision and recall of each class: its mean over the classes that occur ("macro"), weighted by how
+    often they do ("weighted"), or that of all together ("micro"). For outputs of the shape of the targets it is that of scores
+    above `threshold`.
+    """
+
+    name = "f1"
+
+    def __init__(self, average="macro", threshold=0.0):
+        if average not in ("macro", "micro", "weighted"):
+            raise ArgumentError(f'average must be "macro", "micro" or "weighted", got {average!r}')
+        self.average, self.threshold = average, threshold
+
+    def batch(self, outputs, targets):
+        """By class: how many are found rightly, how many are found, how many there are."""
+        found = _classes(outputs, targets, self.threshold).astype(int64).reshape(-1, 1)
+        numbers = arange(1, 2) if outputs.shape == targets.shape else arange(outputs.shape[1])
+        is_found, is_there = found == numbers, targets.astype(int64).reshape(-1, 1) == numbers
+        return tuple(total_of(x, axis=0) for x in (is_found & is_there, is_found, is_there))
+
+    def result(self, total):
+        """The mean."""
+        right, found, there = total
+        if self.average == "micro":
+            return ratio(2 * right.sum(), found.sum() + there.sum())
+        each = np.divide(2 * right, found + there, out=np.zeros(len(right)), where=found + there > 0)
+        weights = (found + there > 0) if self.average == "macro" else there
+        return ratio((each * weights).sum(), weights.sum())
+
+
+class Calibration(Metric):
+    """The expected calibration error: how far confidence and accuracy differ, in `bins` of confidence (Guo et al., 2017)."""
+
+    name = "calibration_error"
+
+    def __init__(self, bins=15):
+        if type(bins) is not int or bins < 1:
+            raise ArgumentError(f"bins must be an integer of at least 1, got {bins!r}")
+        self.bins = bins
+
+    def batch(self, outputs, targets):
+        """By bin: the count, the sum of the confidences, and how many are right."""
+        if outputs.shape == targets.shape:
+            positive = sigmoid(outputs.astype(float64))
+            confidence = where(positive > 0.5, positive, 1 - positive)
+        else:
+            check_scores(outputs, targets)
+            confidence = largest(softmax(outputs.astype(float64), axis=1), axis=1)
+        found = _classes(outputs, targets, 0.0)
+        is_right, confidence = (found == targets.astype(found.dtype)).reshape(-1, 1), confidence.reshape(-1, 1)
+        # Bins are open below and closed above.
+        is_in = where(confidence > 0, ceil(confidence * self.bins) - 1, 0) == arange(self.bins).astype(float64)
+        return total_of(is_in, axis=0), total_of(where(is_in, confidence, 0), axis=0), total_of(is_in & is_right, axis=0)
+
+    def result(self, total):
+        """The mean difference, weighted by counts."""
+        count, confidence, right = total
+        return ratio(np.abs(confidence - right).sum(), count.sum())
+
+
+class Perplexity(Metric):
+    """The exponential of the mean cross entropy of scores (N, classes, ...) for each target that is not `ignore_index`."""
+
+    name = "perplexity"
+
+    def __init__(self, ignore_index=-100):
+        self.ignore_index = ignore_index
+
+    def batch(self, outputs, targets):
+        """The sum of the cross entropies, and their count."""
+        check_scores(outputs, targets)
+        loss = cross_entropy(outputs, targets, reduction="sum", ignore_index=self.ignore_index)
+        return loss.astype(float64), total_of(targets != self.ignore_index)
+
+    def result(self, total):
+        """The perplexity."""
+        mean = ratio(*total)
+        return math.inf if mean > 709 else math.exp(mean)
+
+
+def _classes(outputs, targets, threshold):
+    """The classes that are found, in the shape of the targets."""
+    if outputs.shape == targets.shape:
+        return outputs > threshold
+    check_scores(outputs, targets)
+    return outputs.argmax(axis=1)
+
+
+def _axis(outputs):
+    """The numbers of the classes, along axis 1."""
+    return arange(outputs.shape[1]).reshape(1, -1, *[1] * (outputs.ndim - 2))

@@ -1,0 +1,102 @@
+"""What a step computes: the loss and its gradients, the update of the weights and their averages; compiled as two functions."""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from ..core.mode import no_grad
+from ..nn.utils import clip_grad_norm_
+from ..transforms.jit import jit
+
+
+def of_pair(loss):
+    """A `forward` for batches (inputs, targets)."""
+
+    def forward(model, batch):
+        inputs, targets = batch
+        outputs = called(model, inputs)
+        return loss(outputs, targets), outputs, targets
+
+    return forward
+
+
+def called(model, inputs):
+    """What a model makes of inputs: of one, of several as a tuple, or of several by name."""
+    if isinstance(inputs, dict):
+        return model(**inputs)
+    return model(*inputs) if isinstance(inputs, (tuple, list)) else model(inputs)
+
+
+class Steps:
+    """The functions of one trainer. They know the model and the optimizer, and nothing of the trainer."""
+
+    def __init__(self, forward, model, optimizer, metrics, clip_norm, averaged, compiled):
+        prepared = jit if compiled else (lambda function: function)
+        self.model, self._averaged = model, averaged
+
+        def results(outputs, targets):
+            return {name: metric.batch(outputs, targets) for name, metric in metrics.items()}
+
+        def gradients(batch, share):
+            loss, outputs, targets = forward(model, batch)
+            (loss * share.astype(loss.dtype)).backward()
+            with no_grad():
+                return loss.detach(), results(outputs, targets)
+
+        def update():
+            if clip_norm is not None:
+                clip_grad_norm_(model.parameters(), clip_norm)
+            optimizer.step()
+            optimizer.zero_grad()
+            if averaged is not None:
+                averaged.update_parameters(model)
+
+        def whole(batch):
+            loss, outputs, targets = forward(model, batch)
+            loss.backward()
+            update()
+            with no_grad():
+                return loss.detach(), results(outputs, targets)
+
+        shown = model if averaged is None else averaged
+
+        def evaluated(batch):
+            with no_grad():
+                loss, outputs, targets = forward(shown, batch)
+                return loss, results(outputs, targets)
+
+        def predicted(inputs):
+            with no_grad():
+                return called(shown, inputs)
+
+        self._gradients, self._update, self._whole = prepared(gradients), prepared(update), prepared(whole)
+        self.evaluate, self._predicted = prepared(evaluated), prepared(predicted)
+        self._forget = optimizer.zero_grad
+
+    def train(self, batches):
+        """Make one step of several batches; the loss of each, and what metrics need of it."""
+        self._forget()
+        if len(batches) == 1:
+            found = [self._whole(batches[0])]
+        else:
+            share = np.float32(1 / len(batches))
+            found = [self._gradients(batch, share) for batch in batches]
+            self._update()
+        return [loss for loss, _ in found], [result for _, result in found]
+
+    def predict(self, batch):
+        """The outputs for a batch, which may have targets."""
+        is_pair = isinstance(batch, (tuple, list)) and len(batch) == 2
+        return self._predicted(batch[0] if is_pair else batch)
+
+    @contextmanager
+    def evaluated(self):
+        """Within it the model, and its averages, are in the mode of evaluation."""
+        was_training = self.model.training
+        for module in filter(None, (self.model, self._averaged)):
+            module.eval()
+        try:
+            yield
+        finally:
+            for module in filter(None, (self.model, self._averaged)):
+                module.train(was_training)

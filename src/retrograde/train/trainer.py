@@ -1,0 +1,202 @@
+"""Trainer, the loop: steps, epochs, validation, checkpoints. What a step computes is in steps.py."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..errors import ArgumentError
+from ..optim.plateau import ReduceLROnPlateau
+from ..optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from ..runs.folder import numbered
+from ..runs.loading import load_run
+from ..runs.saving import RunSaver
+from .callbacks import Callbacks
+from .feeding import batches_of, check_place, groups, is_at_end, rows_of
+from .interrupts import Interrupts
+from .metrics import Totals, named
+from .progress import shown
+from .steps import Steps, of_pair
+
+
+class Trainer:
+    """Trains a model; small, and optional: a loop of one's own can do all that it does.
+
+    loss        `loss(outputs, targets)`, for batches (inputs, targets); inputs that are a tuple or a dictionary are arguments of
+                the model. For batches of another form give `forward` in its place
+    forward     `forward(model, batch)`, which returns (loss, outputs, targets); the last two may be None without metrics
+    metrics     by name or in a list: of `rg.train`, or functions of (outputs, targets)
+    schedule    of `rg.optim.lr_scheduler`; `schedule_each` says whether it goes on after each "step" or "epoch"
+    accumulate  how many batches make one step, whose gradients are averaged
+    clip_norm   the greatest norm of all gradients together
+    ema         how much of the averages stays at each step, such as 0.999; they are what is evaluated, as `trainer.averaged`
+    checkpoint  the folder in which the run is saved, and from which `fit` goes on
+    save_every  how many steps lie between checkpoints; None: each epoch ends with one
+    monitor     the result by which `keep_best` checkpoints are chosen; `mode` says whether "min" or "max" is best
+    callbacks   such as `rg.train.EarlyStopping(...)` and logs
+    progress    whether to show how far it is: a bar in a terminal, lines elsewhere
+    compiled    whether steps are compiled
+
+    >>> x = np.random.default_rng(0).normal(size=(256, 2)).astype(np.float32)
+    >>> data = rg.data.Loader((x, (x[:, 0] > x[:, 1]).astype(np.int64)), 32, shuffle=True)
+    >>> model = rg.nn.Linear(2, 2)
+    >>> trainer = rg.train.Trainer(model, rg.optim.Adam(model.parameters(), lr=0.1), rg.nn.functional.cross_entropy,
+    ...                            metrics=[rg.train.Accuracy()], progress=False)
+    >>> history = trainer.fit(data, epochs=5)
+    >>> trainer.evaluate(data)["accuracy"] > 0.95
+    True
+    """
+
+    def __init__(self, model, optimizer, loss=None, *, forward: Any = None, metrics=(), schedule: Any = None, schedule_each="step",
+                 accumulate=1, clip_norm=None, ema=None, checkpoint=None, save_every=None, keep_last=3, keep_best=0,
+                 monitor="validation_loss", mode="min", callbacks=(), progress=True, compiled=True):
+        if (loss is None) == (forward is None):
+            raise ArgumentError("a Trainer takes a loss, for batches (inputs, targets), or a forward for others; give one of them")
+        if schedule_each not in ("step", "epoch"):
+            raise ArgumentError(f'schedule_each must be "step" or "epoch", got {schedule_each!r}')
+        for name, value in (("accumulate", accumulate), ("save_every", 1 if save_every is None else save_every)):
+            if type(value) is not int or value < 1:
+                raise ArgumentError(f"{name} must be an integer of at least 1, got {value!r}")
+        self.model, self.optimizer, self.schedule, self.schedule_each = model, optimizer, schedule, schedule_each
+        self.averaged = None if ema is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(ema), use_buffers=False)
+        self.accumulate, self.save_every, self.monitor = accumulate, save_every, monitor
+        self.metrics = named(metrics)
+        self._steps = Steps(forward or of_pair(loss), model, optimizer, self.metrics, clip_norm, self.averaged, compiled)
+        self._folder = None if checkpoint is None else Path(checkpoint)
+        self._saver = None if checkpoint is None else RunSaver(checkpoint, keep_last, keep_best, mode)
+        self._callbacks = Callbacks([*callbacks, *shown(progress)])
+        #: How many steps and epochs are done, why training was stopped early, the loss of the last step, the logs of each epoch.
+        self.step, self.epoch, self.stopped = 0, 0, None
+        self.loss, self.history = None, []
+        self._totals, self._is_begun, self._seconds = Totals(self.metrics), False, 0.0
+        #: After which step and epoch the run was saved last.
+        self._saved: Any = None
+
+    # Training.
+    def fit(self, data, epochs=None, *, steps=None, validation=None):
+        """Train until so many epochs, or steps, are done in all, and return what was logged of each epoch, as dictionaries.
+
+        data        a loader, or arrays (inputs, targets), of which a shuffled one is made; `validation` likewise, not shuffled
+
+        With a `checkpoint` folder it goes on from what that holds. Ctrl-C, or SIGTERM, ends the step, saves, and then raises
+        KeyboardInterrupt; a second Ctrl-C does so at once.
+        """
+        if (epochs is None) == (steps is None):
+            raise ArgumentError("fit takes epochs or steps, how many there are to be in all")
+        data, validation = batches_of(data, shuffle=True), batches_of(validation)
+        self._begin(data, validation)
+        is_over = lambda: self.stopped is not None or (self.step >= steps if epochs is None else self.epoch >= epochs)
+        with Interrupts() as interrupts, self._callbacks.running(self, data, epochs, steps):
+            while not is_over() and not interrupts.came:
+                self._epoch(data, validation, lambda: is_over() or interrupts.came)
+            if self._saver is not None:
+                if self._saved != (self.step, self.epoch):
+                    self._save(data, validation)
+                self._saver.wait()
+            interrupts.raise_if_any("" if self._folder is None else f", saved in {self._folder}; fit goes on from there")
+        return self.history
+
+    def _epoch(self, data, validation, is_over):
+        """Train to the end of an epoch, or until it is over."""
+        start = time.perf_counter()
+        self.model.train()
+        for group in groups(data, self.accumulate):
+            self._step(group)
+            self._callbacks.after_step(self)
+            if self.save_every and self.step % self.save_every == 0:
+                self._save(data, validation)
+            if is_over() and not is_at_end(data):
+                self._seconds += time.perf_counter() - start
+                return
+        self._seconds += time.perf_counter() - start
+        self._end_epoch(validation)
+        if not self.save_every:
+            self._save(data, validation, self.history[-1].get(self.monitor))
+
+    def _step(self, group):
+        losses, results = self._steps.train(group)
+        for batch, loss, result in zip(group, losses, results, strict=True):
+            self._totals.add(rows_of(batch), loss, result)
+        self.loss = float(np.mean([np.asarray(loss) for loss in losses]))
+        self.step += 1
+        if self.schedule is not None and self.schedule_each == "step":
+            self.schedule.step()
+
+    def _end_epoch(self, validation):
+        self.epoch += 1
+        logs = {"epoch": self.epoch, "step": self.step, **self._totals.results()}
+        self._totals = Totals(self.metrics)
+        if validation is not None:
+            logs |= {f"validation_{name}": value for name, value in self.evaluate(validation).items()}
+        logs |= {"learning_rate": float(self.optimizer.param_groups[0]["lr"]), "seconds": self._seconds}
+        self._seconds = 0.0
+        self.history.append(logs)
+        if self.schedule is not None and self.schedule_each == "epoch":
+            if isinstance(self.schedule, ReduceLROnPlateau):
+                self.schedule.step(logs.get(self.monitor, logs["loss"]))
+            else:
+                self.schedule.step()
+        self._callbacks.after_epoch(self, logs)
+
+    def stop(self, reason):
+        """End training after this epoch or step; `reason` is kept as `trainer.stopped`. Set that to None to go on."""
+        self.stopped = reason
+
+    # Use.
+    def evaluate(self, data):
+        """The loss and the metrics of the model, or of its averages, on data; by name."""
+        totals = Totals(self.metrics)
+        with self._evaluated():
+            for batch in batches_of(data):
+                loss, result = self._steps.evaluate(batch)
+                totals.add(rows_of(batch), loss, result)
+        return totals.results()
+
+    def predict(self, data):
+        """What the model, or its averages, make of data, as arrays; targets beside the inputs are left out."""
+        with self._evaluated():
+            found = [self._steps.predict(batch) for batch in batches_of(data)]
+        if not found:
+            raise ArgumentError("there are no data to predict from")
+        return tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *found)
+
+    def _evaluated(self):
+        return self._steps.evaluated()
+
+    # Checkpoints.
+    def _begin(self, data, validation):
+        """Go on from the newest checkpoint, if there is one and this trainer has done nothing yet."""
+        if self._saver is not None:
+            check_place(data)
+            if not self._is_begun and numbered(self._folder):
+                load_run(self._folder, **self._parts(data, validation))
+                self._saved = self.step, self.epoch
+        if self._is_begun and hasattr(data, "load_state_dict"):
+            data.load_state_dict(data.state_dict())  # an epoch that was left goes on
+        self._is_begun = True
+
+    def _parts(self, data, validation):
+        parts = {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule, "averaged": self.averaged,
+                 "data": data, "validation": validation if hasattr(validation, "state_dict") else None, "trainer": self,
+                 "callbacks": self._callbacks}
+        return {name: part for name, part in parts.items() if part is not None}
+
+    def _save(self, data, validation, metric=None):
+        if self._saver is not None:
+            self._saved = self.step, self.epoch
+            self._saver.save(step=self.step, metric=metric, **self._parts(data, validation))
+
+    def state_dict(self):
+        """How far training has come."""
+        return {"step": self.step, "epoch": self.epoch, "stopped": self.stopped, "history": [dict(logs) for logs in self.history],
+                "totals": self._totals.state_dict(), "seconds": self._seconds, "accumulate": self.accumulate}
+
+    def load_state_dict(self, state):
+        """Be as far as `state_dict` said."""
+        if state["accumulate"] != self.accumulate:
+            raise ArgumentError(f"the run was trained with accumulate={state['accumulate']}, this trainer has {self.accumulate}")
+        self._totals.load_state_dict(state["totals"])
+        self.step, self.epoch, self.stopped, self._seconds = (state[name] for name in ("step", "epoch", "stopped", "seconds"))
+        self.history = [dict(logs) for logs in state["history"]]
