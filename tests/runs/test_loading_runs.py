@@ -7,10 +7,10 @@ import sys
 import time
 import tracemalloc
 
+import malformed
 import numpy as np
 import pytest
 
-import malformed
 import retrograde as rg
 from retrograde import nn
 from retrograde.runs import checkpoints, loading

@@ -5,11 +5,11 @@ import threading
 
 import numpy as np
 import pytest
+from run_parts import Training, states
 
 import retrograde as rg
 from retrograde import nn, optim
 from retrograde.runs import RunSaver, checkpoints, files, saving
-from run_parts import Training, states
 
 
 def names(folder):

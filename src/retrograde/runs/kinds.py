@@ -116,9 +116,8 @@ def _classes(schedule):
 def _check_schedule(target, saved, name, names):
     own = _schedule_facts(target, names)
     if saved.facts != own:
-        given = saved.facts
-        raise CheckpointError(f"{name} is {own['class']} for {own['groups']} groups, and what was saved is {given.get('class')} for "
-                              f"{given.get('groups')}")
+        told = [f"{facts.get('class')} for {facts.get('groups')} groups" for facts in (own, saved.facts)]
+        raise CheckpointError(f"{name} is {told[0]}, and what was saved is {told[1]}")
 
 
 # Generators.
