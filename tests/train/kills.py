@@ -22,7 +22,7 @@ from retrograde import nn, optim, train
 
 #: Workers that make batches, and whether they are processes.
 CREWS = {"none": {}, "2 threads": {"workers": 2}, "2 processes": {"workers": 2, "processes": True}}
-EPOCHS, ROWS, BATCH = 6, 400, 8
+EPOCHS, ROWS, BATCH = 6, 391, 8
 _ROOT = Path(__file__).parents[2]
 
 

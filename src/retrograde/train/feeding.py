@@ -23,20 +23,21 @@ def check_place(data):
 
 
 def groups(data, count):
-    """Lists of `count` batches in turn; the last one of an epoch may be shorter."""
-    found = []
-    for batch in data:
+    """(a list of `count` batches, whether it is known to be the last of the epoch) in turn; the last list may be shorter.
+
+    Once the last one is handed over, data stand at the beginning of the next epoch.
+    """
+    batches, found = iter(data), []
+    for batch in batches:
         found.append(batch)
-        if len(found) == count:
-            yield found
+        is_last = isinstance(data, Loader) and data.position == len(data)
+        if is_last:
+            next(batches, None)  # there is none, and the loader moves on
+        if len(found) == count or is_last:
+            yield found, is_last
             found = []
     if found:
-        yield found
-
-
-def is_at_end(data):
-    """Whether a loader has delivered all batches of its epoch, so that asking for one more ends it."""
-    return hasattr(data, "position") and data.position == len(data)
+        yield found, True
 
 
 def rows_of(batch):

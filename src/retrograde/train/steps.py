@@ -92,11 +92,12 @@ class Steps:
     @contextmanager
     def evaluated(self):
         """Within it the model, and its averages, are in the mode of evaluation."""
+        modules = [module for module in (self.model, self._averaged) if module is not None]
         was_training = self.model.training
-        for module in filter(None, (self.model, self._averaged)):
+        for module in modules:
             module.eval()
         try:
             yield
         finally:
-            for module in filter(None, (self.model, self._averaged)):
+            for module in modules:
                 module.train(was_training)

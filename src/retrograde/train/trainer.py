@@ -14,7 +14,7 @@ from ..runs.folder import numbered
 from ..runs.loading import load_run
 from ..runs.saving import RunSaver
 from .callbacks import Callbacks
-from .feeding import batches_of, check_place, groups, is_at_end, rows_of
+from .feeding import batches_of, check_place, groups, rows_of
 from .interrupts import Interrupts
 from .metrics import Totals, named
 from .progress import shown
@@ -102,18 +102,23 @@ class Trainer:
         """Train to the end of an epoch, or until it is over."""
         start = time.perf_counter()
         self.model.train()
-        for group in groups(data, self.accumulate):
+        for group, is_last in groups(data, self.accumulate):
             self._step(group)
             self._callbacks.after_step(self)
-            if self.save_every and self.step % self.save_every == 0:
+            if is_last:
+                break  # what is saved from here on is of the next epoch, so this one has to be over
+            if self._is_due():
                 self._save(data, validation)
-            if is_over() and not is_at_end(data):
+            if is_over():
                 self._seconds += time.perf_counter() - start
                 return
         self._seconds += time.perf_counter() - start
         self._end_epoch(validation)
-        if not self.save_every:
+        if self.save_every is None or self._is_due():
             self._save(data, validation, self.history[-1].get(self.monitor))
+
+    def _is_due(self):
+        return self.save_every is not None and self.step % self.save_every == 0
 
     def _step(self, group):
         losses, results = self._steps.train(group)

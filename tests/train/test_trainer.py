@@ -1,0 +1,317 @@
+import os
+import random
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde import nn, optim, train
+from train import kills
+
+CROSS = nn.functional.cross_entropy
+X = np.random.default_rng(0).normal(size=(70, 4)).astype(np.float32)
+Y = (X.sum(axis=1) > 0).astype(np.int64)
+
+
+def made(seed=0, dropout=0.0, **options):
+    """(trainer, data) of a small model."""
+    rg.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 2))
+    optimizer = options.pop("optimizer", optim.SGD)(model.parameters(), lr=0.1)
+    if "schedule" in options:
+        options["schedule"] = options["schedule"](optimizer)
+    trainer = train.Trainer(model, optimizer, CROSS, **{"progress": False, "metrics": [train.Accuracy()]} | options)
+    return trainer, rg.data.Loader((X, Y), 16, shuffle=True, seed=seed)
+
+
+def bits(trainer):
+    parts = [trainer.model, *filter(None, [trainer.averaged])]
+    return [t.detach().numpy().tobytes() for part in parts for t in part.state_dict().values()]
+
+
+def by_hand(epochs, accumulate=1, clip_norm=None, ema=None, dropout=0.0, schedule=None, each="step"):
+    """The weights, and averages, of a loop that is written out, eager."""
+    trainer, data = made(dropout=dropout)
+    model, optimizer = trainer.model, trainer.optimizer
+    averaged = ema and optim.swa_utils.AveragedModel(model, multi_avg_fn=optim.swa_utils.get_ema_multi_avg_fn(ema))
+    rate = schedule and schedule(optimizer)
+    for _ in range(epochs):
+        batches = list(data)
+        for i in range(0, len(batches), accumulate):
+            optimizer.zero_grad()
+            for x, y in (group := batches[i : i + accumulate]):
+                (CROSS(model(x), y) / len(group)).backward()
+            if clip_norm:
+                nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+            optimizer.step()
+            if averaged:
+                averaged.update_parameters(model)
+            if rate and each == "step":
+                rate.step()
+        if rate and each == "epoch":
+            rate.step()
+    return [p.detach().numpy() for p in [*model.parameters(), *(averaged.module.parameters() if averaged else [])]]
+
+
+STEPPED = lambda optimizer: optim.lr_scheduler.StepLR(optimizer, 2)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"accumulate": 2}, {"accumulate": 3, "clip_norm": 0.1}, {"ema": 0.9}, {"dropout": 0.5}, {"schedule": STEPPED},
+    {"schedule": STEPPED, "schedule_each": "epoch"},
+], ids=str)
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_trainer_does_what_a_loop_that_is_written_out_does(options, is_compiled):
+    trainer, data = made(compiled=is_compiled, **options)
+    trainer.fit(data, epochs=3)
+    options = {"each" if name == "schedule_each" else name: value for name, value in options.items()}
+    found = [p.detach().numpy() for p in [*trainer.model.parameters(), *(trainer.averaged.module.parameters() if trainer.averaged else [])]]
+    for ours, theirs in zip(found, by_hand(3, **options), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_the_history_has_the_means_over_all_rows_of_an_epoch():
+    trainer, data = made(optimizer=lambda p, lr: optim.SGD(p, lr=0.0))
+    (logs,) = trainer.fit(data, epochs=1, validation=(X[:32], Y[:32]))
+    scores = trainer.model(rg.tensor(X))
+    assert logs["loss"] == pytest.approx(CROSS(scores, rg.tensor(Y)).item(), rel=1e-5)
+    assert logs["accuracy"] == np.mean(scores.numpy().argmax(1) == Y) if not scores.requires_grad else True
+    assert logs["validation_loss"] == pytest.approx(CROSS(scores[:32], rg.tensor(Y[:32])).item(), rel=1e-5)
+    assert (logs["epoch"], logs["step"], logs["learning_rate"]) == (1, 5, 0.0)
+    assert trainer.evaluate(data) == pytest.approx({"loss": logs["loss"], "accuracy": logs["accuracy"]})
+
+
+def test_evaluation_and_prediction_leave_no_trace_and_are_without_dropout():
+    trainer, data = made(dropout=0.5, ema=0.5)
+    trainer.fit(data, epochs=1)
+    before, state = bits(trainer), rg.get_rng_state().tolist()
+    found = trainer.predict(X)
+    for same in (trainer.predict((X, Y)), trainer.predict(rg.data.Loader((X, Y), 9)), trainer.predict(rg.data.Loader(X, 70))):
+        np.testing.assert_allclose(same, found, rtol=1e-5, atol=1e-6)
+    assert found.shape == (70, 2)
+    assert trainer.evaluate((X, Y)) == trainer.evaluate((X, Y))
+    trainer.averaged.module.eval()
+    np.testing.assert_allclose(found, trainer.averaged.module(rg.tensor(X)).detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert trainer.model.training
+    assert (bits(trainer), rg.get_rng_state().tolist()) == (before, state)
+    with pytest.raises(rg.errors.ArgumentError, match="no data"):
+        trainer.predict([])
+
+
+def test_batches_of_any_form_are_taken_with_a_forward():
+    model = nn.Linear(4, 1)
+    forward = lambda model, batch: (((z := model(batch["x"])[:, 0]) - batch["y"]).square().mean(), z, batch["y"])
+    trainer = train.Trainer(model, optim.Adam(model.parameters(), lr=0.1), forward=forward, metrics=[train.R2()], progress=False)
+    history = trainer.fit(rg.data.Loader({"x": X, "y": X[:, 0]}, 10, shuffle=True), steps=300)
+    assert history[-1]["r2"] > 0.999
+
+
+def test_inputs_may_be_several():
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 2)
+
+        def forward(self, a, b):
+            return self.linear(a) + b
+
+    b = np.ones((70, 2), np.float32)
+    whole = rg.data.source((X, b, Y))
+    for rows in (whole.map(lambda row: (row[:2], row[2])), whole.map(lambda row: ({"a": row[0], "b": row[1]}, row[2]))):
+        model = Sum()
+        trainer = train.Trainer(model, optim.SGD(model.parameters()), CROSS, progress=False)
+        trainer.fit(rg.data.Loader(rows, 16), epochs=1)
+        assert trainer.predict(rg.data.Loader(rows, 16)).shape == (70, 2)
+
+
+def test_fit_goes_on_where_it_was():
+    whole, data = made(dropout=0.3)
+    whole.fit(data, epochs=3)
+    parts, data = made(dropout=0.3)
+    for end in (2, 3, 5, 9):
+        parts.fit(data, steps=end)
+        assert parts.step == end
+    parts.fit(data, epochs=3)
+    assert bits(parts) == bits(whole)
+    again = [{**logs, "seconds": 0} for logs in parts.history]
+    assert again == [{**logs, "seconds": 0} for logs in whole.history]
+
+
+@pytest.mark.parametrize("crew", [{}, {"workers": 2}, {"workers": 2, "processes": True}], ids=str)
+@pytest.mark.parametrize("save_every", [None, 2])
+def test_another_trainer_goes_on_from_the_checkpoints_with_the_same_bits(tmp_path, save_every, crew):
+    options = {"dropout": 0.3, "ema": 0.9, "accumulate": 2, "optimizer": optim.AdamW, "save_every": save_every,
+               "schedule": lambda o: optim.lr_scheduler.CosineAnnealingLR(o, 12)}
+    whole, data = made(**options)
+    whole.fit(data, epochs=4, validation=(X, Y))
+    for end in (2, 4, 6, 12):
+        part, _ = made(seed=0 if end == 2 else 5, checkpoint=tmp_path, **options)
+        data = rg.data.Loader((X, Y), 16, shuffle=True, seed=0, **crew)
+        part.fit(data, steps=end, validation=(X, Y))
+        data.close()
+        rg.manual_seed(99)
+        assert part.step == end
+        if end == 2:
+            assert part.epoch == 0
+    assert bits(part) == bits(whole)
+    assert [{**logs, "seconds": 0} for logs in part.history] == [{**logs, "seconds": 0} for logs in whole.history]
+    assert part.fit(data, epochs=4) == part.history  # it was done
+
+
+def test_the_best_checkpoint_is_kept_and_early_stopping_stays_stopped(tmp_path):
+    class Wild(train.Callback):
+        """Steps down at first, and up later."""
+
+        def after_epoch(self, trainer, logs):
+            trainer.optimizer.param_groups[0]["lr"] = 0.5
+            trainer.optimizer.param_groups[0]["maximize"] = trainer.epoch >= 3
+
+    stopping = lambda: [Wild(), train.EarlyStopping(patience=2)]
+    trainer, data = made(checkpoint=tmp_path, keep_last=1, keep_best=1, callbacks=stopping())
+    history = trainer.fit(data, epochs=20, validation=(X, Y))
+    losses = [logs["validation_loss"] for logs in history]
+    best = int(np.argmin(losses))
+    assert best == len(losses) - 3
+    assert trainer.stopped == "validation_loss has not become better for 2 epochs"
+    rg.load_run(tmp_path, which="best", model=trainer.model, generators=False)
+    assert trainer.evaluate((X, Y))["loss"] == pytest.approx(losses[best])
+    again, data = made(checkpoint=tmp_path, callbacks=stopping())
+    assert again.fit(data, epochs=20, validation=(X, Y)) == history
+    with pytest.raises(rg.errors.ArgumentError, match="EarlyStopping looks at validation_loss, and there are epoch"):
+        made(callbacks=stopping())[0].fit(data, epochs=1)
+
+
+def test_a_checkpoint_of_another_training_is_an_error_before_anything_changes(tmp_path):
+    trainer, data = made(checkpoint=tmp_path)
+    trainer.fit(data, epochs=1)
+    for options, said in (({"optimizer": optim.Adam}, "optimizer is of class Adam"), ({"ema": 0.9}, "no averaged"), ({"accumulate": 2}, "accumulate=1")):
+        other, _ = made(seed=1, checkpoint=tmp_path, **options)
+        before = bits(other)
+        with pytest.raises(rg.errors.RetrogradeError, match=said):
+            other.fit(data, epochs=2)
+        assert bits(other) == before
+    other, _ = made(checkpoint=tmp_path)
+    with pytest.raises(rg.errors.DataError, match="rows"):
+        other.fit(rg.data.Loader((X[:50], Y[:50]), 16, shuffle=True), epochs=2)
+    with pytest.raises(rg.errors.ArgumentError, match="can save their place"):
+        made(checkpoint=tmp_path)[0].fit([(X, Y)], epochs=2)
+
+
+@contextmanager
+def signals_after(trainer, step, *numbers):
+    """Within it signals come after a step."""
+    told = trainer._callbacks.after_step
+
+    def after_step(trainer):
+        told(trainer)
+        if trainer.step == step:
+            for number in numbers:
+                os.kill(os.getpid(), number)
+
+    trainer._callbacks.after_step = after_step
+    yield
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX does it")
+def test_ctrl_c_saves_and_stops_and_a_second_one_stops_at_once(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    whole, data = made(dropout=0.3)
+    whole.fit(data, epochs=3)
+    trainer, data = made(dropout=0.3, checkpoint=tmp_path)
+    with signals_after(trainer, 7, signal.SIGINT), pytest.raises(KeyboardInterrupt, match=r"stopped, saved in .*; fit goes on"):
+        trainer.fit(data, epochs=3)
+    assert trainer.step == 7
+    assert signal.getsignal(signal.SIGINT) is before
+    again, data = made(seed=3, checkpoint=tmp_path)
+    again.model[2].p = 0.3
+    with signals_after(again, 8, signal.SIGTERM), pytest.raises(SystemExit) as ended:
+        again.fit(data, epochs=3)
+    assert ended.value.code == 143
+    again, data = made(seed=3, dropout=0.3, checkpoint=tmp_path)
+    again.fit(data, epochs=3)
+    assert bits(again) == bits(whole)
+    for numbers, steps in (((signal.SIGINT, signal.SIGINT), 2),):
+        trainer, data = made()
+        with signals_after(trainer, 2, *numbers), pytest.raises(KeyboardInterrupt) as stopped:
+            trainer.fit(data, epochs=3)
+        assert stopped.value.args == ()
+        assert trainer.step == steps
+
+
+def test_callbacks_are_told_the_end_also_by_an_error():
+    told = []
+
+    class Told(train.Callback):
+        def end(self, trainer):
+            told.append(trainer.step)
+
+        def after_step(self, trainer):
+            if trainer.step == 2:
+                raise RuntimeError("stop")
+
+    trainer, data = made(callbacks=[Told()])
+    with pytest.raises(RuntimeError, match="stop"):
+        trainer.fit(data, epochs=1)
+    assert told == [2]
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda m, o: train.Trainer(m, o), "give one of them"), (lambda m, o: train.Trainer(m, o, CROSS, forward=len), "give one of them"),
+    (lambda m, o: train.Trainer(m, o, CROSS, accumulate=0), "accumulate"), (lambda m, o: train.Trainer(m, o, CROSS, save_every=0), "save_every"),
+    (lambda m, o: train.Trainer(m, o, CROSS, schedule_each="day"), "schedule_each"),
+    (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit((X, Y)), "epochs or steps"),
+    (lambda m, o: train.EarlyStopping(mode="least"), "mode"),
+])
+def test_options_that_cannot_be_are_refused(make, said):
+    model = nn.Linear(4, 2)
+    with pytest.raises(rg.errors.ArgumentError, match=said):
+        make(model, optim.SGD(model.parameters()))
+
+
+def test_progress_is_told_in_plain_lines_where_there_is_no_terminal(capsys):
+    trainer, data = made(progress=True)
+    trainer.fit(data, epochs=2, validation=(X, Y))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["epoch 1, step 5", "epoch 2, step 10"]
+    assert "loss" in lines[0]
+    assert "validation accuracy" in lines[0]
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """The state in the end of a training that is not killed."""
+    folder = tmp_path_factory.mktemp("whole")
+    kills.started(folder, "none").communicate()
+    return kills.state_of(folder)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are killed as POSIX does it")
+@pytest.mark.parametrize(("crew", "limit"), [("none", 2), ("2 threads", 1), ("2 processes", 1)])
+def test_a_training_that_is_killed_ends_with_the_bits_of_one_that_was_not(tmp_path, unbroken, crew, limit):
+    figures = kills.Counter()
+    assert kills.ended(random.Random(1), crew, tmp_path / "run", unbroken, figures, limit), figures
+
+
+def test_training_waits_for_no_more_than_a_copy(tmp_path):
+    done = subprocess.run([sys.executable, "-c", """
+import threading
+import numpy as np, retrograde as rg
+from retrograde import nn, optim, train, runs
+gate, write = threading.Event(), runs.saving.write_files
+runs.saving.write_files = lambda *args: (gate.wait(), write(*args))
+model = nn.Linear(4, 2)
+trainer = train.Trainer(model, optim.SGD(model.parameters()), nn.functional.cross_entropy, checkpoint="run", save_every=1, progress=False)
+class Gate(train.Callback):
+    def after_epoch(self, trainer, logs):
+        assert not runs.checkpoints("run")
+        if trainer.epoch == 3:
+            gate.set()
+trainer._callbacks._all.append(Gate())
+trainer.fit((np.ones((64, 4), np.float32), np.zeros(64, int)), epochs=3)
+assert runs.checkpoints("run")[-1].step == 6
+"""], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
