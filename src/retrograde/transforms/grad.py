@@ -14,7 +14,7 @@ from ..core.gradient import walked
 from ..core.graph import span_of
 from ..core.leaving import differentiating
 from ..core.mode import current, is_recording, recording, walkable
-from ..core.value import Record, Value, of_kind
+from ..core.value import Record, Value, leaf, of_kind
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops._arrays import arrays
 from ..ops.arithmetic import positive
@@ -214,7 +214,9 @@ class _Inputs:
         if x.__class__ is not np.ndarray:
             is_python_number, x = not hasattr(x, "dtype"), np.asarray(x)
             x = x.astype(np.float64) if is_python_number and x.dtype.kind in "iu" else x
-        return Tensor(x).unlinked().requires_grad_()
+        mode = current()
+        # Where nothing is traced nobody else need know of the node.
+        return leaf(Tensor(x)) if mode is None or mode.tracer is None else Tensor(x).unlinked().requires_grad_()
 
     def gradients(self, outputs, seeds, span=None):
         """The gradients in the arguments of `outputs`; notes whether an outer derivative may flow through them.
@@ -233,7 +235,7 @@ class _Inputs:
             found = walked(span, self._targets, seeds, True, self._is_outer)
             if self._is_outer or any([node.is_traced for node in self._nodes]):
                 found = _apart(found, seeds)
-        return self._built([self._given(*pair) for pair in zip(self._nodes, found, strict=True)])
+        return self._built([self._given(node, g) for node, g in zip(self._nodes, found, strict=True)])
 
     def span(self, outputs):
         """What is between the arguments and `outputs`; None if nothing is."""
