@@ -69,13 +69,19 @@ def native(array):
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
+def common_dtype(dtypes):
+    """What NumPy promotes types to; and bfloat16 beside booleans and integers, most of which NumPy has no common type for."""
+    is_narrow = bfloat16 in dtypes and all([d == bfloat16 or d.kind in "biu" for d in dtypes])
+    return np.dtype(bfloat16) if is_narrow else np.result_type(*dtypes)
+
+
 def promoted(operands):
     """The type of a result on `operands`: arrays, types and Python numbers, which do not promote; None for numbers alone."""
     found = [x.dtype if hasattr(x, "dtype") else x for x in operands]
     typed = [x for x in found if isinstance(x, np.dtype)]
     if not typed:
         return None
-    dtype = np.result_type(*typed)
+    dtype = common_dtype(typed)
     # NumPy takes a Python number beside a bfloat16 for a float64.
     return dtype if dtype == bfloat16 and not any([isinstance(x, complex) for x in found]) else np.result_type(*found)
 

@@ -126,7 +126,7 @@ def binary(op):
         if data.__class__ is not native:
             data = algebra.wrap(data)
         # Whether both cotangents will fit as they are, which shapes and dtypes say where neither operand is a number.
-        if array.dtype is narrow:
+        if data.dtype is not array.dtype and (array.dtype is narrow or getattr(b, "dtype", None) is narrow):
             data = algebra.settled(data, (a, b))
         if is_alike is None:
             if a.dtype is b.dtype:

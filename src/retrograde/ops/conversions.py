@@ -4,6 +4,7 @@ import numpy as np
 
 from ..backend import device_of, move
 from ..dtypes import as_dtype, float32, float64, int32, is_float
+from ..errors import DTypeError
 from ._families import conversion, elementwise
 from ._samples import call, uniform
 
@@ -23,6 +24,12 @@ def astype(x, /, dtype, copy=True, device=None):
 
 # The walk converts every cotangent to the type of what it belongs to.
 astype.defvjp(lambda g: g)
+
+
+def check_keeps(x, dtype):
+    """Raise a DTypeError unless numbers of `dtype` have room for what complex numbers add up to."""
+    if dtype is not None and x.dtype.kind == "c" and as_dtype(dtype).kind != "c":
+        raise DTypeError(f"a result of {as_dtype(dtype)} would lose the imaginary parts of {x.dtype}; take x.real, or a complex dtype")
 
 
 def is_narrow(x):

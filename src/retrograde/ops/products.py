@@ -10,7 +10,7 @@ from ._families import reduction
 from ._native import small
 from ._samples import call
 from .comparisons import where as choose
-from .conversions import is_narrow, narrowed, widened
+from .conversions import check_keeps, is_narrow, narrowed, widened
 from .joins import stack
 from .movements import flip, pad, permute_dims, reshape
 from .reductions import selected, spread
@@ -45,6 +45,7 @@ def prod(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
     $z = \prod_i x_i \;\Rightarrow\; \bar x_i = \bar z \prod_{j \ne i} x_j$
     """
+    check_keeps(x, dtype)
     if _is_widened(x, dtype):
         return _prod_in_ops(x, axis, keepdims, dtype, where)
     if where is None:
@@ -103,6 +104,7 @@ def cumsum(x, /, axis=None, dtype=None):
 
     $z_i = \sum_{j \le i} x_j \;\Rightarrow\; \bar x_j = \sum_{i \ge j} \bar z_i$
     """
+    check_keeps(x, dtype)
     if _is_widened(x, dtype):
         return _cumsum_in_ops(x, axis, dtype)
     found = _run("cumsum", (x,), axis) if dtype is None else None
@@ -147,6 +149,7 @@ def cumprod(x, /, axis=None, dtype=None):
     $z_i = \prod_{k \le i} x_k \;\Rightarrow\; \bar x_j = p_j s_j$ with $p_j = \prod_{k < j} x_k$ and the recurrence
     $s_j = \bar z_j + x_{j+1} s_{j+1}$.
     """
+    check_keeps(x, dtype)
     if _is_widened(x, dtype):
         return _cumprod_in_ops(x, axis, dtype)
     found = _run("cumprod", (x,), axis) if dtype is None else None

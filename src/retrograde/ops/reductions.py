@@ -14,7 +14,7 @@ from ._native import by_rows, by_small_rows
 from ._samples import call, distinct, of
 from .arithmetic import abs, mirrored, power, sqrt
 from .comparisons import isfinite, where
-from .conversions import astype, is_narrow, narrowed, widened
+from .conversions import astype, check_keeps, is_narrow, narrowed, widened
 from .exponential import exp, log
 from .movements import broadcast_to, reshape
 
@@ -46,6 +46,7 @@ def sum(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
     $z = \sum_i x_i \;\Rightarrow\; \bar x_i = \bar z$
     """
+    check_keeps(x, dtype)
     if is_narrow(x) and dtype in (None, x.dtype):
         return _in_float32(np.sum, x, axis, keepdims, where)
     if where is None:
@@ -80,6 +81,7 @@ def mean(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
     $z = \tfrac1n \sum_i x_i \;\Rightarrow\; \bar x_i = \tfrac1n \bar z$
     """
+    check_keeps(x, dtype)
     if is_narrow(x) and dtype in (None, x.dtype):
         return _in_float32(np.mean, x, axis, keepdims, where)
     if where is None:

@@ -66,6 +66,7 @@ def set_item(x, index, value):
         return
     _check_writable(x)
     if is_tracing():
+        _check_number(x, value)
         # What is written over entirely still has a history where gradients are recorded: a gradient of 0, as in eager mode.
         is_whole = _is_whole(index) and not (is_recording() and x.requires_grad)
         masked = None if _is_whole(index) else _masked(x, value, index)
@@ -80,6 +81,15 @@ def set_item(x, index, value):
     parents = (x.record, value.record if isinstance(value, Value) else None)
     if is_recording() and any(parents):
         _rebase(x, recorded(set_at.op, (x.raw, np.asarray(written), index), parents, x.raw))
+
+
+def _check_number(x, value):
+    """Raise where NumPy would refuse to write a number of Python's into `x`: a cast of an array would change it instead."""
+    if value.__class__ in (int, float, complex):
+        try:
+            np.empty((), x.dtype)[...] = value
+        except Exception as error:
+            raise explained(set_at.op, error, (x, value)) from None
 
 
 def _has_memory(x):

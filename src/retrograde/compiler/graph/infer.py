@@ -7,7 +7,7 @@ import numpy as np
 from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
-from ...dtypes import is_float
+from ...dtypes import common_dtype, is_float
 from ...errors import LinAlgError
 from .effects import TOKEN, Effectful
 
@@ -103,7 +103,7 @@ def _resized(argument, ranks):
 
 
 def _dtype_of_operands(op, args):
-    return np.result_type(*[a.dtype for a in (args[0] if op.is_variadic else args) if hasattr(a, "dtype")])
+    return common_dtype([a.dtype for a in (args[0] if op.is_variadic else args) if hasattr(a, "dtype")])
 
 
 def stand_in(argument):

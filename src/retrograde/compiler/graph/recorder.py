@@ -10,7 +10,7 @@ from ...core.explain import NESTED, explained
 from ...core.mode import current
 from ...core.symbol import Symbol, symbols_in
 from ...core.value import Projection, Value, of_kind
-from ...dtypes import as_dtype, is_float
+from ...dtypes import as_dtype, common_dtype, is_float
 from ...errors import TraceError
 from ...ops._arrays import arrays
 from ...ops.selections import getitem
@@ -258,7 +258,7 @@ def _met(op, args, operands):
     if not strong:
         return args
     numbers = [_NUMBERS[a.dtype.kind] for a in operands if getattr(a, "is_weak", False)]
-    dtype = op.algebra.settled_dtype(np.result_type(*strong, *numbers), [np.empty((), d) for d in strong])
+    dtype = op.algebra.settled_dtype(np.result_type(common_dtype(strong), *numbers), [np.empty((), d) for d in strong])
 
     def with_dtype(argument):
         if argument.__class__ in NESTED:
