@@ -296,6 +296,7 @@ RESHAPED = {
     "converted": (lambda x: rg.astype(x.T, rg.float32), lambda y: y.reshape(-1)),
     "clipped on one side": (lambda x: rg.clip(x.T, None, 1), lambda y: y.reshape(-1)),
     "copied": (lambda x: (x.T * 1).contiguous(), lambda y: y.reshape(-1)),
+    "running sum": (lambda x: rg.cumsum(x.T * 1, 0), lambda y: y.reshape(-1)),
     "detached": (lambda x: x.T * 1, lambda y: y.detach().reshape(-1)),
     "detached in rows": (lambda x: x * 1, lambda y: y.detach().reshape(-1)),
 }

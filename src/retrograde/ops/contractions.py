@@ -225,7 +225,9 @@ def contract(operands, /, subscripts):
     # To look for matrix products in it takes longer than small contractions do.
     optimize = len(operands) > 2 or any([np.size(x) > _LARGE for x in operands])
     try:
-        return exact(lambda *arrays: np.einsum(subscripts, *arrays, optimize=optimize), *operands)
+        found = exact(lambda *arrays: np.einsum(subscripts, *arrays, optimize=optimize), *operands)
+        is_view = len(operands) == 1 and np.may_share_memory(found, operands[0])  # as NumPy's einsum of one operand may give
+        return found.copy("K") if is_view else found
     except ValueError:
         inputs = subscripts.replace(" ", "").partition("->")[0].split(",")
         if [len(labels) for labels in inputs] == [len(shape_of(x)) for x in operands] and "." not in subscripts:

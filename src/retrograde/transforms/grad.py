@@ -23,7 +23,7 @@ from ..ops.movements import reshape
 from ..tensor.boxes import gathered
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor
-from .plain import check_function, is_tensor, plain, tensor, wrapping
+from .plain import check_function, is_tensor, owned, plain, tensor, wrapping
 
 #: Jacobians of more rows are computed by a loop in compiled code; fewer rows are written out, which runs faster.
 _UNROLLED = 8
@@ -233,7 +233,7 @@ class _Inputs:
                 span = span_of(outputs, self._targets)
             self._is_outer = span.is_open or any([isinstance(s, Value) and s.requires_grad for s in seeds])
             found = walked(span, self._targets, seeds, True, self._is_outer)
-            if self._is_outer or any([node.is_traced for node in self._nodes]):
+            if self._is_outer or any([isinstance(g, Value) for g in found]):
                 found = _apart(found, seeds)
         return self._built([self._given(node, g) for node, g in zip(self._nodes, found, strict=True)])
 
@@ -248,7 +248,7 @@ class _Inputs:
 
     def _of_node(self, node, g):
         if node.is_traced or isinstance(g, Value):
-            g = g if isinstance(g, Value) else arrays.shown(np.zeros(node.shape, node.dtype) if g is None else g)
+            g = g if isinstance(g, Value) else arrays.shown(np.zeros(node.shape, node.dtype) if g is None else np.array(g))
             return g if self._is_outer else tensor(g) if self._are_tensors else plain(g)
         g = np.zeros_like(node.raw) if g is None else np.array(g, node.dtype, subok=True)
         return arrays.shown(g) if self._are_tensors or self._is_outer else g
@@ -264,9 +264,14 @@ class _Inputs:
         """A result of the function as the user gets it: an array if arrays came in and no outer derivative is live."""
         if not isinstance(value, Value):
             return value
+        value = owned(value) if self._is_held(value) else value
         if self._is_outer if is_outer is None else is_outer:
             return value
         return tensor(value) if self._are_tensors else plain(value)
+
+    def _is_held(self, value):
+        """Whether a result may share memory with an argument: it is one, or a view."""
+        return value.base is not None or any([value.raw is node.raw for node in self._nodes])
 
     def walked(self, scan, output, basis):
         """The Jacobians by one walk back that is traced once, and repeated for each row of `basis`."""
@@ -289,11 +294,12 @@ class _Inputs:
 
 
 def _apart(gradients, seeds):
-    """`gradients` as values of which none is another one, or a seed: each may be written to."""
-    held, found = {id(seed) for seed in seeds}, []
+    """`gradients` as values of which none shares its memory with another one, or a seed: each may be written to."""
+    memory = lambda g: id(g.raw if isinstance(g, Value) else g)
+    held, found = set(map(memory, seeds)), []
     for g in gradients:
-        found.append(g.algebra.separate(g) if isinstance(g, Value) and (g.is_traced or id(g) in held) else g)
-        held.add(id(g))
+        found.append(g.algebra.separate(g) if isinstance(g, Value) and (g.is_traced or memory(g) in held) else g)
+        held.add(memory(g))
     return found
 
 

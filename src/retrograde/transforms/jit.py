@@ -28,7 +28,7 @@ from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
 from .loop_tracing import traced_scan
 from .owners import Places
-from .plain import array_of_table, numbers_kept
+from .plain import array_of_table, numbers_kept, owned
 from .proxy import Forwarding
 from .replay import must_run_eagerly, replay_of
 from .retracing import MANY_MADE, Row, change, made_again, named_specs
@@ -167,7 +167,7 @@ class Compiled:
                 memory.row.count = 0
                 return found
         if mode is not None and (mode.tracer is not None or mode.finds_anomalies or not mode.runs_compiled):
-            return self._function(*args, **kwargs)
+            return owned(self._function(*args, **kwargs))  # as what is compiled gives
         with memory.lock:
             if memory.latest is not None and not kwargs:
                 specs, records, step = memory.latest

@@ -13,6 +13,7 @@ from .counter import counted
 from .examples import while_of_examples
 from .lanes import known, lanes_loop, lanes_of, selected
 from .loop_tracing import traced_while
+from .plain import owned
 from .scan import scan, tracing
 
 
@@ -30,7 +31,7 @@ def while_loop(condition, body, init):
     """
     tracer = tracing()
     if tracer is not None and tracer.is_batch:
-        return while_of_examples(tracer, condition, body, init, while_loop)
+        return owned(while_of_examples(tracer, condition, body, init, while_loop))
     if tracer is not None:
         return traced_while(tracer, condition, body, init)
     goes_on, carry, is_first = condition(init), init, True
@@ -42,7 +43,7 @@ def while_loop(condition, body, init):
             is_first = False
         carry = after
         goes_on = condition(carry)
-    return carry if batch is None else lanes_loop(batch, goes_on, condition, body, carry)
+    return owned(carry if batch is None else lanes_loop(batch, goes_on, condition, body, carry))
 
 
 def fori_loop(lower, upper, body, init):
@@ -64,7 +65,7 @@ def fori_loop(lower, upper, body, init):
             if number == 0:
                 check_carry(carry, after)
             carry = after
-        return carry
+        return owned(carry)
     if not isinstance(lower, Value) and not isinstance(upper, Value):
         places = np.arange(lower, upper)
         return scan(lambda carry, i: (body(counted(i), carry), None), init, places, len(places))[0]
@@ -89,9 +90,9 @@ def cond(predicate, true_function, false_function, *operands):
     predicate = truth_value("cond", predicate)
     tracer, batch = tracing(), lanes_of(predicate)
     if not isinstance(predicate, Value) or tracer is None and batch is None:
-        return true_function(*operands) if predicate else false_function(*operands)
+        return owned(true_function(*operands) if predicate else false_function(*operands))
     if batch is not None and (tracer is None or known(batch, predicate) is not None or batch.held(predicate)[1]):
-        return selected(batch, predicate, true_function, false_function, operands)
+        return owned(selected(batch, predicate, true_function, false_function, operands))
     return traced_cond(tracer, predicate, partial(true_function, *operands), partial(false_function, *operands))
 
 
@@ -106,8 +107,8 @@ def switch(index, branches, *operands):
         raise ArgumentError("switch needs at least one branch, got none")
     index = integer("switch", "index", index)
     if not isinstance(index, Value) or tracing() is None and lanes_of(index) is None:
-        return branches[max(0, min(int(index), len(branches) - 1))](*operands)
+        return owned(branches[max(0, min(int(index), len(branches) - 1))](*operands))
     if len(branches) == 1:
-        return branches[0](*operands)
+        return owned(branches[0](*operands))
     place: Any = index
     return cond(place <= 0, branches[0], lambda *args: switch(place - 1, branches[1:], *args), *operands)

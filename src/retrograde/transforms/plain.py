@@ -2,6 +2,9 @@
 
 from functools import wraps
 
+import numpy as np
+
+from .. import tree
 from ..core.dispatch import kind_of
 from ..core.leaving import unwrapped
 from ..core.mode import current
@@ -36,6 +39,17 @@ def plain(value):
 def tensor(value):
     """A value without its history, which stands for a tensor in a trace."""
     return _noted(value.unlinked(), False)
+
+
+def owned(results):
+    """`results`, a tree, as values in memory of their own: what is written to them shows nowhere else, nor the other way round. A
+    loop that ends at once, and a function that returns its argument, give what others hold.
+    """
+    return tree.map(_owned, results)
+
+
+def _owned(x):
+    return x.algebra.separate(x) if isinstance(x, Value) else x.copy() if x.__class__ is np.ndarray else x
 
 
 def array_of_table(x):

@@ -1,5 +1,6 @@
 """scan: a function applied step after step, which carries something along and gives something for each step."""
 
+from functools import partial
 from math import isqrt
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..ops.movements import reshape
 from ..tensor.tensor import Tensor
 from .carry_checks import check_carry, checked_pair, is_number
 from .checkpoint import checkpoint as checkpointed
+from .plain import owned
 
 
 def scan(f, init, xs=None, length=None, reverse=False, checkpoint=False):
@@ -39,9 +41,9 @@ def scan(f, init, xs=None, length=None, reverse=False, checkpoint=False):
     if size:
         return _in_segments(f, init, leaves, build, count, reverse, size)
     tracer = tracing()
-    if tracer is not None:
-        return tracer.scan(tracer, f, init, leaves, build, count, reverse)
-    return _stepped(f, init, leaves, build, count, reverse)
+    run = _stepped if tracer is None else partial(tracer.scan, tracer)
+    carry, found = run(f, init, leaves, build, count, reverse)
+    return owned(carry), found
 
 
 def tracing():

@@ -26,7 +26,7 @@ from .batching import Batched, batched, looped
 from .by_rules import ByRules
 from .called import called
 from .examples import scan_of_examples
-from .plain import is_tensor, numbers_kept, plain, tensor, wrapping
+from .plain import is_tensor, numbers_kept, owned, plain, tensor, wrapping
 from .stopped import Stopped
 
 
@@ -61,7 +61,8 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
         are_tensors = any(map(is_tensor, tree.leaves(args)))
         with changed(tracer=batch):
             result = tree.map(gathered, numbers_kept(function, given, kwargs))
-        return _handed_out(batch, result, out_axes, are_tensors)
+        held = [batch.held(x)[0] for x in tree.leaves(given) if isinstance(x, Value)]
+        return _handed_out(batch, result, out_axes, are_tensors, held)
 
     return of_all
 
@@ -87,15 +88,17 @@ def _in_front(x, axis):
     return x if axis % x.ndim == 0 else moveaxis(x, axis, 0)
 
 
-def _handed_out(batch, result, out_axes, are_tensors):
+def _handed_out(batch, result, out_axes, are_tensors, given):
+    """The results with their examples along axes, none of which shares memory with the arguments, `given` for all examples."""
     axes = out_axes if isinstance(out_axes, (tuple, list)) and isinstance(result, (tuple, list)) else None
     if axes is not None:
         if len(axes) != len(result):
             raise ArgumentError(f"out_axes must have one entry for each result, got {len(axes)} for {len(result)}")
-        return type(result)([_handed_out(batch, r, axis, are_tensors) for r, axis in zip(result, axes, strict=True)])
+        return type(result)([_handed_out(batch, r, axis, are_tensors, given) for r, axis in zip(result, axes, strict=True)])
 
     def of_leaf(x):
         found = batch.results(x)
+        found = owned(found) if found.base is not None or any([found.raw is x.raw for x in given]) else found
         found = found.unlinked() if isinstance(x, Value) and x.record is None else found
         found = found if out_axes == 0 else moveaxis(found, 0, out_axes)
         return found if found.record is not None else tensor(found) if are_tensors else plain(found)

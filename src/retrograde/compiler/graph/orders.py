@@ -120,8 +120,11 @@ def _alone(node, found):
         return np.asarray(node.op.kernel(known[0], *node.args[1:]))
     if node.op.name == "astype":  # a copy puts axes of stride 0 innermost, where a function of each element has them in order
         return None if known[0] is None else np.empty_like(known[0], node.dtype)
-    if not node.op.broadcasts or any([a is None for a in known]):
+    if any([a is None for a in known]):
         return None
+    if not node.op.broadcasts:
+        is_alike = bool(known) and known[0].shape == node.shape and not _may_be_large(node)
+        return _tried(node, found) if is_alike else None  # as a running sum is
     if any(map(_is_repeated, known)) and not _may_be_large(node):
         return _tried(node, found)
     operands = [a for a in operands_of(node.op, node.args) if a is not None]
@@ -156,8 +159,8 @@ def _may_be_large(node):
 
 
 def _tried(node, found):
-    """The result of a function of each element of what is repeated, found by trying a corner: an op of one step leaves its axes in
-    order, one that copies on the way puts the repeated ones innermost.
+    """The result of an op whose shape is that of its operand, found by trying a corner: so of a function of each element of what is
+    repeated an op of one step leaves its axes in order, and one that copies on the way puts the repeated ones innermost.
     """
     corner = lambda x: x[(slice(2),) * np.ndim(x)] if np.ndim(x) else x
     like = lambda x: found[x] if isinstance(x, Symbol) else x

@@ -43,7 +43,7 @@ def is_movement(node):
 
 def moves(op, rest):
     """Whether `op`, with `rest` behind its first argument, may be an index map."""
-    return op.name in MOVEMENTS and not _has_arrays(rest)
+    return op.name in MOVEMENTS and not _has_arrays(rest, op.name == "getitem")
 
 
 def is_reordered(node):
@@ -51,9 +51,10 @@ def is_reordered(node):
     return isinstance(node, Symbol) and node.op is not None and node.op.name in _REORDERING and isinstance(node.args[0], Symbol)
 
 
-def _has_arrays(args):
+def _has_arrays(args, are_lists):
+    """Whether arrays are among arguments; a list of integers is one in an index, and a shape elsewhere."""
     return any(
-        _has_arrays(a) if isinstance(a, (tuple, list)) and not all(isinstance(i, int) for i in a)
-        else hasattr(a, "shape") or (isinstance(a, list))
+        _has_arrays(a, are_lists) if isinstance(a, (tuple, list)) and not all(isinstance(i, int) for i in a)
+        else hasattr(a, "shape") or (isinstance(a, list) and are_lists)
         for a in args
     )
