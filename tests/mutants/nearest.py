@@ -38,7 +38,8 @@ class Nearest:
         what a cache in memory has hidden, also others that enter the function, or else what the mutant leaves out.
         """
         differing = self._spread(mutant.path, self.differing(mutant))
-        others = [] if len(differing) >= most // 2 else self._spread(mutant.path, self._entering(mutant))[:_OTHERS]
+        enough, others = (0, most) if not mutant.places else (most // 2, _OTHERS)
+        others = [] if len(differing) >= enough > 0 else self._spread(mutant.path, self._entering(mutant))[:others]
         found, total = [], 0.0
         for test in dict.fromkeys([*differing, *others]):
             if len(found) < most and total < budget:
