@@ -127,3 +127,17 @@ def key(node):
 ])
 def test_code_is_shared_by_equal_loops_and_by_no_others(one, other, is_shared):
     assert (key(one) == key(other)) is is_shared
+
+
+def partners(*results):
+    (plan,) = plans(list(results))
+    names = {number: entry.node.op.name for number, entry in enumerate(plan.box.entries) if hasattr(entry, "node")}
+    return {names[a]: names[b] for a, b in plan.partners.items()}
+
+
+def test_sine_and_cosine_of_one_number_are_found_together():
+    both = {"sin": "cos", "cos": "sin"}
+    assert partners(called("sin", X), called("cos", X)) == both
+    assert partners(called("add", called("sin", X), called("cos", X))) == both
+    assert partners(called("sin", X), called("cos", leaf(1000))) == {}
+    assert partners(called("sin", X), called("exp", X)) == {}
