@@ -10,7 +10,7 @@ import pytest
 
 import retrograde as rg
 from graphs import called, draft_of, leaf
-from retrograde.compiler import pipeline, verify_setting
+from retrograde.compiler import pipeline, verify, verify_setting
 from retrograde.compiler.index import row_dependences
 from retrograde.compiler.passes import memory
 from retrograde.core.symbol import Outputs, Symbol
@@ -160,6 +160,51 @@ def test_memory_that_two_live_results_share_or_that_is_missing_is_found(monkeypa
     monkeypatch.setattr(memory.Arena, "__init__", spoiled)
     with pytest.raises(VerifierError, match=r"'memory' .* (another live buffer|0 places in memory|not in the block)"):
         draft.layout()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_of_some_buffers_those_that_overlap_while_both_live_are_found(seed):
+    generator = np.random.default_rng(seed)
+    requests = []
+    for name in "abcd":
+        at, nbytes, first, length = (int(generator.integers(*bounds)) for bounds in ((-1, 300), (1, 100), (0, 9), (0, 3)))
+        requests.append((at, nbytes, first, first + length, name))
+    is_inside = all(at >= 0 and at + nbytes <= 320 for at, nbytes, *_ in requests)
+    are_apart = all(a is b or a[0] + a[1] <= b[0] or b[0] + b[1] <= a[0] or a[3] < b[2] or b[3] < a[2] for a in requests for b in requests)
+    if is_inside and are_apart:
+        verify._check_apart(requests, 320)
+    else:
+        with pytest.raises(verify._Fault, match=r"another live buffer|not in the block"):
+            verify._check_apart(requests, 320)
+
+
+def test_a_result_whose_memory_is_used_again_is_found(monkeypatch):
+    x = leaf(8, 8)
+    nodes = [called("matmul", x, x)]
+    for _ in range(3):
+        nodes.append(called("matmul", nodes[-1], x))
+    draft = draft_of([nodes[0], nodes[-1]])
+    draft.layout()
+    first, _, third, _ = [step.roots[0] for step in draft.schedule.steps]
+    known = memory.Arena.__init__
+
+    def spoiled(arena, requests):
+        known(arena, requests)
+        arena.places[third] = arena.places[first]
+
+    monkeypatch.setattr(memory.Arena, "__init__", spoiled)
+    with pytest.raises(VerifierError, match=r"'memory' .* another live buffer"):
+        draft.layout()
+
+
+@pytest.mark.parametrize(("other", "told"), [(leaf(4, 8), "its memory is that of another spec"), (leaf(8, 8), "of another spec"),
+                                             (None, "it overwrites a leaf that is still read")])
+def test_an_update_in_memory_that_is_not_for_it_is_found(monkeypatch, other, told):
+    p = leaf(256, 128) if other is None else leaf(8, 8)
+    node = called("subtract", p, called("max", p, axis=1, keepdims=True))  # one step of a nest reads what another one updates
+    broken(monkeypatch, "alias", lambda draft: draft.aliases.update({draft.updates[0][1]: p if other is None else other}))
+    with pytest.raises(VerifierError, match=rf"'alias' .* {told}"):
+        draft_of([], [(p, node)])
 
 
 def test_bodies_of_loops_are_verified(monkeypatch):

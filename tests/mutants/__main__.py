@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--most", type=int, default=60, help="how many tests a mutant meets at most")
-    parser.add_argument("--seconds", type=float, default=30.0, help="how long these take together, about")
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long these take together, about")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
     if options.record:

@@ -4,6 +4,9 @@ import ast
 import json
 from pathlib import Path
 
+#: So many tests that come to no place where a mutant differs are tried all the same.
+_OTHERS = 12
+
 
 class Nearest:
     """What `recording` has noted."""
@@ -18,8 +21,8 @@ class Nearest:
             for place, numbers in noted["places"].items():
                 self._at.setdefault(place, []).extend([tests[number] for number in numbers])
         for place in self._at:
-            path, _, function = place.partition(":")
-            if not function[:1].isdigit():
+            path, function, *outcome = place.split(":")
+            if not outcome:
                 self._functions.setdefault(path, []).append(function)
 
     def differing(self, mutant):
@@ -35,7 +38,8 @@ class Nearest:
         what a cache in memory has hidden, also others that enter the function, or else what the mutant leaves out.
         """
         differing = self._spread(mutant.path, self.differing(mutant))
-        others = [] if len(differing) >= most // 2 else self._spread(mutant.path, self._entering(mutant))[:most // 2]
+        enough, others = (0, most) if not mutant.places else (most // 2, _OTHERS)
+        others = [] if len(differing) >= enough > 0 else self._spread(mutant.path, self._entering(mutant))[:others]
         found, total = [], 0.0
         for test in dict.fromkeys([*differing, *others]):
             if len(found) < most and total < budget:
@@ -46,7 +50,7 @@ class Nearest:
     def _entering(self, mutant):
         if mutant.function:
             return self._at.get(f"{mutant.path}:{mutant.function}", ())
-        # What stands in the mutant's place lacks a name: a kind, a pass, a rule.
+        # What stands in the mutant's place lacks a name, that of a kind, a pass or a rule.
         left_out = set(_names(mutant.old)) - set(_names(mutant.text)) if mutant.rule == "stage left out" else set()
         found = [f"{path}:{function}" for path, functions in self._functions.items() for function in functions
                  if not left_out and path == mutant.path or function.split(".")[0] in left_out]

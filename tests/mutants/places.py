@@ -13,9 +13,9 @@ MOVED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 _PLAIN = (bool, int, float, str, tuple, list, dict, set, frozenset, type(None))
 
 
-def place(path, node, outcome):
-    """What is noted where an expression comes to an outcome."""
-    return f"{path}:{node.lineno}:{node.col_offset}:{node.end_lineno}:{node.end_col_offset}:{outcome}"
+def place(path, names, node, outcome):
+    """What is noted where an expression comes to an outcome; by its text, so that notes outlast changes elsewhere in the file."""
+    return f"{entry(path, names)}:{ast.unparse(node)}:{outcome}"
 
 
 def entry(path, names):
@@ -88,13 +88,19 @@ class _Noting(ast.NodeTransformer):
     def __init__(self, path):
         self._path, self._names, self._is_inside = path, (), False
 
-    def _call(self, name, node, *arguments):
-        function = ast.Attribute(ast.Name("_mutants_noted", ast.Load()), name, ast.Load())
-        return ast.copy_location(ast.Call(function, [ast.Constant(place(self._path, node, "")), *arguments], []), node)
+    def _place(self, node):
+        """The place of an expression, of which the parts are not yet changed."""
+        return place(self._path, self._names if self._is_inside else (), node, "")
 
-    def _truth(self, node, is_read=True):
-        """A condition that is noted; `node` is the original one, of which the parts are changed in place."""
-        return self._call("truth", node, self.visit(node), *([] if is_read else [ast.Constant(value=False)]))
+    @staticmethod
+    def _call(name, node, *arguments):
+        function = ast.Attribute(ast.Name("_mutants_noted", ast.Load()), name, ast.Load())
+        parts = [argument if isinstance(argument, ast.AST) else ast.Constant(argument) for argument in arguments]
+        return ast.copy_location(ast.Call(function, parts, []), node)
+
+    def _truth(self, node, *, is_read=True):
+        where = self._place(node)
+        return self._call("truth", node, where, self.visit(node), is_read)
 
     def _scope(self, node):
         before = self._names, self._is_inside
@@ -119,7 +125,7 @@ class _Noting(ast.NodeTransformer):
 
     def visit_BoolOp(self, node):
         """Each part is a condition."""
-        node.values = [self._truth(value, value is not node.values[-1]) for value in node.values]
+        node.values = [self._truth(value, is_read=value is not node.values[-1]) for value in node.values]
         return node
 
     def _test(self, node):
@@ -144,15 +150,17 @@ class _Noting(ast.NodeTransformer):
 
     def visit_Compare(self, node):
         """Both sides of a bound are compared once more."""
+        where = self._place(node) if is_moved(node) else None
         self.generic_visit(node)
-        if not is_moved(node):
+        if where is None:
             return node
-        return self._call("compared", node, ast.Constant(_OPERATORS[node.ops[0].__class__]), node.left, node.comparators[0])
+        return self._call("compared", node, where, _OPERATORS[node.ops[0].__class__], node.left, node.comparators[0])
 
     def visit_Call(self, node):
         """The lesser of two tells which one it is."""
+        where = self._place(node) if is_bound(node) else None
         self.generic_visit(node)
-        return self._call("bounded", node, node.func, *node.args) if is_bound(node) else node
+        return node if where is None else self._call("bounded", node, where, node.func, *node.args)
 
 
 _OPERATORS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}

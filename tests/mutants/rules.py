@@ -62,18 +62,17 @@ class _Reading:
         """The mutants below a node in a scope of these names."""
         for child in ast.iter_child_nodes(node):
             inner, is_function = names_below(child, names, is_inside)
-            function = ".".join(inner) if is_inside or is_function else ""
-            yield from (self._mutant(function, *change) for change in _changes(child, node, self._text))
+            yield from (self._mutant(inner if is_inside or is_function else (), *change) for change in _changes(child, node, self._text))
             yield from self._below(child, inner, is_inside or is_function)
 
     def _text(self, node):
         return ast.get_source_segment(self.source, node)
 
-    def _mutant(self, function, rule, part, text, where):
+    def _mutant(self, names, rule, part, text, where):
         start, end = self._at(part.lineno, part.col_offset), self._at(part.end_lineno, part.end_col_offset)
         old = self.source.encode()[start:end].decode()
-        places = tuple([place(self.path, *at) for at in where])
-        return Mutant(self.path, function, part.lineno, rule, start, end, old, text, places)
+        places = tuple([place(self.path, names, *at) for at in where])
+        return Mutant(self.path, ".".join(names), part.lineno, rule, start, end, old, text, places)
 
     def _at(self, line, column):
         return self.starts[line - 1] + column

@@ -23,7 +23,7 @@ class Server:
         self._told, tells = os.pipe()
         environment = {**os.environ, "RETROGRADE_MUTANTS_PIPES": f"{asks},{tells}"}
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.serving", "-p", "no:cacheprovider", *tests]
-        self._process = subprocess.Popen(command, env=environment, pass_fds=(asks, tells), stdout=subprocess.DEVNULL)
+        self._process = subprocess.Popen(command, env=environment, pass_fds=(asks, tells), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(asks)
         os.close(tells)
         self._answers = os.fdopen(self._told)

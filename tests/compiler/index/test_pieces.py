@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from graphs import called, leaf
+from retrograde.compiler.index import pieces
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -95,3 +97,31 @@ def _explained(function):
     step = rg.jit(function)
     step(rg.tensor(GATES))
     return step.explain()
+
+
+def pieces_of(name, *arguments):
+    """How many pieces a node is joined from; None if it is not."""
+    found = pieces.PIECES[name](called(name, *arguments))
+    return None if found is None else len(found[0])
+
+
+X = leaf(3)
+
+
+@pytest.mark.parametrize(("name", "arguments", "count"), [
+    ("stack", ([X] * pieces._MOST, 0), pieces._MOST), ("stack", ([X] * (pieces._MOST + 1), 0), None),
+    ("concatenate", ([X] * pieces._MOST, 0), pieces._MOST), ("concatenate", ([X] * (pieces._MOST + 1), 0), None),
+    ("concatenate", ([X] * (pieces.MOST_IN_LOOPS - 1) + [leaf(2)], 0), pieces.MOST_IN_LOOPS),
+    ("concatenate", ([X] * pieces.MOST_IN_LOOPS + [leaf(2)], 0), None),
+    ("concatenate", ([X, leaf(0), X], 0), 2),
+    ("concatenate", ([X, X], None), None),
+    ("pad", (X, 1, 2.0), 1), ("pad", (X, 1, leaf()), None), ("pad", (np.ones(3), 1, 0.0), None),
+    ("scatter_add", (X, (5,), slice(1, 4)), 1), ("scatter_add", (X, (2, 5), (1, slice(4, 1, -1))), 1),
+    ("scatter_add", (leaf(2), (5,), slice(0, 4, 2)), None),  # a step of two
+    ("scatter_add", (leaf(), (5,), (3,)), 1),
+    ("scatter_add", (leaf(1, 3), (3,), True), None),
+    ("scatter_add", (leaf(1), (5,), slice(1, 4)), None),  # one number at three places
+    ("scatter_add", (np.ones(3), (5,), slice(1, 4)), None),
+])
+def test_what_is_joined_from_pieces(name, arguments, count):
+    assert pieces_of(name, *arguments) == count

@@ -261,3 +261,50 @@ def test_bits_are_equal_for_any_number_of_threads():
 def test_wide_constants_widen():
     wide = np.full(3, 1 / 3 + 0j)
     check(lambda x: (x * wide, x + np.complex128(0.1), x * 0.1j, x == wide), drawn(3, dtype="complex64"))
+
+
+ONE_PART = ["real", "imag", "conj", "reciprocal", "square", "sqrt", "abs", "sign", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
+            "sinh", "cosh", "tanh", "sin", "cos", "tan", "isnan", "isinf", "isfinite", "logical_not"]
+
+
+@pytest.mark.parametrize("name", ONE_PART)
+def test_functions_of_complex_numbers_of_which_a_part_is_known_to_be_zero(name):
+    function, x = getattr(rg, name), rg.tensor([0.1, 0.7, 2.5, 31.0])
+    check(lambda x: function(x.astype("complex128")), x)
+    check(lambda x: function(x * 1j), x)
+
+
+OF_TWO = {"add": rg.add, "subtract": rg.subtract, "multiply": rg.multiply, "divide": rg.divide, "equal": rg.equal, "not equal": rg.not_equal,
+         "power": lambda x, y: x ** 3 + y, "choice": lambda x, y: rg.where(rg.real(x) > 0.5, x, y),
+         "product": lambda x, y: x[None] @ y[:, None]}
+OF_PARTS = {"real": lambda x: x.astype("complex128"), "imaginary": lambda x: x * 1j, "both": lambda x: rg.complex(x, x * 2.0)}
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+@pytest.mark.parametrize("first", OF_PARTS)
+@pytest.mark.parametrize("second", OF_PARTS)
+def test_pairs_of_complex_numbers_of_which_parts_are_known_to_be_zero(name, first, second):
+    x, y = rg.tensor([0.1, 0.7, 2.5]), rg.tensor([0.7, 0.7, -1.5])
+    check(lambda x, y: OF_TWO[name](OF_PARTS[first](x), OF_PARTS[second](y)), x, y)
+
+
+def test_parts_of_two_numbers_are_put_together_as_they_are_and_those_of_one_are_that_number():
+    x, y = drawn(5, seed=1), drawn(5, seed=2)
+    check(lambda x, y: rg.complex(rg.real(x), rg.imag(y)), x, y)
+    check(lambda x, y: rg.complex(rg.imag(x), rg.real(x)) + y, x, y)
+    check(lambda x: rg.complex(rg.real(x), rg.imag(x)), x)
+    step = rg.jit(lambda x: rg.complex(rg.real(x), rg.imag(x)) * 2.0)
+    step(x)
+    assert [op for kernel in step.explain().kernels for op in kernel.ops].count("real") <= 1
+
+
+@pytest.mark.parametrize("fill", [0.0, 2.0, 1.5 - 2j])
+def test_what_is_padded_with_has_both_of_its_parts(fill):
+    check(lambda x: rg.pad(x * 1j, 2, value=fill), rg.tensor([0.1, 0.7]))
+    check(lambda x: rg.pad(x.astype("complex128"), 2, value=fill), rg.tensor([0.1, 0.7]))
+
+
+def test_complex_numbers_are_true_where_a_part_is_not_zero_and_change_their_precision_by_parts():
+    x = rg.tensor([0, 1, 2j, 1 + 1j, float("nan")], dtype="complex128")
+    check(lambda x: (x * 1.0).astype("bool"), x)
+    check(lambda x: (x * 1.0).astype("complex64"), x[:4])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.compiler.lowering import own_kernel
 from retrograde.compiler.lowering.purity import is_pure
 
 X = np.linspace(-2.0, 2.0, 12).reshape(3, 4)
@@ -232,3 +233,24 @@ def test_a_function_that_reads_or_writes_what_changes_is_not_pure(function):
                                       lambda x, axis=(0, 1): np.sum(x, axis)])
 def test_a_function_of_its_arguments_is_pure(function):
     assert is_pure(function)
+
+
+F32, F64, C64, I64 = np.float32, np.float64, np.complex64, np.int64
+
+
+@pytest.mark.parametrize(("found", "wanted", "are_equal"), [
+    (np.ones(3), np.ones(3), True), (rg.ones(3), np.ones(3, F32), True), (np.ones(3), np.ones(4), False), (np.ones(3, F32), np.ones(3), False),
+    (np.ones(3) + 1e-12, np.ones(3), True), (np.ones(3) + 1e-6, np.ones(3), False),
+    (np.ones(3, F32) + F32(1e-5), np.ones(3, F32), True), (np.ones(3, F32) + F32(1e-2), np.ones(3, F32), False),
+    (np.ones(3, np.float16) + np.float16(1e-2), np.ones(3, np.float16), True), (np.ones(3, np.float16) * 2, np.ones(3, np.float16), False),
+    (np.ones(3, C64) * 1j, np.ones(3, C64) * 1j, True), (np.ones(3, C64) * 1j, np.ones(3, C64) * 2j, False), (np.ones(3, C64), np.ones(3, C64) + 1j, False),
+    (np.arange(3), np.arange(3), True), (np.arange(3), np.arange(3) + 1, False), (np.array([True]), np.array([False]), False),
+    (np.full(3, np.nan), np.full(3, np.nan), False),  # nothing is told by it
+    (np.array([1.0, np.nan]), np.array([1.0, np.nan]), True), (np.array([1.0, 2.0]), np.array([1.0, np.nan]), False),
+    (np.zeros(0), np.zeros(0), True),
+    ((np.ones(2), np.arange(2)), (np.ones(2), np.arange(2)), True), ([np.ones(2)], (np.ones(2),), True),
+    ((np.ones(2), np.arange(2)), (np.ones(2), np.arange(2) + 1), False), ((np.ones(2),), (np.ones(2), np.ones(2)), False),
+    (np.ones((2, 2)), (np.ones(2), np.ones(2)), False),
+])
+def test_results_are_the_same_in_structure_dtype_and_numbers_but_for_rounding(found, wanted, are_equal):
+    assert own_kernel._are_equal(found, wanted) is are_equal

@@ -12,6 +12,7 @@ def homes_of(results, updates):
 
 
 P, Q, X, V = leaf(8, 8), leaf(8, 8), leaf(8, 8), leaf(8)
+Z = leaf(8, dtype=np.complex64)
 
 
 @pytest.mark.parametrize(("name", "results", "updates", "wanted"), [
@@ -33,6 +34,8 @@ P, Q, X, V = leaf(8, 8), leaf(8, 8), leaf(8, 8), leaf(8)
     ("read again in each row of a fold", [], [(V, called("sum", called("multiply", X, V), axis=1))], set()),
     ("a running sum of itself", [], [(P, called("cumsum", P, axis=0))], set()),
     ("beside a constant result", [np.ones(3)], [(P, called("add", P, X))], {P}),
+    ("complex numbers moved", [], [(Z, called("complex", called("flip", called("real", Z), axis=0), called("imag", Z)))], set()),
+    ("complex numbers in place", [], [(Z, called("complex", called("real", Z), called("exp", called("imag", Z))))], {Z}),
     ("another shape", [], [(P, called("sum", X, axis=0))], set()),
 ])
 def test_an_update_lives_in_its_leaf_where_nobody_needs_what_was_there(name, results, updates, wanted):

@@ -1,8 +1,11 @@
 """memory: lifetimes of stored nodes, and where those that live at one step lie."""
 
+import numpy as np
+import pytest
+
 from graphs import called, draft_of, leaf, schedule_of
 from retrograde.compiler.kernels.kernel import Scratch
-from retrograde.compiler.passes.memory import lifetimes, placed
+from retrograde.compiler.passes.memory import Arena, lifetimes, placed
 
 
 def chain(count):
@@ -52,3 +55,25 @@ def test_scratch_lies_beside_what_lives_at_its_step():
     for node in nodes[:2]:  # one is read at that step, the other one is made
         at = arena.places[node]
         assert at + node.nbytes <= start or start + 1000 <= at
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_each_buffer_lies_as_low_as_those_that_live_beside_it_let_it(seed):
+    generator = np.random.default_rng(seed)
+    firsts = np.sort(generator.integers(0, 12, 20)).tolist()
+    requests = [(number, int(generator.integers(0, 300)), first, first + int(generator.integers(0, 5))) for number, first in enumerate(firsts)]
+    wanted, size = {}, 0
+    for number, nbytes, first, _ in requests:
+        taken = max(-(-nbytes // 64), 1) * 64
+        live = [(wanted[n], wanted[n] + max(-(-b // 64), 1) * 64) for n, b, _, last in requests[:number] if last >= first]
+        wanted[number] = next(at for at in range(0, 10 ** 5, 64) if all(end <= at or at + taken <= start for start, end in live))
+        size = max(size, wanted[number] + taken)
+    arena = Arena(requests)
+    assert arena.places == wanted
+    assert arena.size == size
+
+
+def test_what_is_kept_and_stored_by_no_step_has_no_lifetime():
+    x = leaf(64, 64)
+    node = called("matmul", x, x)
+    assert lifetimes(schedule_of(node), [x, node]) == {node: [0, 1]}

@@ -62,3 +62,14 @@ def test_the_limit_of_a_group_of_processes_counts(tmp_path, limit, free):
 
 def test_sizes_are_told_in_words():
     assert [capacity.told(n) for n in (12, 2048, 3 << 40, 5 << 60)] == ["12 B", "2 KiB", "3 TiB", "5.24e+06 TiB"]
+
+
+def test_what_fits_to_the_byte_fits_and_a_machine_that_tells_nothing_is_trusted(monkeypatch):
+    for free, nbytes, fits in ((1 << 27, 1 << 27, True), (1 << 27, (1 << 27) + 1, False), (0, (1 << 26) - 1, True), (0, 1 << 26, False),
+                               (None, 1 << 60, True)):
+        monkeypatch.setattr(capacity, "available", lambda free=free: free)
+        if fits:
+            capacity.check_fits(nbytes, [])
+        else:
+            with pytest.raises(MemoryLimitError):
+                capacity.check_fits(nbytes, [])

@@ -111,7 +111,7 @@ class Pair(Kind):
     ops, kernel, is_apart = ("complex",), LOOPS, True
 
     def matches(self, node, facts):
-        return bool(node.size) and node.dtype.kind == "c"
+        return bool(node.size)
 
     def stores(self, node, step, expression):
         return [_half(node, number, expression.add(part)) for number, part in enumerate(node.args)]

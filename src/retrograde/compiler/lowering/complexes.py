@@ -126,7 +126,7 @@ def _convolution(node, args, parts_of):
 def _product(node, args, parts_of):
     """Sums of products, as four of real numbers: three would lose the digits of a small part beside a large one."""
     x, y, *rest = args
-    x, y = [Parts(*[0 if is_zero(parts_of(a)[i]) else _part(a, i, parts_of) for i in (0, 1)]) for a in (x, y)]
+    x, y = [_widened(Parts(*[0 if is_zero(parts_of(a)[i]) else _part(a, i, parts_of) for i in (0, 1)]), node.dtype) for a in (x, y)]
     return multiplied(x, y, lambda a, b: 0 if is_zero(a) or is_zero(b) else node.op.call(a, b, *rest))
 
 

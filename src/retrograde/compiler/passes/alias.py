@@ -54,7 +54,8 @@ def _moved(schedule, step):
         if found in seen:
             continue
         seen.add(found)
-        if not schedule.is_loaded(node, step.stage):
+        # A root is computed here, also where other steps would load it, as complex numbers that are made of parts.
+        if node in roots or not schedule.is_loaded(node, step.stage):
             # A view, or a position that was computed, anywhere on the way: the loop reads elements that it has overwritten by
             # then, or will.
             is_moved = is_moved or kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None

@@ -59,7 +59,7 @@ class Arena:
         """Make a gap of what was taken, one with the gaps beside it."""
         place = bisect(self._gaps, (start, end))
         after = place + 1 if self._gaps[place][0] == end else place
-        before = place - 1 if place and self._gaps[place - 1][1] == start else place
+        before = place - 1 if self._gaps[place - 1][1] == start else place  # the last gap, before the first one, has no end
         start = self._gaps[before][0] if before < place else start
         end = self._gaps[place][1] if after > place else end
         self._gaps[before:after] = [(start, end)]
@@ -74,7 +74,7 @@ def lifetimes(schedule, kept):
     for number, step in schedule.numbered():
         for node in schedule.read_by(step):
             if node in found:
-                found[node][1] = max(found[node][1], number)
+                found[node][1] = number  # numbers ascend
     for node in kept:
         if node in found:
             # A number that no step has: what is kept ends after all of them.

@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 import emulated
 
 import retrograde as rg
+from retrograde.compiler import target
 from retrograde.compiler.backends.cpu import host, machine
 from retrograde.compiler.backends.cpu.backend import BACKEND
 from retrograde.compiler.backends.cpu.cpuid import identity
@@ -216,3 +217,31 @@ def test_a_process_on_another_processor_takes_no_code_that_this_one_has_left_in_
         np.testing.assert_allclose(z, right, rtol=1e-5, atol=2e-5)
     lacking_avx = _run("x86-64-v3", "qemu-x86_64", "-cpu", "Nehalem-v1", folder=tmp_path)
     assert "asks for x86-64-v3, and this processor, nehalem, lacks avx, avx2" in lacking_avx.stderr
+
+
+def caches_of(monkeypatch, folder, *caches):
+    """The cache sizes that are found where the system tells of these (level, type, size)."""
+    for number, texts in enumerate(caches):
+        path = folder / f"index{number}"
+        path.mkdir()
+        for name, text in zip(("level", "type", "size"), texts, strict=True):
+            (path / name).write_text(f"{text}\n")
+    monkeypatch.setattr(target, "_CACHES", folder)
+    return target.cache_sizes()
+
+
+@pytest.mark.parametrize(("caches", "wanted"), [
+    ([("1", "Data", "48K"), ("1", "Instruction", "32K"), ("2", "Unified", "2M"), ("3", "Unified", "1G")], (48 << 10, 2 << 20, 1 << 30)),
+    ([("1", "Instruction", "64K"), ("2", "Unified", "65536")], (target.USUAL_CACHES[0], 65536, target.USUAL_CACHES[2])),
+    ([("1", "Data", "48K"), ("2", "Unified", "256M")], (48 << 10, 256 << 20, 256 << 20)),
+    ([("1", "Data", "much"), ("x", "Data", "7K"), ("2", "Data", "")], target.USUAL_CACHES),
+    ([], target.USUAL_CACHES),
+])
+def test_sizes_of_caches_are_those_that_the_system_tells_and_else_usual_ones(monkeypatch, tmp_path, caches, wanted):
+    assert caches_of(monkeypatch, tmp_path, *caches) == wanted
+
+
+def test_a_system_that_tells_nothing_has_usual_caches(monkeypatch, tmp_path):
+    assert caches_of(monkeypatch, tmp_path / "missing") == target.USUAL_CACHES
+    (tmp_path / "index0").mkdir()
+    assert caches_of(monkeypatch, tmp_path) == target.USUAL_CACHES

@@ -91,12 +91,12 @@ class LoopPlan:
     @cached_property
     def keeps_rows(self):
         """Whether the results of reductions are folded in memory, row after row."""
-        return bool(self.folds) and self.box.keeps_rows(self.vector)
+        return self.box.keeps_rows(self.vector)
 
     @cached_property
     def partials(self):
         """Where several chunks fold parts of the same results, those of each reduction, which `finish` combines in order."""
-        if self.chunks < 2 or not self.folds or not self.box.is_folded_in_parts(self.vector):
+        if self.chunks < 2 or not self.box.is_folded_in_parts(self.vector):
             return ()
         return tuple([Partials(self.chunks * self.box.width, store.dtype) for store in self.folds])
 
