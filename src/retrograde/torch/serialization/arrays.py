@@ -1,4 +1,4 @@
-"""Arrays and numbers of NumPy's in a file: their types, shapes and bytes are checked, and NumPy fills them. No code of a file is run."""
+"""Arrays and numbers of NumPy's in a file: their types, shapes and bytes are checked, then NumPy fills them. Nothing is run."""
 
 import re
 from math import prod
@@ -26,20 +26,22 @@ class ArrayType:
 
     def fill(self, state):
         """Take the order of bytes from a state, which has nothing else for numbers."""
-        _needs(len(state) == 8 and state[0] == 3 and state[1] in ("<", ">", "|", "=") and state[2:] == (None, None, None, -1, -1, 0),
-               "a type of NumPy's has fields, or a state of its own")
+        _needs(len(state) == 8 and state[0] == 3 and state[2:] == (None, None, None, -1, -1, 0), "a type of NumPy's has fields")
+        _needs(state[1] in ("<", ">", "|", "="), "a type of NumPy's has no order of bytes")
         self.dtype = self.dtype.newbyteorder(state[1])
 
 
 def empty(kind, shape, code):
     """An array of NumPy's that is filled later, as `_reconstruct` makes it."""
-    _needs(getattr(kind, "name", None) == "numpy.ndarray" and shape == (0,) and code in (b"b", "b"), "an array of NumPy's is of another class")
+    is_plain = getattr(kind, "name", None) == "numpy.ndarray" and shape == (0,) and code in (b"b", "b")
+    _needs(is_plain, "an array of NumPy's is of another class")
     return np.empty(0, np.int8)
 
 
 def scalar(kind, data):
     """A number of NumPy's."""
-    _needs(type(kind) is ArrayType and type(data) is bytes and len(data) == kind.dtype.itemsize, "a number of NumPy's has other bytes")
+    is_whole = type(kind) is ArrayType and type(data) is bytes and len(data) == kind.dtype.itemsize
+    _needs(is_whole, "a number of NumPy's has other bytes")
     return np.frombuffer(data, kind.dtype)[0]
 
 
@@ -52,8 +54,10 @@ def filled(found, state):
     _needs(len(state) == 5 and state[0] == 1, "the state of an array of NumPy's is of another version")
     _, shape, kind, is_transposed, data = state
     _needs(type(kind) is ArrayType and type(is_transposed) is bool, "an array of NumPy's has no type")
-    _needs(type(shape) is tuple and all([type(n) is int and n >= 0 for n in shape]) and len(shape) <= 32, "an array of NumPy's has no shape")
-    _needs(type(data) is bytes and prod(shape) * kind.dtype.itemsize == len(data), "an array of NumPy's has other bytes than its shape needs")
+    is_shape = type(shape) is tuple and all([type(n) is int and n >= 0 for n in shape]) and len(shape) <= 32
+    _needs(is_shape, "an array of NumPy's has no shape")
+    is_whole = type(data) is bytes and prod(shape) * kind.dtype.itemsize == len(data)
+    _needs(is_whole, "an array of NumPy's has other bytes than its shape needs")
     found.__setstate__((1, shape, kind.dtype, is_transposed, data))
     return found
 

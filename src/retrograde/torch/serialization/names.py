@@ -56,7 +56,7 @@ def called(function, arguments):
 
 
 def updated(found, state):
-    """An ordered dictionary with the only attribute that it may have, the versions of modules; or an array of NumPy's with its numbers."""
+    """An ordered dictionary with the only attribute that it may have, the versions of modules; or an array with its numbers."""
     if isinstance(found, (np.ndarray, arrays.ArrayType)):
         return arrays.filled(found, state)
     if type(found) is not OrderedDict or type(state) is not dict or state.keys() != {"_metadata"}:
@@ -143,7 +143,8 @@ _FUNCTIONS = (
     Name("builtins.complex", _complex, 2, 2), Name("_codecs.encode", _encoded, 2, 2), Name("builtins.bytes", _bytes),
     Name("builtins.bytearray", _bytearray, 0, 2), Name("numpy.ndarray"), Name("numpy.dtype", arrays.ArrayType, 1, 3),
     *[Name(f"numpy.{core}.multiarray._reconstruct", arrays.empty, 3, 3) for core in ("core", "_core")],
-    *[Name(f"numpy.{core}.multiarray.scalar", arrays.scalar, 2, 2) for core in ("core", "_core")], *[Name(f"torch.{name}") for name in CLASSES],
+    *[Name(f"numpy.{core}.multiarray.scalar", arrays.scalar, 2, 2) for core in ("core", "_core")],
+    *[Name(f"torch.{name}") for name in CLASSES],
 )
 _KNOWN = {**{name.name: name for name in _FUNCTIONS}, **{f"torch.{name}": dtype for name, dtype in DTYPES.items()}}
 _REASONS = {
