@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.ops import _incomplete
 from retrograde.ops.incomplete import gammainc_slope, random_gamma
 from retrograde.testing import check_gradients
 
@@ -130,3 +131,13 @@ def test_the_beta_function_of_great_numbers_keeps_its_digits_and_so_do_its_deriv
     np.testing.assert_allclose(rg.grad(rg.betaln, argnums=(0, 1))(np.array(x), np.array(y)), [float(slope) for slope in slopes], rtol=1e-13)
     np.testing.assert_allclose(rg.grad(rg.grad(rg.betaln))(np.array(x), np.array(y)), float(bend), rtol=1e-11)
     np.testing.assert_allclose(rg.beta(np.array(x), np.array(y)), float(beta), rtol=1e-13)
+
+
+@pytest.mark.parametrize("function", [_incomplete.lower, _incomplete.upper])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_rows_that_need_fewer_steps_than_others_have_the_same_digits(function, order):
+    rng = np.random.default_rng(order)
+    a, x = rng.gamma(1.0, 3.0, 400) + 1e-3, rng.gamma(1.0, 5.0, 400) + 1e-3
+    alone = np.concatenate([function(order, a[i : i + 1], x[i : i + 1]) for i in range(400)])
+    np.testing.assert_allclose(function(order, a, x), alone, rtol=1e-13, atol=2e-13)
+    np.testing.assert_allclose(function(order, a, x, 2.0**-34), alone, rtol=1e-8, atol=1e-9)

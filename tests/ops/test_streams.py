@@ -150,3 +150,10 @@ def test_native_code_is_asked_once_enough_was_drawn(monkeypatch):
     assert asked == [("bits", 5000)]
     random_bits((1, 2), (5,))
     assert asked == [("bits", 5000)]
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [(k, d) for k in (_streams.NORMAL, _streams.UNIFORM) for d in FLOATS])
+@pytest.mark.parametrize(("block", "count"), [(0, 1), (5, 3), (8191, 50), (2**32 - 3, 20), (7, 50_000)])
+def test_numbers_made_alone_are_those_of_the_stream(kind, dtype, block, count):
+    kind = kind[np.dtype(dtype)]
+    np.testing.assert_array_equal(_streams.numbers_alone(kind, 3, block, count), _streams.numbers(kind, 3, block, count))

@@ -17,6 +17,17 @@ DTYPES = {
     "F.mse_loss(h, h)": "float32", "F.l1_loss(h, h)": "float32", "F.cross_entropy(h, i)": "float32", "F.nll_loss(h, i)": "float32",
     "F.huber_loss(h, h)": "float32", "F.smooth_l1_loss(h, h)": "float32", "F.binary_cross_entropy_with_logits(h, h)": "float32",
     "h.prod()": "float32", "h.softmax(1)": "bfloat16", "F.layer_norm(h, (4,))": "bfloat16", "F.relu(h)": "bfloat16",
+    "F.kl_div(h, h, reduction='batchmean')": "float32", "nn.KLDivLoss(reduction='sum')(h, h)": "float32", "F.cosine_embedding_loss(h, h, i)": "float32",
+    "F.hinge_embedding_loss(h, h)": "float32", "F.margin_ranking_loss(h[0], h[1], h[0])": "float32", "F.poisson_nll_loss(h, h)": "float32",
+    "F.soft_margin_loss(h, h)": "float32", "F.triplet_margin_loss(h, h, h)": "float32", "nn.TripletMarginLoss()(h, h, h)": "float32",
+    "F.multi_margin_loss(h, i)": "float32", "F.multilabel_margin_loss(h, i.expand(4, 4))": "float32", "F.gaussian_nll_loss(h, h, h)": "bfloat16",
+    "F.ctc_loss(h[:, None], i[None, 1:3], i[3:] + 1, i[2:3])": "float32", "F.multilabel_soft_margin_loss(h, h)": "bfloat16",
+    "F.grid_sample(x.bfloat16(), x[:, 0, :, :2, None].expand(2, 4, 2, 2).bfloat16(), align_corners=False)": "float32", "h.trace()": "float32",
+    "F.max_pool3d(x.bfloat16()[None], 1)": "float32", "F.adaptive_avg_pool3d(x.bfloat16()[None], 1)": "float32", "F.pad(h, (1, 1), mode='reflect')": "float32",
+    "F.pad(h, (1, 1))": "bfloat16", "F.pad(h, (1, 1), mode='circular')": "bfloat16", "F.conv_transpose2d(x, x[:1], m[0, :1])": "bfloat16",
+    "F.prelu(x, m[0, :1])": "bfloat16", "m.mv(m[0])": "float32", "torch.addmv(m[0], m, m[0])": "float32", "torch.linalg.vecdot(m, m)": "bfloat16",
+    "torch.einsum('i,j->ij', m[0], m[0])": "float32", "torch.dot(m[0], m[0])": "float32", "torch.linalg.lstsq(m, m).solution": "float32",
+    "F.rrelu(h, training=True)": "bfloat16", "torch.normal(h, 1.0)": "bfloat16",
     "h + m": "float32", "torch.cat([h, m])": "float32", "h.sum()": "bfloat16",
 }
 
@@ -24,7 +35,7 @@ DTYPES = {
 def _dtype(torch, call):
     x = torch.ones(2, 1, 4, 4)
     with torch.autocast("cpu"):
-        found = eval(call, {"torch": torch, "F": torch.nn.functional, "x": x, "m": x[0, 0], "h": x[0, 0].to(torch.bfloat16),
+        found = eval(call, {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "x": x, "m": x[0, 0], "h": x[0, 0].to(torch.bfloat16),
                             "i": torch.tensor([0, 1, 2, 3])})
     return str(found.dtype).removeprefix("torch.")
 

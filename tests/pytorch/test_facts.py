@@ -261,3 +261,14 @@ def test_bad_arguments_are_told():
 def test_importing_retrograde_does_not_load_it():
     code = "import sys, retrograde; sys.exit('retrograde.torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+#: Modules that a program of PyTorch's reads of others without importing them by name.
+MODULES = """amp autograd.functional backends.cudnn cuda.amp distributions.transforms fft func jit linalg nn.functional nn.init nn.parallel
+nn.utils.clip_grad nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn optim.lr_scheduler optim.swa_utils
+serialization sparse special utils.checkpoint utils.data"""
+
+
+def test_modules_are_attributes_of_those_that_they_are_in():
+    program = f"import retrograde.torch as torch; from operator import attrgetter; attrgetter(*{MODULES.split()})(torch)"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -149,6 +149,47 @@ def test_plain_objects_of_every_protocol_are_read(protocol):
     assert found == x and type(found[5]) is OrderedDict and type(found[5]["b"]) is Counter
 
 
+@pytest.mark.parametrize("x", [
+    np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), np.zeros((0, 3), np.float32), np.array(3, np.uint16),
+    np.arange(6.0).astype(">f8")[::2], np.array([True, False]), np.array([1 + 2j]), np.float32(2.5), np.int64(3), np.True_], ids=str)
+def test_an_array_of_numbers_that_was_pickled_is_read(x):
+    for pickled in (pickle.dumps(x, 2), pickle.dumps(x, 2).replace(b"numpy._core", b"numpy.core")):
+        found = torch.load(io.BytesIO(packed(pickled)))
+        assert type(found) is type(x) and found.dtype == x.dtype.newbyteorder("=") and found.shape == x.shape
+        np.testing.assert_array_equal(found, x)
+    both = torch.load(io.BytesIO(packed(pickle.dumps({"a": x, "b": [x]}, 2))))
+    assert both["a"] is both["b"][0]
+    if x.ndim:
+        found[...] = 0
+        assert not torch.from_numpy(found.copy()).any()
+
+
+def test_an_array_of_anything_else_and_one_that_was_damaged_is_refused():
+    class Other(np.ndarray):
+        pass
+
+    for x, word in ((np.array([1, "a"], object), "'O8', not one of numbers"), (np.array(["a"]), "'U1'"), (np.zeros(2, [("a", "f4")]), "'V4'"),
+                    (np.dtype("f4"), "a type of NumPy's among its contents"), (np.datetime64("2020"), "'M8'")):
+        with pytest.raises(CheckpointError, match=word):
+            torch.load(io.BytesIO(packed(pickle.dumps(x, 2))))
+    pickled = pickle.dumps(np.arange(6, dtype="i1").reshape(2, 3), 2)
+    for old, new, word in ((b"K\x02K\x03\x86", b"K\x02K\x04\x86", "other bytes than its shape"), (b"K\x02K\x03\x86", b"K\x02J\xff\xff\xff\xff\x86", "no shape"),
+                           (b"K\x02K\x03\x86", b"J\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x86", "other bytes than its shape"),
+                           (b"cnumpy\nndarray\n", b"cnumpy\ndtype\n", "another class"), (b"X\x02\x00\x00\x00i1", b"X\x02\x00\x00\x00O8", "'O8'")):
+        assert old in pickled
+        with pytest.raises(CheckpointError, match=word):
+            torch.load(io.BytesIO(packed(pickled.replace(old, new, 1))))
+
+
+def test_a_file_cannot_change_a_type_that_everybody_has():
+    state = b"(K\x03X\x01\x00\x00\x00>NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb."
+    with pytest.raises(CheckpointError, match="sets attributes of a Float32"):
+        torch.load(io.BytesIO(packed(b"\x80\x02ctorch\nfloat32\n" + state)))
+    with pytest.raises(CheckpointError, match="among its contents"):
+        torch.load(io.BytesIO(packed(b"\x80\x02cnumpy\ndtype\nX\x02\x00\x00\x00f4\x85R" + state)))
+    assert np.dtype("f4").byteorder == "=" and np.float32(1).tobytes() == b"\x00\x00\x80?"
+
+
 def test_deep_containers_are_read_without_recursion():
     found, depth = torch.load(io.BytesIO(packed(b"\x80\x02" + b"]" * 50_001 + b"a" * 50_000 + b"."))), 0
     while found:
@@ -165,7 +206,7 @@ def test_what_a_file_must_not_say_is_told():
     told = {"os.system, REDUCE": "os.system", "torch.hub.load, GLOBAL": "torch.hub.load", "builtins.eval, INST": "INST", "archive: bomb": "compressed",
             "archive: program": "TorchScript", "archive: older pickle": "1.6", "archive: tar": "0.2", "complex of half": "complex32", "archive: twice": "two members",
             "archive: overlapping": "reaches", "more elements than bytes": "8 bytes", "EXT1": "EXT1", "archive: wrong checksum": "checksum",
-            "numpy.core.multiarray._reconstruct, REDUCE": "from_numpy", "a far offset": "reaches to element 2"}
+            "numpy.core.multiarray._reconstruct, REDUCE": "1 arguments", "numpy.load, REDUCE": "from_numpy", "a far offset": "reaches to element 2"}
     for name, word in told.items():
         with pytest.raises(CheckpointError, match=word):
             torch.load(io.BytesIO(HOSTILE[name]))

@@ -8,6 +8,7 @@ import scipy.linalg
 import scipy.signal
 import scipy.special
 
+import retrograde
 from retrograde import torch
 from retrograde.errors import ArgumentError, GraphError, MissingRuleError, TraceError
 
@@ -220,3 +221,12 @@ def test_a_trace_that_fails_leaves_nothing_behind():
     with pytest.warns(torch.CompileWarning):
         assert torch.compile(step)(torch.ones(2)).item() == 2
     assert module.made == 1 and len(seen) == 1 and seen[0].tolist() == [2.0, 2.0]
+
+
+def test_the_number_of_threads_is_that_of_the_engine():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert torch.get_num_threads() == retrograde.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ..errors import DTypeError, MissingRuleError
 from . import anomaly, writes
 from .explain import NESTED, described, explained
-from .mode import ORDINARY, current
+from .mode import ORDINARY, current, settled_whole
 from .value import Projection, Record, Value
 
 
@@ -200,7 +200,10 @@ def operands_of(op, args):
 
 def composed(op, args):
     """A composite without a rule of its own: the ops that it is made of are recorded instead."""
+    mode = current()
     try:
+        if mode is not None and mode.settles is not None:
+            return settled_whole(op.name, op.kernel, args, {})
         return op.kernel(*args)
     except Exception as error:
         return redirected_or_raised(op, error, args)

@@ -6,6 +6,7 @@ from typing import Any
 from .. import array_errors
 from ..errors import ArgumentError, AxisError, DTypeError, OutOfRangeError, RetrogradeError, ShapeError
 from ..shapes import mismatch
+from .mode import current, settled_whole
 from .value import Value
 
 NESTED = frozenset([tuple, list])
@@ -35,7 +36,10 @@ def explaining(function):
 
     @wraps(function)
     def called(*args, **kwargs):
+        mode = current()
         try:
+            if mode is not None and mode.settles is not None:
+                return settled_whole(function.__name__, function, args, kwargs)
             return function(*args, **kwargs)
         except RetrogradeError as error:
             raise renamed(error, function.__name__, args, kwargs) from None

@@ -7,6 +7,7 @@ ordinary mode: the one test that the fast path of every op makes.
 from collections.abc import Callable
 from contextlib import ContextDecorator, nullcontext
 from contextvars import ContextVar
+from functools import wraps
 from typing import Any, NamedTuple
 
 
@@ -24,6 +25,7 @@ class Mode(NamedTuple):
     #: Whether jitted functions run what is compiled for them, and not as they are.
     runs_compiled: bool = True
     #: What changes the operands of an op before it runs, called with the op and its arguments: to another dtype, under autocast.
+    #: Its `whole` does so for functions that are made of ops; see there.
     settles: Any = None
     #: What records ops without running them, while a function is traced or values are lazy.
     tracer: Any = None
@@ -80,6 +82,28 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
 
     def __exit__(self, *_):
         _MODE.set(self._outer.pop())
+
+
+def whole(function):
+    """`function`, which is made of ops, and is taken for one by what `settles` operands now."""
+
+    @wraps(function)
+    def called(*args, **kwargs):
+        mode = current()
+        if mode is None or mode.settles is None:
+            return function(*args, **kwargs)
+        return settled_whole(function.__name__, function, args, kwargs)
+
+    return called
+
+
+def settled_whole(name, function, args, kwargs):
+    """What the function of a name gives where operands are settled: once, if that knows the name, and not op by op."""
+    settled = current().settles.whole(name, args, kwargs)
+    if settled is None:
+        return function(*args, **kwargs)
+    with changed(settles=None):
+        return function(*settled[0], **settled[1])
 
 
 def recording(function, *args):

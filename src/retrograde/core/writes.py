@@ -14,7 +14,7 @@ WRITTEN = {}
 READERS = {}
 
 
-# The records that keep a buffer for their way back and can keep a copy as well, as references, by the identity of the buffer's owner.
+# The records that keep a buffer for their way back and can keep a copy as well: references, by the identity of the buffer's owner.
 KEPT = {}
 #: How many entries `KEPT` may have before those are dropped whose records are gone.
 _most_kept = [64]

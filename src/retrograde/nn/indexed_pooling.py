@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.mode import no_grad
+from ..core.mode import no_grad, whole
 from ..dtypes import name_of
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops import pooling, windows
@@ -77,7 +77,7 @@ def _told(pool, either, with_indices):
         function.__name__ = function.__qualname__ = name + ending
     either.__doc__ = f"{pool.__doc__}\n\n    With `return_indices`, what `{name}_with_indices` gives."
     with_indices.__doc__ = f"(what `{name}` gives, the place of each result: counted row by row over the pooled axes of the input)."
-    return either, with_indices
+    return whole(either), whole(with_indices)
 
 
 max_pool1d, max_pool1d_with_indices = _fixed(1, windows.max_pool1d, _in_lines)
@@ -103,6 +103,7 @@ def _greatest_places(x: Any, lines):
     return found
 
 
+@whole
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, but for the elements of `input` at the places `indices` that `max_pool1d` with `return_indices` has given.
 
@@ -115,11 +116,13 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _unpooled(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@whole
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """`max_unpool1d` of images, for the indices of `max_pool2d`."""
     return _unpooled(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@whole
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """`max_unpool1d` of volumes, for the indices of `max_pool3d`."""
     return _unpooled(3, input, indices, kernel_size, stride, padding, output_size)

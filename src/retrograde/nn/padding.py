@@ -1,5 +1,6 @@
 """Padding: borders added to the last axes of an input."""
 
+from ..core.mode import current, settled_whole
 from ..errors import ArgumentError
 from ..ops import borders, movements
 from .module import Module
@@ -13,6 +14,13 @@ def pad(input, pad, mode="constant", value=None):
     >>> rg.nn.functional.pad(rg.tensor([1.0, 2.0, 3.0]), (1, -1))
     tensor([0., 1., 2.])
     """
+    ambient = current()
+    if ambient is not None and ambient.settles is not None:
+        return settled_whole(f"pad_{mode}", _padded, (input, pad, mode, value), {})
+    return _padded(input, pad, mode, value)
+
+
+def _padded(input, pad, mode, value):
     if len(pad) % 2 or len(pad) > 2 * input.ndim:
         raise ArgumentError(f"pad needs two numbers for each axis from the last on, of {input.ndim} at most, got {tuple(pad)}")
     widths = [(0, 0)] * input.ndim

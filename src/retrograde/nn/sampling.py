@@ -3,6 +3,7 @@
 from math import prod
 from typing import Any
 
+from ..core.mode import whole
 from ..errors import ArgumentError, ShapeError
 from ..ops.activation import hardtanh
 from ..ops.arithmetic import abs as magnitude
@@ -48,6 +49,7 @@ def _line(count, align_corners, dtype):
     return places * (2 / max(count - 1, 1)) - (count > 1) if align_corners else (places * 2 + 1) / count - 1
 
 
+@whole
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
     """The images `input`, (batch, channels, height, width), at the points `grid`, (batch, rows, columns, 2), of `affine_grid`.
 

@@ -7,6 +7,7 @@ follow from its recurrence. Where the terms are many, Euler and Maclaurin's form
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -29,22 +30,22 @@ _STIRLING = 16.0
 _TERMS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 # From here on the continued fraction converges in some hundred steps, also for an order near 0.
 _FRACTION = 1.1
-_ROUNDING = 2.0**-50
+ROUNDING = 2.0**-50
 # After each so many steps it is asked whether it has; after so many it has, with its derivatives, whatever rounding does.
 _STRIDE, _STEPS = 4, 240
 
 
-def lower(order, a, x):
-    """Derivative number `order` in `a` of the regularised incomplete gamma function P(a, x); P itself for 0."""
-    return _regularised(order, a, x, False)
+def lower(order, a, x, rounding=ROUNDING):
+    """Derivative number `order` in `a` of the regularised incomplete gamma function P(a, x), to a `rounding`; P itself for 0."""
+    return _regularised(order, a, x, rounding, False)
 
 
-def upper(order, a, x):
+def upper(order, a, x, rounding=ROUNDING):
     """The same of Q(a, x), which is 1 - P(a, x)."""
-    return _regularised(order, a, x, True)
+    return _regularised(order, a, x, rounding, True)
 
 
-def _regularised(order, a, x, is_upper):
+def _regularised(order, a, x, rounding, is_upper):
     a, x = np.broadcast_arrays(a, x)
     result = np.full(a.shape, np.nan)
     with np.errstate(all="ignore"):
@@ -54,7 +55,8 @@ def _regularised(order, a, x, is_upper):
         is_small = (a < 1) & (x < _FRACTION) & is_upper & (order == 0)
         flat, rows, values = result.reshape(-1), a.reshape(-1), x.reshape(-1)
         for function, gives_upper, chosen in (
-                (_summed, False, ~is_above & ~is_smooth & ~is_small), (_fraction, True, is_above & ~is_smooth),
+                (_summed, False, ~is_above & ~is_smooth & ~is_small),
+                (partial(_fraction, rounding=rounding), True, is_above & ~is_smooth),
                 (_integrated, False, ~is_above & is_smooth), (_integrated_down, True, is_above & is_smooth),
                 (_near_zero, True, is_small)):
             places = np.flatnonzero(chosen & is_known)
@@ -75,7 +77,7 @@ def _regularised(order, a, x, is_upper):
     return result
 
 
-def density(order, a, x):
+def density(order, a, x, _rounding=ROUNDING):
     """Derivative number `order` in `a` of x^(a - 1) e^-x / Gamma(a), the derivative of P(a, x) in x."""
     a, x = np.broadcast_arrays(a, x)
     result = np.full(a.shape, np.nan)
@@ -107,12 +109,13 @@ def _summed(order, a, x):
             slopes[k] += (-1) ** (k + 1) * math.factorial(k) / b ** (k + 1)
 
 
-def _fraction(order, a, x):
+def _fraction(order, a, x, rounding):
     """Q from the continued fraction. Lists hold a value and its derivatives in the order."""
     factors = _densities(order, a, x)
     # Where nothing is left the steps would be of numbers that do not fit.
     x = np.where(factors[0] == 0, 1e3, x)
     a = np.where(factors[0] == 0, 1, a)
+    found, rows = [np.empty_like(x) for _ in factors], np.arange(len(x))
     nothing = np.zeros_like(x)
     nothings, z = [nothing] * order, x + 2 - a
     before, ahead = ([nothing + 1, *nothings], [x, *nothings]), ([x + 1, *nothings], _times([x, *nothings], z, -1))
@@ -128,9 +131,22 @@ def _fraction(order, a, x):
             last, quotients = quotients, _quotients(*ahead)
             # A derivative is a difference, which is known as well as what it is one of.
             sizes = [np.maximum(np.abs(q), np.abs(p / ahead[1][0])) for p, q in zip(ahead[0], quotients, strict=True)]
-            if not any([(np.abs(p - q) > _ROUNDING * size).any() for p, q, size in zip(quotients, last, sizes, strict=True)]):
+            waits = np.any([np.abs(p - q) > rounding * size for p, q, size in zip(quotients, last, sizes, strict=True)], axis=0)
+            if not waits.any():
                 break
-    return _leibniz(factors, quotients)
+            # Steps are for those that need them: near the order ten times as many as far from it.
+            if 4 * np.count_nonzero(waits) < 3 * len(waits):
+                _put(found, rows, quotients)
+                rows, z, a = rows[waits], z[waits], a[waits]
+                before, ahead = [[[value[waits] for value in part] for part in parts] for parts in (before, ahead)]
+                quotients = [value[waits] for value in quotients]
+    _put(found, rows, quotients)
+    return _leibniz(factors, found)
+
+
+def _put(found, rows, values):
+    for whole, part in zip(found, values, strict=True):
+        whole[rows] = part
 
 
 def _times(values, factor, slope):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..dtypes import float64
-from .random import random_normal, random_uniform
+from ._streams import NORMAL, UNIFORM, numbers_alone
 
 # Each round rejects at most one proposal in twenty, so that the chance to be left after the last one is below 1e-20.
 _ROUNDS = 16
@@ -24,7 +24,7 @@ def standard_gamma(state, a):
     shape = a.reshape(-1).astype(float64)
     # A shape below 1 is reached from the next one.
     result = _from_one_up(state, shape + (shape < 1))
-    chance = random_uniform(_after(state, 2 * _ROUNDS * _blocks(shape.size)), (shape.size,), float64)
+    chance = _drawn(UNIFORM, state, 2 * _ROUNDS * _blocks(shape.size), shape.size)
     with np.errstate(all="ignore"):
         result = np.where(shape < 1, result * (1 - chance) ** (1 / shape), result)
         result = np.where(shape > 0, result, np.nan).astype(a.dtype)
@@ -41,8 +41,8 @@ def _from_one_up(state, shape):
     result, waiting = offset.copy(), np.arange(shape.size)
     for number in range(_ROUNDS):
         d = offset[waiting]
-        normal = random_normal(_after(state, 2 * number * step), d.shape, float64)
-        chance = 1 - random_uniform(_after(state, (2 * number + 1) * step), d.shape, float64)
+        normal = _drawn(NORMAL, state, 2 * number * step, d.size)
+        chance = 1 - _drawn(UNIFORM, state, (2 * number + 1) * step, d.size)
         with np.errstate(all="ignore"):
             cube = (1 + normal / np.sqrt(9 * d)) ** 3
             is_taken = (cube > 0) & (np.log(chance) < normal * normal / 2 + d * (1 - cube + np.log(cube)))
@@ -53,5 +53,7 @@ def _from_one_up(state, shape):
     return result
 
 
-def _after(state, blocks):
-    return state + np.array([0, blocks], state.dtype)
+def _drawn(kinds, state, skip, count):
+    """Numbers of float64 from the state's stream, so many blocks further on."""
+    key, block = state
+    return numbers_alone(kinds[float64], int(key), int(block) + skip, count)

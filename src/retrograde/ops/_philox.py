@@ -32,7 +32,12 @@ def philox(counters, key):
 
 def words_of_chunk(key, number):
     """The words of chunk `number` of the stream of `key`, in the order of the stream."""
-    blocks = np.arange(number * CHUNK, (number + 1) * CHUNK, dtype=np.uint64)
-    counters = np.zeros((4, CHUNK), np.uint32)
+    return words_of_blocks(key, number * CHUNK, CHUNK)
+
+
+def words_of_blocks(key, first, count):
+    """The words of `count` blocks of the stream of `key` from the block `first` on, in the order of the stream."""
+    blocks = np.arange(count, dtype=np.uint64) + np.uint64(first)
+    counters = np.zeros((4, count), np.uint32)
     counters[0], counters[1] = blocks & np.uint64(0xFFFFFFFF), blocks >> np.uint64(32)
     return philox(counters, np.array([key & 0xFFFFFFFF, key >> 32], np.uint32)).T.reshape(-1)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..core.mode import whole
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._native import by_shape
@@ -16,6 +17,7 @@ from .movements import expand_dims, reshape, transpose, unbroadcast
 from .reductions import sum
 
 
+@whole
 def scaled_dot_product_attention(query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):
     """For each query the mean of `value`, weighted by the softmax of the products of the query with each `key`.

@@ -2,6 +2,7 @@
 
 from functools import reduce
 
+from ..core.mode import whole
 from ..errors import ArgumentError, ShapeError
 from ._convolving import check_axes, check_bias
 from ._families import composite
@@ -98,6 +99,7 @@ def conv_transpose2d(x, weight, /, bias=None, stride=1, padding=0, output_paddin
     return found if bias is None else found + reshape(bias, (-1, 1, 1))
 
 
+@whole
 def conv_transpose1d(x, weight, /, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """`conv_transpose2d` in one dimension: `x` is (batch, channels in, length).
 

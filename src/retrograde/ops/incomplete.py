@@ -64,8 +64,13 @@ def _density_slope(a, x, n):
 
 def _computed(function, order, a, x):
     dtype = np.result_type(a, x)
-    dtype = dtype if is_float(dtype) else np.float64
-    return function(order, np.asarray(a, np.float64), np.asarray(x, np.float64)).astype(dtype)
+    dtype = dtype if is_float(dtype) else np.dtype(np.float64)
+    rounding = _incomplete.ROUNDING if dtype.itemsize > 4 else _ROUNDING_OF_FLOAT32
+    return function(order, np.asarray(a, np.float64), np.asarray(x, np.float64), rounding).astype(dtype)
+
+
+#: Some thousandth of what float32 and shorter types tell apart.
+_ROUNDING_OF_FLOAT32 = 2.0**-34
 
 
 gammainc.defvjp(lambda g, a, x: g * gammainc_slope(a, x, 1), lambda g, a, x: g * gamma_density(a, x))

@@ -1,5 +1,6 @@
 """Activations made of straight pieces and other simple functions, built from ops. Names and arguments are PyTorch's."""
 
+from ..core.mode import whole
 from ..errors import ArgumentError, ShapeError
 from ..shapes import one_axis
 from .activation import hardtanh, sigmoid
@@ -61,6 +62,7 @@ def celu(x, /, alpha=1.0):
     return where(x > 0, x, expm1(where(x > 0, 0, x) * (1 / alpha)) * alpha)
 
 
+@whole
 def prelu(x, /, weight):
     """`x` where it is positive, else `weight` times `x`: one weight, or one for each channel, axis 1. He et al. (2015)."""
     if weight.ndim > 1 or weight.size > 1 and (x.ndim < 2 or x.shape[1] != weight.size):

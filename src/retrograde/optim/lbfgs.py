@@ -60,7 +60,8 @@ class LBFGS(Optimizer):
             raise ArgumentError("LBFGS asks for the loss many times in a step: pass a closure that computes it and the gradients")
         mode = current()
         if mode is not None and mode.tracer is not None and not mode.tracer.is_lazy:
-            raise TraceError("LBFGS decides by the loss how to go on and cannot be a part of a jitted step; jit the loss instead")
+            raise TraceError("LBFGS decides by the loss how to go on and cannot be a part of a jitted step; jit the closure "
+                             "instead, as in optimizer.step(rg.jit(closure))")
         with np.errstate(all="ignore"), changed(tracer=None):
             return self._searched_from(closure)
 

@@ -55,7 +55,7 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size=None, generator=None, dtype=No
     Gradients flow to `low` and `high` that are tensors, since a number is `low + (high - low) * u` with `u` in [0, 1).
     """
     numbers = _floats(random_uniform, shape_of_draw(size, low, high), generator, dtype or float_type(low, high))
-    return _placed(numbers * (high - low) + low, device, requires_grad)
+    return _placed(_spread(numbers, high - low, low), device, requires_grad)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size=None, generator=None, dtype=None, device=None, requires_grad=False):
@@ -65,7 +65,15 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size=None, generator=None, dtype=Non
     """
     check_parameter("normal", "std", std, is_zero_fine=True)
     numbers = _floats(random_normal, shape_of_draw(size, mean, std), generator, dtype or float_type(mean, std))
-    return _placed(numbers * std + mean, device, requires_grad)
+    return _placed(_spread(numbers, std, mean), device, requires_grad)
+
+
+def _spread(numbers, scale, shift):
+    """`numbers * scale + shift`, whose dtype Python numbers do not change: NumPy would make float32 of bfloat16."""
+    scaled = numbers * scale
+    scaled = scaled.astype(numbers.dtype, copy=False) if isinstance(scale, (int, float)) else scaled
+    found = scaled + shift
+    return found.astype(scaled.dtype, copy=False) if isinstance(shift, (int, float)) else found
 
 
 def shape_of_draw(size, *parameters):

@@ -24,31 +24,60 @@ from .absent import absent_from
 from .devices import KINDS
 
 #: Ops that autocast computes in low precision: products.
-LOW = frozenset(["contract", "conv2d", "conv2d_input", "conv3d", "conv_transpose2d", "conv_transpose3d", "linear", "matmul",
-                 "vecdot"])
+LOW = frozenset(["contract", "conv2d", "conv2d_input", "conv3d", "linear", "matmul"])
 #: Ops that it computes in float32. Others follow their operands, softmax and norms among them, as on PyTorch's CPU.
 WHOLE = frozenset([
-    "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist",
-    "cholesky", "cross_entropy", "eigh_pair", "eigvals", "eigvalsh", "eig_pair", "huber_loss", "inv", "l1_loss", "lu_solve",
-    "max_pool3d", "mse_loss", "nanquantile", "nll_loss", "pinv", "prod", "qr_pair", "quantile", "solve", "solve_triangular",
-    "svd_triple", "svdvals",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist", "cholesky", "cross_entropy", "eigh_pair", "eigvals",
+    "eigvalsh", "eig_pair", "huber_loss", "inv", "l1_loss", "lu_solve", "mse_loss", "nanquantile", "nll_loss", "pinv", "prod",
+    "qr_pair", "quantile", "solve", "solve_triangular", "svd_triple", "svdvals",
 ])
+#: Functions that are made of ops here and are one in PyTorch: those that autocast computes in low precision,
+LOW_FUNCTIONS = frozenset(["conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu", "scaled_dot_product_attention"])
+#: those in float32,
+WHOLE_FUNCTIONS = frozenset([
+    "adaptive_avg_pool3d", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "avg_pool3d", "cosine_embedding_loss",
+    "ctc_loss", "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices", "grid_sample", "hinge_embedding_loss", "kl_div", "lstsq", "lu_solve_with",
+    "margin_ranking_loss", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "multi_margin_loss", "multilabel_margin_loss", "pad_reflect", "pad_replicate", "poisson_nll_loss", "soft_margin_loss", "trace",
+    "triplet_margin_loss",
+])
+#: and those that follow their operands, though a product or a loss is inside.
+FOLLOWING = frozenset(["addmv", "mv"])
 _DTYPE = {"cpu": bfloat16}
 
 
-@lru_cache
-def _settling(dtype):
-    """What brings the operands of an op to the dtype that autocast computes it in; None where nothing is to be done."""
-    def settles(op, args):
-        wanted = dtype if op.name in LOW else float32 if op.name in WHOLE else None
-        if wanted is None:
+class _Settling:
+    """Brings operands to the dtype that autocast computes an op in, where that is not theirs; `dtype` is that of products."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    def __call__(self, op, args):
+        wanted = self.dtype if op.name in LOW else float32 if op.name in WHOLE else None
+        if wanted is None or op.name == "contract" and _sums_nothing(args[1]):
             return args
         if op.is_variadic:
             return (tuple([_cast(x, wanted) for x in args[0]]), *args[1:])
         return tuple([_cast(x, wanted) if i in op.operands else x for i, x in enumerate(args)])
 
-    settles.dtype = dtype
-    return settles
+    def whole(self, name, args, kwargs):
+        """The arguments of the function of a name, which is computed as one; None for one that is the ops that it is made of."""
+        if name in FOLLOWING:
+            return args, kwargs
+        wanted = self.dtype if name in LOW_FUNCTIONS else float32 if name in WHOLE_FUNCTIONS else None
+        if wanted is None:
+            return None
+        return [_cast(x, wanted) for x in args], {key: _cast(x, wanted) for key, x in kwargs.items()}
+
+
+_settling = lru_cache(_Settling)
+
+
+def _sums_nothing(subscripts):
+    """Whether a contraction is a product of elements alone."""
+    inputs, _, output = subscripts.partition("->")
+    return "->" in subscripts and set(inputs) - set(", ") <= set(output)
 
 
 def _cast(x, wanted):

@@ -4,12 +4,13 @@ from collections import namedtuple
 from typing import Any
 
 from .. import linalg as rg
-from ..core.mode import no_grad
+from ..core.mode import no_grad, whole
 from ..errors import ArgumentError
 from ..ops.joins import concatenate
 from ..ops.norms import matrix_norm as _matrix_norm
 from ..ops.norms import vector_norm as _vector_norm
 from .absent import absent_from
+from .amp import lowered
 from .differing import axes
 from .functions.factors import Underived, householder_product, lu_factor, lu_factor_ex, lu_of, lu_solve_with
 from .kinds import operand
@@ -128,6 +129,7 @@ def inv_ex(A, *, check_errors=False):
     return _INV(found, found.new_zeros(tuple(A.shape[:-2]), dtype="int32"))
 
 
+@whole
 def lstsq(A, B, rcond=None, *, driver=None):
     """X for which A X is nearest to B. What is left, and the singular values, are told for drivers that tell them in PyTorch."""
     A = operand(A, "A")
@@ -187,6 +189,7 @@ def matmul(input, other):
     return rg.matmul(operand(input), other)
 
 
+@lowered
 def vecdot(x, y, *, dim=-1):
     """The sum of products along `dim`."""
     return rg.vecdot(operand(x, "x"), y, axis=dim)

@@ -1,6 +1,6 @@
 """Products with something added, and sums over named axes, in PyTorch's spelling."""
 
-from ..core.mode import current
+from ..core.mode import current, whole
 from ..ops import borders, contractions, grids, joins
 from . import kinds
 from .kinds import operand
@@ -27,9 +27,16 @@ def addmm(x, y):
     return contractions.matmul(x, y)
 
 
+@whole
+def mv(input, vec):
+    """The product of a matrix and a vector."""
+    return contractions.matmul(input, vec)
+
+
 @_plus
+@whole
 def addmv(x, y):
-    """The product of matrices."""
+    """The product of a matrix and a vector."""
     return contractions.matmul(x, y)
 
 

@@ -10,7 +10,7 @@ from ..ops import (
     searches,
     tensors,
 )
-from . import differing
+from . import differing, linear
 from .binding import Row
 
 _OVER = "dim=None, keepdim=False"
@@ -30,7 +30,7 @@ ROWS = [
     Row("matmul(input, other)", contractions.matmul, "input, other"),
     Row("mm(input, mat2)", contractions.matmul, "input, mat2"),
     Row("bmm(input, mat2)", contractions.matmul, "input, mat2"),
-    Row("mv(input, vec)", contractions.matmul, "input, vec"),
+    Row("mv(input, vec)", linear.mv, "input, vec"),
     Row("dot(input, tensor)", differing.product_of_vectors, "input, tensor"),
     Row("inner(input, other)", differing.product_of_vectors, "input, other"),
     Row("vdot(input, other)", differing.product_of_vectors, "input.conj(), other"),

@@ -14,6 +14,7 @@ from ...errors import GraphError
 from ...testing.gradients import check_gradients
 from .. import creation
 from ..kinds import operand, tensor_of
+from . import functional
 
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",
            "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]

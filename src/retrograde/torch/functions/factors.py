@@ -5,7 +5,7 @@ from collections import namedtuple
 import numpy as np
 
 from ...core.function import Function
-from ...core.mode import is_tracing
+from ...core.mode import is_tracing, whole
 from ...errors import MissingRuleError
 from ...ops.elimination import lu_factor as _eliminated
 from ...ops.joins import concatenate
@@ -178,6 +178,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     return _LU(permutation, low, up)
 
 
+@whole
 def lu_solve_with(LU, pivots, B, *, left=True, adjoint=False):
     """X in A X = B by what `lu_factor` gave of A: in X A = B without `left`, of A conjugate transposed with `adjoint`."""
     if not left:

@@ -4,7 +4,6 @@ from functools import wraps
 
 from ...nn import functional as rg
 from ..absent import absent_from
-from ..amp import lowered
 from ..kinds import handed_out
 
 
@@ -49,7 +48,6 @@ def _ignoring(function, *names):
     return called
 
 
-scaled_dot_product_attention = lowered(handed(rg.scaled_dot_product_attention))
 linear_cross_entropy = _ignoring(handed(rg.linear_cross_entropy), "options")
 globals().update({name: _ignoring(globals()[name], "return_indices") for name in _NAMES if name.endswith("_with_indices")})
 

@@ -2,9 +2,12 @@
 
 from collections import Counter, OrderedDict
 
+import numpy as np
+
 from ...errors import CheckpointError
 from ..devices import device
 from ..shapes import Size
+from . import arrays
 from .formats import ABSENT, CLASSES, DTYPES
 from .machine import check_parts
 from .rebuilding import rebuild_of_class, rebuild_parameter, rebuild_tensor, rebuild_tensor_of_bytes
@@ -39,7 +42,7 @@ def named(module, name):
         raise CheckpointError(f"the file has {_REASONS[full]}, which retrograde has not; convert them to plain tensors in PyTorch "
                               "first")
     advice = "save model.state_dict(), not the model" if module.startswith("torch") else (
-        "save Python numbers, or tensors made by torch.from_numpy" if module.startswith("numpy") else
+        "save arrays of numbers, or tensors made by torch.from_numpy" if module.startswith("numpy") else
         "save tensors and plain containers")
     raise CheckpointError(f"the file mentions {full[:200]!r}, which is not among the names that weights have need of; nothing was "
                           f"run. If the file is yours, {advice}")
@@ -53,7 +56,9 @@ def called(function, arguments):
 
 
 def updated(found, state):
-    """An ordered dictionary with the only attribute that it may have: the versions of modules."""
+    """An ordered dictionary with the only attribute that it may have, the versions of modules; or an array with its numbers."""
+    if isinstance(found, (np.ndarray, arrays.ArrayType)):
+        return arrays.filled(found, state)
     if type(found) is not OrderedDict or type(state) is not dict or state.keys() != {"_metadata"}:
         raise CheckpointError(f"data.pkl sets attributes of a {type(found).__name__}, which has none that could be set")
     vars(found)["_metadata"] = state["_metadata"]
@@ -136,7 +141,10 @@ _FUNCTIONS = (
     Name("torch.Size", _size, 1, 1), Name("torch.device", _device, 1, 2), Name("torch.serialization._get_layout", _layout, 1, 1),
     Name("collections.OrderedDict", _ordered, 0, 1), Name("collections.Counter", _counter, 0, 1), Name("builtins.set", _set, 0, 1),
     Name("builtins.complex", _complex, 2, 2), Name("_codecs.encode", _encoded, 2, 2), Name("builtins.bytes", _bytes),
-    Name("builtins.bytearray", _bytearray, 0, 2), *[Name(f"torch.{name}") for name in CLASSES],
+    Name("builtins.bytearray", _bytearray, 0, 2), Name("numpy.ndarray"), Name("numpy.dtype", arrays.ArrayType, 1, 3),
+    *[Name(f"numpy.{core}.multiarray._reconstruct", arrays.empty, 3, 3) for core in ("core", "_core")],
+    *[Name(f"numpy.{core}.multiarray.scalar", arrays.scalar, 2, 2) for core in ("core", "_core")],
+    *[Name(f"torch.{name}") for name in CLASSES],
 )
 _KNOWN = {**{name.name: name for name in _FUNCTIONS}, **{f"torch.{name}": dtype for name, dtype in DTYPES.items()}}
 _REASONS = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from ...errors import ArgumentError, CheckpointError
 from ..devices import placed
 from .archive import Archive
+from .arrays import ArrayType
 from .contents import objects
 from .formats import CLASSES
 from .machine import Machine
@@ -82,8 +83,8 @@ class _Reader:
         pickled = self._archive.read(f"{self._prefix}data.pkl").tobytes()
         found = Machine(named, called, updated, self._storage).run(pickled)
         for part in objects(found):
-            if isinstance(part, (Name, Storage)):
-                what = part.name if isinstance(part, Name) else "a storage without a tensor"
+            if isinstance(part, (Name, Storage, ArrayType)):
+                what = "a storage without a tensor" if isinstance(part, Storage) else part.name
                 raise CheckpointError(f"the file has {what} among its contents, which is no tensor or plain object")
         return found
 

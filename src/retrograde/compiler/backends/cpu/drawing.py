@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....dtypes import name_of
+from ....ops._streams import CALL
 from ... import cost
 from ...kernels.random_plan import RandomPlan, has_kernel
 from . import threads
@@ -36,7 +37,7 @@ class Filler:
             self._addresses[name] = None
             return
         unit, is_first = plan.unit(Writer(target())), name not in self._drawn
-        self._drawn[name] = self._drawn.get(name, 0) + plan.count
+        self._drawn[name] = self._drawn.get(name, 0) + max(plan.count, CALL)
         # The disk is asked once: what is not there at first will not be there until this process compiles it.
         if not (is_first and library().load_stored([threads.unit().name, unit.name])):
             if self._drawn[name] < self._patience:
