@@ -144,22 +144,8 @@ class Step:
 
     def _rebound(self):
         """Point the program at the memory that captured tensors have now; False if one is another than was traced."""
-        arrays, self._loose = [], []
-        for place, capture in enumerate(self._captures):
-            if capture.owner is not None:
-                continue
-            value, spec = capture.value, capture.start
-            data = algebra.settled_data(value)
-            if (data.shape, data.dtype) != (spec.shape, spec.dtype):
-                return False
-            if any([algebra.settled_data(twin) is not data for twin in capture.twins]):
-                return False
-            if data.flags.c_contiguous:
-                self.program.bind(place, data)
-            else:
-                self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
-            arrays.append(data)
-        if any([not value.data.flags.c_contiguous for value in self._rows_outside]):
+        arrays = self._bound_arrays()
+        if arrays is None or any([not value.data.flags.c_contiguous for value in self._rows_outside]):
             return False
         written = [id(c.start) in self._written for c in self._captures if c.owner is None]
         if any(written) and overlap(arrays, written):
@@ -175,6 +161,26 @@ class Step:
         acts = self._numbers or self._loose or self._written or self._leaves
         self._prepares = bool(acts or self._gradients.acts)
         return True
+
+    def _bound_arrays(self):
+        """The arrays of captured tensors, at which the program is pointed; None if one is another than was traced."""
+        arrays, self._loose = [], []
+        for place, capture in enumerate(self._captures):
+            if capture.owner is not None:  # a gradient, which is found through its owner
+                continue
+            value, spec = capture.value, capture.start
+            data = algebra.settled_data(value)
+            if (data.shape, data.dtype) != (spec.shape, spec.dtype):
+                return None
+            # Tensors that held one array when they were traced are one leaf of the program: they must still do so.
+            if any([algebra.settled_data(twin) is not data for twin in capture.twins]):
+                return None
+            if data.flags.c_contiguous:
+                self.program.bind(place, data)
+            else:  # the program reads rows: a copy is filled before each call, and written back after it
+                self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
+            arrays.append(data)
+        return arrays
 
     def __call__(self, arrays, records=()):
         """Run on `arrays`, one for each argument, which have these `records` if any has one; what the function returned."""

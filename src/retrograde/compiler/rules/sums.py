@@ -79,7 +79,7 @@ def is_scattered(node):
 
 def scattered_in_steps(node):
     """(array in zeros of more axes, how these become others) of a node that is scattered into zeros at every so many
-    places; see `adding.added_in_steps`, which makes them.
+    elements; see `adding.added_in_steps`, which makes them.
     """
     changes = []
     while isinstance(node, Symbol) and node.op is not None and _joins_axes(node):
@@ -192,7 +192,7 @@ def _row_of(pieces, shape):
 
 
 def _line(piece, shape):
-    """The axes along which a line, or a single number, has its place, where it is whole along all others; None of another piece."""
+    """The axes along which a line, or a single number, has a position, where it is whole along all others; None of other pieces."""
     fixed = tuple([axis for axis, _ in piece.fixed])
     others = [i for i in range(len(shape)) if i not in fixed]
     is_whole = all([a is None or a[1:] == (0, 1) for a in piece.axes])
@@ -205,14 +205,14 @@ def _stacked(line, pieces, shape):
     """The sum of lines scattered into zeros of `shape`."""
     first, last = line[0], line[-1] + 1
     sizes = shape[first:last]
-    places = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
+    positions = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
     # Each line once: no additions, no zeros, the lines are only put in order.
-    if sorted(places) == list(range(prod(sizes))):
-        sources = [piece.source for _, piece in sorted(zip(places, pieces, strict=True), key=lambda pair: pair[0])]
+    if sorted(positions) == list(range(prod(sizes))):
+        sources = [piece.source for _, piece in sorted(zip(positions, pieces, strict=True), key=lambda pair: pair[0])]
         return called("reshape", called("stack", tuple(sources), axis=first), shape)
     lines = called("stack", tuple([piece.source for piece in pieces]), axis=first)
     flat = (*shape[:first], prod(sizes), *shape[last:])
-    index = (*[slice(None)] * first, np.array(places, np.int64))
+    index = (*[slice(None)] * first, np.array(positions, np.int64))
     return called("reshape", called("scatter_add", lines, flat, index), shape)
 
 
