@@ -105,6 +105,7 @@ class _Walk:
         if mode is not None and mode.settles is not None:
             with changed(settles=None):  # rules keep the dtypes that the forward pass settled
                 return self.run(span, seeds)
+        # The last output first, as if all of them had been added up in order: so what arrives later belongs to an earlier use.
         for record, seed in zip(span.outputs[::-1], seeds[::-1], strict=True):
             seen, c = self.cotangents.get(record), self._carried(record, seed)
             self.cotangents[record] = c if seen is None else seen + c
@@ -121,6 +122,7 @@ class _Walk:
             if g is None:
                 continue
             is_target = record in targets
+            # Before its hooks are called: they belong to the walk around, which meets the record as well.
             if is_target and self.stops_at_targets:
                 found[record] = g
                 continue
@@ -138,6 +140,7 @@ class _Walk:
         if saved is None:
             raise FreedGraphError(f"the graph was freed by an earlier backward (at {op.name}); pass retain_graph=True "
                                   "to the first one to walk it twice")
+        # Empty until somebody writes in place, and then most records are older than any write.
         if writes.WRITTEN:
             writes.check_fresh(record)
         if self.create_graph:
@@ -146,6 +149,7 @@ class _Walk:
         if rules is None:
             self._pull_together(record, g, saved)
         else:
+            # Most cotangents come out right by themselves: one test for all of a record, not one for each.
             flows, cotangents, is_ready = self.flows, self.cotangents, record.fits is None and not self.finds_anomalies
             i = 0
             for parent in record.parents:
