@@ -68,9 +68,12 @@ class Step:
         """Whether all that the trace took for granted is still so, and none of the arrays `arguments` lies in a gradient that is
         written to.
         """
+        # The clock of edits stands still while nobody changes a module or a hook: one comparison then says that all is as it
+        # was.
         if CLOCK[0] != self._seen[0] and not self._is_as_traced():
             return False
         if not self._are_bound():
+            # Other arrays than before may be held by tensors that are guarded, so that all else is asked again.
             return self._rebound() and self.fits(arguments)
         if self._is_guarded and not self._gradients.fit(self._memory, self.targets, arguments):
             return False
@@ -184,6 +187,7 @@ class Step:
 
     def __call__(self, arrays, records=()):
         """Run on `arrays`, one for each argument, which have these `records` if any has one; what the function returned."""
+        # Nothing to hand in, to write back or to stamp: most of the time a call takes is the program's.
         if not self._prepares:
             return self._returned(*self._run(arrays), records)
         for array in self._refused:
@@ -198,6 +202,7 @@ class Step:
             self._gradients.hand_in(self.program)
         try:
             found, kept = self._drawing(arrays) if self._drawn else self._run(arrays)
+        # Also Ctrl-C in a library call: what was promised lies in memory that this call may have used already.
         except BaseException:
             self._gradients.forget()
             raise
