@@ -87,6 +87,7 @@ def measured(runs, repeats):
         for i, run in enumerate(runs):
             start = time.perf_counter()
             run()
+            # The shortest of several: whatever else the machine does only adds to it.
             best[i] = min(best[i], time.perf_counter() - start)
     return best
 
@@ -95,6 +96,7 @@ def _kernel(number, part, schedule, seconds):
     if part.step is None:
         read = [a for a in part.node.inputs if a.shape is not None]
         made = [part.node]
+        # What NumPy does inside is not known, so that no work is claimed.
         return Kernel(number, "library", (part.node.op.name,), (), _results(made), _bytes([*read, *made]), 0, 1, (), seconds)
     if part.chunks == 0:
         return _repeat(number, part, seconds)

@@ -114,6 +114,8 @@ def few_added_along_lines(call):
     for k in range(x.shape[axis]):
         part = (WHOLE,) * axis + (slice(k, k + 1),)
         number, position = (a[part] if isinstance(a, np.ndarray) else called("getitem", a, part) for a in (x, positions))
+        # Each of the few is compared with all elements of its line: no number waits for another one, and no zeros lie in
+        # memory.
         found_here = called("where", called("equal", position, elements), number, np.zeros((), call.dtype))
         found = found_here if found is None else called("add", found, found_here)
     return call.as_is(found)
@@ -127,6 +129,7 @@ def many_added_along_lines(call):
     axis %= len(shape)
     order = (*[i for i in range(len(shape)) if i != axis], axis)
     lines, size = [shape[i] for i in order], shape[axis]
+    # Lines follow each other in one long one; a position in its line becomes one in that.
     starts = (np.arange(prod(lines[:-1])) * size).reshape(*lines[:-1], 1)
     x, positions = (_permuted(a, order) for a in (x, positions))
     flat = called("add", checked(positions, size), starts)
