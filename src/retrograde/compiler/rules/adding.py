@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...ops.bands import band
+from .. import cost
 from ..graph.infer import called
 from ..index.elements import are_within
 from .index import (
@@ -22,10 +23,8 @@ from .index import (
     may_have_steps,
 )
 
-#: So many numbers of each line are looked for at each element of it; more are added one by one.
-_FEW = 8
-#: Lines are chosen by what they come to if these are at most so many times as many, and each gets at most so many.
-_MOST_CHOSEN, _MOST_FOR_ONE = 3, 8
+#: Lines are chosen by what they come to if what is computed then is at most so many times as much.
+_MOST_CHOSEN = 3
 
 
 def added_in_steps(call):
@@ -62,10 +61,10 @@ def added_at_known_positions(call):
     if not isinstance(positions, np.ndarray) or not positions.size or call.dtype.kind != "f":
         return None
     positions = from_front(positions.reshape(-1), size)
-    most = np.bincount(positions).max() if are_within(positions, size) else _MOST_FOR_ONE + 1
+    most = np.bincount(positions).max() if are_within(positions, size) else cost.CHOICES + 1
     # A choice computes all elements, also those that nothing comes to; and each of the most that come to one is a pass over
     # all.
-    if most > _MOST_FOR_ONE or most * size > _MOST_CHOSEN * len(positions):
+    if most > cost.CHOICES or most * size > _MOST_CHOSEN * len(positions):
         return None
     lines = (*shape[:axis], len(positions), *shape[axis + 1 :])
     return call.as_is(_chosen(x if x.shape == lines else called("reshape", x, lines), size, axis, positions))
@@ -105,7 +104,7 @@ def added_along_the_first_axes(call):
 
 def few_added_along_lines(call):
     """For each element of a line the sum of those whose position it is."""
-    if _count_of_each_line(call) not in range(1, _FEW + 1):
+    if _count_of_each_line(call) not in range(1, cost.CHOICES + 1):
         return None
     (x, _, positions, axis), shape, found = call.args, call.shape, None
     axis %= len(shape)
@@ -123,7 +122,7 @@ def few_added_along_lines(call):
 
 def many_added_along_lines(call):
     """Numbers of one long line, added one by one: the axis is brought to the end."""
-    if _count_of_each_line(call) <= _FEW:
+    if _count_of_each_line(call) <= cost.CHOICES:
         return None
     (x, _, positions, axis), shape = call.args, call.shape
     axis %= len(shape)

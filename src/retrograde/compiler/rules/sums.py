@@ -12,12 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.symbol import Symbol, renewed
+from .. import cost
 from ..graph.infer import called
 from ..index.pieces import PIECES
 from .rule import is_called
-
-#: Fewer lines are added up where the sum is needed: each is a comparison and a choice for each number.
-_LEAST_LINES = 9
 
 
 class SumRule(NamedTuple):
@@ -135,7 +133,7 @@ def lines_together(terms, shape):
     groups = {}
     for term, piece in _pieces_of(terms):
         groups.setdefault(_line(piece, shape), []).append((term, piece))
-    groups = {line: members for line, members in groups.items() if line is not None and len(members) >= _LEAST_LINES}
+    groups = {line: members for line, members in groups.items() if line is not None and len(members) > cost.CHOICES}
     parts = [_stacked(line, [piece for _, piece in members], shape) for line, members in groups.items()]
     return [*_others(terms, [member for members in groups.values() for member in members]), *parts] if parts else terms
 
