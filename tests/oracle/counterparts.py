@@ -160,7 +160,7 @@ MORE = {
     "inverse_transform_axes": lambda x, axes=None, norm="backward": torch.fft.ifftn(x, dim=axes, norm=norm),
     "real_transform": lambda x, axis=-1, norm="backward": torch.fft.rfft(x, dim=axis, norm=norm),
     "inverse_real_transform": lambda x, size, axis=-1, norm="backward": torch.fft.irfft(x, size, axis, norm),
-    "quantile": quantile, "median": lambda x, axis=None, keepdims=False: quantile(x, 0.5, axis, keepdims), "top_places": taken,
+    "quantile": quantile, "median": lambda x, axis=None, keepdims=False: quantile(x, 0.5, axis, keepdims), "top_indices": taken,
     "diff": differences, "cumulative_sum": running(torch.cumsum, 0), "cumulative_prod": running(torch.cumprod, 1),
     "masked_fill": lambda x, mask, value: x.masked_fill(torch.as_tensor(mask), value),
     "gather": lambda x, indices, axis=-1: torch.gather(x, axis, places(indices)), "scatter": written, "scatter_reduce": scattered,

@@ -67,6 +67,22 @@ ATTENTION_CHUNKS, ATTENTION_TASKS = 4, 8
 #: all would be more numbers than the third.
 WEIGHT_PARTS, FEW_WEIGHT_PARTS, WEIGHT_SUMS = 16, 4, 2_000_000
 
+# Computed again, or kept
+
+#: A value takes at most so many cheap ops for each of its numbers, to be computed again by another kernel that needs it; or again
+#: for a product much later, since it had to be read from memory outside of the caches else.
+RECOMPUTED_OPS, REMATERIALISED_OPS = 3, 6
+#: What has so many times fewer numbers than what it is for is computed far less often, and counts as nothing.
+FAR_FEWER = 8
+#: What one loop would meet at more places is worth a pass by itself, whatever it takes.
+MOST_PLACES = 16
+#: To rematerialise pays for results of so many numbers, in programs that keep so many bytes: smaller ones find all in the cache.
+#: A later use is so many steps after the first one.
+REMATERIALISED_NUMBERS, REMATERIALISED_BYTES, STEPS_APART = 65536, 8 * 1024 * 1024, 8
+#: Up to so many numbers or lines that come to one element are looked for there: a comparison and a choice each, for each element.
+#: More of them are added one by one, at positions.
+CHOICES = 8
+
 # Passes that run block by block over the same rows
 
 #: Passes over fewer numbers find everything in cache as it is.

@@ -94,6 +94,7 @@ class _Kinds(dict):
 def _kind(facts, node):
     if node.op is None:
         return _LEAF
+    # By name first: of some twenty kinds one or two are asked for a node.
     for kind in _BY_OP.get(node.op.name, ()):
         if kind.matches(node, facts):
             return kind

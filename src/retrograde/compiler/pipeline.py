@@ -121,6 +121,7 @@ class Pass(NamedTuple):
 
 def _lower(draft):
     draft.outputs = lower(draft.outputs)
+    # After lowering, since what nobody needs is gone by then: a stray value that is read nowhere does no harm.
     if any([node.op is None and node not in draft.leaves for node in draft.outputs.nodes]):
         raise TraceError(STRAY)
 
@@ -135,6 +136,7 @@ def _fuse(draft):
 
 def _rematerialise(draft):
     draft.schedule = rematerialised(draft.schedule)
+    # What steps do to memory is asked for by all passes from here on, none of which changes the graph again.
     draft.outputs, draft.accesses = draft.schedule.outputs, Accesses(draft.schedule)
 
 

@@ -224,23 +224,34 @@ def _check_aliases(draft, made):
 
 def _check_memory(draft):
     """Each stored node lies at one place in memory, and those that live at the same time have no byte in common."""
-    schedule, arena = draft.schedule, draft.arena
-    elsewhere = [draft.aliases, draft.framed, draft.leaves, set(draft.fresh if draft.body is None else ())]
+    arena, live = draft.arena, _live_ranges(draft)
+    _check_homes(draft)
+    _check_apart([(at, buffer.nbytes, *live[buffer], buffer) for buffer, at in arena.places.items()], arena.size)
+
+
+def _check_homes(draft):
+    """Each stored node lies at one place: in the block, in a frame, in what is handed in or given out, or as an alias."""
+    elsewhere = [draft.aliases, draft.framed, draft.leaves, set(draft.fresh if draft.body is None else ()), draft.arena.places]
     placed = set() if draft.body is None else draft.body.places
-    for node in schedule.stored:
-        if node.shape is not None:
-            count = sum([node in nodes for nodes in elsewhere]) + (id(node) in placed) + (node in arena.places)
-            if count != 1 and not (count == 2 and node in draft.leaves and id(node) in placed):
-                raise _Fault(node, f"it lies at {count} places in memory, and must lie at one")
-    kept = draft.kept if draft.body is None else set(draft.body.read_at_the_end)
-    live = {}
+    for node in draft.schedule.stored:
+        if node.shape is None:
+            continue
+        count = sum([node in nodes for nodes in elsewhere]) + (id(node) in placed)
+        # A leaf of a body is handed in at a place that the loop outside has for it: that is one home by two names.
+        if count != 1 and not (count == 2 and node in draft.leaves and id(node) in placed):
+            raise _Fault(node, f"it lies at {count} places in memory, and must lie at one")
+
+
+def _live_ranges(draft):
+    """For each buffer the numbers of the first and the last step that needs it; found here anew, not as the pass finds it."""
+    kept, live = draft.kept if draft.body is None else set(draft.body.read_at_the_end), {}
+    schedule = draft.schedule
     for number, step in schedule.numbered():
         live.update({root: (number, inf if root in kept else number) for root in step.roots})
         for node in schedule.read_by(step):
             if node in live and live[node][1] < number:
                 live[node] = live[node][0], number
-    live.update({buffer: (number, number) for buffer, number in draft.scratch})
-    _check_apart([(at, buffer.nbytes, *live[buffer], buffer) for buffer, at in arena.places.items()], arena.size)
+    return live | {buffer: (number, number) for buffer, number in draft.scratch}
 
 
 def _check_apart(requests, size):

@@ -30,6 +30,7 @@ def dispatcher(op):
         return general(op)
     if not op.algebra.has_shapes:
         return general(op)  # its kernels take far longer than any dispatch
+    # The commonest signatures: their arguments are by position alone, so that nothing need be bound by name.
     takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults and not op.is_composite
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
         return (unary if len(op.operands) == 1 else binary)(op)
@@ -197,6 +198,7 @@ def single(op):
         except TypeError as error:
             raise misspelt(op, kwargs) or error from None
         x, packs, mode = args[0], op.packs, current()
+        # Rules call ops on the arrays of a walk far more often than users do.
         if x.__class__ is native and (mode is None or mode.tracer is None) and all(map(_is_plain, args[1:])):
             try:
                 return kernel(*args)  # as in every rule of a walk that is not recorded

@@ -63,6 +63,7 @@ def kind_of(algebra, operands):
 
 def apply(op, args):
     """Run `op` on `args`, all its arguments in order, and record it if an operand needs a gradient."""
+    # Its ops are recorded one by one, each with its own rule, so that nothing is to be done here.
     if op.is_composite and not op.has_rule:
         return composed(op, args)
     operands, has_lists = (), op.is_variadic
@@ -72,10 +73,12 @@ def apply(op, args):
     if has_lists:
         args, operands = _with_lists(op, args)
     mode = current() or ORDINARY
+    # Autocast changes dtypes before anybody looks at them, a trace among them.
     if mode.settles is not None:
         args = mode.settles(op, args)
     if mode.tracer is not None:
         return mode.tracer.apply(op, args)
+    # One walk over all arguments, ordered by how often each kind is met.
     arrays, is_plain, native = [], True, op.algebra.native
     for a in args:
         if isinstance(a, Value):
@@ -169,6 +172,7 @@ def as_arrays(op, args):
     """`args` of `op` with data in place of operands that are lists of numbers, or numbers with a shape and a dtype that are no
     arrays, as rules and traces need them.
     """
+    # Of text there is nothing to wrap.
     if not op.algebra.has_shapes:
         return args
     if op.is_variadic:
@@ -251,6 +255,7 @@ def recorded(op, arrays, parents, data, mode=None, detached=None):
 
     detached  what makes of values that are kept for the rules what the rules will read, if they are not arrays already
     """
+    # A checkpoint: its forward pass is run again for the walk back, so that nothing is kept of this one.
     if mode is not None and not mode.keeps_arrays:
         return Record().filled(op, parents, None)
     saved = ()
@@ -281,6 +286,7 @@ def fitted(op, operands, parents, data):
             continue
         fit = algebra.fits(operands[i], data, broadcasts)
         if fit is not None:
+            # A list only where something is to be done, which for most records there is not.
             found = found or [None] * len(parents)
             found[i] = fit
     return found
@@ -316,6 +322,7 @@ def remember_view(view, source, op, args):
     view.path = source.path if op.family == "conversion" else (*source.path, (op, args[1:]))
     if base.record is not None and base.is_leaf:
         return  # such a base cannot be written to while anything is recorded
+    # Made when the first view is: few bases have any.
     if base.views is None:
         base.views = []
     note_reference(base.views, view)
@@ -323,6 +330,7 @@ def remember_view(view, source, op, args):
 
 def note_reference(references, value):
     """Add a weak reference to a list, from which those that are dead are taken at times."""
+    # At powers of two: looked through so seldom that adding one takes the same time however many there are.
     if len(references) >= 16 and (len(references) & (len(references) - 1)) == 0:
         references[:] = [reference for reference in references if reference() is not None]
     references.append(weakref.ref(value))

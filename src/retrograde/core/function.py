@@ -95,6 +95,7 @@ class Function:
             error.add_note(f"{cls.__name__}.forward is traced, like all that a jitted or vmapped function calls; what computes "
                            "with arrays can be an op of a family instead, such as @rg.ops.elementwise()")
             raise
+        # Nothing can be differentiated, so that arrays may come back as arrays.
         if ctx.is_plain:
             return output
         is_one = isinstance(output, Value)

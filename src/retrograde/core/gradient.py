@@ -109,6 +109,7 @@ class _Walk:
         if mode is not None and mode.settles is not None:
             with changed(settles=None):  # rules keep the dtypes that the forward pass settled
                 return self.run(span, seeds)
+        # The last output first, as if all of them had been added up in order: so what arrives later belongs to an earlier use.
         for record, seed in zip(reversed(span.outputs), reversed(seeds), strict=True):
             seen, c = self.cotangents.get(record), self._carried(record, seed)
             self.cotangents[record] = c if seen is None else seen + c
@@ -124,6 +125,7 @@ class _Walk:
             g = cotangents.pop(record, None)
             if g is None:
                 continue
+            # Before its hooks are called, where a walk stops: they belong to the walk around, which meets the record as well.
             if record.hooks is not None and not (self.stops_at_targets and record in targets):
                 g = self._hooked(record, g)
             if record in targets:
@@ -140,6 +142,7 @@ class _Walk:
         if saved is None:
             raise FreedGraphError(f"the graph was freed by an earlier backward (at {op.name}); pass retain_graph=True "
                                   "to the first one to walk it twice")
+        # Empty until somebody writes in place, and then most records are older than any write.
         if writes.WRITTEN:
             writes.check_fresh(record)
         if self.create_graph:
@@ -148,6 +151,7 @@ class _Walk:
         if rules is None:
             self._pull_together(record, g, saved)
         else:
+            # Most cotangents come out right by themselves: one test for all of a record, not one for each.
             flows, cotangents, is_ready = self.flows, self.cotangents, record.fits is None and not self.finds_anomalies
             i = 0
             for parent in record.parents:

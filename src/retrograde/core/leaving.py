@@ -40,6 +40,7 @@ def argument_behind(record):
         return None
     if record in live:
         return live[record]
+    # Records older than all arguments cannot depend on one: a graph from before the transform is not searched.
     oldest = min([known.order for known in live])
     seen, stack = {None, record}, [record]
     while stack:

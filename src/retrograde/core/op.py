@@ -144,12 +144,14 @@ class Op(Facts):
         if self.arity is None or len(rules) != self.arity:
             raise ArgumentError(f"{self.name} has {self.arity} operands, and defvjp got {len(rules)} rules")
         self.rules = tuple([None if rule is None else self._eager_rule(rule, 1, i) for i, rule in enumerate(rules)])
+        # Rules may be given anew; what was derived of the old ones is forgotten.
         self.__dict__.pop("packs", None)
         self.pairs = _pairs(self.rules)
 
     def _eager_rule(self, function, leading, place):
         rule, defaults = Rule(self, function, leading), self.defaults
         # What reads the cotangent alone takes NumPy one pass at most.
+        # A rule that somebody else gives for an op of ours is theirs, and is called as it is.
         if self.faster is None or not function.__module__.startswith(_PACKAGE) or function.__code__.co_argcount == 1:
             return rule
         parameters = tuple([defaults[i] for i, _ in rule.sources if i in defaults])

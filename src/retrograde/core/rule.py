@@ -41,6 +41,7 @@ def pair_packer(first, second):
     It gives () for an operand without a record.
     """
     both = f"() if p is None else {_gathering(first)}, () if q is None else {_gathering(second)}"
+    # By name, so that no tuple of the two is made at each call.
     text = both.replace("x[0]", "a").replace("x[1]", "b")
     return eval(f"lambda a, b, z, p, q: ({text})", {"shapes_of": shapes_of})  # noqa: S307 - our own text
 

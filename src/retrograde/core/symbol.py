@@ -121,6 +121,8 @@ def complete(known, roots, compute):
         if node in known:
             stack.pop()
             continue
+        # A node is looked at twice, before its arguments and after them, instead of a call for each level: graphs of loops that
+        # Python unrolled are many thousand nodes deep.
         waiting = [a for a in node.inputs if a not in known]
         if waiting:
             stack += waiting

@@ -82,6 +82,7 @@ def entry(algebra, data):
     key = id(owner)
     found = WRITTEN.get(key)
     if found is None:
+        # Gone with its owner, whose identity another one may get then.
         found = WRITTEN[key] = [0, weakref.ref(owner, lambda _: WRITTEN.pop(key, None))]
     return found
 
@@ -105,6 +106,7 @@ def check_fresh(record):
     algebra = record.algebra
     for saved in _saved_arrays(record.saved, algebra.native):
         written = WRITTEN.get(id(algebra.owner(saved)))
+        # Both are ticks of one clock: written after the record was made, and so after its rule's arrays were saved.
         if written is not None and written[0] > record.order:
             raise InplaceError(
                 f"the gradient of {record.op.name} reads an array of shape {saved.shape} that was written to in "

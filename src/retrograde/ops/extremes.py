@@ -45,12 +45,12 @@ def cummin(x, /, axis):
 
 
 def _extremes(x, axis, is_greatest):
-    places = running_places(x, axis, is_greatest)
-    return Extremes(take_along_axis(x, places, axis), places)
+    indices = running_indices(x, axis, is_greatest)
+    return Extremes(take_along_axis(x, indices, axis), indices)
 
 
 @search(is_public=False, samples=(call(_TABLE, axis=0), call(_TABLE, -1, is_greatest=False), call(of((0, 2)), axis=1)))
-def running_places(x, /, axis, is_greatest=True):
+def running_indices(x, /, axis, is_greatest=True):
     """For each element of `x` along `axis` where the last of the greatest (or least) elements up to it is."""
     so_far = (np.maximum if is_greatest else np.minimum).accumulate(x, axis=axis)
     is_extreme = x == so_far

@@ -19,22 +19,22 @@ _TABLE, _RANKS = of((4, 5), distinct()), np.array([0, 3])
 _MOST_RANKS, _FEWEST = 8, 4096
 
 
-def _places_shape(x, ranks):
+def _indices_shape(x, ranks):
     shape = np.shape(x)
     if not shape or not shape[-1]:
         raise ShapeError(f"what has a rank is found in rows of at least one element, got shape {shape}")
     return (*shape[:-1], ranks.shape[-1])
 
 
-@search(is_public=False, faster=expensive_by_shape, result_shape=_places_shape, result_dtype=lambda *_: np.dtype(np.int64),
+@search(is_public=False, faster=expensive_by_shape, result_shape=_indices_shape, result_dtype=lambda *_: np.dtype(np.int64),
         samples=(call(_TABLE, _RANKS), call(of((3,), distinct()), np.array([2]))))
-def rank_places(x, /, ranks):
+def rank_indices(x, /, ranks):
     """Where in each row of `x` the elements stand that have the `ranks`, as `argsort` gives them; in a row with NaN, where the
     first is.
 
     `ranks` are the same for all rows, or are given for each.
     """
-    shape = _places_shape(x, ranks)
+    shape = _indices_shape(x, ranks)
     rows, ranks = np.reshape(x, (-1, x.shape[-1])), np.reshape(np.broadcast_to(ranks, shape), (-1, shape[-1]))
     if shape[-1] > _MOST_RANKS or x.size < _FEWEST:
         order, every = order_of(rows), np.arange(len(rows))[:, None]
@@ -43,10 +43,10 @@ def rank_places(x, /, ranks):
             ranks = np.where(of_nan < x.shape[-1], of_nan, ranks)
         return np.reshape(order[every, ranks], shape)
     ordered = in_order(rows)
-    return np.reshape(np.stack([_places_of(rows, ordered, ranks[:, i, None]) for i in range(shape[-1])], -1), shape)
+    return np.reshape(np.stack([_indices_of(rows, ordered, ranks[:, i, None]) for i in range(shape[-1])], -1), shape)
 
 
-def _places_of(x, ordered, ranks):
+def _indices_of(x, ordered, ranks):
     """Where in each row the element stands that has the rank in `ranks`; `ordered` are the rows in order."""
     wanted = np.take_along_axis(ordered, ranks, -1)
     is_wanted = x == wanted
@@ -73,7 +73,7 @@ def between_ranks(x, weight, /, ranks):
     $z = (1 - w)\,x_{(i)} + w\,x_{(i + 1)} \;\Rightarrow\; \bar x_{(i)} = (1 - w)\,\bar z$, $\bar x_{(i + 1)} = w\,\bar z$ and
     $\bar w = \bar z\,(x_{(i + 1)} - x_{(i)})$, which is 0 where $w$ is 0 or 1, and in a row with NaN.
     """
-    places = rank_places(x, concatenate([ranks, minimum(ranks + 1, x.shape[-1] - 1)], -1))
+    places = rank_indices(x, concatenate([ranks, minimum(ranks + 1, x.shape[-1] - 1)], -1))
     dtype = float64 if x.dtype.kind in "iub" else x.dtype
     low, high = _halves(astype(take_along_axis(x, places, -1), dtype))
     weight = astype(weight, dtype)

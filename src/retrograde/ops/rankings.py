@@ -15,7 +15,7 @@ from .comparisons import clip, isnan, maximum, where
 from .conversions import astype
 from .gathering import take_along_axis
 from .movements import moveaxis, reshape
-from .ranked import between_ranks, rank_places
+from .ranked import between_ranks, rank_indices
 from .reductions import sum
 from .rounding import ceil, floor, round
 from .sorting import argsort
@@ -30,17 +30,17 @@ def topk(x, /, k, axis=-1, largest=True):
 
     The gradient goes to the elements that were chosen.
 
-    >>> values, places = rg.topk(rg.tensor([1.0, 4.0, 2.0]), 2)
-    >>> values, places
+    >>> values, indices = rg.topk(rg.tensor([1.0, 4.0, 2.0]), 2)
+    >>> values, indices
     (tensor([4., 2.]), tensor([1, 2]))
     """
-    places = top_places(x, k, axis, largest)
-    return take_along_axis(x, places, axis), places
+    indices = top_indices(x, k, axis, largest)
+    return take_along_axis(x, indices, axis), indices
 
 
 @search(is_public=False, keeps_sizes=False, faster=by_shape,
         samples=(call(_TABLE, 2), call(_TABLE, k=3, axis=0, largest=False), call(_TABLE, k=0, axis=1)))
-def top_places(x, /, k, axis=-1, largest=True):
+def top_indices(x, /, k, axis=-1, largest=True):
     """The positions along `axis` of the `k` greatest (or least) elements, in order; of equal ones the first come first."""
     size = x.shape[one_axis(axis, x.ndim)]
     if not 0 <= k <= size:
@@ -68,7 +68,7 @@ def quantile(x, /, q, axis=None, keepdims=False, method="linear"):
         raise ShapeError(f"quantile needs at least one element, got shape {x.shape} over axis {axis}")
     below, weight = METHODS[method](reshape(parts, -1), rows.shape[-1])
     if method in ELEMENTS and rows.dtype.kind in "iub":
-        found = take_along_axis(rows, rank_places(rows, astype(below, int64)), -1)
+        found = take_along_axis(rows, rank_indices(rows, astype(below, int64)), -1)
     else:
         found = between_ranks(rows, weight, astype(below, int64))[0]
     shape = kept(x.shape, axis) if keepdims else shape

@@ -13,7 +13,7 @@ import numpy as np
 from .. import tree
 from ..compiler.graph.loop_op import Rows
 from ..core.gradient import gradient
-from ..core.mode import current, enable_grad, is_recording, recorders
+from ..core.mode import current, enable_grad, is_recording, rewound
 from ..core.value import Projection, Record, Value
 from ..dtypes import is_float
 from ..errors import GraphError
@@ -38,11 +38,6 @@ def linked(op, finals, stacked):
     values = [*finals, *stacked]
     values = [op.result(record, i, x) if is_float(x.dtype) else x for i, x in enumerate(values)]
     return values[: len(finals)], values[len(finals) :]
-
-
-def writes_so_far(tracer):
-    """(recorder, how many writes it has put down) of a recorder and of those around it."""
-    return [(recorder, len(recorder.writes)) for recorder in recorders(tracer)]
 
 
 def check_steps(length):
@@ -117,8 +112,7 @@ class Body:
     starts: list
     rows: list
     written: list
-    held: list
-    past: list
+    past: object
     made: list = field(default_factory=list)
     states: list = field(default_factory=list)
 
@@ -140,9 +134,6 @@ class Back:
         handed = before, list(op.loop.rows), self._of_made, [of_before[i] for i in self._flowing], op.loop.states
         self._handed, self._build = tree.flatten(handed)
         self._is_again = is_recording()
-        written = set(map(id, op.loop.written))
-        #: (tensor from outside, what the body read of it) of those that were written to since.
-        self._stale = [(c.value, arrays.made(now)) for c, now in op.loop.held if c.now is not now and id(c.value) not in written]
 
     def run(self, tracer):
         """(what is carried in the end, followed by the sums, and the cotangents of rows); None for sums of nothing."""
@@ -182,14 +173,13 @@ class Back:
     def _pulled(self, tracer, carried, handed):
         """The cotangents after one iteration, from those before it: of what is carried, of parents, of rows."""
         before, rows, of_made, of_before, states = handed
-        values = [*self._loop.written, *[value for value, _ in self._stale]]
         with ExitStack() as past:
-            # What the body reads of the trace itself may have been written to since, too.
-            for recorder, count in self._loop.past:
-                past.enter_context(recorder.made_rewound_to(count))
+            # What the body reads may have been written to since the loop: all is as it was when it began, and what the body
+            # writes to is as it was before this iteration.
+            past.enter_context(rewound(self._loop.past))
             past.enter_context(enable_grad())
             past.enter_context(unnoted())
-            past.enter_context(tracer.rewound(values, [*states, *[state for _, state in self._stale]]))
+            past.enter_context(tracer.holding(self._loop.written, states))
             before, rows = [self._fresh(x) for x in before], [self._fresh(x) for x in rows]
             after, made = self._loop.call(list(map(writable, before)), list(map(writable, rows)))
         pairs = [*zip([after[i] for i in self._flowing], carried, strict=True), *zip(made, of_made, strict=True)]

@@ -311,7 +311,7 @@ _BY_NAME = {
     "permute_dims": _permuted, "broadcast_to": _broadcast, "pad": _padded, "matmul": _product, "linear": _linear,
     "contract": _contracted, "concatenate": _joined, "stack": _joined, "getitem": _chosen, "take": _taken,
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
-    "rank_places": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
+    "rank_indices": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
     "matrix_exp_slope": _side_by_side,
     "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
 }

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ..core.mode import changed, is_recording
+from ..core.mode import changed, is_recording, remembered
 from ..core.value import Value, tick
 from ..ops._arrays import arrays
 from ..ops.comparisons import logical_and, where
 from ..ops.movements import moveaxis, reshape
 from ..ops.random import unnoted
 from ..tensor.creation import asarray
-from .batched_loop import BatchedLoop, has_record, linked, writes_so_far
+from .batched_loop import BatchedLoop, has_record, linked
 from .carry_checks import dtype_of, shape_of, writable
 from .checkpoint import outside
 from .loop_tracing import flat_while, flattened
@@ -65,8 +65,7 @@ class Examples:
     parents  the records from outside, of the derivatives inside the vmap, on which what an iteration gives depends
     made     for each thing that is stacked, whether it differs between examples
     before   what was carried before each iteration, and `states`, what `written` held then; if a derivative may ask for it
-    held     what tensors from outside held after the loop
-    past     how many writes had been put down before the loop
+    past     what values held when the loop began, for `rewound`
     """
 
     def __init__(self, batch, call, starts, rows):
@@ -76,7 +75,7 @@ class Examples:
         self.differs = [self._around(x)[1] for x in starts]
         self.rows_around = [self._around(x) for x in self.rows]
         self.written, self.parents, self.made = [], (), []
-        self.before, self.states, self.held, self.past = [], [], [], writes_so_far(batch)
+        self.before, self.states, self.past = [], [], remembered(batch)
 
     def _around(self, x):
         return self.batch.held(x) if isinstance(x, Value) else (x, False)
@@ -134,7 +133,7 @@ class Examples:
 
     def standing(self, finals, stacked):
         """What the loop gives for one example, if it gave this for all: what is carried in the end, and what is stacked."""
-        batch, count, self.held = self.batch, len(self.made), self.batch.held_now()
+        batch, count = self.batch, len(self.made)
         for value in self.written:
             batch.written.setdefault(id(value), (value, batch.now(value)))
         kinds = [*self.made, *self.differs, *[False] * len(self.written)]

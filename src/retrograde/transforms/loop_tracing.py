@@ -13,7 +13,7 @@ from ..ops._arrays import arrays
 from ..ops.comparisons import where
 from ..ops.random import State, begun, unnoted
 from ..tensor.creation import asarray
-from .batched_loop import Body, writes_so_far
+from .batched_loop import Body
 from .carry_checks import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable
 from .recurrence import Carried, Recurrence
 
@@ -96,7 +96,7 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
     array is one as long as the body makes arrays of it, as it is outside of a trace.
     """
     made = Recurrence(tracer, length, reverse, is_checkpoint, count=count)
-    past, starts = writes_so_far(tracer), [_as_it_is(tracer, x) for x in starts]
+    past, starts = remembered(tracer), [_as_it_is(tracer, x) for x in starts]
     stacks = [_as_it_is(tracer, x) if isinstance(x, Value) else np.ascontiguousarray(x) for x in leaves]
     attempt, outs, kinds = _settled(tracer, made, call, starts, stacks)
     written = attempt.written
@@ -113,7 +113,7 @@ def recorded(tracer, call, starts, leaves, length, reverse, is_checkpoint, count
         capture.now = final.raw if moves else capture.now
         if id(capture) in attempt.linked:
             capture.value.record = final.record
-    made.body = Body(call, starts, stacks, [c.value for c in written], tracer.held_now(), past)
+    made.body = Body(call, starts, stacks, [c.value for c in written], past)
     return made
 
 

@@ -180,10 +180,6 @@ class Batch(Recorder):
                 del self._outside[key]
                 self._found[node] = Tensor(self.outer.symbol(value)), False
 
-    def held_now(self):
-        """As that of the trace around all."""
-        return self.outer.held_now()
-
     def mark(self):
         """The present, for `since`."""
         return len(self._found)
@@ -197,7 +193,7 @@ class Batch(Recorder):
         return Tensor(self.outer.symbol(value))
 
     @contextmanager
-    def rewound(self, values, states):
+    def holding(self, values, states):
         """Within it, tensors from outside hold `states`; after it what they held before."""
         noted, self.written = self.written, dict(self.written)
         before = [Tensor(self.symbol(value)) for value in values]

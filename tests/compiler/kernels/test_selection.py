@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops.ranked import rank_places
+from retrograde.ops.ranked import rank_indices
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -12,7 +12,7 @@ SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, 1e-45, -1e-45, 3e38, -3e38, 1.0,
 
 
 def compiled(x, ranks):
-    step = rg.jit(lambda x: rank_places(x, ranks))
+    step = rg.jit(lambda x: rank_indices(x, ranks))
     places = step(rg.tensor(x)).numpy()
     assert "library" not in {kernel.kind for kernel in step.explain().kernels}
     return places
@@ -32,7 +32,7 @@ def test_what_has_a_rank_stands_where_a_stable_sort_finds_it(shape, dtype):
     for x in drawn(shape, dtype):
         order = np.argsort(x, -1, kind="stable")
         assert np.array_equal(compiled(x, ranks), order[..., ranks])
-        assert np.array_equal(rank_places(x, ranks), order[..., ranks])
+        assert np.array_equal(rank_indices(x, ranks), order[..., ranks])
         of_rows = np.random.default_rng(1).integers(0, shape[-1], (*shape[:-1], 2))
         assert np.array_equal(compiled(x, of_rows), np.take_along_axis(order, of_rows, -1))
 
@@ -41,7 +41,7 @@ def test_what_has_a_rank_stands_where_a_stable_sort_finds_it(shape, dtype):
 def test_in_a_row_with_nan_the_first_one_is_found(size):
     x = np.random.default_rng(2).standard_normal((3, size)).astype("float32")
     x[1, 5], x[1, 8] = -np.nan, np.nan
-    for found in (compiled(x, np.array([0, 4])), rank_places(x, np.array([0, 4]))):
+    for found in (compiled(x, np.array([0, 4])), rank_indices(x, np.array([0, 4]))):
         assert found[1].tolist() == [5, 5]
         assert np.array_equal(found[[0, 2]], np.argsort(x[[0, 2]], -1)[:, [0, 4]])
 
@@ -52,5 +52,5 @@ def test_places_are_the_same_for_any_number_of_threads():
     for threads in (1, 2, 3):
         rg.set_num_threads(threads)
         assert np.array_equal(compiled(x, np.array([3, 150])), wanted)
-        assert np.array_equal(rank_places(x, np.array([3, 150])), wanted)
+        assert np.array_equal(rank_indices(x, np.array([3, 150])), wanted)
     rg.set_num_threads(before)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphs import called, leaf, names, schedule_of, steps
-from retrograde.compiler.passes import recomputed
+from retrograde.compiler import cost
 from retrograde.compiler.passes.recomputed import met_at_several_places
 
 
@@ -106,7 +106,7 @@ def test_a_cheap_value_that_is_met_at_many_places_is_a_pass_of_its_own(count, is
 def test_what_is_met_at_more_than_so_many_places_is_found_whatever_it_costs(monkeypatch):
     value, node = shifted_sum(20)
     with monkeypatch.context() as context:
-        context.setattr(recomputed, "_MOST", 1000)
+        context.setattr(cost, "MOST_PLACES", 1000)
         schedule = schedule_of(node)  # in one loop
     assert met_at_several_places(schedule, lambda node: False) == {value}
     value, node = shifted_sum(10)

@@ -31,11 +31,13 @@ def chosen():
 
 def chosen_name():
     """The name of the backend of this process: "native" or "reference"."""
+    # Read at each question, so that a test or a user can change it; the programs that are made know theirs by its name.
     asked = os.environ.get(VARIABLE, "")
     if asked not in ("", *_MODULES):
         raise ArgumentError(f"the variable {VARIABLE} must be one of {', '.join(_MODULES)}, got {asked!r}")
     if asked == "native":
         extras.optional("llvmlite", "jit")
+    # Looked for, not loaded: importing llvmlite takes longer than a program that is found on disk.
     return asked or ("native" if _is_installed() else "reference")
 
 

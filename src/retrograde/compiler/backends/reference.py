@@ -46,6 +46,8 @@ class ReferenceProgram(Inspected, Program):
     def __call__(self, arrays):
         """The results, as new arrays. `arrays` have the inputs' shapes and dtypes."""
         found, fresh = self._places(arrays)
+        # Machine code never gets to a write once a check has failed. NumPy raises in the middle, so that what was written is
+        # taken back.
         old = [(self.state_arrays[i], self.state_arrays[i].copy()) for i in self._written]
         try:
             with np.errstate(all="ignore"):
@@ -80,6 +82,7 @@ class ReferenceStep:
         """Compute the step's results into their places in `found`."""
         values = {node: found[node] for node in self._loaded}
         for node in self._order:
+            # In the dtype that was planned, since that is what the step after this one reads.
             value = computed(node, replaced(node.args, values.__getitem__))
             values[node] = value if node.shape is None else np.asarray(value).astype(node.dtype, copy=False)
         for root in self.step.roots:

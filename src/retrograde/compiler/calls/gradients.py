@@ -166,6 +166,7 @@ class Gradients:
         """Whether all is as it was, as it is where gradients are added up, so that all else need not be asked again."""
         if self._is_simple:
             for found in self._found:
+                # Some ten attributes in place of all questions: a step that adds up gradients asks this at each call.
                 now = found.owner._grad  # noqa: SLF001 - past the property, which asks for the mode
                 if now is not found.now or now is None or now.raw is not found.data or now.record is not found.record:
                     return False
@@ -201,10 +202,12 @@ class Gradients:
             self._is_handed_in, self._apart = True, []
             self._stamps = [writes.entry(algebra, found.data) for found in self._written]
             for found in self._found:
+                # Once for as long as the same arrays are found; after that only what does not lie row by row is copied.
                 array = program.bind(found.place, np.ascontiguousarray(found.data).reshape(found.data.shape))
                 if not found.data.flags.c_contiguous:
                     self._apart.append((found, array))
         for found, array in self._apart:
+            # At each call: the copy is the program's, and the gradient may have been written to in between.
             array[...] = found.data
 
     def keep_old(self):

@@ -52,6 +52,7 @@ class Pending(Symbol):
             if order is None or is_alike(array, order):
                 self.order = array  # from here on it counts where it does lie
                 self.is_taken = True
+                # The first value gets the array itself; a second one that may be written to needs memory of its own.
                 return array if is_first else array.copy(order="K")
         return _laid_out(array, order)
 
@@ -59,6 +60,7 @@ class Pending(Symbol):
         """Stand for `array` from here on, which eager ops lay out as `order`; whoever writes to its memory must tell."""
         self.op, self.args, self.array, self.order, self.place = None, (), array, order, None
         self.inputs = []
+        # By identity, weakly: two values of one array are one leaf, so that no program copies it in twice.
         _LEAVES[id(array)] = self
         _watch(self)
 
@@ -103,6 +105,7 @@ _WATCHING = RLock()
 
 def leaf_of(array):
     """The leaf that reads `array`: the same one for the same array. Nothing is copied."""
+    # One number in many places: it is handed in as a number, and programs know that all are equal.
     if array.size > 1 and array.ndim and not any(array.strides):
         number = leaf_of(array[(0,) * array.ndim].copy())
         return Pending(registry.get("broadcast_to"), (number, array.shape), array.shape, array.dtype)
@@ -139,6 +142,7 @@ def compute(nodes):
             return
         found = ordered(wanted)
         seen = {*wanted}
+        # What a user still holds is computed along with the rest, or it would be computed again when they look at it.
         wanted += [node for node in found if node not in seen and node.op is not None and _is_seen(node)]
         laid_out = orders(wanted, found)
         for node, array in zip(wanted, _run(found, wanted), strict=True):
@@ -192,6 +196,7 @@ def _located(nodes):
                 check_kind(node, found)
         except RetrogradeError as error:
             found = type(error)(f"{error} (the op was called from {told_place(*node.place)})")
+            # The error is complete: who catches it further up must not add an op to it.
             found.names_op = True
             return found
     return RetrogradeError("a lazy computation failed, and does not when its ops run one by one: a fault of ours, worth a report")
@@ -218,6 +223,7 @@ class _Programs:
             while len(self._found) > self.most or (self._bytes > self.most_bytes and len(self._found) > 1):
                 self._bytes -= self._found.popitem(last=False)[1].arena_bytes
         else:
+            # Those used last are at the end, and the first one is dropped.
             self._found.move_to_end(key)
         return found
 

@@ -68,9 +68,12 @@ class Step:
         """Whether all that the trace took for granted is still so, and none of the arrays `arguments` lies in a gradient that is
         written to.
         """
+        # The clock of edits stands still while nobody changes a module or a hook: one comparison then says that all is as it
+        # was.
         if CLOCK[0] != self._seen[0] and not self._is_as_traced():
             return False
         if not self._are_bound():
+            # Other arrays than before may be held by tensors that are guarded, so that all else is asked again.
             return self._rebound() and self.fits(arguments)
         if self._is_guarded and not self._gradients.fit(self._memory, self.targets, arguments):
             return False
@@ -144,22 +147,8 @@ class Step:
 
     def _rebound(self):
         """Point the program at the memory that captured tensors have now; False if one is another than was traced."""
-        arrays, self._loose = [], []
-        for place, capture in enumerate(self._captures):
-            if capture.owner is not None:
-                continue
-            value, spec = capture.value, capture.start
-            data = algebra.settled_data(value)
-            if (data.shape, data.dtype) != (spec.shape, spec.dtype):
-                return False
-            if any([algebra.settled_data(twin) is not data for twin in capture.twins]):
-                return False
-            if data.flags.c_contiguous:
-                self.program.bind(place, data)
-            else:
-                self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
-            arrays.append(data)
-        if any([not value.raw.flags.c_contiguous for value in self._rows_outside]):
+        arrays = self._bound_arrays()
+        if arrays is None or any([not value.raw.flags.c_contiguous for value in self._rows_outside]):
             return False
         written = [id(c.start) in self._written for c in self._captures if c.owner is None]
         if any(written) and overlap(arrays, written):
@@ -176,8 +165,29 @@ class Step:
         self._prepares = bool(acts or self._gradients.acts)
         return True
 
+    def _bound_arrays(self):
+        """The arrays of captured tensors, at which the program is pointed; None if one is another than was traced."""
+        arrays, self._loose = [], []
+        for place, capture in enumerate(self._captures):
+            if capture.owner is not None:  # a gradient, which is found through its owner
+                continue
+            value, spec = capture.value, capture.start
+            data = algebra.settled_data(value)
+            if (data.shape, data.dtype) != (spec.shape, spec.dtype):
+                return None
+            # Tensors that held one array when they were traced are one leaf of the program: they must still do so.
+            if any([algebra.settled_data(twin) is not data for twin in capture.twins]):
+                return None
+            if data.flags.c_contiguous:
+                self.program.bind(place, data)
+            else:  # the program reads rows: a copy is filled before each call, and written back after it
+                self._loose.append((value, self.program.bind(place, np.ascontiguousarray(data)), id(spec) in self._written))
+            arrays.append(data)
+        return arrays
+
     def __call__(self, arrays, records=()):
         """Run on `arrays`, one for each argument, which have these `records` if any has one; what the function returned."""
+        # Nothing to hand in, to write back or to stamp: most of the time a call takes is the program's.
         if not self._prepares:
             return self._returned(*self._run(arrays), records)
         for array in self._refused:
@@ -192,6 +202,7 @@ class Step:
             self._gradients.hand_in(self.program)
         try:
             found, kept = self._drawing(arrays) if self._drawn else self._run(arrays)
+        # Also Ctrl-C in a library call: what was promised lies in memory that this call may have used already.
         except BaseException:
             self._gradients.forget()
             raise

@@ -12,7 +12,7 @@ from .views import MOVEMENTS, is_movement
 ANY_ORDER = frozenset([
     "adaptive_avg_pool3d", "argsort", "avg_pool3d", "columns_to_image", "conv3d", "conv_transpose3d", "cumsum_from_end",
     "diagonal", "lu_solve", "max_pool3d", "nanquantile", "quantile", "solve_banded", "solve_triangular", "sort", "split",
-    "top_places",
+    "top_indices",
 ])
 
 #: Views that leave what lies in row-major order in it.

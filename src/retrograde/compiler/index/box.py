@@ -143,20 +143,21 @@ class Box(NamedTuple):
         computed = Counter()
         for (name, steps), count in self._applied().items():
             computed[steps] += count * _cost(name, steps)
-        best, choice = None, None
-        for i, length in enumerate(self.lengths):
-            # For each element: moved in a vector it costs a part of a move; what does not depend on the loop is moved once for
-            # all of it.
-            together, once, crossing = 1 / min(length, _LANES), 1 / length, self.crossing(i)
-            move = lambda s: together if s[i] == 1 else self._apart(s, i) if s[i] else once
-            cost = sum([n * (_CROSSED * together if crossing in self._beside(s, i) else move(s)) for s, n in read.items()])
-            cost += sum([n * move(s) for s, n in written.items()])
-            cost += sum([n * (together if s and s[i] else once) for s, n in computed.items()])
-            cost += sum([_WAITING if self.is_reduced[i] else together for s in self.stores if is_ordered(s)])
-            # Of equals the last: the innermost loop has what lies side by side.
-            if best is None or cost <= best:
-                best, choice = cost, i
-        return choice
+        costs = [self._cost_in_vectors(i, read, written, computed) for i in range(len(self.lengths))]
+        # Of equals the last: the innermost loop has what lies side by side.
+        return max([i for i, cost in enumerate(costs) if cost == min(costs)])
+
+    def _cost_in_vectors(self, i, read, written, computed):
+        """What there is to do for each element if loop `i` runs in vectors: how often what is `read` and `written`, by the steps of
+        its address, and what is `computed`, by the loops that it depends on.
+        """
+        # Moved in a vector, an element costs a part of a move; what does not depend on the loop is moved once for all of it.
+        together, once, crossing = 1 / min(self.lengths[i], _LANES), 1 / self.lengths[i], self.crossing(i)
+        move = lambda s: together if s[i] == 1 else self._apart(s, i) if s[i] else once
+        cost = sum([n * (_CROSSED * together if crossing in self._beside(s, i) else move(s)) for s, n in read.items()])
+        cost += sum([n * move(s) for s, n in written.items()])
+        cost += sum([n * (together if s and s[i] else once) for s, n in computed.items()])
+        return cost + sum([_WAITING if self.is_reduced[i] else together for s in self.stores if is_ordered(s)])
 
     def _apart(self, steps, vector):
         """What it takes to move one number that does not lie beside the next: much where each is on a line of memory of its own

@@ -1,6 +1,7 @@
 """Looking at compiled code: which kernels there are, what was fused into each, what each moves, computes and takes."""
 
 import time
+from math import prod
 from typing import NamedTuple
 
 from ...core.symbol import Symbol
@@ -86,6 +87,7 @@ def measured(runs, repeats):
         for i, run in enumerate(runs):
             start = time.perf_counter()
             run()
+            # The shortest of several: whatever else the machine does only adds to it.
             best[i] = min(best[i], time.perf_counter() - start)
     return best
 
@@ -94,23 +96,28 @@ def _kernel(number, part, schedule, seconds):
     if part.step is None:
         read = [a for a in part.node.inputs if a.shape is not None]
         made = [part.node]
+        # What NumPy does inside is not known, so that no work is claimed.
         return Kernel(number, "library", (part.node.op.name,), (), _results(made), _bytes([*read, *made]), 0, 1, (), seconds)
     if part.chunks == 0:
         return _repeat(number, part, seconds)
+    return _launched(number, part, schedule, seconds)
+
+
+def _launched(number, part, schedule, seconds):
+    """A launch: one step, or the passes of a nest."""
     steps = [launch.step for launch in part.passes] or [part.step]
-    local = steps[0].nest.local if part.passes else ()
     computed = [n for step in steps for n in _computed(schedule, step)]
     ops = tuple(n.op.name for n in computed if schedule.facts.kind(n).index_map(n, schedule.facts) is None)
+    domain, units = max([step.kernel.loops(step) for step in steps], key=prod), tuple(part.units)
+    if part.role:
+        # What packs or finishes belongs to another kernel, which counts the work and the bytes.
+        return Kernel(number, part.role, ops, domain, (), 0, 0, part.chunks, units, seconds)
+    local = steps[0].nest.local if part.passes else ()
     made = [root for step in steps for root in step.roots if root not in local]
-    domain = max([step.kernel.loops(step) for step in steps], key=_product)
-    flops = _flops(schedule, computed)
     # Steps of a nest hand results to each other in frames: these are read from memory by nobody.
     read = {n for step in steps for n in _read(schedule, step)} - {root for step in steps for root in step.roots}
-    kind = "rows" if part.passes else part.step.kernel.name
-    # What packs or finishes belongs to another kernel, which counts the work and the bytes.
-    if part.role:
-        return Kernel(number, part.role, ops, domain, (), 0, 0, part.chunks, tuple(part.units), seconds)
-    return Kernel(number, kind, ops, domain, _results(made), _bytes([*read, *made]), flops, part.chunks, tuple(part.units), seconds)
+    kind, flops = "rows" if part.passes else part.step.kernel.name, _flops(schedule, computed)
+    return Kernel(number, kind, ops, domain, _results(made), _bytes([*read, *made]), flops, part.chunks, units, seconds)
 
 
 def _results(nodes):
@@ -153,13 +160,6 @@ def _flops(schedule, nodes):
 
 def _bytes(nodes):
     return sum(n.size * n.dtype.itemsize for n in nodes if isinstance(n, Symbol) and n.shape is not None)
-
-
-def _product(lengths):
-    size = 1
-    for n in lengths:
-        size *= n
-    return size
 
 
 def _short(number):

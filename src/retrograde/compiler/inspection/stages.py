@@ -80,6 +80,7 @@ class _Watch:
             return self._name(argument)
         if argument.__class__ in (tuple, list):
             return f"({', '.join([self._told(a) for a in argument])})"
+        # By its spec: the numbers of a constant would fill the page, and two that differ are two lines by their nodes anyway.
         if isinstance(argument, np.ndarray) and argument.size > 1:
             return f"{argument.dtype}{list(argument.shape)}"
         told = str(argument)

@@ -70,6 +70,7 @@ def _forward(step, node, read, wanted, assembler):
         # The only query sees the first key alone if it may not look ahead.
         keys = 1 if fields["is_causal"] else fields["sizes"].keys
         fields = _with_heads_as_queries({**fields, "sizes": fields["sizes"]._replace(keys=keys), "is_causal": False})
+    # As when a text grows by a token: every key is read once, in vectors along its numbers.
     if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
         plan, write = code.Single(**fields, has_sums=1 in wanted), code.write_single
     else:
@@ -132,6 +133,7 @@ def _backward(step, node, read, wanted, assembler):
     given = {name: _operand(code, read[name], named[name], sizes.batch) for name in ("cotangent", "sums", "means")}
     plan = code.Backward(**fields, **given, group=group, shares=1)
     matrices = prod(plan.batch)
+    # Planned twice: how many shares there are depends on the blocks of keys, which a plan knows.
     plan = code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, cost.ATTENTION_TASKS // matrices)))
     key = "attention backward", repr(plan)
     unit = assembler.unit(key, lambda module, name: code.write_backward(module, name, plan), is_final=True)
@@ -139,6 +141,7 @@ def _backward(step, node, read, wanted, assembler):
     chunks = _chunks(tasks, flops, assembler)
     results = []
     for i, numbers in enumerate((queries * sizes.depth, matrices * sizes.keys * sizes.depth, matrices * sizes.keys * sizes.width)):
+        # All three come of one pass; what nobody wants needs a place all the same.
         results.append(wanted[i] if i in wanted else Scratch(numbers * item))
     slopes = results[0] if plan.is_direct else Scratch(plan.shares * queries * plan.line * item)
     mask = read.get("attn_mask", read["query"])

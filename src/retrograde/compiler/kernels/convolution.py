@@ -85,6 +85,7 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
     node = step.roots[0]
     geometry, code = _geometry_of(node), assembler.code("convolution")
     flops = 2 * geometry.batch * correlation.products
+    # Chunks may follow the threads here: each number of the result is summed by one of them.
     wanted = assembler.threads if flops > cost.SHARED_FLOPS else 1
     layout = code.layout_of(correlation, assembler.target, name_of(node.dtype), -(-wanted // geometry.batch))
     kernel = tuple([i * places[0] + j * places[1] for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
@@ -121,6 +122,7 @@ def _weight(step, assembler):
     # Parts must not depend on threads, since each has sums of its own.
     most = max(cost.FEW_WEIGHT_PARTS, cost.WEIGHT_SUMS // plan.partial)
     parts = min(blocks, cost.WEIGHT_PARTS, 1 + flops // cost.SHARED_FLOPS, most)
+    # Each part has sums and images of its own, since parts run at the same time.
     partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * plan.room * item)
     words = x[1], y[1], 0, 0, tasks, blocks, parts
     buffers, seconds = (x[0], y[0], partial, scratch), flops * cost.PRODUCT_SECONDS

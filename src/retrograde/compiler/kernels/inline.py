@@ -63,6 +63,7 @@ class After(Elementwise):
         return expression.handed_on(node, place, guard)
 
     def operands(self, node, place, bounds, places, facts):
+        # The second is waited for, not read.
         return [(a, (places.aligned(a, place), bounds)) for a in node.inputs[:1]]
 
     def weight(self, node, expensive):
@@ -194,6 +195,7 @@ class Gather(Inline):
 
     def may_fail(self, node):
         source, positions, axis = node.args
+        # Positions that a check has let through, or constants within the axis, cannot fail in this loop.
         return not is_checked(positions) and not are_within(positions, source.shape[axis])
 
 
@@ -209,6 +211,7 @@ class Several(Inline):
 
 def _tile(node, piece, value):
     """The store of one of the arrays that fill `node`."""
+    # Each array writes its own part of the whole, in one pass: nobody asks at each place whose it is.
     strides, places = row_major(node.shape), [*piece.fixed, *[axis[:2] for axis in piece.axes]]
     start = sum([strides[axis] * at for axis, at in places])
     steps = tuple([0 if n == 1 else strides[axis[0]] for n, axis in zip(piece.source.shape, piece.axes, strict=True)])

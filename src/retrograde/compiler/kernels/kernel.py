@@ -69,6 +69,7 @@ class Kernel(Kind):
 
     def read(self, step, schedule):
         """The stored nodes that a step reads."""
+        # Once each and in order: equal graphs have equal slots, and so equal code.
         found = [a for root in step.roots for a in self.memory(root, schedule.facts)]
         return list(dict.fromkeys([a for a in found if a in schedule.stored]))
 

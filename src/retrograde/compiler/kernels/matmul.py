@@ -17,6 +17,7 @@ class Matmul(Kernel):
     name, ops, may_interchange = "matmul", ("matmul",), True
 
     def matches(self, node, facts):
+        # Products of integers are the library's, which checks that none of them wraps.
         is_plain = bool(node.size) and node.dtype.kind == "f" and has_elements(node)
         return is_plain and all([_is_matrix(a, node.dtype) for a in node.args])
 
@@ -84,6 +85,7 @@ class Matmul(Kernel):
         item = node.dtype.itemsize
         a = _rows_of(nest, product.a, block * problem.a[0], item)
         c = _rows_of(nest, (node, 0), block * problem.c[0], item)
+        # One room in each frame, for whichever plan the block has.
         room = max([plan.workspace_bytes for plan in plans])
         numbers = (*a, *c, room, nest.blocks - 1, len(descriptors[0]))
         slots = (storage(product.a[0]), panels[matrix], storage(node), Scratch(nest.frames * room))

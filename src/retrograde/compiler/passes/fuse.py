@@ -13,14 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...core.symbol import Symbol
+from .. import cost
 from ..index.rounded import rounded_products
 from ..kinds import Facts
 from .recomputed import met_at_several_places
-
-#: A value needed by another kernel is computed again there if it takes at most this many cheap ops.
-_CHEAP = 3
-#: What has so many times fewer numbers than what it is for is computed far less often.
-_FAR_FEWER = 8
 
 
 @dataclass(eq=False)
@@ -208,21 +204,21 @@ class Schedule:
 
     def _is_expensive(self, node):
         """Whether it takes more than a few ops to compute `node` from memory; a function that is not cheap counts as many."""
-        seen, stack, cost = set(), [node], 0
-        while stack and cost <= _CHEAP:
+        seen, stack, total = set(), [node], 0
+        while stack and total <= cost.RECOMPUTED_OPS:
             n = stack.pop()
             # What is stored is one load for whoever computes `node`: the walk ends there, and after a few ops anyhow.
             if n in seen or n.op is None or (n is not node and n in self.stored):
                 continue
             seen.add(n)
-            cost += self.weight(n, node, _CHEAP + 1)
+            total += self.weight(n, node, cost.RECOMPUTED_OPS + 1)
             stack.extend(n.inputs)
-        return cost > _CHEAP
+        return total > cost.RECOMPUTED_OPS
 
     def weight(self, node, whole, expensive):
         """What computing `node` adds to each number of `whole`: nothing if far smaller, one for a cheap op, or `expensive`."""
         kind = self.facts.kind(node)
-        return 0 if not kind.is_work or node.size * _FAR_FEWER <= whole.size else kind.weight(node, expensive)
+        return 0 if not kind.is_work or node.size * cost.FAR_FEWER <= whole.size else kind.weight(node, expensive)
 
     def stage(self, node):
         """How many passes must be over before a node can be computed."""

@@ -5,10 +5,8 @@ operand is read from memory this costs a read each; where the loop computes it o
 and steps of a stencil that follow one another multiply: a value n steps back is met at as many places as there are paths to it.
 """
 
+from .. import cost
 from ..index.access_maps import AccessMaps
-
-#: What is met at more places is worth a pass by itself, whatever it costs.
-_MOST = 16
 
 
 def met_at_several_places(schedule, is_expensive):
@@ -28,7 +26,8 @@ def met_at_several_places(schedule, is_expensive):
         if places is None:
             continue
         most = max(map(len, places.values()))
-        if most > 1 and facts.kind(node).is_worth_memory(most, _MOST) and (most > _MOST or is_expensive(node)):
+        is_worth_it = most > 1 and facts.kind(node).is_worth_memory(most, cost.MOST_PLACES)
+        if is_worth_it and (most > cost.MOST_PLACES or is_expensive(node)):
             found.add(node)
             loop = _Loop(schedule.stage(node), node.shape)
             places = {loop: {loop.start}}

@@ -12,27 +12,19 @@ from math import prod
 
 from ...core import registry
 from ...core.symbol import Outputs, Symbol, ordered, renewed, replaced
+from .. import cost
 from ..graph.infer import called
 from ..index.elements import AFTER, PARTNERS
 from .fuse import Schedule
 from .memory import lifetimes
 
-#: Programs that keep fewer bytes find all of them in the cache.
-_LARGE = 8 * 1024 * 1024
-#: A later use is so many steps after the first one.
-_FAR = 8
-#: Smaller results are kept.
-_LEAST = 65536
-#: So many cheap ops may be done again for each number; one that is not cheap counts as more.
-_MOST = 6
-
 
 def rematerialised(schedule):
     """A schedule, or another one of its graph with what is worth it computed again where it is used late."""
     kind = schedule.facts.kind
-    candidates = [n for n in schedule.stored if n.shape is not None and n.size >= _LEAST and kind(n).is_work]
+    candidates = [n for n in schedule.stored if n.shape is not None and n.size >= cost.REMATERIALISED_NUMBERS and kind(n).is_work]
     # What stays in the cache costs nothing to keep: small programs are left before anything is asked of their graph.
-    if sum([node.nbytes for node in candidates]) < _LARGE:
+    if sum([node.nbytes for node in candidates]) < cost.REMATERIALISED_BYTES:
         return schedule
     outputs = _Rewriting(schedule).outputs(candidates)
     return schedule if outputs is schedule.outputs else Schedule(outputs, schedule.facts)
@@ -49,7 +41,7 @@ class _Rewriting:
         for number, step in draft.numbered():
             for node in draft.read_by(step):
                 self._users.setdefault(node, []).append((number, step))
-            if step.kernel.fuses and prod(step.domain) >= _LEAST:
+            if step.kernel.fuses and prod(step.domain) >= cost.REMATERIALISED_NUMBERS:
                 found = [node for node in draft.computed_by(step) if node.op is not None and node.op.name in PARTNERS]
                 self._partners |= {_application(node.op.name, node.args): (number, step) for node in found}
 
@@ -71,12 +63,13 @@ class _Rewriting:
         better.
         """
         users = self._users.get(node, [])
-        late = [(number, step) for number, step in users if number > users[0][0] + _FAR]
+        late = [(number, step) for number, step in users if number > users[0][0] + cost.STEPS_APART]
         if not late or node in self._kept or not all([step.kernel.may_wait for _, step in late]):
             return None
-        sources, cost, hosts = self._sources(node)
+        sources, total, hosts = self._sources(node)
         # The copy is made in the pass that finds its expensive parts anyway: one pass must have all of them, and run late.
-        if not sources or cost > _MOST or len(hosts) > 1 or any([number <= users[0][0] + _FAR for number, _ in hosts]):
+        is_early = any([number <= users[0][0] + cost.STEPS_APART for number, _ in hosts])
+        if not sources or total > cost.REMATERIALISED_OPS or len(hosts) > 1 or is_early:
             return None
         until = max([number for number, _ in (*hosts, *late)])
         # What the copy is made of must be kept until then anyway, or one array is only kept in place of another.
@@ -93,7 +86,7 @@ class _Rewriting:
         """What is read from memory to compute a node, the cost of that for each number, and the (number, step) of loops that find
         its expensive parts on their way.
         """
-        found, hosts, cost, stack, seen = set(), set(), 0, [node], set()
+        found, hosts, total, stack, seen = set(), set(), 0, [node], set()
         while stack:
             n = stack.pop()
             if n in seen:
@@ -102,13 +95,13 @@ class _Rewriting:
             if n is not node and self._is_source(n):
                 found.add(self._facts.memory(n))
                 continue
-            weight = self._draft.weight(n, node, _MOST + 1)
+            weight = self._draft.weight(n, node, cost.REMATERIALISED_OPS + 1)
             # The slope of gelu, say, is found with gelu for little more: a loop that computes the one has the other.
             host = self._host(n, node) if weight > 1 else None
             hosts |= {host} if host else set()
-            cost += 1 if host else weight
+            total += 1 if host else weight
             stack.extend(n.inputs)
-        return found, cost, hosts
+        return found, total, hosts
 
     def _host(self, node, whole):
         """The loop over the numbers of `whole` that finds the value of `node` on its way to another, as (number, step)."""

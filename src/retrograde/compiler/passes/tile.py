@@ -47,10 +47,7 @@ def _nests(schedule, rows, kept):
     # Few programs have such a step. The search below is quadratic in the steps at worst, so it is not begun for nothing.
     if not any([schedule.steps[number].kernel.is_worth_tiling(schedule.steps[number]) for number in candidates]):
         return []
-    readers = {}
-    for step in schedule.steps:
-        for node in schedule.read_by(step):
-            readers.setdefault(node, set()).add(step)
+    readers = _readers(schedule)
     groups, going = Groups(schedule, rows), {schedule.steps[number] for number in candidates}
     # A sum of all rows is complete when a nest is over: it must not keep out what needs it.
     for number in sorted(candidates, key=lambda number: (_is_awaited(schedule.steps[number], readers, going), number)):
@@ -59,15 +56,28 @@ def _nests(schedule, rows, kept):
             groups.unite(producer, number)
         for user in sorted(groups.users[number]):
             groups.unite(number, user)
-    nests = []
-    for steps, count in groups.found():
-        if any([step.kernel.is_worth_tiling(step) for step in steps]):
-            nest, made = Nest(steps, count), {root for step in steps for root in step.roots}
-            nest.cut(rows.accesses, {node for node in made if node not in kept and readers.get(node, set()) <= set(steps)})
-            # One block is the same work in the same order, with a frame to be looked up for each buffer.
-            nests += [nest] if nest.blocks > 1 else []
+    worth = [found for found in groups.found() if any([step.kernel.is_worth_tiling(step) for step in found[0]])]
+    nests = [_cut(Nest(*found), rows, kept, readers) for found in worth]
+    # One block is the same work in the same order, with a frame to be looked up for each buffer.
+    nests = [nest for nest in nests if nest.blocks > 1]
     schedule.steps = groups.order(nests)
     return nests
+
+
+def _readers(schedule):
+    """For each stored node the steps that read it."""
+    found = {}
+    for step in schedule.steps:
+        for node in schedule.read_by(step):
+            found.setdefault(node, set()).add(step)
+    return found
+
+
+def _cut(nest, rows, kept, readers):
+    """A nest with its blocks: what its own steps alone read is local to it."""
+    members, made = set(nest.steps), {root for step in nest.steps for root in step.roots}
+    nest.cut(rows.accesses, {node for node in made if node not in kept and readers.get(node, set()) <= members})
+    return nest
 
 
 def _is_awaited(step, readers, going):

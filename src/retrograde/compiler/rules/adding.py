@@ -1,4 +1,4 @@
-"""Rules of what is added to zeros at places: an index map whose places are known makes it a choice, or pieces side by side."""
+"""Rules of what is added to zeros at positions: an index that is known makes it a choice, or pieces side by side."""
 
 from math import prod
 from operator import is_
@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...ops.bands import band
+from .. import cost
 from ..graph.infer import called
 from ..index.elements import are_within
 from .index import (
@@ -22,10 +23,8 @@ from .index import (
     may_have_steps,
 )
 
-#: So many numbers of each line are looked for at each place of it; more are added one by one.
-_FEW = 8
-#: Lines are chosen by what they come to if these are at most so many times as many, and each gets at most so many.
-_MOST_CHOSEN, _MOST_FOR_ONE = 3, 8
+#: Lines are chosen by what they come to if what is computed then is at most so many times as much.
+_MOST_CHOSEN = 3
 
 
 def added_in_steps(call):
@@ -53,7 +52,7 @@ def added_in_steps(call):
 
 
 def added_at_known_positions(call):
-    """A choice at each place of what comes to it, where few do."""
+    """A choice for each element of what comes to it, where few do."""
     index, shape = _index_of(call), call.shape
     if index is None or len(index.arrays) != 1:
         return None
@@ -62,10 +61,10 @@ def added_at_known_positions(call):
     if not isinstance(positions, np.ndarray) or not positions.size or call.dtype.kind != "f":
         return None
     positions = from_front(positions.reshape(-1), size)
-    most = np.bincount(positions).max() if are_within(positions, size) else _MOST_FOR_ONE + 1
-    # A choice computes all places, also those that nothing comes to; and each of the most that come to one place is a pass over
+    most = np.bincount(positions).max() if are_within(positions, size) else cost.CHOICES + 1
+    # A choice computes all elements, also those that nothing comes to; and each of the most that come to one is a pass over
     # all.
-    if most > _MOST_FOR_ONE or most * size > _MOST_CHOSEN * len(positions):
+    if most > cost.CHOICES or most * size > _MOST_CHOSEN * len(positions):
         return None
     lines = (*shape[:axis], len(positions), *shape[axis + 1 :])
     return call.as_is(_chosen(x if x.shape == lines else called("reshape", x, lines), size, axis, positions))
@@ -83,12 +82,12 @@ def added_along_one_axis(call):
 
 
 def added_to_each_row(call):
-    """A choice of a number or zero at each place of its row."""
+    """A choice of a number or zero for each element of its row."""
     index, shape, x = _index_of(call), call.shape, call.args[0]
     if index is None or not index.is_each_row(shape) or x.shape != shape[:1]:
         return None
-    places = column(from_front(index.parts[1], shape[1]))
-    is_there = called("equal", places, np.arange(shape[1], dtype=places.dtype))
+    positions = column(from_front(index.parts[1], shape[1]))
+    is_there = called("equal", positions, np.arange(shape[1], dtype=positions.dtype))
     return call.by("where", is_there, column(x), np.zeros((), call.dtype))
 
 
@@ -98,40 +97,43 @@ def added_along_the_first_axes(call):
     if index is None or len(index.arrays) < 2 or not index.is_of_first_axes:
         return None
     count = len(index.arrays)
-    places = in_row_major_order(index.parts[:count], shape)
-    lines = called("scatter_add", call.args[0], (prod(shape[:count]), *shape[count:]), (places,))
+    positions = in_row_major_order(index.parts[:count], shape)
+    lines = called("scatter_add", call.args[0], (prod(shape[:count]), *shape[count:]), (positions,))
     return call.by("reshape", lines, shape)
 
 
 def few_added_along_lines(call):
-    """At each place of a line the sum of those whose position it is."""
-    if _count_of_each_line(call) not in range(1, _FEW + 1):
+    """For each element of a line the sum of those whose position it is."""
+    if _count_of_each_line(call) not in range(1, cost.CHOICES + 1):
         return None
     (x, _, positions, axis), shape, found = call.args, call.shape, None
     axis %= len(shape)
-    places = np.arange(shape[axis], dtype=positions.dtype).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+    elements = np.arange(shape[axis], dtype=positions.dtype).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     positions = from_front(positions, shape[axis])
     for k in range(x.shape[axis]):
         part = (WHOLE,) * axis + (slice(k, k + 1),)
         number, position = (a[part] if isinstance(a, np.ndarray) else called("getitem", a, part) for a in (x, positions))
-        found_here = called("where", called("equal", position, places), number, np.zeros((), call.dtype))
+        # Each of the few is compared with all elements of its line: no number waits for another one, and no zeros lie in
+        # memory.
+        found_here = called("where", called("equal", position, elements), number, np.zeros((), call.dtype))
         found = found_here if found is None else called("add", found, found_here)
     return call.as_is(found)
 
 
 def many_added_along_lines(call):
     """Numbers of one long line, added one by one: the axis is brought to the end."""
-    if _count_of_each_line(call) <= _FEW:
+    if _count_of_each_line(call) <= cost.CHOICES:
         return None
     (x, _, positions, axis), shape = call.args, call.shape
     axis %= len(shape)
     order = (*[i for i in range(len(shape)) if i != axis], axis)
     lines, size = [shape[i] for i in order], shape[axis]
+    # Lines follow each other in one long one; a position in its line becomes one in that.
     starts = (np.arange(prod(lines[:-1])) * size).reshape(*lines[:-1], 1)
     x, positions = (_permuted(a, order) for a in (x, positions))
-    places = called("add", checked(positions, size), starts)
+    flat = called("add", checked(positions, size), starts)
     x = x.reshape(-1) if isinstance(x, np.ndarray) else called("reshape", x, (-1,))
-    line = called("scatter_add", x, (prod(shape),), (called("reshape", places, (-1,)),))
+    line = called("scatter_add", x, (prod(shape),), (called("reshape", flat, (-1,)),))
     return call.as_is(_permuted(called("reshape", line, tuple(lines)), tuple(np.argsort(order).tolist())))
 
 
@@ -151,11 +153,11 @@ def _count_of_each_line(call):
 
 
 def _chosen(x, size, axis, positions):
-    """Zeros with the lines of `x` along `axis` added at `positions` of `size`: each place chooses those that come to it."""
+    """Zeros with the lines of `x` along `axis` added at `positions` of `size`: each element chooses those that come to it."""
     count, found = len(positions), None
     columns, weights = band(positions, np.arange(count), np.ones(count), (size, count))
-    for places, weight in zip(columns, weights, strict=True):
-        part = called("take", x, places, axis)
+    for chosen, weight in zip(columns, weights, strict=True):
+        part = called("take", x, chosen, axis)
         if not weight.all():
             is_met = (weight != 0).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
             part = called("where", is_met, part, np.zeros((), x.dtype))

@@ -40,4 +40,4 @@ def _index_of(call):
     if not may_have_arrays(call.args[1]) or not isinstance(x, Symbol) or not x.size:
         return None
     index = Index.of(call.args[1], x.ndim)
-    return index if index is not None and index.arrays and not index.has_places else None
+    return index if index is not None and index.arrays and not index.has_integers else None

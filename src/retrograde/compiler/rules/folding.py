@@ -33,6 +33,7 @@ def fold_in_the_dtype_of_the_result(call):
     x, named = call.args[0], _named(call)
     if not _is_known(call) or x.dtype == call.dtype or named.get("where") is not None:
         return None
+    # A cast to bool would be the same; `not_equal` is what loops compare with, and NaN counts as true in both.
     return _of(call, named, called("not_equal", x, 0) if call.dtype.kind == "b" else called("astype", x, call.dtype))
 
 

@@ -1,4 +1,4 @@
-"""Indices as rules read them: for each axis a slice, a place or an array of positions; and slices in steps as axes side by side."""
+"""Indices as rules read them: for each axis a slice, an integer or an array of positions; slices in steps as axes side by side."""
 
 from math import prod
 
@@ -32,7 +32,7 @@ class Index:
         return cls(parts) if all([isinstance(p, slice) or type(p) is int or _is_array(p) for p in parts]) else None
 
     @property
-    def has_places(self):
+    def has_integers(self):
         """Whether a part is an integer."""
         return any([type(part) is int for part in self.parts])
 
@@ -48,7 +48,7 @@ class Index:
 
     @property
     def has_steps(self):
-        """Whether it is made of slices and integers, and a slice leaves out places between those that it takes."""
+        """Whether it is made of slices and integers, and a slice leaves out elements between those that it takes."""
         return not self.arrays and any([has_step(part) for part in self.parts])
 
     def is_each_row(self, shape):
@@ -65,7 +65,7 @@ def may_have_arrays(index):
 
 
 def may_have_steps(index):
-    """Whether a slice of an index, as it is written, leaves out places; quick, since few do."""
+    """Whether a slice of an index, as it is written, leaves out elements; quick, since few do."""
     return any([part.__class__ is slice and part.step is not None for part in (index if index.__class__ is tuple else (index,))])
 
 
@@ -75,14 +75,14 @@ def _is_array(part):
 
 
 def has_step(part):
-    """Whether a part of an index is a slice that leaves out places between those that it takes."""
+    """Whether a part of an index is a slice that leaves out elements between those that it takes."""
     return isinstance(part, slice) and part.step not in (None, 1, -1)
 
 
 class SteppedAxis:
-    """An axis in steps: its `shape` as one axis or two, the `index` of what is chosen in these, and how many places they have.
+    """An axis in steps: its `shape` as one axis or two, the `index` of what is chosen in these, and how many elements they have.
 
-    An axis of n places is, in steps of s, one of n / s places and one of s.
+    An axis of n elements is, in steps of s, one of n / s and one of s.
     """
 
     def __init__(self, shape, index, is_backwards=False):
@@ -90,18 +90,18 @@ class SteppedAxis:
 
     @classmethod
     def of(cls, part, size):
-        """The axis of so many places of which `part`, a slice or an integer, is chosen."""
+        """The axis of so many elements of which `part`, a slice or an integer, is chosen."""
         if not isinstance(part, slice):
             return cls((size,), (part,))
-        places = range(*part.indices(size))
-        is_backwards = places.step < 0
+        taken = range(*part.indices(size))
+        is_backwards = taken.step < 0
         # Written forwards: what is put there is flipped beforehand.
-        places = places[::-1] if is_backwards else places
-        if len(places) < 2 or places.step == 1:
-            return cls((size,), (slice(places.start, places.start + len(places)),), is_backwards)
-        # Places start, start + step, ... are one column of a table with rows of `step` places.
-        row, column = divmod(places.start, places.step)
-        return cls((-(-size // places.step), places.step), (slice(row, row + len(places)), column), is_backwards)
+        taken = taken[::-1] if is_backwards else taken
+        if len(taken) < 2 or taken.step == 1:
+            return cls((size,), (slice(taken.start, taken.start + len(taken)),), is_backwards)
+        # Elements start, start + step, ... are one column of a table with rows of `step`.
+        row, column = divmod(taken.start, taken.step)
+        return cls((-(-size // taken.step), taken.step), (slice(row, row + len(taken)), column), is_backwards)
 
 
 def column(x):

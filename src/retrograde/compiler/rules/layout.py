@@ -49,6 +49,7 @@ class _Written:
         self._order, self._moved = order, None
 
     def heads_made(self, heads, made):
+        # The new result is in the order of memory; whoever read the old one finds it behind a view that brings the axes back.
         shape = tuple([heads.shape[axis] for axis in self._order])
         self._moved = Symbol(PICK, (*replaced(heads.args, made.__getitem__), self._order), shape, heads.dtype)
         return Symbol(registry.get("permute_dims"), (self._moved, _inverse(self._order)), heads.shape, heads.dtype)

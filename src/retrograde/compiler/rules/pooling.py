@@ -23,7 +23,7 @@ def pooled_first(readers):
 
 
 def _slopes(pool, readers):
-    """Where what a pool hands back goes through the slope of relu; None if anything else reads relu, or asks for places."""
+    """Where what a pool hands back goes through the slope of relu; None if anything else reads relu, or asks for indices."""
     found = []
     for reader in readers.of(pool.args[0]):
         if reader is pool:
@@ -33,7 +33,7 @@ def _slopes(pool, readers):
             return None
         found += readers.of(reader)
     handed = [node for pick in readers.of(pool) if pick.args[1] == 1 for node in readers.of(pick)]
-    # Places in windows (`max_pool2d(return_indices=True)`) would be others where a whole window is below zero.
+    # Indices (`max_pool2d(return_indices=True)`) would be others where a whole window is below zero.
     is_plain = all([is_called(node, "max_pool2d_input") for node in handed])
     is_through = is_plain and {reader for node in handed for reader in readers.of(node)} <= set(found)
     return found if is_through and all([_is_slope(node, handed) for node in found]) else None

@@ -92,6 +92,7 @@ def by_op(rules):
 def applied(rules, call):
     """What a call becomes when no rule of `rules`, given by the name of an op, matches it any more: a `Call`, or a node."""
     while call.__class__ is Call:
+        # From the first rule again after each change: the new call may be of another op, and match an earlier row.
         for rule in rules.get(call.op.name, ()):
             found = rule.replace(call)
             if found is not None:

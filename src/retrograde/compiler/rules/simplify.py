@@ -29,6 +29,7 @@ def folded(op, args, shape, dtype):
 
 def simplified(op, args, shape, dtype):
     """(op, args) for the same values at less cost, or a node that has them, such as one of `args` where nothing is to be done."""
+    # Most nodes have no rule at all.
     if op.name not in _BY_OP:
         return op, args
     found = applied(_BY_OP, Call(op, args, shape, dtype))

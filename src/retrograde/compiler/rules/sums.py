@@ -12,12 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.symbol import Symbol, renewed
+from .. import cost
 from ..graph.infer import called
 from ..index.pieces import PIECES
 from .rule import is_called
-
-#: Fewer lines are added up where the sum is needed: each is a comparison and a choice for each number.
-_LEAST_LINES = 9
 
 
 class SumRule(NamedTuple):
@@ -79,7 +77,7 @@ def is_scattered(node):
 
 def scattered_in_steps(node):
     """(array in zeros of more axes, how these become others) of a node that is scattered into zeros at every so many
-    places; see `adding.added_in_steps`, which makes them.
+    elements; see `adding.added_in_steps`, which makes them.
     """
     changes = []
     while isinstance(node, Symbol) and node.op is not None and _joins_axes(node):
@@ -135,7 +133,7 @@ def lines_together(terms, shape):
     groups = {}
     for term, piece in _pieces_of(terms):
         groups.setdefault(_line(piece, shape), []).append((term, piece))
-    groups = {line: members for line, members in groups.items() if line is not None and len(members) >= _LEAST_LINES}
+    groups = {line: members for line, members in groups.items() if line is not None and len(members) > cost.CHOICES}
     parts = [_stacked(line, [piece for _, piece in members], shape) for line, members in groups.items()]
     return [*_others(terms, [member for members in groups.values() for member in members]), *parts] if parts else terms
 
@@ -192,7 +190,7 @@ def _row_of(pieces, shape):
 
 
 def _line(piece, shape):
-    """The axes along which a line, or a single number, has its place, where it is whole along all others; None of another piece."""
+    """The axes along which a line, or a single number, has a position, where it is whole along all others; None of other pieces."""
     fixed = tuple([axis for axis, _ in piece.fixed])
     others = [i for i in range(len(shape)) if i not in fixed]
     is_whole = all([a is None or a[1:] == (0, 1) for a in piece.axes])
@@ -205,14 +203,14 @@ def _stacked(line, pieces, shape):
     """The sum of lines scattered into zeros of `shape`."""
     first, last = line[0], line[-1] + 1
     sizes = shape[first:last]
-    places = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
+    positions = [int(np.ravel_multi_index([at for _, at in piece.fixed], sizes)) for piece in pieces]
     # Each line once: no additions, no zeros, the lines are only put in order.
-    if sorted(places) == list(range(prod(sizes))):
-        sources = [piece.source for _, piece in sorted(zip(places, pieces, strict=True), key=lambda pair: pair[0])]
+    if sorted(positions) == list(range(prod(sizes))):
+        sources = [piece.source for _, piece in sorted(zip(positions, pieces, strict=True), key=lambda pair: pair[0])]
         return called("reshape", called("stack", tuple(sources), axis=first), shape)
     lines = called("stack", tuple([piece.source for piece in pieces]), axis=first)
     flat = (*shape[:first], prod(sizes), *shape[last:])
-    index = (*[slice(None)] * first, np.array(places, np.int64))
+    index = (*[slice(None)] * first, np.array(positions, np.int64))
     return called("reshape", called("scatter_add", lines, flat, index), shape)
 
 

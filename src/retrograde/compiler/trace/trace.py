@@ -349,10 +349,6 @@ class Trace(Recorder):
         """The tensors from outside whose order in memory the trace took for granted."""
         return [c.value for key, c in self.captures.items() if key in self.in_rows or c.start in self.in_rows]
 
-    def held_now(self):
-        """(capture, what it holds now) of all captures without a history."""
-        return [(capture, capture.now) for capture in self.captured() if capture.record is None]
-
     def captured(self):
         """All captures, each once."""
         return list({id(capture): capture for capture in self.captures.values()}.values())

@@ -33,6 +33,7 @@ def identity():
         ask(number, part, ctypes.addressof(registers))
         return dict(zip("abcd", registers, strict=True))
 
+    # A processor answers leaves that it has not with those of another one.
     most = {False: leaf(0, 0)["a"], True: leaf(_EXTENDED, 0)["a"]}
     found = [leaf(number, part)[name] for number, part, names in _LEAVES if number <= most[number >= _EXTENDED] for name in names]
     return *found, enabled() if leaf(1, 0)["c"] & _KEEPS_STATE else 0

@@ -30,6 +30,7 @@ def chosen(name, found):
         wanted = named(name, system)  # with the usual caches: the same code on all machines
     except ArgumentError as error:
         raise ArgumentError(f"the variable {VARIABLE}: {error}") from None
+    # Refused here, in words: code for instructions that the processor has not would end the process.
     missing = lacking(name, found.machine, {word[1:]: word[0] == "+" for word in found.features.split(",") if word})
     if missing:
         raise ArgumentError(f"the variable {VARIABLE} asks for {name}, and this processor, {found.name}, lacks "

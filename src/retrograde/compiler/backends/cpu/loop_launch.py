@@ -20,6 +20,7 @@ class LoopLaunch:
         self.entry, self.lasts = self.unit.name, False
         self.units = [self.unit, *[unit for launch in launches for unit in launch.units]]
         self._numbers, self._buffers = {}, []
+        # The first two places of every table of pointers, as in that of the program around.
         for buffer in (POOL, FLAG):
             self._number(buffer)
         self._arena = self._reserved()

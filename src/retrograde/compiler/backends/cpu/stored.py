@@ -21,10 +21,12 @@ def stored_or_made(graph, backend):
         text, arrays = key_of(graph)
     except NoKeyError:
         return backend.made(graph)
+    # The number of threads, since launches say how many chunks there are.
     name, store = name_for(("program", threads.get_num_threads(), text), backend.target()), library().store
     data = store.get(name)
     if data is not None:
         code = unpacked(data, graph, arrays)
+        # Units are entries of their own, any of which may have been removed: then all is made anew.
         if library().load_stored(code.units):
             program = StoredProgram(graph, code, backend)
             if is_on():

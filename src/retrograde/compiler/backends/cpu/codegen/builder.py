@@ -73,6 +73,7 @@ class Builder(Memory):
         lanes = lanes or self.lanes
         if lanes_of(x) == lanes:
             return x
+        # Written as a vector at once: units that are final get none of LLVM's passes, which would make it one.
         if isinstance(x, ir.Constant):
             return repeated(x, lanes)
         first = self.ir.insert_element(undefined(vector_type(x.type, lanes)), x, ir.Constant(ir.IntType(32), 0))
@@ -353,6 +354,7 @@ class Builder(Memory):
     def reduce(self, combine, x):
         """One scalar from all lanes, by halving: `k.reduce(k.add, x)`; the tree is fixed."""
         while (lanes := lanes_of(x)) > 1:
+            # The same tree on every processor: the order of additions decides the last bits.
             halves = (range(lanes // 2), range(lanes // 2, lanes))
             x = combine(*(self._shuffle(x, half) for half in halves))
         return x

@@ -28,6 +28,7 @@ def loop(builder, start, stop, step: int | ir.Value = 1, carry=()):
     start, stop, step = number(start), number(stop), number(step)
     before = builder.block
     body, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
+    # Asked before the first iteration and after each one: one jump an iteration, where a test at the top takes two.
     builder.cbranch(builder.icmp_signed("<", start, stop), body, after)
     builder.position_at_end(body)
     index = builder.phi(I64)
@@ -42,6 +43,7 @@ def loop(builder, start, stop, step: int | ir.Value = 1, carry=()):
     for phi, first, value in zip(phis, carry, state.values, strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(value, last)
+        # What is carried may come from no iteration at all.
         result = builder.phi(value.type)
         result.add_incoming(first, before)
         result.add_incoming(value, last)

@@ -67,6 +67,7 @@ class _FloatType(Type):
 
     def written(self, value):
         """A constant as text: the bits of the number of this type, as a double."""
+        # Rounded to the type first: LLVM refuses a float whose double has bits that the type has not.
         (rounded,) = struct.unpack(self.code, struct.pack(self.code, value))
         (bits,) = struct.unpack("Q", struct.pack("d", rounded))
         return f"{bits:#016x}"

@@ -44,6 +44,7 @@ class Phi(Value):
     @property
     def line(self):
         """The instruction."""
+        # Written when the function is, since a loop tells its last value after the code that reads it.
         incomings = ", ".join([f"[{value.text}, {block.text}]" for value, block in self._incomings])
         return f"  {self.text} = phi {self.type.text} {incomings}"
 

@@ -35,6 +35,7 @@ def take_in(b, spec, source, target, rows, columns):
             # As many rows as squares of vectors have, the others number by number.
             squares = b.select(in_columns, b.sub(rows, b.srem(rows, I64(spec.lanes))), I64(0))
             _copy_squares(b, spec, source, target, squares)
+            # Zeros first: a strip has whole vectors, of which fewer columns may be there.
             with emit.loop(b, squares, rows) as row:
                 for j in range(VECTORS):
                     emit.store(b, emit.zeros(spec.vector), target.at(b, spec.item, row.index, I64(j * spec.lanes)))

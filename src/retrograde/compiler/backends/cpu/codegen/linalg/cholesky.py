@@ -180,6 +180,7 @@ class _Writer(Kernel):
         """A square beside the diagonal, on it, or one of zeros."""
         b, spec = self.ir, self.spec
         zeros, on_diagonal = emit.zeros(spec.vector), b.icmp_signed("==", row, column)
+        # Squares on the other side of the diagonal are zeros, whatever the factor's memory holds there: it was never cleared.
         is_kept = b.icmp_signed(">=" if is_upper else "<=", column, row)
         rows = [target.at(b, spec.item, b.add(row, I64(k)), column) for k in range(spec.lanes)]
         with b.if_else(is_kept) as (kept, other):

@@ -75,6 +75,7 @@ class _Writer(Kernel):
         b, width = self.ir, I64(self.spec.width)
         with emit.loop(b, *self.share()) as matrix:
             factor, slope = self.operands(matrix.index, "lg")
+            # Strips are counted from the first column, so that the last one may be narrow: there is nothing below it.
             last = b.mul(b.sdiv(b.sub(self.n, I64(1)), width), width)
             with self.each_strip() as done:
                 # From the last strip: each needs T beyond it, and nothing before it.
@@ -143,6 +144,7 @@ class _Writer(Kernel):
         self._keep_lower(self.strip, columns, 1.0)
         self._fill(self.inner, columns)
         self.tiles.subtract(b, self.inner, Place(diagonal.base, I64(1), self.pitch), self.strip, columns, columns)
+        # Φ: the lower triangle, and half of the diagonal, which the sum with the transpose makes whole.
         self._keep_lower(self.inner, columns, 0.5)
         self._fill(self.half, columns)
         self.tiles.subtract(b, self.half, self.inner, self.inverse, columns, columns)

@@ -89,6 +89,7 @@ class _Writer(Kernel):
     def _take_in(self, source, first, columns):
         """Write a strip of X with its rows in the order that there is so far."""
         take_in(self.ir, self.spec, self.part(source, I64(0), first), self.strip, self.n, columns)
+        # In the order of the pivots so far: strips to the left have been changed already, and this one has just come.
         order, target = Place(self.order, I64(1), I64(0)), self.part(self.factors, I64(0), first)
         copy_lines(self.ir, self.spec, self.strip, target, self.n, order, is_scattered=False)
 
@@ -140,6 +141,7 @@ class _Writer(Kernel):
         """Eliminate a column from the rows below its diagonal."""
         b, spec = self.ir, self.spec
         pivot, lanes = self._number_at(column, column), spec.lanes
+        # The pivot is the greatest of its column.
         is_zero = b.fcmp_ordered("==", pivot, spec.item(0.0))  # then so are all numbers below
         # A singular matrix has factors, too: with a factor of 0 these rows keep what they have. Who solves by them finds the
         # zero.

@@ -88,6 +88,7 @@ class _Writer(Kernel):
             x, y = self.operands(matrix, "xy")
             first = b.mul(b.srem(item.index, number["strips"]), I64(self.spec.width))
             columns = self.columns_from(first, number["m"])
+            # Into memory of the chunk's own, where rows lie side by side however they do in Y, and which is written to.
             take_in(b, self.spec, self.part(y, I64(0), first), self.strip, self.n, columns)
             found = self.solved(x, columns)
             out = self.moved(self.buffer["out"], b.add(b.mul(matrix, number["size"]), first))
@@ -153,6 +154,7 @@ class _Factors(_Writer):
             with plain:
                 copy_lines(b, spec, self.strip, other, self.n, order, is_scattered=False)
                 self.substitute(other, x, columns, "unit")
+                # Back substitution is forward substitution from the last equation.
                 end = self.from_end(x)
                 self.invert(end)
                 self.substitute(self.from_end(other, is_strip=True), end, columns, "substitute")

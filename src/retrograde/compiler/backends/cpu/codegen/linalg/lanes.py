@@ -128,6 +128,7 @@ class _Writer:
         """Bring the numbers of an operand together, each from all lanes: in squares of vectors where they follow each other."""
         b, lanes = self.ir, self.spec.lanes
         size = operand.rows * operand.columns
+        # Then all numbers of a matrix follow each other, whatever its rows: one run of them, in squares.
         is_whole = operand.column == 1 and operand.row == operand.columns
         whole = size - size % lanes if is_whole else 0
         room = self._moved(self.room, at * lanes)
@@ -158,6 +159,7 @@ class _Writer:
     def _copy(self, bases, place, room, number, *, is_out):
         """Copy one number of each matrix into the room, or out of it."""
         b, item, start = self.ir, self.spec.item, self.ir.mul(number, I64(self.spec.lanes))
+        # Lanes beyond the last matrix read and write it too: the same numbers to the same place.
         for lane, base in enumerate(bases):
             there, here = self._moved(base, place), self._moved(room, b.add(start, I64(lane)))
             source, target = (here, there) if is_out else (there, here)

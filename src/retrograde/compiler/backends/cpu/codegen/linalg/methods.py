@@ -13,6 +13,7 @@ def cholesky(v, x, is_upper):
         for i in range(j + 1, n):
             products = [(lower[i][p], lower[j][p]) for p in range(j)]
             lower[i][j] = v.times(_without(v, v.mean(x[i][j], x[j][i]), products), inverse)
+    # Rows and columns are Python lists of registers: to transpose them is no instruction.
     return [list(column) for column in zip(*lower, strict=True)] if is_upper else lower
 
 
@@ -22,6 +23,7 @@ def cholesky_gradient(v, factor, slope):
     inner = [[v.constant(0)] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
+            # `less` is what there is: the sum of products with the other sign, which the factor of the next line turns round.
             minus = _without(v, v.constant(0), [(factor[p][i], slope[p][j]) for p in range(i, n)])
             inner[i][j] = v.times(minus, v.constant(-0.5 if i == j else -1))
     across = [list(column) for column in zip(*factor, strict=True)]
@@ -64,6 +66,7 @@ def lu_factor(v, x):
             rows[k], rows[i] = _exchanged(v, is_greater, rows[k], rows[i])
             sign = v.where(is_greater, v.times(sign, v.constant(-1)), sign)
         pivot = rows[k][k]
+        # As `elimination` does: a column of zeros is left as it is, and has factors all the same.
         inverse = v.where(v.is_equal(pivot, v.constant(0)), v.constant(0), v.over(v.constant(1), pivot))
         for i in range(k + 1, n):
             factor = v.times(rows[i][k], inverse)
@@ -76,6 +79,7 @@ def lu_solve(v, factors, y, is_transposed):
     """The solution by both factors."""
     n = len(factors[0])
     matrix, order = factors[:n], factors[n]
+    # Each lane has a permutation of its own, so that rows cannot change places: all are looked at, and the right one is chosen.
     is_at = [[v.is_equal(order[i], v.constant(j)) for j in range(n)] for i in range(n)]  # row i of the factors is row j of x
     if not is_transposed:
         moved = [[_chosen(v, is_at[i], column) for column in zip(*y, strict=True)] for i in range(n)]

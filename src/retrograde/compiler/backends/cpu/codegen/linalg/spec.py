@@ -39,9 +39,11 @@ class Spec(InVectors):
         """
         line = CACHE_LINE // self.item_bytes
         strips = -(-columns // self.width) * self.width
+        # One line more where there would be an even number of them.
         return strips + line if strips % (2 * line) == 0 else strips
 
 
 def spec_for(target, dtype):
     """The spec for a machine."""
+    # Sums of two vectors for each row, with two for the row that leaves and one for a factor, are what 16 registers hold.
     return Spec(dtype, target.lanes(dtype), 6 if target.registers <= 16 else 8, target.has_fma)

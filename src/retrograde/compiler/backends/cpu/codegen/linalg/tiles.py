@@ -37,6 +37,7 @@ class Tiles:
         for height, i in self.each(b, start, rows):
             self.call(b, way, height, [
                 target.at(b, item, i, start), before.base, matrix.at(b, item, i, start), address(b, inverses, i, item),
+                # Substitution takes away as many rows as there are before the tile; a product its whole depth.
                 i if depth is None else depth, matrix.row, matrix.column, before.row, target.row], vectors)
 
     def call(self, b, way, height, arguments, vectors=VECTORS):
@@ -57,6 +58,7 @@ class Tiles:
     def _write(self, b, arguments, way, height, vectors):
         c, before, a, inverses, depth, a_row, a_column, b_row, c_row = arguments
         spec, tile = self.spec, Tile(self.spec.vector, height, vectors, self.spec.is_fused)
+        # Steps are arguments and may be negative: one function reads a factor in any direction, upper, lower or transposed.
         rows = [address(b, a, b.mul(I64(i), a_row), spec.item) for i in range(height)]
         columns = range(0, vectors * spec.lanes, spec.lanes)
         starts = [address(b, c, b.mul(I64(i), c_row), spec.item) for i in range(height)]

@@ -46,6 +46,7 @@ def _write_rows(module, name, chunk):
         in_frame = builder.mul(entry.frame, numbers[f"{label}_frame"])
         return _moved(entry, place, builder.add(numbers[f"{label}_start"], builder.add(in_block, in_frame)))
 
+    # Which of two descriptors is a select, not a branch: both are there, one behind the other.
     is_last = builder.icmp_signed("==", entry.chunk, numbers["last_block"])
     descriptor = entry.at(builder.add(builder.select(is_last, numbers["words"], I64(0)), I64(4 + len(_ROWS))))
     room = _moved(entry, 3, builder.mul(entry.frame, numbers["room"]))

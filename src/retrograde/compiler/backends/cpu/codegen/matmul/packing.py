@@ -93,6 +93,7 @@ def _copy_columns(w, tile, k, count, is_last):
     source = w.element(row, w.numbers.a_row, builder.add(w.first_k, k), w.numbers.a_column)
     before = builder.add(builder.mul(builder.sub(row, w.row_start(w.first_tile)), w.k), builder.mul(k, height))
     target, groups = address(builder, w.out, before, spec.item), range(0, spec.height, spec.lanes)
+    # Only the tiles at the end of A need masks to read: a vector that ends in the next tile is no harm.
     is_inside = builder.icmp_signed("<=", builder.add(row, I64(groups[-1] + spec.lanes)), w.numbers.m)
     with builder.if_else(is_inside) as branches:
         for branch, is_masked in zip(branches, (False, True), strict=True):

@@ -69,6 +69,7 @@ class Part(Numbered):
         """Run over batches, with `a`, `b` and `c` moved to the matrices of each."""
         builder, bases = self.builder, (self.a, self.b, self.c)
         with emit.loop(builder, first, end) as batch:
+            # A loop over the axes at run time, so that one piece of code serves batches of any rank.
             with emit.loop(builder, 0, self.numbers.rank, 1, (batch.index, *bases)) as dimension:
                 size, *strides = self.numbers.dimension(dimension.index)
                 place, rest = self._digit(dimension.values[0], size)
