@@ -4,7 +4,6 @@ import sys
 import warnings
 import weakref
 from functools import WRAPPER_UPDATES, partial, update_wrapper
-from threading import RLock
 from types import FunctionType
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..core.symbol import Symbol
 from ..core.value import Value, tick
 from ..dtypes import native
 from ..errors import ArgumentError, RetraceWarning, TraceError
+from ..locks import forkable
 from ..ops._arrays import arrays
 from ..ops.random import unnoted
 from ..tensor.boxes import gathered
@@ -88,7 +88,7 @@ class _Memory:
         #: What told the arguments of the last call apart, by their names, once calls are traced anew again and again.
         self.last_specs: Any = None
         #: A program has one memory for its values, so that one thread at a time runs it.
-        self.lock = RLock()
+        self.lock = forkable()
 
 
 class Compiled:
