@@ -1,6 +1,7 @@
 """The programs of a jitted function: how many are kept, and the memory that they share."""
 
 import gc
+import sys
 import tracemalloc
 
 import numpy as np
@@ -157,3 +158,35 @@ def test_a_program_that_is_called_within_another_of_its_function_has_memory_of_i
         assert inner
     finally:
         rg.ops.unregister("calls_itself")
+
+
+def calls_in(function):
+    """How many functions of Python are called."""
+    count = 0
+
+    def note(_frame, event, _arg):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("ask", [lambda f, x: f.explain(), lambda f, x: f.profile(x, repeats=1)], ids=["explain", "profile"])
+def test_what_a_report_takes_grows_with_the_program_and_no_faster(ask):
+    def taken(length):
+        def unrolled(x):
+            for _ in range(length):
+                x = rg.cumsum(rg.sin(x) @ x * 0.01, axis=0)
+            return x.sum()
+
+        f, x = rg.jit(unrolled), np.ones((5, 5))
+        f(x)
+        ask(f, x)  # what is planned for the first report is there for the next
+        return calls_in(lambda: ask(f, x))
+
+    assert taken(60) < 2.2 * taken(30)
