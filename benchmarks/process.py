@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[1]
 PATIENCE_SECONDS = 120
 # In place of a rival's name: the process that a case itself needs.
 HOST = "host"
+# The variable that tells a worker the handle of the pipe by which it knows that the runner lives.
+LIFELINE = "RETROGRADE_BENCHMARK_LIFELINE"
 
 
 class AbsentRivalError(Exception):
@@ -31,9 +33,13 @@ class Worker:
 
     def __init__(self, command, python=sys.executable, environment=None, patience=None):
         command = [python, "-m", f"{__package__}.worker", *map(str, command)]
-        environment = {**os.environ, **(environment or {})}
+        # A pipe that nobody writes to: it ends when this process does, however that ends.
+        theirs, lifeline = os.pipe()
+        self._lifeline: int | None = lifeline
+        environment = {**os.environ, **(environment or {}), LIFELINE: str(theirs)}
         self._process: Any = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-                                              env=environment, start_new_session=True)
+                                              env=environment, start_new_session=True, pass_fds=(theirs,))
+        os.close(theirs)
         self._read(patience)
 
     def ask(self, request, argument=None, patience=None):
@@ -48,6 +54,9 @@ class Worker:
         self._process.stdout.close()
         self._process.wait()
         self._kill()
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
 
     def __enter__(self):
         return self

@@ -9,13 +9,15 @@ import gc
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 import time
 import traceback
 
 import numpy as np
 
-from .process import HOST
+from .process import HOST, LIFELINE
 
 # So many numbers of an array are compared, and its norm.
 SAMPLE = 64
@@ -23,6 +25,8 @@ SAMPLE = 64
 
 def main():
     """Prepare the rival and answer requests."""
+    if LIFELINE in os.environ:
+        threading.Thread(target=_end_with_the_runner, args=(int(os.environ.pop(LIFELINE)),), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # What a library prints must not be taken for an answer.
     module, case, rival, *sizes = sys.argv[1:]
@@ -39,6 +43,12 @@ def main():
     except Exception as error:  # noqa: BLE001 - whatever a library raises is the reason why it is left out
         traceback.print_exc()
         print(json.dumps({"problem": _in_short(error)}), file=answers)
+
+
+def _end_with_the_runner(lifeline):
+    """End this process and those that it has started once the runner is gone, in the middle of a measurement too."""
+    os.read(lifeline, 1)
+    os.killpg(0, signal.SIGKILL)
 
 
 def seconds(step, count):

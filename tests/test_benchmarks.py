@@ -3,8 +3,10 @@
 import datetime
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,6 +98,30 @@ def test_a_rival_that_is_missing_or_fails_is_left_out_with_its_reason():
 def test_a_rival_that_does_not_answer_is_left_out(monkeypatch):
     monkeypatch.setattr(process, "PATIENCE_SECONDS", 0.1)
     assert measured("sleeping").notes == ["sleeping is left out: no answer within 0.1 seconds"]
+
+
+def is_running(number):
+    """Whether there is a process of that number, and not only what is left for its parent to read."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found as Linux tells them")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
+def test_a_runner_that_is_ended_by_a_signal_leaves_no_worker_at_work(number):
+    code = "from benchmarks.process import Worker; Worker(['tests.small_suite', 'count', 'sleeping'])"
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as runner:
+        while not (workers := Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()):
+            assert runner.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.5)  # it sleeps by now, or loads what it needs
+        runner.send_signal(number)
+    deadline = time.monotonic() + 50  # the worker would sleep for 100 seconds
+    while is_running(workers[0]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(("trails", "off"), [

@@ -1,7 +1,8 @@
 """Once: what a process has one of, however many threads ask for it first."""
 
 from functools import wraps
-from threading import RLock
+
+from .locks import forkable
 
 
 def once(function):
@@ -15,7 +16,7 @@ def once(function):
     >>> place() is place()
     True
     """
-    lock, made = RLock(), []
+    lock, made = forkable(), []
 
     @wraps(function)
     def given():

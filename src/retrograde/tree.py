@@ -6,14 +6,29 @@ to be read: they are no leaves, and belong to the structure.
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any
 
-from .errors import DTypeError
+from .errors import ArgumentError, DTypeError
 
 _LEAF = object()
 
 
+def _of_any_depth(function):
+    """`function` of a tree, with an error of ours where that is nested deeper than Python can follow."""
+
+    @wraps(function)
+    def checked(tree):
+        try:
+            return function(tree)
+        except RecursionError:
+            raise ArgumentError("lists, tuples and dictionaries are nested here deeper than Python can follow; an argument that "
+                                "holds arrays must be flatter") from None
+
+    return checked
+
+
+@_of_any_depth
 def flatten(tree) -> tuple[list, Callable[[Iterable], Any]]:
     """The leaves of `tree` in order, and a function that builds the same tree from other leaves.
 
@@ -42,12 +57,17 @@ def _first(new):
     return next(iter(new))
 
 
+@_of_any_depth
 def structure(tree):
     """What two trees have in common that differ in nothing but their leaves; hashable.
 
     >>> rg.tree.structure([1, (2, None)]) == rg.tree.structure(["a", ("b", None)])
     True
     """
+    return _structure(tree)
+
+
+def _structure(tree):
     kind = type(tree)
     if _is_leaf(kind):
         return _LEAF
@@ -55,12 +75,12 @@ def structure(tree):
         return None
     if hasattr(kind, "_tree_constants"):
         names, kept = _split(tree)
-        return kind, *[_frozen(constant) for constant in kept.values()], *[structure(getattr(tree, name)) for name in names]
+        return kind, *[_frozen(constant) for constant in kept.values()], *[_structure(getattr(tree, name)) for name in names]
     if kind in (list, tuple) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return kind, *[structure(part) for part in tree]
+        return kind, *[_structure(part) for part in tree]
     if isinstance(tree, dict):
-        return kind, *[(key, structure(part)) for key, part in tree.items()]
-    return kind, *[structure(getattr(tree, f.name)) for f in fields(tree)]
+        return kind, *[(key, _structure(part)) for key, part in tree.items()]
+    return kind, *[_structure(getattr(tree, f.name)) for f in fields(tree)]
 
 
 def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
@@ -75,6 +95,7 @@ def map(function, tree, *others):  # noqa: A001 - read as `tree.map`
     return build([function(*row) for row in zip(leaves, *columns, strict=True)])
 
 
+@_of_any_depth
 def leaves(tree):
     """The leaves of `tree`, in order."""
     found = []

@@ -143,7 +143,8 @@ def test_where_a_library_is_missing_the_error_says_how_to_get_it(monkeypatch, ma
 def test_mlflow_has_what_was_logged_in_one_run_also_after_a_resume(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="comes with the extra `mlflow`")
     monkeypatch.chdir(tmp_path)
-    log = lambda: [train.MLflowLog("test", uri=f"sqlite:///{tmp_path / 'mlflow.db'}")]
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    log = lambda: [train.MLflowLog("test", uri=(tmp_path / "mlruns").as_uri())]
     fitted(1, log(), checkpoint=tmp_path / "run")
     trainer = fitted(2, log(), checkpoint=tmp_path / "run")
     client = mlflow.MlflowClient()

@@ -3,7 +3,6 @@
 Number i of a draw is made of the words from `state` on, in their order, so the same state gives the same numbers everywhere.
 """
 
-import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -15,6 +14,7 @@ from ..core.mode import current
 from ..core.value import Value
 from ..dtypes import as_dtype, float32, float64
 from ..errors import ArgumentError, DTypeError, GraphError
+from ..locks import forkable
 from ..shapes import sizes
 from ._arrays import arrays
 from ._families import creation
@@ -117,7 +117,7 @@ class State(Value):
 
     def __init__(self, data, record=None):
         super().__init__(data, record)
-        self.lock = threading.RLock()
+        self.lock = forkable()
 
 
 class Generator:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..errors import ArgumentError, CheckpointError
 from ..io.bounded import refused
+from ..locks import forkable
 from .files import write_files
 from .folder import add, claimed, prune
 from .parts import captured, process_generators
@@ -77,9 +78,18 @@ class RunSaver:
         with self._lock:
             self._waiting = [*_worth_keeping(self._waiting, snapshot), snapshot]
             if self._thread is None:
-                self._thread = threading.Thread(target=self._write, name=f"saving {self.path}")
-                self._thread.start()  # not a daemon: the process ends when it is done
+                self._start()
+        if self._thread is None:  # none can be started, or it is done
+            self._write()
+            self._raise()
         return None
+
+    def _start(self):
+        self._thread = threading.Thread(target=self._write, name=f"saving {self.path}")
+        try:
+            self._thread.start()  # not a daemon: the process ends when it is done
+        except RuntimeError:
+            self._thread = None
 
     def _write(self):
         while True:
@@ -163,7 +173,7 @@ def _worth_keeping(waiting, new):
 
 
 _SAVERS: dict[str, RunSaver] = {}
-_MAKING = threading.Lock()
+_MAKING = forkable()
 
 
 def _saver_of(path):

@@ -4,9 +4,7 @@ import sys
 import warnings
 import weakref
 from functools import WRAPPER_UPDATES, partial, update_wrapper
-from threading import RLock
 from types import FunctionType
-from typing import Any
 
 import numpy as np
 
@@ -29,16 +27,19 @@ from ..tensor.tensor import Tensor
 from .loop_tracing import traced_scan
 from .owners import Places
 from .plain import array_of_table, numbers_kept, owned
+from .programs import Programs
 from .proxy import Forwarding
 from .replay import must_run_eagerly, replay_of
-from .retracing import MANY_MADE, Row, change, made_again, named_specs
+from .retracing import MANY_MADE, change, made_again, named_specs
 from .statics import Static, Statics, exact
 
+#: The programs of a function that are kept, if it does not say: more than a program needs that has not too many shapes.
+MOST_PROGRAMS = 256
 #: A function that was traced this often, at each of its last calls, is warned about.
 _MANY = 8
 
 
-def jit(function=None, *, static_argnums=(), static_argnames=()):
+def jit(function=None, *, static_argnums=(), static_argnames=(), max_programs=MOST_PROGRAMS):
     """`function`, compiled to machine code on its first call with arguments of new shapes and dtypes. Also a decorator.
 
     Arrays and tensors among the arguments, also inside lists, tuples, dictionaries and dataclasses, and floats of NumPy
@@ -49,7 +50,8 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     Results are arrays where they would be without `jit`, and tensors otherwise.
 
     Programs belong to what `jit` returns: call it once, and keep that. A function that is given to `jit` in a loop is compiled
-    in each iteration, which a RetraceWarning says.
+    in each iteration, which a RetraceWarning says. The last `max_programs` that were used are kept, None: all; they share their
+    memory.
 
     Of a model, or another object with a `__call__`, the result has the object's attributes, methods and items as well:
     `model = rg.jit(model)` can be trained, put in `eval()` mode, saved and loaded as before.
@@ -68,27 +70,13 @@ def jit(function=None, *, static_argnums=(), static_argnames=()):
     0.7081
     """
     if function is None:
-        return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames)
+        return lambda f: jit(f, static_argnums=static_argnums, static_argnames=static_argnames, max_programs=max_programs)
     if not callable(function):
         raise ArgumentError(f"jit takes a function, got {type(function).__name__}; write jit(f), not jit(f(x))")
+    if max_programs is not None and (type(max_programs) is not int or max_programs < 1):
+        raise ArgumentError(f"max_programs must be None or an integer of at least 1, got {max_programs!r}")
     kind = CompiledObject if isinstance(type(function).__call__, FunctionType) else Compiled
-    return kind(function, Statics(function, static_argnums, static_argnames))
-
-
-class _Memory:
-    """The programs compiled for a function, or for a method of one object."""
-
-    def __init__(self):
-        self.programs, self.row = {}, Row()
-        self.latest: Any = None
-        #: A short way of calling the latest program, and the mode in which it may be taken.
-        self.quick: Any = None
-        self.quick_mode: Any = None
-        self.last: Any = None
-        #: What told the arguments of the last call apart, by their names, once calls are traced anew again and again.
-        self.last_specs: Any = None
-        #: A program has one memory for its values, so that one thread at a time runs it.
-        self.lock = RLock()
+    return kind(function, Statics(function, static_argnums, static_argnames), max_programs)
 
 
 class Compiled:
@@ -97,10 +85,10 @@ class Compiled:
     #: What is copied of the attributes of the function: all that it has.
     _copied: tuple = WRAPPER_UPDATES
 
-    def __init__(self, function, statics):
+    def __init__(self, function, statics, max_programs=MOST_PROGRAMS):
         update_wrapper(self, function, updated=self._copied)
-        self._function, self._statics = function, statics
-        self._memory, self._methods = _Memory(), {}
+        self._function, self._statics, self._most = function, statics, max_programs
+        self._memory, self._methods = Programs(), {}
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -114,7 +102,7 @@ class Compiled:
         """A copy compiles anew. A function of a module is found there by its name."""
         name = getattr(self._function, "__qualname__", "")
         is_found = getattr(sys.modules.get(self.__module__), name, None) is self
-        return name if is_found else (type(self), (self._function, self._statics))
+        return name if is_found else (type(self), (self._function, self._statics, self._most))
 
     def __repr__(self):
         return f"<{getattr(self._function, '__qualname__', self._function)}, compiled by jit>"
@@ -124,7 +112,7 @@ class Compiled:
         key = id(instance)
         found = self._methods.get(key)
         if found is None:
-            made = weakref.ref(instance, lambda _: self._methods.pop(key, None)), _Memory()
+            made = weakref.ref(instance, lambda _: self._methods.pop(key, None)), Programs()
             found = self._methods.setdefault(key, made)  # another thread may have been first
         return found[1]
 
@@ -135,7 +123,7 @@ class Compiled:
     @property
     def traces(self):
         """How often the function was traced."""
-        return sum(map(len, self._memory.programs.values()))
+        return self._memory.traces
 
     def explain(self, passes=False):
         """The kernels of the program that ran last: what was fused into each, its loops, bytes and operations, and as
@@ -186,12 +174,14 @@ class Compiled:
         steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
         if step is None:
-            step = _traced(self._function, leaves, tree.flatten(split)[1], records)
+            step = _traced(self._function, leaves, tree.flatten(split)[1], records, memory.room)
+            memory.traces += 1
             steps.append(step)
             self._warn_of_many(*split)
         else:
             memory.row.count = 0
-        if step is _EAGER or step.meets(list(map(_array_of, given))):
+        memory.note(key, step, self._most)
+        if step.__class__ is _Eager or step.meets(list(map(_array_of, given))):
             return self._function(*args, **kwargs)
         memory.last = step
         is_flat = not kwargs and not step.rewritten and not step.in_rows and all([_is_array(a) for a in args])
@@ -238,9 +228,6 @@ class _Eager:
     def fits(self, _arguments=()):
         """Whether this serves; always."""
         return True
-
-
-_EAGER: Any = _Eager()
 
 
 def _key(leaves, arguments, records):
@@ -309,7 +296,7 @@ def _spec(leaf, records):
 
 
 @uncollected()
-def _traced(function, leaves, build, records):
+def _traced(function, leaves, build, records, room):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
     chosen().expect()
     trace = Trace()
@@ -333,7 +320,7 @@ def _traced(function, leaves, build, records):
             replay = replay_of(trace, symbols, arguments, results, start)
             if must_run_eagerly(trace, arguments, results, replay, written):
                 trace.fail()
-                return _EAGER
+                return _Eager()
             outputs = [*results, *[inputs[i] for i in written]]
             kinds = [None if isinstance(r, Value) and trace.is_plain(r) else getattr(r, "kind", arrays.kind) for r in outputs]
             outputs = [trace.symbol(r) if isinstance(r, Value) else r for r in outputs]
@@ -342,7 +329,7 @@ def _traced(function, leaves, build, records):
         before.check_rebound(trace.captured())
         before.check_hooks()
         trace.check_outside()
-        step = Step(trace, symbols, outputs, whole, Places(function, before), kinds, replay)
+        step = Step(trace, symbols, outputs, whole, Places(function, before), kinds, replay, room)
     except BaseException as error:
         trace.fail()
         trace.frozen.explain(error)

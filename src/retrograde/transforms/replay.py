@@ -2,7 +2,6 @@
 derivative, by one compiled program; so a call keeps no more than what it was handed.
 """
 
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value
 from ..errors import GraphError
+from ..locks import forkable
 from ..ops._arrays import arrays
 from ..tensor.lazy import settle
 from ..tensor.tensor import Tensor
@@ -70,7 +70,7 @@ class Replay:
         self._parents, self._numbers = parents, numbers
         changing = {id(c.value) for c in trace.changed()} | {id(value) for value, _ in trace.numbers}
         self._sources = [(c, c.owner is not None or id(c.value) in changing) for c in captures]
-        self._derivatives, self._lock = {}, RLock()
+        self._derivatives, self._lock = {}, forkable()
 
     @property
     def reaches_arguments(self):

@@ -52,14 +52,6 @@ def test_what_is_free_is_known_and_positive():
     assert free is None or free > 0
 
 
-@pytest.mark.parametrize(("limit", "free"), [("1000000", 700000), ("max", None), ("300000", 0)])
-def test_the_limit_of_a_group_of_processes_counts(tmp_path, limit, free):
-    for name, text in (("max", limit), ("current", "500000"), ("stat", "anon 5\ninactive_file 200000")):
-        (tmp_path / f"memory.{name}").write_text(f"{text}\n")
-    assert capacity._of_group(tmp_path) == free
-    assert capacity._of_group(tmp_path / "missing") is None
-
-
 def test_sizes_are_told_in_words():
     assert [capacity.told(n) for n in (12, 2048, 3 << 40, 5 << 60)] == ["12 B", "2 KiB", "3 TiB", "5.24e+06 TiB"]
 

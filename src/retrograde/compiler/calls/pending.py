@@ -2,7 +2,6 @@
 
 import weakref
 from collections import OrderedDict
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,14 @@ from ...core.anomaly import call_place, told_place
 from ...core.garbage import uncollected
 from ...core.symbol import Symbol, ordered, replaced
 from ...errors import RetrogradeError
+from ...locks import forkable
 from ...ops._arrays import arrays as algebra
 from ..backends import chosen_name, new_program
 from ..graph.orders import is_alike, orders
 from ..run.library_call import check_kind, computed
 
 #: Held by whoever computes pending nodes, or changes what they read: programs have memory of their own, one call at a time.
-LOCK = RLock()
+LOCK = forkable()
 
 
 class Pending(Symbol):
@@ -100,7 +100,7 @@ class Pending(Symbol):
 
 _LEAVES: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 #: Held while the readers of a buffer are noted or forgotten; leaves go away in any thread.
-_WATCHING = RLock()
+_WATCHING = forkable()
 
 
 def leaf_of(array):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...errors import RetrogradeError, VerifierError
+from ...locks import forkable
 from ..backends import get_num_threads, new_program
 from ..trace.outcome import outcome_of
 
@@ -97,7 +98,7 @@ class Shaped:
         #: Memory of its own.
         self.nbytes = self._program.arena_bytes
         # It serves one at a time.
-        self._lock = threading.Lock()
+        self._lock = forkable()
 
     def __call__(self, arrays):
         arrays = [a if a.flags.c_contiguous and a.flags.aligned else np.require(a, requirements="CA") for a in arrays]

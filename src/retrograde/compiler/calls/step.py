@@ -11,6 +11,7 @@ from ...core.symbol import Symbol
 from ...ops._arrays import arrays as algebra
 from ...ops.random import State, run_drawing
 from ..backends import new_program
+from ..run.room import LEAST
 from .gradients import Gradients
 from .overlaps import Memory, overlap, shares
 from .quick import all_bound, all_same, quick_call
@@ -25,9 +26,10 @@ class Step:
     places     where the function finds tensors: another tensor or module in such a place, or a module that is being trained
                and was not, is noticed
     replay     what gives results their history, None if they have none
+    room       memory that the programs of a function share, as one at a time runs
     """
 
-    def __init__(self, trace, arguments, results, rebuild, places, kinds, replay=None):
+    def __init__(self, trace, arguments, results, rebuild, places, kinds, replay=None, room=None):
         self._replay = replay
         self._kinds = [_unwrapped if kind is None else _maker(kind) for kind in kinds]
         self._numbers, self._watched, self._edits = trace.numbers, trace.watched, list(trace.edits.values())
@@ -43,6 +45,7 @@ class Step:
         outputs = [r for r in results if isinstance(r, Symbol)]
         self.program = new_program(arguments, [c.start for c in self._captures], outputs, updates, self._gradients.held)
         self._gradients.bind(self.program)
+        self._room = None if room is None or self.program.arena_bytes < LEAST else room
         self._finds = self._gradients.finds
         # Always in one order, so that no two steps wait for each other.
         self._drawn = sorted([c.value for c in trace.changed() if isinstance(c.value, State)], key=id)
@@ -133,7 +136,7 @@ class Step:
         """A function of the tuple of arguments that does what a call does if nothing has changed, and gives NotImplemented if
         something has; None if the step has more to do than this. `specs` are those of the arguments (see `quick_call`).
         """
-        parts = self.program.quick_parts()
+        parts = self.program.quick_parts() if self._room is None else None
         if parts is None or self._prepares or self._rebuild is not None or self._is_guarded or self._watched:
             return None
         parts["kind"] = self._kinds[0]
@@ -229,7 +232,12 @@ class Step:
     def _run(self, arrays):
         """What the program gives, and what its derivative will be computed from."""
         kept = None if self._replay is None else self._replay.kept(arrays)
-        return self.program(arrays), kept
+        return self.program(arrays) if self._room is None else self._room.run(self, self.program, arrays), kept
+
+    def leave_room(self):
+        """Take what was promised out of the memory of the program, for another one to use it."""
+        self._gradients.take()
+        self.program.leave()
 
     def _warn_readers(self):
         for capture in self._captures:
@@ -249,6 +257,8 @@ class Step:
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""
         self._gradients.take()
+        if self._room is not None:
+            self._room.enter(self, self.program)
         return self.program.profile(arrays, repeats)
 
 

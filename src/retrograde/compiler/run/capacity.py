@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...errors import MemoryLimitError
+from .groups import free_memory
 
 #: Less than this always fits, so nobody is asked.
 _SMALL = 1 << 26
@@ -28,7 +29,7 @@ def check_fits(nbytes, nodes):
 
 def available():
     """Bytes that this process can still get: of the machine and of the group of processes that it is in; None if unknown."""
-    known = [n for n in (_of_machine(), _of_group(Path("/sys/fs/cgroup"))) if n is not None]
+    known = [n for n in (_of_machine(), free_memory()) if n is not None]
     return min(known, default=None)
 
 
@@ -40,17 +41,6 @@ def _of_machine():
             return sizes["MemAvailable"] + sizes.get("SwapFree", 0)
     with suppress(AttributeError, OSError, ValueError):  # no /proc: nobody says how much is free, only how much there is
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return None
-
-
-def _of_group(folder):
-    """What the limit of a control group leaves, where there is one; pages of files that can be dropped count as free."""
-    with suppress(OSError, ValueError):
-        limit = (folder / "memory.max").read_text().strip()
-        if limit != "max":
-            stats = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-            used = int((folder / "memory.current").read_text()) - int(stats.get("inactive_file", 0))
-            return max(int(limit) - used, 0)
     return None
 
 

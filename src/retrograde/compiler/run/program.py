@@ -3,7 +3,7 @@ is loaded only where there is something to plan.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,17 +60,39 @@ class Program:
         self.layout = layout
         self.aliases, self.fresh, self.arena_bytes = layout.aliases, layout.fresh, layout.arena_bytes
         self.state_arrays = [None] * len(self.state)
-        self.fixed, self.latest = _arena(layout), {}
-        self.outlets = [
-            self.fixed.get(id(node)) if isinstance(node, Symbol) and node not in self.aliases else None for node in self.results
-        ]
+        _check_fits(layout)
+        placed = {id(buffer) for buffer in layout.places}
+        self._are_outlets = [isinstance(n, Symbol) and n not in self.aliases and id(n) in placed for n in self.results]
+        #: The block of memory that is computed in; None before the first call.
+        self._block: Any = None
+        self.fixed, self.latest, self.outlets = {}, {}, []
         # Updates that lie in no leaf's memory are copied there when all steps are over.
         self.late = [(leaf, n) for leaf, n in layout.updates if self.aliases.get(n) is not leaf]
-        is_kept = [isinstance(n, Symbol) and id(n) in self.fixed and n not in self.aliases for n in layout.held]
+        is_kept = [isinstance(n, Symbol) and id(n) in placed and n not in self.aliases for n in layout.held]
         self.moving = [i for i, is_fixed in enumerate(is_kept) if not is_fixed]
+
+    # Where it computes: in memory of its own, unless programs share some (`room.py`).
+    def block(self):
+        """Memory that is large enough for this program."""
+        return _aligned(self.arena_bytes)
+
+    def settle(self, block):
+        """Compute in `block` from here on."""
+        self._block = block
+        self.fixed.update(_parts(self.layout, block))
+        pairs = zip(self.results, self._are_outlets, strict=True)
+        self.outlets = [self.fixed[id(node)] if is_outlet else None for node, is_outlet in pairs]
+
+    def leave(self):
+        """Let go of the memory, so that it can be freed."""
+        self._block, self.outlets = None, []
+        for buffer in self.layout.places:
+            del self.fixed[id(buffer)]
 
     def arrays(self, arrays, fresh):
         """The arrays of one call: of the inputs, of the state, and `fresh` by node."""
+        if self._block is None:
+            self.settle(self.block())
         inputs, state = zip(self.inputs, arrays, strict=True), zip(self.state, self.state_arrays, strict=True)
         return Arrays(self.aliases, self.fixed, {**fresh, **dict(inputs), **dict(state)})
 
@@ -126,11 +148,14 @@ class Arrays:
         return self[node].copy()
 
 
-def _arena(layout):
-    """By identity, the arrays in a program's own memory."""
+def _check_fits(layout):
     nodes = [*layout.fresh, *[buffer for buffer in layout.places if isinstance(buffer, Symbol)]]
     check_fits(layout.arena_bytes + sum([node.nbytes for node in layout.fresh]), nodes)
-    block, found = _aligned(layout.arena_bytes), {}
+
+
+def _parts(layout, block):
+    """By identity, the arrays in a block of memory."""
+    found = {}
     for buffer, at in layout.places.items():
         if isinstance(buffer, Symbol):
             part = block[at : at + buffer.size * buffer.dtype.itemsize]

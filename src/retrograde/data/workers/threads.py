@@ -5,6 +5,7 @@ import queue
 import threading
 import weakref
 
+from ...errors import WorkerError
 from .crew import Crew
 from .failures import caught
 
@@ -20,8 +21,14 @@ class Threads(Crew):
             # A stream has a place of its own in each, and programs set the part of each on its data set.
             own = copy.copy(job)
             own.dataset = copy.copy(job.dataset) if job.is_stream else job.dataset
-            threading.Thread(target=_serve, args=(own, number, count, seed, tasks, self.answers), daemon=True,
-                             name=f"retrograde-data-{number}").start()
+            thread = threading.Thread(target=_serve, args=(own, number, count, seed, tasks, self.answers), daemon=True,
+                                      name=f"retrograde-data-{number}")
+            try:
+                thread.start()
+            except RuntimeError as error:
+                _dismiss(self.queues)
+                raise WorkerError(f"the system lets this process start no more threads ({error}); {number} of {count} workers were "
+                                  "started, so ask for fewer") from None
         self.close = weakref.finalize(self, _dismiss, self.queues)
 
     def send(self, worker, message):

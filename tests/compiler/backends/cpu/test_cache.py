@@ -96,6 +96,30 @@ def test_the_folder_is_the_one_that_is_named_or_the_users(tmp_path, monkeypatch)
     assert default_cache()._folder == str(Path.home() / ".cache" / "retrograde" / "code")
 
 
+def test_where_nobody_knows_the_users_home_nothing_is_kept(tmp_path, monkeypatch):
+    for variable in (cache.VARIABLE, "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as it does where there is no entry for the user either
+    monkeypatch.chdir(tmp_path)
+    store = default_cache()
+    store.put("name", b"code")
+    assert store.get("name") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")
+def test_a_fifo_or_a_device_in_place_of_an_entry_is_none_and_does_not_hang(tmp_path):
+    store = Cache(str(tmp_path))
+    os.mkfifo(tmp_path / "fifo", 0o600)
+    (tmp_path / "folder").mkdir(mode=0o700)
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("fifo", "folder", "device"):
+        assert store.get(name) is None
+        store.put(name, b"code")
+    assert store.get("fifo") == store.get("device") == b"code"
+
+
 PROGRAM = """
 import numpy as np
 import retrograde as rg

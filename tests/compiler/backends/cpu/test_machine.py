@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from retrograde.compiler.backends.cpu import machine
+from retrograde.compiler.backends.cpu import cache, machine
 
 pytest.importorskip("llvmlite")
 
@@ -22,7 +22,8 @@ def forget():
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package with a file in each kind of place, in place of our own."""
+    """A package with a file in each kind of place, in place of our own, and an empty cache."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
     for folder in ("", "compiler/backends/cpu/codegen/matmul", "core", "ops", "tensor", "nn"):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "file.py").write_text("x = 1\n")
@@ -42,6 +43,20 @@ def test_the_fingerprint_is_the_same_until_something_decisive_changes(package):
     os.utime(package / "ops" / "file.py", (1, 1))
     (package / "core" / "new.py").write_text("")
     assert len({*seen, fingerprint()}) == 7
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere all times of a file can be set")
+def test_other_code_of_the_same_size_and_time_has_another_fingerprint(package):
+    path = package / "ops" / "file.py"
+    os.utime(path, (1, 1))
+    first = fingerprint()
+    path.write_text("x = 2\n")
+    os.utime(path, (1, 1))
+    assert fingerprint() != first
+    path.write_text("x = 1\n")
+    os.utime(path, (1, 1))
+    assert fingerprint() == first  # it is the content that counts
+    assert fingerprint() == first
 
 
 def test_another_llvmlite_has_another_fingerprint(monkeypatch):
@@ -71,3 +86,10 @@ def test_files_that_cannot_be_listed_are_shared_with_nobody(tmp_path, monkeypatc
 
 def test_there_is_a_core():
     assert machine.available_cores() >= 1
+
+
+@pytest.mark.parametrize(("quota", "cores"), [(None, 8), (0.5, 1), (1.0, 1), (2.5, 3), (100.0, 8)])
+def test_no_more_cores_are_used_than_the_group_has_the_time_of(monkeypatch, quota, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(machine, "cpu_quota", lambda: quota)
+    assert machine.available_cores() == cores

@@ -85,12 +85,13 @@ def _remove(path):
 
 def _read(path):
     """The code in a file, or None if the file is not as it was written under its name."""
-    # Not through a link, and asked of the open file: what is checked is what is read.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    # Not to wait for a FIFO, which is no entry.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    found = os.fstat(handle)
+    if not _is_ours(found) or not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        return None
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not _is_ours(found):
-            return None
         data = file.read()
     start = len(_MAGIC) + _CHECKSUM
     if not data.startswith(_MAGIC) or _checksum(os.path.basename(path), data[start:]) != data[len(_MAGIC) : start]:
@@ -122,8 +123,10 @@ def _is_ours(found):
 
 def default_cache():
     """The cache in the user's folder for caches, or where the environment says."""
-    named = os.environ.get(VARIABLE)
-    return Cache(os.path.join(_users_folder(), "retrograde", "code") if named is None else named or None)
+    named, usual = os.environ.get(VARIABLE), _users_folder()
+    if named is None and not os.path.isabs(usual):
+        return Cache(None)  # nobody knows where this user's home is
+    return Cache(os.path.join(usual, "retrograde", "code") if named is None else named or None)
 
 
 def _users_folder():

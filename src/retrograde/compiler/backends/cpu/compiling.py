@@ -3,6 +3,7 @@
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 from .codegen import ir
 from .engine import assembly, engine, object_code
@@ -31,8 +32,17 @@ def compiled(units):
     # Sorting is stable: of each kind units keep the order in which the program needs them.
     units = sorted(units, key=lambda unit: not unit.is_final)
     with _switching_often(), ThreadPoolExecutor(available_cores()) as worker:
-        waiting = {unit.name: worker.submit(code_of, unit.text, unit.target, unit.is_final) for unit in units}
-        return {name: future.result() for name, future in waiting.items()}
+        waiting = {unit.name: _begun(worker, unit) for unit in units}
+        return {name: take() for name, take in waiting.items()}
+
+
+def _begun(worker, unit):
+    """A function that gives the code of a unit, which a thread compiles meanwhile if one can be started."""
+    arguments = unit.text, unit.target, unit.is_final
+    try:
+        return worker.submit(code_of, *arguments).result
+    except RuntimeError:
+        return partial(code_of, *arguments)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The machine that this process runs on, as far as that can be told without LLVM."""
 
 import hashlib
+import math
 import os
 import platform
 import sys
@@ -10,6 +11,8 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from ....errors import CompilerError
+from ...run.groups import cpu_quota
+from .cache import Cache, default_cache
 from .cpuid import identity
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
@@ -21,19 +24,39 @@ _CPUINFO, _FACTS = "/proc/cpuinfo", (b"vendor_id", b"cpu family", b"model", b"st
 
 
 def available_cores():
-    """How many cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many cores this process may run on: as many as the system lets it, and no more than its group has the time of."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cpu_quota()
+    return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
 
 
 @cache
 def fingerprint():
     """What all code depends on beside its target, in short: the compiler beneath and our own files."""
     try:
-        files = [entry for folder in _DECISIVE for entry in _files(os.path.join(_PACKAGE, folder), is_deep=folder != "")]
+        files = contents()
     except OSError:  # in an archive: what cannot be told apart is not shared with other processes
-        files = [os.urandom(16)]
-    found = repr((sys.implementation.cache_tag, sys.platform, platform.machine(), _llvmlite(), sorted(files)))
+        files = os.urandom(16).hex()
+    found = repr((sys.implementation.cache_tag, sys.platform, platform.machine(), _llvmlite(), files))
     return hashlib.sha256(found.encode()).hexdigest()
+
+
+def contents():
+    """What stands for the contents of our own files. Reading all of them takes a while, so that what they were is kept on disk as
+    long as no file has changed. Sizes and times may be those of other files, as where an image or a package fixes them, but no
+    program sets the time at which a file came to be what and where it is.
+    """
+    files = sorted([entry for folder in _DECISIVE for entry in _files(os.path.join(_PACKAGE, folder), is_deep=folder != "")])
+    name = f"retrograde_files_{hashlib.sha256(repr((_PACKAGE, files)).encode()).hexdigest()[:32]}"
+    store = default_cache() if os.name == "posix" else Cache(None)  # elsewhere that time can be set
+    if (known := store.get(name)) is not None:
+        return known.decode()
+    found = hashlib.sha256()
+    for path, *_ in files:
+        with open(_PACKAGE + path, "rb", buffering=0) as file:
+            found.update(hashlib.sha256(path.encode() + b"\n" + file.read()).digest())
+    store.put(name, found.hexdigest().encode())
+    return found.hexdigest()
 
 
 def name_for(key, target=()):
@@ -43,12 +66,12 @@ def name_for(key, target=()):
 
 
 def _files(folder, is_deep):
-    """(path, size, time of the last change) of each source file in a folder."""
+    """(path, size, times of the last change, what and where it is on the disk) of each source file in a folder."""
     for entry in os.scandir(folder):
         if entry.name.endswith((".py", ".pyc")):
             found = entry.stat()
-            # Not what is in them: to read some hundred files at each start would take longer than to look at them.
-            yield entry.path.removeprefix(_PACKAGE), found.st_size, found.st_mtime_ns
+            yield (entry.path.removeprefix(_PACKAGE), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino,
+                   found.st_dev)
         elif is_deep and entry.is_dir() and entry.name != "__pycache__":
             yield from _files(entry.path, is_deep)
 

@@ -61,20 +61,30 @@ class NativeProgram(Program):
         self._pointers[0] = threads.alone()
         self._flag_word = memoryview(self._flag)
         slots = {id(buffer): number for number, buffer in enumerate(buffers)}
+        moved = [(slots[id(buffer)], at) for buffer, at in self.layout.places.items() if id(buffer) in slots]
+        #: The places in the table of what lies in the block, and where in it that begins.
+        self._moved = np.array(moved, np.int64).reshape(-1, 2).T
         self._fresh_places = {node: slots[id(node)] for node in self.fresh}
         self._state_places = [slots[id(leaf)] for leaf in self.state]
         inputs = [(i, slots[id(leaf)], self.fixed.get(id(leaf))) for i, leaf in enumerate(self.inputs)]
         self._small_inputs = [(i, inbox) for i, _, inbox in inputs if inbox is not None]
         self._large_inputs = [(i, place) for i, place, inbox in inputs if inbox is None]
         # One native call, and results that lie in the program's own memory: the shortest way, for steps of a few microseconds.
-        self._is_simple = not self.late and not self.moving and len(self.segments) == 1 and all(
-            o is not None for o in self.outlets
-        ) and isinstance(self.segments[0], tuple)
+        is_alone = len(self.segments) == 1 and isinstance(self.segments[0], tuple)
+        self._is_simple = is_alone and not self.late and not self.moving and all(self._are_outlets)
+
+    def settle(self, block):
+        """Compute in `block` from here on, which is large enough."""
+        super().settle(block)
+        numbers, offsets = self._moved
+        self._table[numbers] = address_of(block) + offsets
 
     def quick_parts(self):
         """What a quick call needs of a small program with one result."""
-        if not self._is_simple or self.is_parallel or self._large_inputs or len(self.outlets) != 1:
+        if not self._is_simple or self.is_parallel or self._large_inputs or len(self.results) != 1:
             return None
+        if self._block is None:
+            self.settle(self.block())
         call, inboxes = partial(self._run, self._table_address, *self.segments[0]), [inbox for _, inbox in self._small_inputs]
         return {"call": call, "flag": self._flag_word, "fail": self._fail, "inboxes": inboxes, "outlet": self.outlets[0]}
 
@@ -85,6 +95,8 @@ class NativeProgram(Program):
 
     def __call__(self, arrays):
         """The results, as new arrays. `arrays` have the inputs' shapes and dtypes, and large ones are contiguous."""
+        if self._block is None:
+            self.settle(self.block())
         pointers, run = self._pointers, self._shared_run if self.is_parallel else self._run
         for i, inbox in self._small_inputs:
             inbox[...] = arrays[i]

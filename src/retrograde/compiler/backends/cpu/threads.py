@@ -26,7 +26,7 @@ class Pool:
     """The workers of this process and the record in memory that they share with compiled code."""
 
     def __init__(self, threads):
-        self.threads, self.is_open = threads, True
+        self.is_open = True
         #: Held by whoever runs steps on this pool, since it serves one at a time.
         self.lock = threading.RLock()
         self._memory = np.zeros(parallel.WORDS + 8, np.int64)
@@ -34,12 +34,19 @@ class Pool:
         self._words = (ctypes.c_int64 * parallel.WORDS).from_address(self.address)
         address = _pool_functions()
         self._close = _with_pool(address("retrograde_close"))
-        # The caller works as well.
-        self._words[parallel.WORKERS] = threads - 1
         work = _with_pool(address("retrograde_worker"))
-        for number in range(1, threads):
+        self.threads = 1 + self._started(threads - 1, work)
+        self._words[parallel.WORKERS] = self.threads - 1
+
+    def _started(self, count, work):
+        """Start `count` workers, or as many as the system lets this process have; how many there are."""
+        for number in range(1, count + 1):
             arguments = work, self.address, self._memory
-            threading.Thread(target=_serve, args=arguments, daemon=True, name=f"retrograde-{number}").start()
+            try:
+                threading.Thread(target=_serve, args=arguments, daemon=True, name=f"retrograde-{number}").start()
+            except RuntimeError:
+                return number - 1  # steps take longer, and their results are the same
+        return count
 
     def close(self):
         """Let the workers end."""

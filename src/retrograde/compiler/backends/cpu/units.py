@@ -64,7 +64,8 @@ class Early(threading.Thread):
         super().__init__(name="retrograde-early")
         # Loaded here, since two threads that load modules at the same time take longer than one after the other.
         self._code_of, self._unit, self._code = _compiling().code_of, unit, None
-        self.start()
+        with suppress(RuntimeError):  # where no thread can be started, whoever needs the code compiles it
+            self.start()
 
     def run(self):
         """Compile it."""
@@ -73,7 +74,8 @@ class Early(threading.Thread):
 
     def code(self):
         """The code, once it is there; None if there is none."""
-        self.join()
+        if self.ident is not None:
+            self.join()
         return self._code
 
 
