@@ -211,8 +211,9 @@ def small(name, sizes, arrays, results):
     """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`; see `small` of the backend. It is asked
     for float arrays of at least `FEWEST` elements that one thread computes.
     """
-    for x in arrays:
+    size = 0
+    for x in (*arrays, *results):
         if x.__class__ is not np.ndarray:
             return False
-    size = arrays[0].size
+        size = max(size, x.size)
     return FEWEST <= size < SHARED and native("small", name, sizes, arrays, results) is True

@@ -39,6 +39,8 @@ class _Layout(NamedTuple):
     shape: tuple
     axes: tuple
     is_flat: bool
+    #: The shape of operands with one number for each row, if they have fewer axes.
+    trimmed: tuple | None = None
 
     @property
     def kept(self):
@@ -96,10 +98,23 @@ def planned(name, traced, names, args):
     if _known[key] is None:
         return None
     address, shapes, given = _known[key]
-    outs = tuple([(_result_shape(shape, layout), np.dtype(kind)) for shape, kind in shapes])
+    trimmed = {shape for shape in map(_shape_of, names, args) if shape is not None and _is_trimmed(shape, layout)}
+    if len(trimmed) > 1:
+        return None
+    # What has one number for each row and goes back to an operand has its shape, without leading ones.
+    layout_of_results = layout._replace(trimmed=next(iter(trimmed), None))
+    outs = tuple([(_result_shape(shape, layout_of_results), np.dtype(kind)) for shape, kind in shapes])
     call = fast_calls.by_rows(address, len(arrays) + len(outs), sizes)
     takes = tuple([i for i, a in enumerate(args) if a.__class__ is np.ndarray])
     return None if call is None else Planned(call, takes, outs, given)
+
+
+def _shape_of(name, argument):
+    return argument.shape if argument.__class__ is np.ndarray else argument if name.endswith("_shape") else None
+
+
+def _is_trimmed(shape, layout):
+    return len(shape) < len(layout.shape) and (1,) * (len(layout.shape) - len(shape)) + shape == layout.kept and shape != layout.dropped
 
 
 def _layout(names, args):
@@ -152,7 +167,7 @@ def _role_of_shape(name, shape, layout):
         return "dropped" if shape == layout.dropped else None
     widened = (1,) * (len(layout.shape) - len(shape)) + shape
     if widened == layout.kept:
-        return None if name.endswith("_shape") else "kept"
+        return "kept"
     return "place" if widened == layout.place and shape == layout.shape[layout.axes[0] :] else None
 
 
@@ -204,7 +219,9 @@ def _result_shape(role, layout):
         return layout.shape
     if role == "place":
         return layout.shape[layout.axes[0] :]
-    return layout.kept if role == "kept" else layout.dropped
+    if role == "kept":
+        return layout.kept if layout.trimmed is None else layout.trimmed
+    return layout.dropped
 
 
 def _write(module, symbol, graph, dtype, count):
