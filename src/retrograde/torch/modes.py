@@ -84,9 +84,9 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
 def get_num_threads():
     """How many threads compiled code uses."""
-    return importlib.import_module("retrograde.compiler.threads").get_num_threads()
+    return importlib.import_module("retrograde.compiler.backends").get_num_threads()
 
 
 def set_num_threads(count):
     """Let compiled code use so many threads."""
-    importlib.import_module("retrograde.compiler.threads").set_num_threads(count)
+    importlib.import_module("retrograde.compiler.backends").set_num_threads(count)

@@ -227,6 +227,46 @@ fail:
 """
 
 
+#: Steps of a program, as `retrograde_run` takes them: the table of pointers has the pool and the flag, the arrays, and room to work
+#: in. Whoever calls it has seen to everything.
+RUN, STEPS, TABLE_POOL, TABLE_FLAG, ROOM = 0, 3, 4, 5, 6
+_STEPS = f"""
+define ptr @retrograde_steps_of(ptr %self, ptr %objects, i64 %given) {{
+entry:
+  %pointers = alloca [{MOST + 3} x ptr], align 8
+  %words = getelementptr i8, ptr %self, i64 {CONTENT}
+{_field("function", "words", 8 * RUN)}{_field("count", "words", 8 * COUNT, "i64")}{_field("steps", "words", 8 * STEPS)}
+{_field("pool", "words", 8 * TABLE_POOL)}{_field("flag", "words", 8 * TABLE_FLAG)}{_field("room", "words", 8 * ROOM)}
+  store ptr %pool, ptr %pointers, align 8
+  %flag.at = getelementptr ptr, ptr %pointers, i64 1
+  store ptr %flag, ptr %flag.at, align 8
+  %first = load ptr, ptr %objects, align 8
+  %is.whole = icmp eq i64 %given, %count
+  br i1 %is.whole, label %note, label %out
+note:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %note ]
+  %object.place = getelementptr ptr, ptr %objects, i64 %i
+  %object = load ptr, ptr %object.place, align 8
+{_field("data", "object", DATA)}
+  %i.next = add i64 %i, 1
+  %at = add i64 %i, 2
+  %pointer.place = getelementptr ptr, ptr %pointers, i64 %at
+  store ptr %data, ptr %pointer.place, align 8
+  %more = icmp ult i64 %i.next, %count
+  br i1 %more, label %note, label %run
+run:
+  %room.number = add i64 %count, 2
+  %room.at = getelementptr ptr, ptr %pointers, i64 %room.number
+  store ptr %room, ptr %room.at, align 8
+  call void %function(ptr %pointers, ptr %steps, i64 1)
+  br label %out
+out:
+  %answer = call ptr @given(ptr %first)
+  ret ptr %answer
+}}
+"""
+
+
 def text(group):
     """The code of all trampolines, for functions of elements in groups of so many."""
-    return _RETURN + _SIZE + _PLAIN + _ALIKE + _elements(group) + _ROWS
+    return _RETURN + _SIZE + _PLAIN + _ALIKE + _elements(group) + _ROWS + _STEPS
