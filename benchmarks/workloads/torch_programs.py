@@ -173,4 +173,4 @@ def diffusion(torch, nn, functional):
     return _step(optimizer, lambda: functional.mse_loss(model(x, t), noise))
 
 
-PROGRAMS = {"LSTM language model": language_model, "MNIST by rows, LSTM": rows_of_digits, "small GPT": small_gpt, "DDPM U-Net": diffusion}
+PROGRAMS = {"LSTM language model": language_model, "MNIST by rows": rows_of_digits, "small GPT": small_gpt, "DDPM U-Net": diffusion}

@@ -276,9 +276,83 @@ def add_rows(module, name, dtype):
     s.done()
 
 
+class _Gates(_Kernel):
+    """A kernel that goes through the units of a layer in vectors; gates lie beside each other, four times the units in a row."""
+
+    def __init__(self, module, name, dtype, pointers):
+        super().__init__(module, name, dtype, pointers, ("batch", "units"))
+        self.lanes = module.target.lanes(dtype)
+
+    def each(self, body):
+        """Call `body(builder, read, write)` for each vector: these take a pointer and the number of a gate, or None for states."""
+        b = self.ir
+        with emit.loop(b, 0, self.batch) as row:
+            whole = b.sub(self.units, b.srem(self.units, I64(self.lanes)))
+            with emit.loop(b, 0, whole, self.lanes) as unit:
+                self._vector(row.index, unit.index, None, body)
+            with b.if_then(b.icmp_signed("<", whole, self.units)):
+                mask = Builder(b, self.dtype, self.lanes).first_lanes(b.sub(self.units, whole))
+                self._vector(row.index, whole, mask, body)
+
+    def _vector(self, row, unit, mask, body):
+        k = Builder(self.ir, self.dtype, self.lanes, inline="noinline")
+
+        def where(pointer, gate):
+            line = row if gate is None else self.at((row, 4), gate)
+            return k.offset(pointer, self.at((line, self.units), unit))
+
+        def read(pointer, gate=None):
+            return k.load(where(pointer, gate)) if mask is None else k.load_masked(where(pointer, gate), mask)
+
+        def write(value, pointer, gate=None):
+            if mask is None:
+                k.store(value, where(pointer, gate))
+            else:
+                k.store_masked(value, where(pointer, gate), mask)
+
+        body(k, read, write)
+
+
+def lstm_gates(module, name, dtype):
+    """The gates of a step of long short-term memory from what input and state add to them, and the next states."""
+    s = _Gates(module, name, dtype, ("x", "y", "c", "gates", "next_c", "h"))
+
+    def body(k, read, write):
+        i, f, g, o = (k.add(read(s.x, gate), read(s.y, gate)) for gate in range(4))
+        i, f, g, o = k.sigmoid(i), k.sigmoid(f), k.tanh(g), k.sigmoid(o)
+        for gate, value in enumerate((i, f, g, o)):
+            write(value, s.gates, gate)
+        c = k.add(k.multiply(f, read(s.c)), k.multiply(i, g))
+        write(c, s.next_c)
+        write(k.multiply(o, k.tanh(c)), s.h)
+
+    s.each(body)
+    s.done()
+
+
+def lstm_slopes(module, name, dtype):
+    """What a step of long short-term memory hands back, to the sums that its gates are made of and to the state before."""
+    s = _Gates(module, name, dtype, ("of_h", "of_h_later", "of_c", "of_c_later", "gates", "before", "c", "slopes", "of_before"))
+
+    def body(k, read, write):
+        i, f, g, o = (read(s.gates, gate) for gate in range(4))
+        of_h, bent = k.add(read(s.of_h), read(s.of_h_later)), k.tanh(read(s.c))
+        of_c = k.add(read(s.of_c), read(s.of_c_later))
+        of_c = k.add(of_c, k.multiply(k.multiply(of_h, o), k.subtract(1.0, k.multiply(bent, bent))))
+        write(k.multiply(of_c, f), s.of_before)
+        of_gates = k.multiply(of_c, g), k.multiply(of_c, read(s.before)), k.multiply(of_c, i), k.multiply(of_h, bent)
+        rates = (*[k.multiply(x, k.subtract(1.0, x)) for x in (i, f)], k.subtract(1.0, k.multiply(g, g)),
+                 k.multiply(o, k.subtract(1.0, o)))
+        for gate, (x, y) in enumerate(zip(of_gates, rates, strict=True)):
+            write(k.multiply(x, y), s.slopes, gate)
+
+    s.each(body)
+    s.done()
+
+
 WRITERS = {
     "max_windows": max_windows, "placed_windows": placed_windows, "sum_windows": sum_windows, "spread_windows": spread_windows,
     "along": along, "order": order, "cumsum": _running(False, False), "cumsum_from_end": _running(False, True),
     "cumprod": _running(True, False), "cumprod_slope": cumprod_slope, "take_along": take_along, "add_along": add_along,
-    "add_rows": add_rows,
+    "add_rows": add_rows, "lstm_gates": lstm_gates, "lstm_slopes": lstm_slopes,
 }

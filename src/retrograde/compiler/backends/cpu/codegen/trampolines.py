@@ -12,7 +12,7 @@ DATA, NDIM, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
 #: Arrays whose elements follow each other in row-major order, at places where processors want them.
 PLAIN_FLAGS = 0x1 | 0x100
 #: The most arrays of a call, and the words of `self`: the kernel, the number of arrays, the type of arrays, the bytes of an element.
-MOST = 8
+MOST = 12
 KERNEL, COUNT, ARRAY_TYPE, ITEM_BYTES = range(4)
 #: For functions of rows there are sizes, which the kernel is handed, in the place of the bytes of an element.
 SIZES = ITEM_BYTES
