@@ -14,6 +14,8 @@ from .movements import permute_dims, reshape, transpose
 from .reductions import sum
 from .trigonometric import tanh
 
+#: From so many steps on a copy of the weight in the order in which products read it pays.
+_MANY_STEPS = 8
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 
 
@@ -55,6 +57,8 @@ def lstm_layer(projected, h, c, weight, /):
     steps, batch, width = projected.shape
     hs, cs = np.empty((2, steps, batch, width // 4), projected.dtype)
     gates, sizes, turned = np.empty(projected.shape, projected.dtype), (batch, width // 4), weight.T
+    if steps >= _MANY_STEPS:
+        turned = np.ascontiguousarray(turned)
     for t in range(steps):
         arrays, results = (projected[t], product(h, turned), c), (gates[t], cs[t], hs[t])
         if native("small", "lstm_gates", sizes, arrays, results) is not True:
