@@ -200,13 +200,14 @@ def single(op):
         except TypeError as error:
             raise misspelt(op, kwargs) or error from None
         x, packs, mode = args[0], op.packs, current()
-        if x.__class__ is native and (mode is None or mode.tracer is None) and all(map(_is_plain, args[1:])):
+        if x.__class__ is native and (mode is None or mode.tracer is None) and all(
+                [a.__class__ in _PLAIN or a.__class__ is native or _is_plain(a) for a in args[1:]]):
             try:
                 return kernel(*args)  # as in every rule of a walk that is not recorded
             except Exception as error:
                 return redirected_or_raised(op, error, args)
         kind = algebra.kind
-        if packs is None or mode is not None and mode is not SILENT:
+        if packs is None and op.is_differentiable or mode is not None and mode is not SILENT:
             return apply(op, args)
         if x.__class__ is not kind:
             if not isinstance(x, Value):
@@ -229,7 +230,10 @@ def single(op):
             data = algebra.settled(data, (array,))
         parent, value = x.record if mode is None else None, _new(kind)
         value.raw, value.record = data, None
-        if parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
+        if packs is None:
+            if parent is not None and algebra.is_differentiable(data):
+                return apply(op, args)  # which tells that its gradient would be lost
+        elif parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
             record = value.record = Record()
             record.op = op
             record.parents = (parent,)

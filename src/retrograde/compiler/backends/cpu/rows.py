@@ -145,6 +145,8 @@ def _role(name, argument, layout):
     if name == "axis":
         return "axis", None
     is_array = argument.__class__ is np.ndarray
+    if argument.__class__ is tuple and not argument and name.endswith("_shape"):
+        return "value", argument  # of an operand that is not there
     if is_array or name.endswith("_shape"):
         role = _role_of_shape(name, argument.shape if is_array else argument, layout)
         return None if role is None else ("array" if is_array else "shape", role)

@@ -276,6 +276,62 @@ def add_rows(module, name, dtype):
     s.done()
 
 
+def _of_class(has_slopes):
+    """The cross entropy of each row and its class, or the slopes of it in the row, divided by the number of rows if asked for."""
+    def write(module, name, dtype):
+        s = _Kernel(module, name, dtype, ("x", "targets", "out"), ("rows", "classes", "divides")[: 2 + has_slopes])
+        b, lanes = s.ir, module.target.lanes(dtype)
+        one, vector = Builder(b, dtype, inline="noinline"), Builder(b, dtype, lanes, inline="noinline")
+        kind, low = vector.constant(0.0).type, -float("inf")
+        with b.goto_entry_block():
+            slot = b.alloca(kind)
+        whole = b.sub(s.classes, b.srem(s.classes, I64(lanes)))
+
+        def each(base, body):
+            """Call `body(place, mask)` for each vector of a row."""
+            with emit.loop(b, 0, whole, lanes) as column:
+                body(b.add(base, column.index), None)
+            with b.if_then(b.icmp_signed("<", whole, s.classes)):
+                body(b.add(base, whole), vector.first_lanes(b.sub(s.classes, whole)))
+
+        def read(place, mask):
+            where = vector.offset(s.x, place)
+            return vector.load(where) if mask is None else vector.where(mask, vector.load_masked(where, mask), low)
+
+        def folded(base, combine, start, value):
+            b.store(vector.constant(start), slot)
+            each(base, lambda place, mask: b.store(combine(b.load(slot, typ=kind), value(place, mask)), slot))
+            return vector.reduce(combine, b.load(slot, typ=kind))
+
+        with emit.loop(b, 0, s.rows) as row:
+            base, target = b.mul(row.index, s.classes), s.read(s.targets, row.index, "int64")
+            with b.if_then(b.icmp_unsigned(">=", target, s.classes), likely=False):
+                b.ret(I64(0))
+                b.position_at_end(b.append_basic_block("dead"))
+            top = folded(base, vector.maximum, low, read)
+            power = lambda place, mask, top=top: vector.exp(vector.subtract(read(place, mask), top))
+            total, at = folded(base, vector.add, 0.0, power), b.add(base, target)
+            if has_slopes:
+                count = one.convert(b.select(b.icmp_signed("!=", s.divides, I64(0)), s.rows, I64(1)), dtype)
+                factor = b.fdiv(one.constant(1.0, dtype, 1), count)
+                scale = b.fdiv(factor, total)
+                each(base, lambda place, mask, scale=scale, power=power: _put(
+                    vector, vector.multiply(power(place, mask), scale), vector.offset(s.out, place), mask))
+                s.write(b.fsub(s.read(s.out, at), factor), s.out, at)
+            else:
+                s.write(b.fsub(one.log(total), b.fsub(s.read(s.x, at), top)), s.out, row.index)
+        s.done()
+
+    return write
+
+
+def _put(k, value, where, mask):
+    if mask is None:
+        k.store(value, where)
+    else:
+        k.store_masked(value, where, mask)
+
+
 class _Gates(_Kernel):
     """A kernel that goes through the units of a layer in vectors; gates lie beside each other, four times the units in a row."""
 
@@ -305,10 +361,7 @@ class _Gates(_Kernel):
             return k.load(where(pointer, gate)) if mask is None else k.load_masked(where(pointer, gate), mask)
 
         def write(value, pointer, gate=None):
-            if mask is None:
-                k.store(value, where(pointer, gate))
-            else:
-                k.store_masked(value, where(pointer, gate), mask)
+            _put(k, value, where(pointer, gate), mask)
 
         body(k, read, write)
 
@@ -354,5 +407,6 @@ WRITERS = {
     "max_windows": max_windows, "placed_windows": placed_windows, "sum_windows": sum_windows, "spread_windows": spread_windows,
     "along": along, "order": order, "cumsum": _running(False, False), "cumsum_from_end": _running(False, True),
     "cumprod": _running(True, False), "cumprod_slope": cumprod_slope, "take_along": take_along, "add_along": add_along,
-    "add_rows": add_rows, "lstm_gates": lstm_gates, "lstm_slopes": lstm_slopes,
+    "add_rows": add_rows, "cross_entropy": _of_class(False),
+    "cross_entropy_slopes": _of_class(True), "lstm_gates": lstm_gates, "lstm_slopes": lstm_slopes,
 }
