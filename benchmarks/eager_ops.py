@@ -1,8 +1,8 @@
 """Common ops on about 1,000 numbers, forward and back, op by op: PyTorch's time over ours.
 
-Run `python -m benchmarks.eager_ops` (options: --only, --rounds, --python, --markdown). Each library has one thread, and a process of
-its own that waits while the other works; they take turns, A B A B. A figure is the least CPU time of its turns. Results and
-gradients must be equal, or the op has no figure.
+Run `python -m benchmarks.eager_ops` (options: --only, --rounds, --python, --markdown). Each library has one thread, and a
+process of its own that waits while the other works; they take turns, A B A B. A figure is the least CPU time of its turns. Results
+and gradients must be equal, or the op has no figure.
 """
 
 import argparse
@@ -111,7 +111,8 @@ def verdict(rows, mean, least):
     short = {name: ratio for name, ratio in sorted(ratios.items(), key=lambda pair: pair[1]) if ratio < least}
     reached = sum(ratio >= mean for ratio in ratios.values())
     below = ", ".join(f"{name} {ratio:.2f}" for name, ratio in short.items())
-    return (f"{len(ratios)} measured, geometric mean {geometric_mean(ratios.values()):.2f} (at least {mean}); {reached} at {mean} or more; "
+    return (f"{len(ratios)} measured, geometric mean {geometric_mean(ratios.values()):.2f} (at least {mean}); "
+            f"{reached} at {mean} or more; "
             f"{len(short)} below {least}: {below or 'none'}")
 
 

@@ -151,7 +151,8 @@ def diffusion(torch, nn, functional):
     class UNet(nn.Module):
         def __init__(self):
             super().__init__()
-            self.embed, self.first = nn.Sequential(nn.Linear(32, 128), nn.SiLU(), nn.Linear(128, 128)), nn.Conv2d(3, base, 3, padding=1)
+            self.embed = nn.Sequential(nn.Linear(32, 128), nn.SiLU(), nn.Linear(128, 128))
+            self.first = nn.Conv2d(3, base, 3, padding=1)
             self.above, self.down = Residual(base, base), nn.Conv2d(base, 2 * base, 3, stride=2, padding=1)
             self.below, self.attention = Residual(2 * base, 2 * base), Attention(2 * base)
             self.up, self.joined = nn.Conv2d(2 * base, base, 3, padding=1), Residual(2 * base, base)

@@ -273,10 +273,7 @@ def mixed(op):
                 is_plain = False
                 arrays.append(a.raw)
                 records.append(a.record if mode is None else None)
-            elif a.__class__ is native or a.__class__ in _PLAIN:
-                arrays.append(a)
-                records.append(None)
-            elif a.__class__ in NESTED and len(records) in parameters and _is_plain(a):
+            elif a.__class__ is native or (_is_plain(a) if len(records) in parameters else a.__class__ in _PLAIN):
                 arrays.append(a)
                 records.append(None)
             else:

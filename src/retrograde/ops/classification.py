@@ -161,7 +161,8 @@ _REDUCTIONS = ("mean", "sum", "none")
 
 def _by_kernel(name, input, target, axis, reduction):
     """What a kernel gives for class numbers along the last axis; None if there is none, or one is out of range."""
-    if axis != input.ndim - 1 or target.__class__ is not np.ndarray or target.dtype != np.int64 or target.shape != input.shape[:axis]:
+    is_last = axis == input.ndim - 1
+    if not is_last or target.__class__ is not np.ndarray or target.dtype != np.int64 or target.shape != input.shape[:axis]:
         return None
     sizes, is_of_classes = (target.size, input.shape[axis]), name == "cross_entropy_slopes"
     result = np.empty(input.shape if is_of_classes else target.shape, input.dtype)

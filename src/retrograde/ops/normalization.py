@@ -15,7 +15,7 @@ from ._samples import call
 from .arithmetic import reciprocal, sqrt
 from .conversions import astype, widened
 from .movements import reshape, unbroadcast
-from .reductions import mean, sum
+from .reductions import mean
 
 
 def moments(x, axis):
@@ -159,11 +159,11 @@ def channel_affine(x, /, weight=None, bias=None, axis=()):  # noqa: ARG001 - ove
     return astype(_affine(x, weight, bias), x.dtype)
 
 
-def _affine_rule(g, needs, x, weight, bias_shape, axis):
+def _affine_rule(g, needs, x, weight, bias_shape, axis):  # noqa: ARG001 - by which kernels of rows know what rows are
     return (
         (g if weight is None else g * weight) if needs[0] else None,
-        None if weight is None or not needs[1] else reshape(sum(g * x, axis, keepdims=True), weight.shape),
-        reshape(sum(g, axis, keepdims=True), bias_shape) if needs[2] else None,
+        None if weight is None or not needs[1] else unbroadcast(g * x, weight.shape),
+        unbroadcast(g, bias_shape) if needs[2] else None,
     )
 
 

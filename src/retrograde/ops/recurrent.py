@@ -74,11 +74,11 @@ def _are_plain(operands):
                 for x in operands]) and first.dtype in _FLOATS
 
 
-def _lstm_rule(g, needs, h, c, weight, z):
+def _lstm_rule(g, needs, h, c, weight, z):  # noqa: ARG001 - all come from one walk
     hs, cs, gates = z
     operands = gates, hs, cs, h, c, weight
-    given = [part for part in g if part is not None]
-    if g[2] is not None or not _are_plain((*operands, *[np.ascontiguousarray(p) if p.__class__ is np.ndarray else p for p in given])):
+    given = [np.ascontiguousarray(part) if part.__class__ is np.ndarray else part for part in g if part is not None]
+    if g[2] is not None or not _are_plain((*operands, *given)):
         return _rule_in_ops(g, operands)
     found = _rule_of_arrays(g, operands)
     return _rule_in_ops(g, operands) if found is None else found

@@ -41,8 +41,8 @@ def by_rows(kernel, count, sizes):
 
 
 def by_steps(run, count, steps, pool, flag, room):
-    """A function of `count` arrays, which runs one step of a program on them: by the function at `run`, with the step at `steps`, with
-    the records of a pool and of a flag, and with room to work in. It looks at nothing; None where there are no fast calls.
+    """A function of `count` arrays, which runs one step of a program on them: by the function at `run`, with the step at `steps`,
+    with the records of a pool and of a flag, and with room to work in. It looks at nothing; None where there are no fast calls.
     """
     return None if count > trampolines.MOST else _called("retrograde_steps_of", run, count, id(np.ndarray), steps, pool, flag, room)
 

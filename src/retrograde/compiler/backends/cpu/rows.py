@@ -77,7 +77,7 @@ class _Layout(NamedTuple):
 
 
 def planned(name, traced, names, args):
-    """What the function `traced` of values gives for arguments like `args`, which are called `names`; None where there is no kernel.
+    """What computes the function `traced` of values for arguments like `args`, called `names`; None where there is no kernel.
 
     `name` is what the function is known by in every process.
     """
@@ -114,11 +114,12 @@ def _shape_of(name, argument):
 
 
 def _is_trimmed(shape, layout):
-    return len(shape) < len(layout.shape) and (1,) * (len(layout.shape) - len(shape)) + shape == layout.kept and shape != layout.dropped
+    missing = len(layout.shape) - len(shape)
+    return missing > 0 and (1,) * missing + shape == layout.kept and shape != layout.dropped
 
 
 def _layout(names, args):
-    """How rows lie: in the greatest of the shapes, reduced over `axis`; all is one row if there is none. None where it is unknown."""
+    """How rows lie: in the greatest of the shapes, reduced over `axis`; all is one row if there is none. None if unknown."""
     named = dict(zip(names, args, strict=True))
     shapes = [a.shape for a in args if a.__class__ is np.ndarray]
     shapes += [named["x_shape"]] if "x_shape" in named else []
@@ -135,8 +136,7 @@ def _layout(names, args):
     return _Layout(shape, axes, len(axes) == ndim)
 
 
-#: What an argument is, beside a plain value: an array, or a shape, that has one number for each element, for each row with and without
-#: the reduced axes, for each place in a row; or the axes.
+#: What an array or a shape has one number for: each element, each row with and without the reduced axes, each place in a row.
 _ROLES = ("full", "kept", "dropped", "place")
 
 
@@ -174,8 +174,8 @@ def _role_of_shape(name, shape, layout):
 
 
 def _kernel(key, traced):
-    """The address of a kernel, the shape and the dtype of each result, and which parts of a tuple there are; None if there is none."""
-    name, dtype, is_flat, roles = key
+    """The address of a kernel, the role and the dtype of each result, and which parts of a tuple there are; None for no kernel."""
+    _, dtype, is_flat, roles = key
     code = import_module(f"{__package__}.row_functions")
     given = []
 
@@ -192,7 +192,8 @@ def _kernel(key, traced):
     count = sum(kind == "array" for kind, _ in roles)
     unit = unit_of(("rows", *key, graph.key()), lambda module, symbol: _write(module, symbol, graph, dtype, count), target())
     library().load([unit])
-    roles_of_results = [_result_role(tuple(shape), space, shapes) for shape, (_, space, _) in zip(graph.shapes, graph.results, strict=True)]
+    results = zip(graph.shapes, graph.results, strict=True)
+    roles_of_results = [_result_role(tuple(shape), space, shapes) for shape, (_, space, _) in results]
     if None in roles_of_results:
         return None
     kinds = [kind for _, _, kind in graph.results]

@@ -1,9 +1,9 @@
 """Trampolines: functions that Python calls as its own, with arrays as they are, and that call kernels.
 
-A call through `ctypes` takes longer than NumPy takes for a function of a thousand numbers. What is written here has the signature of
-Python's fast calls, `object(self, objects, how many)`, and reads the memory and the shape of each array from where NumPy has them.
-`fast_calls` asks once whether they are there. A trampoline returns the last object, the result, once it is computed, and the first
-one where it cannot: for what is no array, or arrays of other types or shapes, or not one number after the other.
+A call through `ctypes` takes longer than NumPy takes for a function of a thousand numbers. What is written here has the signature
+of Python's fast calls, `object(self, objects, how many)`, and reads the memory and the shape of each array from where NumPy has
+them. `fast_calls` asks once whether they are there. A trampoline returns the last object, the result, once it is computed, and the
+first one where it cannot: for what is no array, or arrays of other types or shapes, or not one number after the other.
 """
 
 #: Where Python's objects have their type, bytes their content, and NumPy's arrays what is read of them.
@@ -11,7 +11,7 @@ TYPE, CONTENT = 8, 32
 DATA, NDIM, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
 #: Arrays whose elements follow each other in row-major order, at places where processors want them.
 PLAIN_FLAGS = 0x1 | 0x100
-#: The most arrays of a call, and the words of `self`: the kernel, the number of arrays, the type of arrays, the bytes of an element.
+#: The most arrays of a call, and the words of `self`: the kernel, how many arrays, the type of arrays, the bytes of an element.
 MOST = 12
 KERNEL, COUNT, ARRAY_TYPE, ITEM_BYTES = range(4)
 #: For functions of rows there are sizes, which the kernel is handed, in the place of the bytes of an element.
