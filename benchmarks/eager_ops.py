@@ -1,13 +1,12 @@
 """Common ops on about 1,000 numbers, forward and back, op by op: PyTorch's time over ours.
 
-Run `python -m benchmarks.eager_ops` (options: --only, --rounds, --python, --markdown). Each library has one thread, and a process of
-its own that waits while the other works; they take turns, A B A B. A figure is the least CPU time of its turns. Results and
-gradients must be equal, or the op has no figure.
+Run `python -m benchmarks.eager_ops` (options: --only, --rounds, --python, --markdown). Each library has one thread, and a
+process of its own that waits while the other works; they take turns, A B A B. A figure is the least CPU time of its turns. Results
+and gradients must be equal, or the op has no figure.
 """
 
 import argparse
 import importlib
-import os
 import sys
 import time
 from functools import partial
@@ -18,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from . import report
-from .process import Worker
+from .process import AbsentRivalError, Worker
 from .workloads import common_ops
 
 RIVALS = ("retrograde", "torch")
@@ -55,26 +54,30 @@ def _seconds(run, count):
 CASES = [SimpleNamespace(name="all", rivals={name: partial(prepared, name) for name in RIVALS})]
 
 
-def main():
-    """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.eager_ops", description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", type=lambda text: text.split(","), default=[], metavar="A,B", help="names of ops")
+def run(module, what, known, measure, scale, mean, least):
+    """The command line of a table of `known` things: `measure(workers, name, rounds)` gives our seconds and PyTorch's."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=known, metavar="A,B", help="names (default: all)")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each library (default: %(default)s)")
-    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="an interpreter that has PyTorch (default: this one)")
+    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="an interpreter with PyTorch (default: this one)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there, too")
     options = parser.parse_args()
-    names = options.only or list(common_ops.BY_NAME)
+    if unknown := [name for name in options.only if name not in known]:
+        raise SystemExit(f"no such {what}: {', '.join(unknown)}; there are {', '.join(known)}")
     print(report.machine(), flush=True)
-    workers = [Worker(["benchmarks.eager_ops", "all", name], python, ONE_THREAD)
-               for name, python in zip(RIVALS, (sys.executable, options.python), strict=True)]
+    try:
+        workers = [Worker([module, "all", name], python, ONE_THREAD)
+                   for name, python in zip(RIVALS, (sys.executable, options.python), strict=True)]
+    except AbsentRivalError as error:
+        raise SystemExit(f"both libraries are needed: {error}") from None
     rows = []
     with workers[0], workers[1]:
-        for name in names:
-            rows.append((name, *measured(workers, name, options.rounds)))
-            print(_line(*rows[-1]), flush=True)
-    print(verdict(rows))
+        for name in options.only:
+            rows.append((name, *measure(workers, name, options.rounds)))
+            print(_line(*rows[-1], *scale), flush=True)
+    print(verdict(rows, mean, least))
     if options.markdown:
-        options.markdown.write_text("\n".join(_markdown(rows)) + "\n", encoding="utf-8")
+        options.markdown.write_text("\n".join(_markdown(what, rows, *scale)) + "\n", encoding="utf-8")
 
 
 def measured(workers, name, rounds):
@@ -96,29 +99,29 @@ def _agree(ours, theirs):
     return all(np.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(ours, theirs, strict=True))
 
 
-def _line(name, ours, theirs):
+def _line(name, ours, theirs, scale, unit):
     if theirs is None:
         return f"{name:34} {ours}"
-    return f"{name:34} {ours * 1e6:8.1f} µs {theirs * 1e6:8.1f} µs {theirs / ours:6.2f}"
+    return f"{name:34} {ours * scale:8.1f} {unit} {theirs * scale:8.1f} {unit} {theirs / ours:6.2f}"
 
 
-def verdict(rows):
-    """The geometric mean of all ratios, and what falls short."""
+def verdict(rows, mean, least):
+    """The geometric mean of all ratios, which is to be at least `mean`, and what falls short of `least`."""
     ratios = {name: theirs / ours for name, ours, theirs in rows if theirs is not None}
-    short = {name: ratio for name, ratio in sorted(ratios.items(), key=lambda pair: pair[1]) if ratio < LEAST}
-    reached = sum(ratio >= MEAN for ratio in ratios.values())
+    short = {name: ratio for name, ratio in sorted(ratios.items(), key=lambda pair: pair[1]) if ratio < least}
+    reached = sum(ratio >= mean for ratio in ratios.values())
     below = ", ".join(f"{name} {ratio:.2f}" for name, ratio in short.items())
-    return (f"{len(ratios)} ops, geometric mean {geometric_mean(ratios.values()):.2f} (at least {MEAN}); {reached} at {MEAN} or more; "
-            f"{len(short)} below {LEAST}: {below or 'none'}")
+    return (f"{len(ratios)} measured, geometric mean {geometric_mean(ratios.values()):.2f} (at least {mean}); "
+            f"{reached} at {mean} or more; "
+            f"{len(short)} below {least}: {below or 'none'}")
 
 
-def _markdown(rows):
-    yield from ("| op | retrograde | PyTorch | PyTorch ÷ retrograde |", "| --- | --- | --- | --- |")
+def _markdown(what, rows, scale, unit):
+    yield from (f"| {what} | retrograde | PyTorch | PyTorch ÷ retrograde |", "| --- | --- | --- | --- |")
     for name, ours, theirs in rows:
         if theirs is not None:
-            yield f"| {name} | {ours * 1e6:.1f} µs | {theirs * 1e6:.1f} µs | {theirs / ours:.2f} |"
+            yield f"| {name} | {ours * scale:.1f} {unit} | {theirs * scale:.1f} {unit} | {theirs / ours:.2f} |"
 
 
 if __name__ == "__main__":
-    os.environ.update(ONE_THREAD)
-    main()
+    run("benchmarks.eager_ops", "op", list(common_ops.BY_NAME), measured, (1e6, "µs"), MEAN, LEAST)

@@ -17,24 +17,25 @@ from .dispatch import (
     plain,
     redirected_or_raised,
     remember_view,
+    several,
     unboxed,
 )
 from .explain import NESTED, explained
-from .mode import current
+from .mode import SILENT, current
 from .value import Record, Value, tick
 
 
 def dispatcher(op):
     """The function that runs `op` on whatever it is called with."""
-    if op.is_variadic or op.is_multiple or op.is_foreign or op.has_effect:
+    if op.is_variadic or op.is_foreign or op.has_effect:
         return general(op)
     if not op.algebra.has_shapes:
         return general(op)  # its kernels take far longer than any dispatch
     # The commonest signatures: their arguments are by position alone, so that nothing need be bound by name.
-    takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults and not op.is_composite
+    takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults and not (op.is_composite or op.is_multiple)
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
         return (unary if len(op.operands) == 1 else binary)(op)
-    return single(op) if op.operands == (0,) else mixed(op)
+    return single(op) if op.operands == (0,) and not op.is_multiple else mixed(op)
 
 
 def unary(op):
@@ -50,7 +51,8 @@ def unary(op):
                 if not isinstance(x, Value):
                     return run(x) if x.__class__ not in NESTED else apply(op, (x,))
                 kind = x.kind or kind
-            if current() is not None:
+            mode = current()
+            if mode is not None and mode is not SILENT:
                 return apply(op, (x,))
             array = x.raw
             data = kernel(array) if large is None or array.size < fewest else large(array)
@@ -61,7 +63,7 @@ def unary(op):
         if array.dtype is narrow:
             data = algebra.settled(data, (array,))
         parent, packs = x.record, op.packs
-        if parent is None:
+        if parent is None or mode is not None:
             # As made(data, None, kind), without the cost of the call.
             value = _new(kind)
             value.raw, value.record = data, None
@@ -119,7 +121,8 @@ def binary(op):
                 q, kind = y.record, y.kind or known
             else:
                 return run(x, y)
-            if current() is not None:
+            mode = current()
+            if mode is not None and mode is not SILENT:
                 return apply(op, (x, y))
             data = kernel(a, b) if large is None or array.size < fewest else large(a, b)
         except Exception as error:
@@ -134,7 +137,7 @@ def binary(op):
                 is_alike = a.shape == b.shape
             elif data.dtype is boxed:
                 return unboxed(op, (x, y))
-        if p is None and q is None:
+        if p is None and q is None or mode is not None:
             value = _new(kind)
             value.raw, value.record = data, None
             return value
@@ -199,13 +202,14 @@ def single(op):
             raise misspelt(op, kwargs) or error from None
         x, packs, mode = args[0], op.packs, current()
         # Rules call ops on the arrays of a walk far more often than users do.
-        if x.__class__ is native and (mode is None or mode.tracer is None) and all(map(_is_plain, args[1:])):
+        if x.__class__ is native and (mode is None or mode.tracer is None) and all(
+                [a.__class__ in _PLAIN or a.__class__ is native or _is_plain(a) for a in args[1:]]):
             try:
                 return kernel(*args)  # as in every rule of a walk that is not recorded
             except Exception as error:
                 return redirected_or_raised(op, error, args)
         kind = algebra.kind
-        if packs is None or mode is not None:
+        if packs is None and op.is_differentiable or mode is not None and mode is not SILENT:
             return apply(op, args)
         if x.__class__ is not kind:
             if not isinstance(x, Value):
@@ -214,7 +218,7 @@ def single(op):
         array = x.raw
         rest = args[1:]
         if not _PLAIN.issuperset(map(type, rest)):
-            if op.is_differentiable:
+            if op.is_differentiable and mode is None:
                 check_parameters(op, args)
             rest = map(plain, rest)
         arrays = (array, *rest)
@@ -226,9 +230,12 @@ def single(op):
             data = algebra.wrap(data)
         if narrow is not None and array.dtype is narrow:
             data = algebra.settled(data, (array,))
-        parent, value = x.record, _new(kind)
+        parent, value = x.record if mode is None else None, _new(kind)
         value.raw, value.record = data, None
-        if parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
+        if packs is None:
+            if parent is not None and algebra.is_differentiable(data):
+                return apply(op, args)  # which tells that its gradient would be lost
+        elif parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
             record = value.record = Record()
             record.op = op
             record.parents = (parent,)
@@ -248,7 +255,7 @@ def mixed(op):
     """Dispatch of an op of several operands, and parameters."""
     algebra, native = op.algebra, op.algebra.native
     kernel, narrow, boxed = op.large or op.kernel, algebra.narrow, algebra.boxed
-    keeps_dtype = "dtype" in op.arguments
+    keeps_dtype, parameters, is_multiple = "dtype" in op.arguments, op.parameters, op.is_multiple
     bind = None
 
     def call(*args, **kwargs):
@@ -259,20 +266,21 @@ def mixed(op):
             args = bind(*args, **kwargs)
         except TypeError as error:
             raise misspelt(op, kwargs) or error from None
-        if current() is not None or not op.has_rule:
+        mode = current()
+        if mode is not None and mode is not SILENT or not op.has_rule:
             return apply(op, args)
         arrays, records, is_plain = [], [], True
         for a in args:
             if isinstance(a, Value):
                 is_plain = False
                 arrays.append(a.raw)
-                records.append(a.record)
-            elif a.__class__ is native or a.__class__ in _PLAIN:
+                records.append(a.record if mode is None else None)
+            elif a.__class__ is native or (_is_plain(a) if len(records) in parameters else a.__class__ in _PLAIN):
                 arrays.append(a)
                 records.append(None)
             else:
                 return apply(op, args)
-        for i in op.parameters:
+        for i in parameters:
             if records[i] is not None:
                 return apply(op, args)
         try:
@@ -282,6 +290,9 @@ def mixed(op):
         if is_plain:
             return data
         operands = [arrays[i] for i in op.operands]
+        if is_multiple:
+            parents = tuple([records[i] for i in op.operands])
+            return several(op, arrays, parents if any(parents) else None, data, kind_of(algebra, [args[i] for i in op.operands]))
         if data.__class__ is not native:
             data = algebra.wrap(data)
         if data.dtype is boxed:
@@ -314,7 +325,7 @@ _PLAIN = frozenset([int, float, bool, str, slice, type(None), type(...)])
 def _is_plain(argument):
     """Whether an argument has no graph, as can be told at a glance."""
     kind = argument.__class__
-    return kind in _PLAIN or kind in NESTED and _PLAIN.issuperset(map(type, argument))
+    return kind in _PLAIN or kind in NESTED and (_PLAIN.issuperset(map(type, argument)) or all(map(_is_plain, argument)))
 
 
 def general(op):

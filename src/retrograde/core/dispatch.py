@@ -245,7 +245,7 @@ def plain(argument):
     """An argument without its graph: the data of a value, of each value in a sequence, or the argument itself."""
     if isinstance(argument, Value):
         return argument.raw
-    if argument.__class__ in NESTED:
+    if argument.__class__ in NESTED and not _NUMBERS.issuperset(map(type, argument)):
         return argument.__class__([plain(a) for a in argument])
     return argument
 

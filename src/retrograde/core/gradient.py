@@ -142,8 +142,7 @@ class _Walk:
         if saved is None:
             raise FreedGraphError(f"the graph was freed by an earlier backward (at {op.name}); pass retain_graph=True "
                                   "to the first one to walk it twice")
-        # Empty until somebody writes in place, and then most records are older than any write.
-        if writes.WRITTEN:
+        if writes.LATEST[0] > record.order:
             writes.check_fresh(record)
         if self.create_graph:
             saved = op.revived(record)

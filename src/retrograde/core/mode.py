@@ -32,7 +32,8 @@ class Mode(NamedTuple):
 
 
 _MODE: ContextVar[Mode | None] = ContextVar("retrograde_mode", default=None)
-ORDINARY, _SILENT = Mode(), Mode(records=False)
+#: The ordinary mode, and that of `no_grad` within it, which is one object wherever it is set.
+ORDINARY, SILENT = Mode(), Mode(records=False)
 
 current: Callable[[], Any] = _MODE.get
 
@@ -74,8 +75,8 @@ class changed(ContextDecorator):  # noqa: N801 - reads as a statement: `with cha
     def __enter__(self):
         outer, fields = current(), self._fields
         self._outer.append(outer)
-        if (outer is None or outer is _SILENT) and len(fields) == 1 and "records" in fields:
-            _MODE.set(None if fields["records"] else _SILENT)  # the commonest of all, on the path of every walk
+        if (outer is None or outer is SILENT) and len(fields) == 1 and "records" in fields:
+            _MODE.set(None if fields["records"] else SILENT)  # the commonest of all, on the path of every walk
         else:
             mode = (outer or ORDINARY)._replace(**fields)
             _MODE.set(None if mode == ORDINARY else mode)
@@ -119,8 +120,8 @@ def unrecorded(function, *args):
 
 def _run(records, function, args):
     outer = current()
-    if outer is None or outer is _SILENT:
-        _MODE.set(None if records else _SILENT)
+    if outer is None or outer is SILENT:
+        _MODE.set(None if records else SILENT)
     else:
         mode = outer._replace(records=records, keeps_arrays=outer.keeps_arrays or records)
         _MODE.set(None if mode == ORDINARY else mode)

@@ -7,6 +7,8 @@ from .value import tick
 
 # [the time of the last write to a buffer, a reference to its owner], by the identity of that. Empty until somebody writes in place.
 WRITTEN = {}
+#: The time of the last write of all: what was recorded after it read nothing that is older than its own.
+LATEST = [0]
 
 
 # What will read a buffer later, by the identity of the buffer's owner. Each has `keep()`, which makes it take a copy. Empty
@@ -66,12 +68,12 @@ def keep(record, given):
 
 def stamp(algebra, data):
     """Note that the memory of `data` has been written to now."""
-    entry(algebra, data)[0] = tick()
+    entry(algebra, data)[0] = LATEST[0] = tick()
 
 
 def stamp_all(entries):
     """Note that the memory has been written to now for which `entry` gave these `entries`."""
-    now = tick()
+    now = LATEST[0] = tick()
     for found in entries:
         found[0] = now
 

@@ -25,6 +25,8 @@ def _padded(input, pad, mode, value):
         raise ArgumentError(f"pad needs two numbers for each axis from the last on, of {input.ndim} at most, got {tuple(pad)}")
     widths = [(0, 0)] * input.ndim
     widths[input.ndim - len(pad) // 2 :] = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    if mode == "constant" and all([n.__class__ is int and n >= 0 for n in pad]):
+        return movements.pad(input, tuple(widths), 0 if value is None else value)
     if any(n + sum(w) < 0 for n, w in zip(input.shape, widths, strict=True)):
         raise ArgumentError(f"pad takes away more elements than there are: {tuple(pad)} of shape {tuple(input.shape)}")
     outside, inside = [(max(a, 0), max(b, 0)) for a, b in widths], [(max(-a, 0), max(-b, 0)) for a, b in widths]

@@ -2,12 +2,14 @@
 
 from functools import partial
 
+from ..core.mode import is_tracing
 from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.comparisons import where
 from ..ops.gathering import take
 from ..ops.joins import concatenate, stack
-from ..ops.movements import expand_dims, squeeze, transpose
+from ..ops.movements import expand_dims, flip, squeeze, transpose
+from ..ops.recurrent import lstm_layer
 from ..ops.selections import getitem
 from ..tensor.creation import empty, zeros
 from ..tensor.tensor import Tensor
@@ -159,6 +161,8 @@ class RNNBase(Module):
         if self.bias and not self._adds_biases:
             bias = getattr(self, f"bias_hh_{suffix}")
         step, is_reverse = self._step(suffix), suffix.endswith("_reverse")
+        if is_inside is None and step is lstm_step and not is_tracing() and x.shape[0]:
+            return self._at_once(projected, carry, weight, is_reverse)
 
         def body(carry, row):
             carry = step(carry, row, weight, bias)
@@ -173,6 +177,12 @@ class RNNBase(Module):
         if is_inside is None:
             return scan(body, carry, projected, reverse=is_reverse)
         return scan(masked, carry, (projected, is_inside), reverse=is_reverse)
+
+    def _at_once(self, projected, carry, weight, is_reverse):
+        """`_walk` of eager long short-term memory: one op for all steps."""
+        projected = flip(projected, 0) if is_reverse else projected
+        hs, cs, _ = lstm_layer(projected, *carry, weight)
+        return (hs[-1], cs[-1]), flip(hs, 0) if is_reverse else hs
 
     #: Whether both biases are added in the same place.
     _adds_biases = True

@@ -68,6 +68,7 @@ from . import (
     random,
     ranked,
     rankings,
+    recurrent,
     reductions,
     repetition,
     resampling,

@@ -183,14 +183,12 @@ class ArrayAlgebra(Algebra):
     def accumulate(self, value, cotangent):
         if cotangent.shape != value.raw.shape:
             _check_shape(value, cotangent)
-        tracer = _tracer()
-        before = value.grad if tracer is not None else value._grad if value._grad is None else value.grad
+        before, tracer = value.grad, _tracer()
         if tracer is not None or isinstance(cotangent, Value):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
-            # As value.grad = ..., which no trace sees.
-            value._grad = self.made(_taken(cotangent, value.raw.dtype, is_ours), None, value.kind)
+            value.grad = self.made(_taken(cotangent, value.raw.dtype, is_ours), None, value.kind)
         elif before.record is not None or before.is_traced:
             value.grad = before + self.made(cotangent)
         else:

@@ -5,8 +5,9 @@ import numpy as np
 from ._native import native
 from ._whole import exact
 
-#: A product of so many operations takes long beside the call of another way.
-_LARGE = 8_000_000
+#: A product of so many operations takes long beside the call of another way; OpenBLAS lets threads share what is larger still, and
+#: they wait for each other on a processor that is busy.
+_LARGE = 500_000
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 class Native:
-    """Functions of compiled code by name, each `found` when it is first called. All give NotImplemented for what is left to NumPy."""
+    """Functions of compiled code by name, each `found` when it is first called. They give NotImplemented for what is NumPy's."""
 
     def __init__(self):
         self._find, self.found = None, {}
@@ -208,11 +208,12 @@ by_rows, by_small_rows = ByRows(by_shape), ByRows()
 
 
 def small(name, sizes, arrays, results):
-    """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`; see `small` of the backend. It is asked
-    for float arrays of at least `FEWEST` elements that one thread computes.
+    """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`; see `small` of the backend. It is
+    asked for float arrays of at least `FEWEST` elements that one thread computes.
     """
-    for x in arrays:
+    size = 0
+    for x in (*arrays, *results):
         if x.__class__ is not np.ndarray:
             return False
-    size = arrays[0].size
+        size = max(size, x.size)
     return FEWEST <= size < SHARED and native("small", name, sizes, arrays, results) is True

@@ -1,6 +1,7 @@
 """The arithmetic of pooling on NumPy arrays: one pass per place in the window, over strided views of the image."""
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 
@@ -33,6 +34,14 @@ class Windows:
     @classmethod
     def of(cls, shape, kernel_size, stride, padding, dilation, ceil_mode):
         """The windows over an image of `shape`; raises where there are none."""
+        try:
+            return _known_windows(tuple(shape), kernel_size, stride, padding, dilation, ceil_mode)
+        except TypeError:  # lists
+            return cls.new(shape, kernel_size, stride, padding, dilation, ceil_mode)
+
+    @classmethod
+    def new(cls, shape, kernel_size, stride, padding, dilation, ceil_mode):
+        """As `of`, made anew."""
         check_ndim(shape, 2)
         kernel = pair(kernel_size, "kernel_size", 1)
         stride = kernel if stride in (None, [], ()) else pair(stride, "stride", 1)
@@ -72,7 +81,7 @@ class Windows:
         ]
         return rows[:, None] * self.kernel[1] + columns
 
-    @property
+    @cached_property
     def sizes(self):
         """The numbers by which kernels of windows go through images."""
         return (prod(self.shape[:-2]), *self.shape[-2:], *self.result, *self.kernel, *self.stride, *self.padding, *self.dilation)
@@ -103,7 +112,11 @@ class Windows:
         return image
 
     def counts(self, with_border, override):
-        """By what the sum of each window is divided, in the shape of one result."""
+        """By what the sum of each window is divided, in the shape of one result; nobody writes to it."""
+        return _known_counts(self, with_border, override)
+
+    def new_counts(self, with_border, override):
+        """As `counts`, made anew."""
         if override == 0:
             raise ArgumentError("divisor_override must not be 0")
         if override is not None:
@@ -120,6 +133,16 @@ class Windows:
             stop = np.minimum(start + self.kernel[axis], size + border)
             found.append(tuple((stop - np.maximum(start, -border)).tolist()))
         return tuple(found)
+
+
+_known_windows = lru_cache(maxsize=256)(Windows.new)
+
+
+@lru_cache(maxsize=256)
+def _known_counts(windows, with_border, override):
+    found = windows.new_counts(with_border, override)
+    found.flags.writeable = False
+    return found
 
 
 def _count(size, kernel, stride, padding, dilation, ceil_mode):

@@ -33,10 +33,8 @@ def in_order(x, axis=-1):
 
 def order_of(x, axis=-1):
     """The positions along `axis` that put `x` in ascending order, equal elements in theirs."""
-    if _is_plain(x) and 0 < x.shape[axis] <= _BY_INSERTION and axis in (-1, x.ndim - 1):
-        found, rows = np.empty(x.shape, np.int64), np.ascontiguousarray(x)
-        if small("order", (x.size // x.shape[-1], x.shape[-1]), (rows,), (found,)):
-            return found
+    if (short := order_of_short(x, axis, "order")) is not None:
+        return short
     if not _is_plain(x) or x.size < _FEWEST or x.dtype.itemsize < 4 or not _SHORTEST <= x.shape[axis] < 1 << _POSITION_BITS:
         return np.argsort(x, axis=axis, kind="stable")
     x = _along_memory(x, axis)
@@ -46,6 +44,14 @@ def order_of(x, axis=-1):
     for start in range(0, len(rows), step):
         found[start : start + step] = _order_of_rows(rows[start : start + step])
     return _moved(found.reshape(x.shape), -1, axis)
+
+
+def order_of_short(x, axis, kernel):
+    """The positions that put short rows in order, ascending or descending, by a kernel; None if there is none."""
+    if not _is_plain(x) or not 0 < x.shape[axis] <= _BY_INSERTION or axis not in (-1, x.ndim - 1):
+        return None
+    found, rows = np.empty(x.shape, np.int64), np.ascontiguousarray(x)
+    return found if small(kernel, (x.size // x.shape[-1], x.shape[-1]), (rows,), (found,)) else None
 
 
 def _is_plain(x):

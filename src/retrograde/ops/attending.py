@@ -12,6 +12,7 @@ from ..errors import ShapeError
 from ..shapes import mismatch
 from ._families import composite
 from ._samples import call, of, uniform
+from .activation import softmax
 from .comparisons import isfinite, where
 from .contractions import matmul
 from .conversions import astype
@@ -24,8 +25,10 @@ _MASK = np.array([[True, False, False, True], [True, True, True, True], [False, 
 
 def chances(query, key, attn_mask, is_causal, scale):
     """The softmax of the scaled products; zeros for a query that may look nowhere."""
+    if attn_mask is None:  # every query may look somewhere
+        return softmax(_scores(query, key, None, is_causal, scale), -1)
     powers, _, total = _powers(query, key, attn_mask, is_causal, scale)
-    return powers / (total if attn_mask is None else where(total == 0, 1, total))
+    return powers / where(total == 0, 1, total)
 
 
 def _powers(query, key, attn_mask, is_causal, scale):

@@ -12,7 +12,7 @@ from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from ._families import loss
-from ._native import by_shape
+from ._native import by_shape, small
 from ._samples import call, of, uniform
 from .activation import log_softmax, softmax
 from .comparisons import where
@@ -145,12 +145,29 @@ def cross_entropy(input, target, /, weight=None, ignore_index=-100, reduction="m
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"label_smoothing must lie between 0 and 1, got {label_smoothing}")
     axis, target = _class_axis(input), as_array(target)
+    is_simple = weight is None and not label_smoothing and not 0 <= ignore_index < input.shape[axis] and reduction in _REDUCTIONS
+    if is_simple and (losses := _by_kernel("cross_entropy", input, target, axis, reduction)) is not None:
+        return losses if reduction == "none" else np.add.reduce(losses, None) / (losses.size if reduction == "mean" else 1)
     if weight is not None or label_smoothing or not _is_plain(target, ignore_index, input.shape, axis):
         return _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_smoothing)
     shifted = input - np.maximum.reduce(input, axis, keepdims=True)
     losses = np.log(sum(np.exp(shifted), axis))
     losses -= shifted[lines(input.shape, target, axis)]
     return reduced(losses, reduction)
+
+
+_REDUCTIONS = ("mean", "sum", "none")
+
+
+def _by_kernel(name, input, target, axis, reduction):
+    """What a kernel gives for class numbers along the last axis; None if there is none, or one is out of range."""
+    is_last = axis == input.ndim - 1
+    if not is_last or target.__class__ is not np.ndarray or target.dtype != np.int64 or target.shape != input.shape[:axis]:
+        return None
+    sizes, is_of_classes = (target.size, input.shape[axis]), name == "cross_entropy_slopes"
+    result = np.empty(input.shape if is_of_classes else target.shape, input.dtype)
+    sizes = (*sizes, int(reduction == "mean")) if is_of_classes else sizes
+    return result if small(name, sizes, (input, target), (result,)) else None
 
 
 def _is_plain(target, ignore_index, shape, axis):
@@ -233,6 +250,9 @@ def cross_entropy_slopes(input, target, /, weight, ignore_index, reduction, labe
     \bar x_{n c} = a_n p_{n c}\,(\bar z_{n c} - \sum_k \bar z_{n k} p_{n k})$
     """
     axis = _class_axis(input)
+    is_simple = weight is None and not label_smoothing and not 0 <= ignore_index < input.shape[axis]
+    if is_simple and (slopes := _by_kernel("cross_entropy_slopes", input, target, axis, reduction)) is not None:
+        return slopes
     if weight is not None or label_smoothing or not _is_plain(target, ignore_index, input.shape, axis):
         return _slopes_in_ops(input, target, weight, ignore_index, reduction, label_smoothing)
     slopes = np.exp(input - np.maximum.reduce(input, axis, keepdims=True))

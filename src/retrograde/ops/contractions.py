@@ -1,5 +1,6 @@
 """Contractions: sums of products."""
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -82,6 +83,10 @@ def outer(x, y, /):
     $Z = x y^\top \;\Rightarrow\; \bar x = \bar Z y,\; \bar y = \bar Z^\top x$
     """
     return reshape(x, (-1, 1)) * reshape(y, (1, -1))
+
+
+outer.defvjp(lambda g, x, y: reshape(matmul(g, reshape(y, (-1,))), x.shape),
+             lambda g, x, y: reshape(matmul(transpose(g), reshape(x, (-1,))), y.shape))
 
 
 def einsum(subscripts, /, *operands):
@@ -248,6 +253,12 @@ contract.defvjp_all(_contract_rule)
 
 def _explicit(subscripts, ndims):
     """The labels of each operand and of the result, with the ellipsis and the implied result written out."""
+    return _written_out(subscripts, tuple(ndims))
+
+
+@lru_cache(maxsize=256)
+def _written_out(subscripts, ndims):
+    """The labels of each operand and of the result, with the ellipsis and the implied result written out."""
     left, arrow, output = subscripts.replace(" ", "").partition("->")
     inputs = left.split(",")
     unused = iter(sorted(set(_LETTERS) - set(subscripts)))
@@ -267,6 +278,8 @@ def _operand_rule(g, i, operands, inputs, output):
     distinct = "".join(dict.fromkeys(mine))
     known = [c for c in distinct if c in output or any(c in s for s, _ in others)]
     found = contract((g, *(x for _, x in others)), ",".join([output, *(s for s, _ in others)]) + "->" + "".join(known))
+    if len(known) == len(mine) and found.shape == shape:
+        return found
     sizes = dict(zip(mine, shape, strict=True))
     found = reshape(found, tuple(n if c in known else 1 for c, n in zip(distinct, _sizes_of(found, known, distinct), strict=True)))
     if all(mine.count(c) == 1 for c in distinct):

@@ -17,7 +17,7 @@ from ._convolving import (
     has_one_dtype,
 )
 from ._families import contraction
-from ._native import by_shape
+from ._native import expensive_by_shape
 from ._samples import call
 from .movements import expand_dims, squeeze
 from .reductions import sum
@@ -56,7 +56,7 @@ def _simpler_to_weight(*args) -> Any:
     return _rewriting().simpler_to_weight(conv2d_weight, conv2d, *args)
 
 
-@contraction(faster=by_shape, optional=("bias",), result_shape=_result_shape, samples=(
+@contraction(faster=expensive_by_shape, optional=("bias",), result_shape=_result_shape, samples=(
     call((2, 2, 5, 4), (3, 2, 3, 2)), call((1, 2, 5, 5), (2, 2, 3, 3), (2,), padding=1, stride=2),
     call((2, 4, 4, 5), (4, 2, 2, 2), (4,), groups=2, dilation=(1, 2)), call((1, 1, 4, 4), (1, 1, 2, 3), padding="same"),
     call((0, 1, 3, 3), (2, 1, 2, 2)), call((2, 3, 4, 3), (2, 3, 1, 1), (2,), stride=(1, 2)),
@@ -87,7 +87,7 @@ conv2d.defvjp(
 )
 
 
-@contraction(is_public=False, faster=by_shape, result_shape=_input_shape, samples=(
+@contraction(is_public=False, faster=expensive_by_shape, result_shape=_input_shape, samples=(
                       call((2, 3, 3, 3), (3, 2, 3, 2), shape=(2, 2, 5, 4)),
                       call((1, 2, 3, 3), (2, 1, 3, 3), shape=(1, 2, 6, 6), stride=2, padding=1, groups=2),
                       call((2, 3, 2, 3), (3, 2, 1, 1), shape=(2, 2, 2, 3)),
@@ -109,7 +109,7 @@ conv2d_input.defvjp(
 )
 
 
-@contraction(is_public=False, faster=by_shape, result_shape=_weight_shape, samples=(
+@contraction(is_public=False, faster=expensive_by_shape, result_shape=_weight_shape, samples=(
                       call((2, 2, 5, 4), (2, 3, 3, 3), shape=(3, 2, 3, 2)),
                       call((1, 2, 6, 6), (1, 2, 3, 3), shape=(2, 1, 3, 3), stride=2, padding=1, groups=2),
                       call((2, 2, 3, 3), (2, 3, 2, 2), shape=(3, 2, 1, 1), stride=2),

@@ -53,7 +53,7 @@ def take_along_axis(x, /, indices, axis=-1):
 
 
 def _along(x, shape, indices, axis, kernel):
-    """What a kernel gives for lines of an array of `shape` along `axis`, and for `indices`, each line's own; None if there is none."""
+    """What a kernel gives for lines of an array of `shape` along `axis` and the `indices` of each line; None if there is none."""
     axis = axis % len(shape) if axis.__class__ is int and shape else None
     if axis is None or x.__class__ is not np.ndarray or indices.__class__ is not np.ndarray or indices.dtype != np.int64:
         return None

@@ -162,7 +162,8 @@ def smooth_l1_loss(input, target, /, reduction="mean", beta=1.0):
 _PROBABLE = of((2, 3), uniform(0.1, 0.9))
 
 
-@loss(faster=by_small_rows, samples=(call((2, 3), _PROBABLE), call((2, 3), _PROBABLE, reduction="sum", pos_weight=np.array([1.0, 2.0, 0.5])),
+@loss(faster=by_small_rows, samples=(
+               call((2, 3), _PROBABLE), call((2, 3), _PROBABLE, reduction="sum", pos_weight=np.array([1.0, 2.0, 0.5])),
                call((2, 3), _PROBABLE, weight=np.array([[1.0], [2.0]]), reduction="none")))
 def binary_cross_entropy_with_logits(input, target, /, weight=None, reduction="mean", pos_weight=None):
     r"""Cross entropy of independent yes-or-no `target`s (from 0 to 1), from logits; safe for large ones.

@@ -10,7 +10,7 @@ from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import mismatch
 from ._families import composite
-from ._native import by_rows
+from ._native import SHARED, by_rows, by_small_rows
 from ._samples import call
 from .arithmetic import reciprocal, sqrt
 from .conversions import astype, widened
@@ -133,9 +133,41 @@ def group_norm(x, /, num_groups, weight=None, bias=None, eps=1e-5):
         raise ArgumentError(f"num_groups must divide the channels of (batch, channels, ...), got {num_groups} and {x.shape}")
     check_channels(x, weight=weight, bias=bias)
     split = (num_groups, channels // num_groups)
+    if x.dtype in _WIDE and x.size < SHARED and (weight is not None or bias is not None):
+        # Two passes over rows, of groups and of channels, each by one kernel.
+        grouped = reshape(x, (x.shape[0], num_groups, -1))
+        axes = (0, *range(2, x.ndim))
+        return channel_affine(reshape(standardize(grouped, None, None, -1, eps), x.shape), per_channel(weight, x.ndim),
+                       per_channel(bias, x.ndim), axes)
     weight, bias = [None if p is None else reshape(p, (*split, *[1] * (x.ndim - 2))) for p in (weight, bias)]
     grouped = reshape(x, (x.shape[0], *split, *x.shape[2:]))
     return reshape(standardize(grouped, weight, bias, tuple(range(2, grouped.ndim)), eps), x.shape)
+
+
+_WIDE = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@composite(is_public=False, faster=by_small_rows, optional=("weight", "bias"), result_shape=_result_shape,
+           result_dtype=_dtype_of_x, samples=(
+    call((3, 2, 4), (2, 1), (2, 1), axis=(0, 2)), call((3, 2), (2,), None, axis=(0,)), call((3, 2), None, (2,), axis=(0,))))
+def channel_affine(x, /, weight=None, bias=None, axis=()):  # noqa: ARG001 - over which the derivatives of weight and bias are summed
+    r"""`x` times `weight` plus `bias`, which have one number for all elements along `axis`.
+
+    $\bar x = w \bar z$, and $\bar w = \bar z\, x$ and $\bar b = \bar z$, summed over `axis`.
+    """
+    _result_shape(x, weight, bias)
+    return astype(_affine(x, weight, bias), x.dtype)
+
+
+def _affine_rule(g, needs, x, weight, bias_shape, axis):  # noqa: ARG001 - by which kernels of rows know what rows are
+    return (
+        (g if weight is None else g * weight) if needs[0] else None,
+        None if weight is None or not needs[1] else unbroadcast(g * x, weight.shape),
+        unbroadcast(g, bias_shape) if needs[2] else None,
+    )
+
+
+channel_affine.defvjp_all(_affine_rule)
 
 
 def check_channels(x, **tensors):

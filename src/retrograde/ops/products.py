@@ -54,6 +54,11 @@ def prod(x, /, axis=None, keepdims=False, dtype=None, where=None):
 
 
 def _prod_rule(g, x, axis, where):
+    if where is None and (axis is None or axis.__class__ is int) and x.__class__ is np.ndarray:
+        line, along = (x.reshape(-1), 0) if axis is None else (x, axis)
+        others = _others_by_kernel(np.ascontiguousarray(line), along)
+        if others is not None:
+            return spread(g, x.shape, axis) * others.reshape(x.shape)
     factors = x if where is None else choose(where, x, 1)
     return selected(spread(g, x.shape, axis) * _products_of_others(factors, axis), where)
 
@@ -67,18 +72,17 @@ def _products_of_others(x, axis):
     rest = tuple(a for a in range(x.ndim) if a not in axes)
     moved = permute_dims(x, rest + axes)
     rows = reshape(moved, (*(x.shape[a] for a in rest), math.prod([x.shape[a] for a in axes])))
-    others = _others_by_kernel(rows)
-    others = _tree_of_others(rows) if others is None else others
+    others = _tree_of_others(rows)
     return permute_dims(reshape(others, moved.shape), tuple(map(int, np.argsort(rest + axes))))
 
 
-def _others_by_kernel(rows):
-    """The product of all others in each row: of those before, and of those behind, as `cumprod` hands back the last product."""
-    if rows.__class__ is not np.ndarray or not rows.size:
+def _others_by_kernel(x, axis):
+    """The product of all others along `axis`: of those before, and of those behind, as `cumprod` hands back the last product."""
+    if not x.size or not -x.ndim <= axis < x.ndim:
         return None
-    last = np.zeros(rows.shape, rows.dtype)
-    last[..., -1] = 1
-    return _run("cumprod_slope", (last, np.ascontiguousarray(rows)), -1)
+    last = np.zeros(x.shape, x.dtype)
+    last[(slice(None),) * (axis % x.ndim) + (-1,)] = 1
+    return _run("cumprod_slope", (last, x), axis)
 
 
 def _tree_of_others(rows):

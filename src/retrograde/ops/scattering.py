@@ -45,10 +45,12 @@ def gather(x, /, indices, axis=-1):
 
     $z_{r k} = x_{r\, i_{r k}}$: $\bar x$ is zero but for $\bar z$ added at the positions.
     """
-    index = _index(x.shape, indices, axis)
-    if all([n == m for a, (n, m) in enumerate(zip(indices.shape, x.shape, strict=True)) if a != one_axis(axis, x.ndim)]):
-        return take_along_axis(x, indices, axis)
-    return getitem(x, index)
+    if axis.__class__ is int and -x.ndim <= axis < x.ndim and hasattr(indices, "shape") and len(indices.shape) == x.ndim:
+        along = axis % x.ndim
+        others = [tuple(shape[:along]) + tuple(shape[along + 1 :]) for shape in (indices.shape, x.shape)]
+        if others[0] == others[1]:
+            return take_along_axis(x, indices, along)
+    return getitem(x, _index(x.shape, indices, axis))
 
 
 @composite(samples=(call((2, 3), (2, 2), indices=_DISTINCT, axis=1), call((3, 3), (), indices=_PLACES, axis=0),

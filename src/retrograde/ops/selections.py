@@ -56,9 +56,8 @@ def _added_rows(x, shape, index):
     """`scatter_add` at positions along one axis, where a kernel does it; else None."""
     *before, places = index if index.__class__ is tuple else (index,)
     axis = len(before)
-    if places.__class__ is not np.ndarray or places.dtype != np.int64:
-        return None
-    if any([part.__class__ is not slice or part != slice(None) for part in before]):
+    are_whole = all([part.__class__ is slice and part == slice(None) for part in before])
+    if not are_whole or places.__class__ is not np.ndarray or places.dtype != np.int64:
         return None
     if axis >= len(shape) or x.__class__ is not np.ndarray or x.shape != (*shape[:axis], *places.shape, *shape[axis + 1 :]):
         return None

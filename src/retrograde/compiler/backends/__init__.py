@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from ... import extras
 from ...errors import ArgumentError
 from ..run.program import Graph
+from . import blas
 
 #: The variable that asks for a backend. Without it programs run as machine code where llvmlite is installed, else by NumPy.
 VARIABLE = "RETROGRADE_COMPILER"
@@ -47,10 +48,13 @@ def get_num_threads():
 
 
 def set_num_threads(count):
-    """Let compiled code use `count` threads. Results are the same, bit for bit, for any number."""
+    """Let compiled code use `count` threads, and NumPy's products, where its library can be told. Results of compiled code are the
+    same, bit for bit, for any number.
+    """
     if not isinstance(count, int) or count < 1:
         raise ArgumentError(f"the number of threads must be an integer of at least 1, got {count!r}")
     chosen().set_num_threads(count)
+    blas.set_num_threads(count)
 
 
 @cache

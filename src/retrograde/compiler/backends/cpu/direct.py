@@ -13,11 +13,14 @@ from ....shapes import row_major
 from ...index.problem import problem_of
 from ...kernels.matmul import array_launch
 from ...run.failures import FLAG
-from . import threads
+from . import fast_calls, threads
 from .host import target
 from .table import POOL, Words, address_of, laid_out
 from .units import library
 from .writer import Writer
+
+#: So many multiply-adds are done before another thread of Python would miss the interpreter, or share them.
+_AT_ONCE = 2_000_000
 
 
 def product(x, y):
@@ -73,8 +76,23 @@ class _Bound:
         self._room, self._flag = scratch.nbytes, np.zeros(1, np.int64)
         self._words = words.array(library().address)
         self._steps = address_of(self._words) + 8 * steps
+        is_alone = launch.chunks == 1 or threads.get_num_threads() == 1
+        is_small = problem.batch_size * problem.m * problem.n * problem.k <= _AT_ONCE
+        self._fast = self._fast_call() if is_alone and is_small else None
+
+    def _fast_call(self):
+        """What Python calls at once. It holds the interpreter, so that room to work in can be the same for all calls."""
+        self._space = np.empty(self._room + 64, np.uint8)
+        self._places = ["abc".index(name) for name in self._order]
+        room = -(-address_of(self._space) // 64) * 64
+        return fast_calls.by_steps(threads.runner_address(), 3, self._steps, threads.alone(), address_of(self._flag), room)
 
     def __call__(self, a, b, c):
+        if self._fast is not None:
+            arrays = a, b, c
+            x, y, z = self._places
+            self._fast(arrays[x], arrays[y], arrays[z])
+            return
         space, arrays = np.empty(self._room + 64, np.uint8), {"a": a, "b": b, "c": c}
         pointers = [address_of(arrays[name]) for name in self._order]
         table = np.array([0, address_of(self._flag), *pointers, -(-address_of(space) // 64) * 64], np.int64)

@@ -14,6 +14,7 @@ from .units import TextUnit, library
 #: Numbers that vectors divide; see `functions`.
 GROUP = 64
 _FAST = 0x80  # METH_FASTCALL
+_NAMES = "retrograde_elements", "retrograde_rows", "retrograde_steps_of"
 
 
 class _Definition(ctypes.Structure):
@@ -39,6 +40,13 @@ def by_rows(kernel, count, sizes):
     return None if count > trampolines.MOST else _called("retrograde_rows", kernel, count, id(np.ndarray), *sizes)
 
 
+def by_steps(run, count, steps, pool, flag, room):
+    """A function of `count` arrays, which runs one step of a program on them: by the function at `run`, with the step at `steps`,
+    with the records of a pool and of a flag, and with room to work in. It looks at nothing; None where there are no fast calls.
+    """
+    return None if count > trampolines.MOST else _called("retrograde_steps_of", run, count, id(np.ndarray), steps, pool, flag, room)
+
+
 def _called(name, *words):
     if not _are_possible():
         return None
@@ -51,7 +59,7 @@ def _definitions():
     """What Python is told of each trampoline, for as long as this process lives."""
     unit = TextUnit(trampolines.text(GROUP), target())
     library().load([unit])
-    return {name: _Definition(name.encode(), library().address(name), _FAST, None) for name in ("retrograde_elements", "retrograde_rows")}
+    return {name: _Definition(name.encode(), library().address(name), _FAST, None) for name in _NAMES}
 
 
 @once

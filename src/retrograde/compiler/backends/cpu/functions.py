@@ -34,8 +34,8 @@ def function(name, traced, arrays):
 
 
 def fast_function(name, traced, dtype, count):
-    """The function `traced` of `count` values, to be called with arrays of `dtype` and one for the result, which it returns once it has
-    computed it, and the first array where it cannot; None where there is none. For arrays that one thread computes.
+    """The function `traced` of `count` values, to be called with arrays of `dtype` and one for the result, which it returns once it
+    has computed it, and the first array where it cannot; None where there is none. For arrays that one thread computes.
     """
     return _of_dtype(name, traced, dtype, count).fast if dtype in _FLOATS else None
 

@@ -1,25 +1,23 @@
 """Functions of rows: what a function of values does with each row of its arrays, whatever the number of rows and their length.
 
-Numbers of an array belong to one row if a reduction takes them together. A function is traced twice, on arrays of two sizes: what is
-the same in both graphs does not depend on sizes, and what differs must be the length of a row, or the number of rows, less a number.
-Code for it serves arrays of any size, so that nothing is planned for a shape.
+Numbers of an array belong to one row if a reduction takes them together. A function is traced twice, on arrays of two sizes: what
+is the same in both graphs does not depend on sizes, and what differs must be the length of a row, or the number of rows, less a
+number. Code for it serves arrays of any size, so that nothing is planned for a shape.
 """
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from ....core.symbol import Symbol
 from ....dtypes import name_of
-from ...index.elements import AFTER, CHECKS, IDENTITIES, REDUCTIONS, has_elements, is_elementwise, operation_key
+from ...index.elements import AFTER, CHECKS, IDENTITIES, REDUCTIONS, has_elements, is_elementwise
+from ...index.rows import FULL, PLACE, ROW, Call, Fold, Leaf, RowGraph, Size
 from ...passes.lower import lower
 from ...trace.outcome import outcome_of
 
 #: Rows and their length in the two traces: primes, so that nothing is one of them by chance.
 _SIZES = FIRST_SIZES, _ = (1009, 2003), (1013, 2011)
-#: Where something has one number: for each element, for each row, or for each place in a row.
-FULL, ROW, PLACE = "full", "row", "place"
 #: Ops that show the same numbers in another shape.
 _SHAPES = frozenset(["reshape", "broadcast_to"])
 #: More nodes than this are not one pass over rows.
@@ -30,62 +28,9 @@ class UnknownRowsError(Exception):
     """A function does something else than to compute with each row."""
 
 
-class Size(NamedTuple):
-    """A number that depends on sizes: the length of a row, or the number of rows, plus `more`; or one over that."""
-
-    is_length: bool
-    more: int
-    is_inverse: bool
-
-
-class Leaf(NamedTuple):
-    """An array that is read, by its number."""
-
-    number: int
-    space: str
-
-
-class Call(NamedTuple):
-    """An op by element on values, by their numbers, and on plain numbers."""
-
-    node: Symbol
-    space: str
-    arguments: tuple
-
-
-class Fold(NamedTuple):
-    """A reduction: of each row to one number, or of all rows to one number for each place in a row."""
-
-    combine: str
-    space: str
-    argument: int
-    dtype: str
-
-
-@dataclass
-class RowGraph:
-    """What is computed: `values` in order, each `Leaf`, `Call` or `Fold`; the numbers of the `results` among them, and in what shape of
-    the trace each is.
-    """
-
-    values: list = field(default_factory=list)
-    results: list = field(default_factory=list)
-    shapes: list = field(default_factory=list)
-
-    def key(self):
-        """What code depends on."""
-        return tuple([_key_of(value) for value in self.values]), tuple(self.results)
-
-
-def _key_of(value):
-    if isinstance(value, Call):
-        return operation_key(value.node.op), name_of(value.node.dtype), value.space, repr(value.arguments)
-    return type(value).__name__, *value
-
-
 class Shapes(NamedTuple):
-    """The shapes of a trace: of arrays with all numbers, of what has one number for each row with and without the reduced axis, and of
-    what has one for each place.
+    """The shapes of a trace: of arrays with all numbers, of what has one number for each row with and without the reduced axis, and
+    of what has one for each place.
     """
 
     full: tuple
@@ -148,10 +93,7 @@ class _Builder:
             raise UnknownRowsError
         number = self._number(node, other)
         value = self.graph.values[number]
-        if isinstance(value, Fold) and value.space == PLACE:
-            space = PLACE
-        else:
-            space = self._space(node, other)
+        space = PLACE if isinstance(value, Fold) and value.space == PLACE else self._space(node, other)
         if space == PLACE and not isinstance(value, Fold):
             raise UnknownRowsError
         if space == ROW and value.space != ROW:

@@ -39,6 +39,8 @@ class _Layout(NamedTuple):
     shape: tuple
     axes: tuple
     is_flat: bool
+    #: The shape of operands with one number for each row, if they have fewer axes.
+    trimmed: tuple | None = None
 
     @property
     def kept(self):
@@ -75,7 +77,7 @@ class _Layout(NamedTuple):
 
 
 def planned(name, traced, names, args):
-    """What the function `traced` of values gives for arguments like `args`, which are called `names`; None where there is no kernel.
+    """What computes the function `traced` of values for arguments like `args`, called `names`; None where there is no kernel.
 
     `name` is what the function is known by in every process.
     """
@@ -96,14 +98,28 @@ def planned(name, traced, names, args):
     if _known[key] is None:
         return None
     address, shapes, given = _known[key]
-    outs = tuple([(_result_shape(shape, layout), np.dtype(kind)) for shape, kind in shapes])
+    trimmed = {shape for shape in map(_shape_of, names, args) if shape is not None and _is_trimmed(shape, layout)}
+    if len(trimmed) > 1:
+        return None
+    # What has one number for each row and goes back to an operand has its shape, without leading ones.
+    layout_of_results = layout._replace(trimmed=next(iter(trimmed), None))
+    outs = tuple([(_result_shape(shape, layout_of_results), np.dtype(kind)) for shape, kind in shapes])
     call = fast_calls.by_rows(address, len(arrays) + len(outs), sizes)
     takes = tuple([i for i, a in enumerate(args) if a.__class__ is np.ndarray])
     return None if call is None else Planned(call, takes, outs, given)
 
 
+def _shape_of(name, argument):
+    return argument.shape if argument.__class__ is np.ndarray else argument if name.endswith("_shape") else None
+
+
+def _is_trimmed(shape, layout):
+    missing = len(layout.shape) - len(shape)
+    return missing > 0 and (1,) * missing + shape == layout.kept and shape != layout.dropped
+
+
 def _layout(names, args):
-    """How rows lie: in the greatest of the shapes, reduced over `axis`; all is one row if there is none. None where it is unknown."""
+    """How rows lie: in the greatest of the shapes, reduced over `axis`; all is one row if there is none. None if unknown."""
     named = dict(zip(names, args, strict=True))
     shapes = [a.shape for a in args if a.__class__ is np.ndarray]
     shapes += [named["x_shape"]] if "x_shape" in named else []
@@ -120,8 +136,7 @@ def _layout(names, args):
     return _Layout(shape, axes, len(axes) == ndim)
 
 
-#: What an argument is, beside a plain value: an array, or a shape, that has one number for each element, for each row with and without
-#: the reduced axes, for each place in a row; or the axes.
+#: What an array or a shape has one number for: each element, each row with and without the reduced axes, each place in a row.
 _ROLES = ("full", "kept", "dropped", "place")
 
 
@@ -130,6 +145,8 @@ def _role(name, argument, layout):
     if name == "axis":
         return "axis", None
     is_array = argument.__class__ is np.ndarray
+    if argument.__class__ is tuple and not argument and name.endswith("_shape"):
+        return "value", argument  # of an operand that is not there
     if is_array or name.endswith("_shape"):
         role = _role_of_shape(name, argument.shape if is_array else argument, layout)
         return None if role is None else ("array" if is_array else "shape", role)
@@ -152,13 +169,13 @@ def _role_of_shape(name, shape, layout):
         return "dropped" if shape == layout.dropped else None
     widened = (1,) * (len(layout.shape) - len(shape)) + shape
     if widened == layout.kept:
-        return None if name.endswith("_shape") else "kept"
+        return "kept"
     return "place" if widened == layout.place and shape == layout.shape[layout.axes[0] :] else None
 
 
 def _kernel(key, traced):
-    """The address of a kernel, the shape and the dtype of each result, and which parts of a tuple there are; None if there is none."""
-    name, dtype, is_flat, roles = key
+    """The address of a kernel, the role and the dtype of each result, and which parts of a tuple there are; None for no kernel."""
+    _, dtype, is_flat, roles = key
     code = import_module(f"{__package__}.row_functions")
     given = []
 
@@ -175,7 +192,8 @@ def _kernel(key, traced):
     count = sum(kind == "array" for kind, _ in roles)
     unit = unit_of(("rows", *key, graph.key()), lambda module, symbol: _write(module, symbol, graph, dtype, count), target())
     library().load([unit])
-    roles_of_results = [_result_role(tuple(shape), space, shapes) for shape, (_, space, _) in zip(graph.shapes, graph.results, strict=True)]
+    results = zip(graph.shapes, graph.results, strict=True)
+    roles_of_results = [_result_role(tuple(shape), space, shapes) for shape, (_, space, _) in results]
     if None in roles_of_results:
         return None
     kinds = [kind for _, _, kind in graph.results]
@@ -204,7 +222,9 @@ def _result_shape(role, layout):
         return layout.shape
     if role == "place":
         return layout.shape[layout.axes[0] :]
-    return layout.kept if role == "kept" else layout.dropped
+    if role == "kept":
+        return layout.kept if layout.trimmed is None else layout.trimmed
+    return layout.dropped
 
 
 def _write(module, symbol, graph, dtype, count):

@@ -16,7 +16,7 @@ _MOST_CALLS = 4096
 
 
 def small(name, sizes, arrays, results):
-    """Run the kernel called `name`, for `sizes`, a tuple of integers, on `arrays` and on `results`, which it writes; whether it did.
+    """Run the kernel called `name`, for `sizes`, integers, on `arrays` and on `results`, which it writes; whether it did.
     The first array says the type. Shapes are up to the caller; arrays that are not in row-major order are refused.
     """
     dtype = arrays[0].dtype
@@ -46,4 +46,5 @@ def _address(name, dtype):
 
 def _write(module, symbol, name, dtype):
     """Write a kernel. What does is loaded when something must be compiled."""
-    import_module(f"{__package__}.codegen.small_kernels").WRITERS[name](module, symbol, dtype.name)
+    files = [import_module(f"{__package__}.codegen.{name}") for name in ("small_kernels", "small_layers")]
+    next(file.WRITERS[name] for file in files if name in file.WRITERS)(module, symbol, dtype.name)

@@ -82,6 +82,11 @@ def _pool_functions():
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
+def runner_address():
+    """The address of what `runner` calls."""
+    return _pool_functions()("retrograde_run")
+
+
 def runner():
     """The native function that runs steps: a table of pointers, the address of the first step, and how many there are."""
     if _state["runner"] is None:

@@ -1,13 +1,11 @@
 """Kernels of functions of rows, `i64(pointers, sizes)`, which return 1: see `row_functions`.
 
-A row lies in `pieces` pieces of `width` numbers, `piece_step` apart; rows begin `row_step` apart. The reductions of a row end a pass
-over it; what the next pass needs by element is computed anew.
+A row lies in `pieces` pieces of `width` numbers, `piece_step` apart; rows begin `row_step` apart. The reductions of a row end a
+pass over it; what the next pass needs by element is computed anew.
 """
 
-from functools import reduce
-
 from ....index.elements import IDENTITIES, REDUCTIONS, start_of
-from ..row_functions import FULL, PLACE, ROW, Call, Fold, Leaf
+from ....index.rows import FULL, PLACE, ROW, Call, Fold, Leaf
 from . import emit, ir
 from .builder import Builder
 from .loop_values import library_function, operand_dtypes
@@ -68,7 +66,8 @@ class _Writer:
         k = Builder(b, self.dtype)
         for stage in range(self.last + 1):
             self._compute(k, ROW, stage, values, lambda leaf: k.load(k.offset(self.leaves[leaf.number], row), self.dtype, 1))
-            folds = [n for n, value in enumerate(self.graph.values) if isinstance(value, Fold) and self.stages[value.argument] == stage]
+            folds = [n for n, value in enumerate(self.graph.values)
+                     if isinstance(value, Fold) and self.stages[value.argument] == stage]
             stores = [i for i, (n, space, _) in enumerate(self.graph.results) if space == FULL and self.stages[n] == stage]
             if folds or stores:
                 self._pass(base, stage, folds, stores, values)

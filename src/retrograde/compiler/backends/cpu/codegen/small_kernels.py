@@ -10,8 +10,8 @@ from .emit import I64, POINTER
 from .vecmath.elements import ELEMENTS
 
 
-class _Kernel:
-    """A kernel under construction: its pointers by name, its sizes, and words for loops and memory."""
+class Kernel:
+    """A kernel under construction: its pointers and its sizes by name, and words for memory."""
 
     def __init__(self, module, name, dtype, pointers, sizes):
         function = ir.Function(module, ir.FunctionType(I64, [POINTER, POINTER]), name)
@@ -38,19 +38,22 @@ class _Kernel:
         return total
 
     def read(self, pointer, place, dtype=None):
+        """The number at a place."""
         return self.k.load(self.k.offset(pointer, place, dtype or self.dtype), dtype or self.dtype, 1)
 
     def write(self, value, pointer, place, dtype=None):
+        """Put a number at a place."""
         self.k.store(value, self.k.offset(pointer, place, dtype or self.dtype))
 
     def done(self):
+        """End the kernel: it could do what it is for."""
         self.ir.ret(I64(1))
 
 
 _WINDOW_SIZES = ("planes", "height", "width", "rows", "columns", "tall", "wide", "down", "right", "above", "left", "lines", "steps")
 
 
-class _Windows(_Kernel):
+class _Windows(Kernel):
     """A kernel that goes through all windows of all planes."""
 
     def __init__(self, module, name, dtype, pointers):
@@ -143,7 +146,7 @@ def along(module, name, dtype):
     """Each result along an axis as a sum of `taps` elements, whose `places` and `weights` depend on the place alone; a weight of 0
     reads nothing.
     """
-    s = _Kernel(module, name, dtype, ("x", "places", "weights", "out"), ("outer", "size", "inner", "count", "taps"))
+    s = Kernel(module, name, dtype, ("x", "places", "weights", "out"), ("outer", "size", "inner", "count", "taps"))
     b, k = s.ir, s.k
     with emit.loop(b, 0, s.outer) as o, emit.loop(b, 0, s.count) as i, emit.loop(b, 0, s.inner) as n:
         zero = k.constant(0.0, dtype, 1)
@@ -161,41 +164,45 @@ def along(module, name, dtype):
     s.done()
 
 
-def order(module, name, dtype):
-    """The positions that put each row in ascending order, NaNs last, equal elements in theirs: by insertion, for short rows."""
-    s = _Kernel(module, name, dtype, ("x", "out"), ("rows", "length"))
-    b = s.ir
-    with emit.loop(b, 0, s.rows) as row:
-        base = b.mul(row.index, s.length)
-        with emit.loop(b, 0, s.length) as i:
-            value = s.read(s.x, b.add(base, i.index))
-            with b.goto_entry_block():
-                place = b.alloca(I64)
-            b.store(i.index, place)
-            head, move, out = (b.append_basic_block(label) for label in ("head", "move", "out"))
-            look = b.append_basic_block("look")
-            b.branch(head)
-            b.position_at_end(head)
-            at = b.load(place, typ=I64)
-            b.cbranch(b.icmp_signed(">", at, I64(0)), look, out)
-            b.position_at_end(look)
-            before = s.read(s.out, b.add(base, b.sub(at, I64(1))), "int64")
-            other = s.read(s.x, b.add(base, before))
-            is_number, is_nan = b.fcmp_ordered("==", value, value), b.fcmp_unordered("uno", other, other)
-            is_after = b.or_(b.fcmp_ordered(">", other, value), b.and_(is_nan, is_number))
-            b.cbranch(is_after, move, out)
-            b.position_at_end(move)
-            s.write(before, s.out, b.add(base, at), "int64")
-            b.store(b.sub(at, I64(1)), place)
-            b.branch(head)
-            b.position_at_end(out)
-            s.write(i.index, s.out, b.add(base, b.load(place, typ=I64)), "int64")
-    s.done()
+def _order(is_descending):
+    def write(module, name, dtype):
+        """The positions that put each row in order, equal elements in theirs, a NaN as the greatest: by insertion."""
+        s = Kernel(module, name, dtype, ("x", "out"), ("rows", "length"))
+        b = s.ir
+        with emit.loop(b, 0, s.rows) as row:
+            base = b.mul(row.index, s.length)
+            with emit.loop(b, 0, s.length) as i:
+                value = s.read(s.x, b.add(base, i.index))
+                with b.goto_entry_block():
+                    place = b.alloca(I64)
+                b.store(i.index, place)
+                head, move, out = (b.append_basic_block(label) for label in ("head", "move", "out"))
+                look = b.append_basic_block("look")
+                b.branch(head)
+                b.position_at_end(head)
+                at = b.load(place, typ=I64)
+                b.cbranch(b.icmp_signed(">", at, I64(0)), look, out)
+                b.position_at_end(look)
+                before = s.read(s.out, b.add(base, b.sub(at, I64(1))), "int64")
+                other = s.read(s.x, b.add(base, before))
+                great, little = (value, other) if is_descending else (other, value)
+                is_number, is_nan = b.fcmp_ordered("==", little, little), b.fcmp_unordered("uno", great, great)
+                is_after = b.or_(b.fcmp_ordered(">", great, little), b.and_(is_nan, is_number))
+                b.cbranch(is_after, move, out)
+                b.position_at_end(move)
+                s.write(before, s.out, b.add(base, at), "int64")
+                b.store(b.sub(at, I64(1)), place)
+                b.branch(head)
+                b.position_at_end(out)
+                s.write(i.index, s.out, b.add(base, b.load(place, typ=I64)), "int64")
+        s.done()
+
+    return write
 
 
 def _running(is_product, is_reversed):
     def write(module, name, dtype):
-        s = _Kernel(module, name, dtype, ("x", "out"), ("outer", "count", "inner"))
+        s = Kernel(module, name, dtype, ("x", "out"), ("outer", "count", "inner"))
         b = s.ir
         join = b.fmul if is_product else b.fadd
         with emit.loop(b, 0, s.outer) as o, emit.loop(b, 0, s.inner) as n:
@@ -213,8 +220,8 @@ def _running(is_product, is_reversed):
 
 
 def cumprod_slope(module, name, dtype):
-    """What `cumprod` hands back: at each place the product of those before it, times the sum of what comes behind, by a recurrence."""
-    s = _Kernel(module, name, dtype, ("g", "x", "out"), ("outer", "count", "inner"))
+    """What `cumprod` hands back: at each place the product of those before it, times a sum over what comes behind."""
+    s = Kernel(module, name, dtype, ("g", "x", "out"), ("outer", "count", "inner"))
     b, k = s.ir, s.k
     place = lambda o, line, n: s.at((s.at((o.index, s.count), line), s.inner), n.index)
     with emit.loop(b, 0, s.outer) as o, emit.loop(b, 0, s.inner) as n:
@@ -242,7 +249,7 @@ def _positioned(s, position, size):
 
 def take_along(module, name, dtype):
     """Elements of lines of `size` at `count` positions of their own each."""
-    s = _Kernel(module, name, dtype, ("x", "places", "out"), ("outer", "size", "inner", "count"))
+    s = Kernel(module, name, dtype, ("x", "places", "out"), ("outer", "size", "inner", "count"))
     b = s.ir
     with emit.loop(b, 0, s.outer) as o, emit.loop(b, 0, s.count) as i, emit.loop(b, 0, s.inner) as n:
         at = s.at((s.at((o.index, s.count), i.index), s.inner), n.index)
@@ -253,7 +260,7 @@ def take_along(module, name, dtype):
 
 def add_along(module, name, dtype):
     """Elements added to lines of `size` at `count` positions of their own each."""
-    s = _Kernel(module, name, dtype, ("x", "places", "out"), ("outer", "size", "inner", "count"))
+    s = Kernel(module, name, dtype, ("x", "places", "out"), ("outer", "size", "inner", "count"))
     b = s.ir
     with emit.loop(b, 0, s.outer) as o, emit.loop(b, 0, s.count) as i, emit.loop(b, 0, s.inner) as n:
         at = s.at((s.at((o.index, s.count), i.index), s.inner), n.index)
@@ -265,7 +272,7 @@ def add_along(module, name, dtype):
 
 def add_rows(module, name, dtype):
     """`count` rows of `inner` elements added to `size` rows at positions, in each of `outer` blocks."""
-    s = _Kernel(module, name, dtype, ("x", "places", "out"), ("outer", "size", "inner", "count"))
+    s = Kernel(module, name, dtype, ("x", "places", "out"), ("outer", "size", "inner", "count"))
     b = s.ir
     with emit.loop(b, 0, s.outer) as o, emit.loop(b, 0, s.count) as i:
         place = _positioned(s, s.read(s.places, i.index, "int64"), s.size)
@@ -278,7 +285,7 @@ def add_rows(module, name, dtype):
 
 WRITERS = {
     "max_windows": max_windows, "placed_windows": placed_windows, "sum_windows": sum_windows, "spread_windows": spread_windows,
-    "along": along, "order": order, "cumsum": _running(False, False), "cumsum_from_end": _running(False, True),
-    "cumprod": _running(True, False), "cumprod_slope": cumprod_slope, "take_along": take_along, "add_along": add_along,
-    "add_rows": add_rows,
+    "along": along, "order": _order(False), "order_descending": _order(True), "cumsum": _running(False, False),
+    "cumsum_from_end": _running(False, True), "cumprod": _running(True, False), "cumprod_slope": cumprod_slope,
+    "take_along": take_along, "add_along": add_along, "add_rows": add_rows,
 }

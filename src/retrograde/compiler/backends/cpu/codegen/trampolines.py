@@ -1,9 +1,9 @@
 """Trampolines: functions that Python calls as its own, with arrays as they are, and that call kernels.
 
-A call through `ctypes` takes longer than NumPy takes for a function of a thousand numbers. What is written here has the signature of
-Python's fast calls, `object(self, objects, how many)`, and reads the memory and the shape of each array from where NumPy has them.
-`fast_calls` asks once whether they are there. A trampoline returns the last object, the result, once it is computed, and the first
-one where it cannot: for what is no array, or arrays of other types or shapes, or not one number after the other.
+A call through `ctypes` takes longer than NumPy takes for a function of a thousand numbers. What is written here has the signature
+of Python's fast calls, `object(self, objects, how many)`, and reads the memory and the shape of each array from where NumPy has
+them. `fast_calls` asks once whether they are there. A trampoline returns the last object, the result, once it is computed, and the
+first one where it cannot: for what is no array, or arrays of other types or shapes, or not one number after the other.
 """
 
 #: Where Python's objects have their type, bytes their content, and NumPy's arrays what is read of them.
@@ -11,8 +11,8 @@ TYPE, CONTENT = 8, 32
 DATA, NDIM, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
 #: Arrays whose elements follow each other in row-major order, at places where processors want them.
 PLAIN_FLAGS = 0x1 | 0x100
-#: The most arrays of a call, and the words of `self`: the kernel, the number of arrays, the type of arrays, the bytes of an element.
-MOST = 8
+#: The most arrays of a call, and the words of `self`: the kernel, how many arrays, the type of arrays, the bytes of an element.
+MOST = 12
 KERNEL, COUNT, ARRAY_TYPE, ITEM_BYTES = range(4)
 #: For functions of rows there are sizes, which the kernel is handed, in the place of the bytes of an element.
 SIZES = ITEM_BYTES
@@ -227,6 +227,46 @@ fail:
 """
 
 
+#: Steps of a program, as `retrograde_run` takes them: the table of pointers has the pool and the flag, the arrays, and room to work
+#: in. Whoever calls it has seen to everything.
+RUN, STEPS, TABLE_POOL, TABLE_FLAG, ROOM = 0, 3, 4, 5, 6
+_STEPS = f"""
+define ptr @retrograde_steps_of(ptr %self, ptr %objects, i64 %given) {{
+entry:
+  %pointers = alloca [{MOST + 3} x ptr], align 8
+  %words = getelementptr i8, ptr %self, i64 {CONTENT}
+{_field("function", "words", 8 * RUN)}{_field("count", "words", 8 * COUNT, "i64")}{_field("steps", "words", 8 * STEPS)}
+{_field("pool", "words", 8 * TABLE_POOL)}{_field("flag", "words", 8 * TABLE_FLAG)}{_field("room", "words", 8 * ROOM)}
+  store ptr %pool, ptr %pointers, align 8
+  %flag.at = getelementptr ptr, ptr %pointers, i64 1
+  store ptr %flag, ptr %flag.at, align 8
+  %first = load ptr, ptr %objects, align 8
+  %is.whole = icmp eq i64 %given, %count
+  br i1 %is.whole, label %note, label %out
+note:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %note ]
+  %object.place = getelementptr ptr, ptr %objects, i64 %i
+  %object = load ptr, ptr %object.place, align 8
+{_field("data", "object", DATA)}
+  %i.next = add i64 %i, 1
+  %at = add i64 %i, 2
+  %pointer.place = getelementptr ptr, ptr %pointers, i64 %at
+  store ptr %data, ptr %pointer.place, align 8
+  %more = icmp ult i64 %i.next, %count
+  br i1 %more, label %note, label %run
+run:
+  %room.number = add i64 %count, 2
+  %room.at = getelementptr ptr, ptr %pointers, i64 %room.number
+  store ptr %room, ptr %room.at, align 8
+  call void %function(ptr %pointers, ptr %steps, i64 1)
+  br label %out
+out:
+  %answer = call ptr @given(ptr %first)
+  ret ptr %answer
+}}
+"""
+
+
 def text(group):
     """The code of all trampolines, for functions of elements in groups of so many."""
-    return _RETURN + _SIZE + _PLAIN + _ALIKE + _elements(group) + _ROWS
+    return _RETURN + _SIZE + _PLAIN + _ALIKE + _elements(group) + _ROWS + _STEPS
