@@ -174,7 +174,9 @@ class ArrayAlgebra(Algebra):
         tracer = _tracer()
         if not isinstance(cotangent, Value):
             return self.shown(cotangent.copy())
-        return cotangent.clone() if tracer is None or tracer.is_lazy else tracer.value(self, tracer.symbol(cotangent), cotangent.record)
+        if tracer is None or tracer.is_lazy:
+            return cotangent.clone()
+        return tracer.value(self, tracer.symbol(cotangent), cotangent.record)
 
     def _separate_as(self, cotangent, dtype):
         found = self.separate(cotangent)

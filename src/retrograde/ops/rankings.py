@@ -217,7 +217,7 @@ def _middle_rule(g, x, z):
     share = where(isnan(z), 0, g if count % 2 else g * 0.5)
     parts = reshape(share, (*share.shape, 1))
     parts = parts if count % 2 else concatenate([parts, parts], -1)
-    return add_along_axis(parts, x.shape, rank_places(x, ranks), -1)
+    return add_along_axis(parts, x.shape, rank_indices(x, ranks), -1)
 
 
 middle.defvjp(_middle_rule)
