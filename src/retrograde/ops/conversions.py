@@ -29,8 +29,8 @@ astype.defvjp(lambda g: g)
 def check_keeps(x, dtype):
     """Raise a DTypeError unless numbers of `dtype` have room for what complex numbers add up to."""
     if dtype is not None and x.dtype.kind == "c" and as_dtype(dtype).kind != "c":
-        raise DTypeError(f"a result of {as_dtype(dtype)} would lose the imaginary parts of {x.dtype}; take x.real, or give a complex "
-                         "dtype")
+        raise DTypeError(f"a result of {as_dtype(dtype)} would lose the imaginary parts of {x.dtype}; take x.real, or give a dtype "
+                         "of complex numbers")
 
 
 def is_narrow(x):

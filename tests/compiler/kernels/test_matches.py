@@ -118,19 +118,19 @@ def test_linear_algebra():
 
 def test_places_in_an_order():
     ranks, most = np.arange(3), selection._MOST_SELECTED
-    check([("first few", called("top_places", X, 3, 1, True), "Ranking"), ("another axis", called("top_places", X, 3, 0, True), "Library"),
-           ("from the end", called("top_places", X, 3, -1, False), "Ranking"),
-           ("too many", called("top_places", leaf(4, 2 * cost.MOST_RANKED), cost.MOST_RANKED + 1, 1, True), "Library"),
-           ("as many as are known", called("top_places", leaf(4, 2 * cost.MOST_RANKED), cost.MOST_RANKED, 1, True), "Ranking"),
-           ("integers", called("top_places", W, 3, 1, True), "Library"), ("none", called("top_places", EMPTY, 3, 1, True), "Library"),
-           ("known", called("top_places", KNOWN, 3, 1, True), "Library"),
-           ("ranks", called("rank_places", X, ranks), "Selection"), ("float64", called("rank_places", D, ranks), "Selection"),
-           ("of each row", called("rank_places", X, leaf(4, 3, dtype=I64)), "Selection"),
-           ("int32", called("rank_places", X, ranks.astype(np.int32)), "Library"),
-           ("integers", called("rank_places", W, ranks), "Library"), ("no ranks", called("rank_places", X, ranks[:0]), "Library"),
-           ("no rows", called("rank_places", EMPTY, ranks), "Library"), ("known", called("rank_places", KNOWN, ranks), "Library"),
-           ("many", called("rank_places", leaf(4, 4 * most), np.arange(most)), "Selection"),
-           ("too many", called("rank_places", leaf(4, 4 * most), np.arange(most + 1)), "Library")])
+    check([("first few", called("top_indices", X, 3, 1, True), "Ranking"), ("another axis", called("top_indices", X, 3, 0, True), "Library"),
+           ("from the end", called("top_indices", X, 3, -1, False), "Ranking"),
+           ("too many", called("top_indices", leaf(4, 2 * cost.MOST_RANKED), cost.MOST_RANKED + 1, 1, True), "Library"),
+           ("as many as are known", called("top_indices", leaf(4, 2 * cost.MOST_RANKED), cost.MOST_RANKED, 1, True), "Ranking"),
+           ("integers", called("top_indices", W, 3, 1, True), "Library"), ("none", called("top_indices", EMPTY, 3, 1, True), "Library"),
+           ("known", called("top_indices", KNOWN, 3, 1, True), "Library"),
+           ("ranks", called("rank_indices", X, ranks), "Selection"), ("float64", called("rank_indices", D, ranks), "Selection"),
+           ("of each row", called("rank_indices", X, leaf(4, 3, dtype=I64)), "Selection"),
+           ("int32", called("rank_indices", X, ranks.astype(np.int32)), "Library"),
+           ("integers", called("rank_indices", W, ranks), "Library"), ("no ranks", called("rank_indices", X, ranks[:0]), "Library"),
+           ("no rows", called("rank_indices", EMPTY, ranks), "Library"), ("known", called("rank_indices", KNOWN, ranks), "Library"),
+           ("many", called("rank_indices", leaf(4, 4 * most), np.arange(most)), "Selection"),
+           ("too many", called("rank_indices", leaf(4, 4 * most), np.arange(most + 1)), "Library")])
 
 
 def test_sums_at_positions():
