@@ -2,11 +2,13 @@
 
     python -m tests.mutants --record         note which tests come to which places; once, and after large changes
     python -m tests.mutants --count 200      make so many mutants, run the tests nearest to each, list those that survive
+    python -m tests.mutants --again LOG      the mutants that have survived by what an earlier run has printed, wherever their lines are now
 """
 
 import argparse
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -22,16 +24,22 @@ from .rules import mutants
 from .running import Copy, Server
 
 _ROOT = Path(retrograde.__file__).parent
+#: The tests that enter the compiler often.
+_TESTS = [*[f"tests/{folder}" for folder in ("compiler", "transforms", "fuzz", "testing", "core", "nn", "optim")],
+          "tests/test_sweep_compiled.py", "tests/test_debug.py", "tests/test_extend.py"]
+#: What a survivor's line begins with in the list at the end.
+_SURVIVES = "  survives  "
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--record", action="store_true", help="note which tests come to which places")
     parser.add_argument("--notes", default="build/mutants", help="the folder of these notes")
-    parser.add_argument("--tests", nargs="*", default=["tests/compiler", "tests/transforms"], help="the tests to choose from")
+    parser.add_argument("--tests", nargs="*", default=_TESTS, help="the tests to choose from")
     parser.add_argument("--module", default="compiler/**/*.py", help="a pattern of the files to change, below the package")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", metavar="LOG", help="instead of a sample those that an earlier run lists as survivors")
     parser.add_argument("--most", type=int, default=60, help="how many tests a mutant meets at most")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long these take together, about")
     parser.add_argument("--processes", type=int, default=1)
@@ -47,7 +55,7 @@ def main():
     killed = len(drawn) - len(survivors)
     print(f"\n{len(drawn)} mutants: {killed} killed, {len(survivors)} survive")
     for mutant in survivors:
-        print(f"  survives  {mutant}")
+        print(f"{_SURVIVES}{mutant}")
     return int(killed < 0.9 * len(drawn))
 
 
@@ -62,10 +70,19 @@ def record(options):
 
 
 def sample(options):
-    """The mutants of a seed, the same ones each time."""
+    """The mutants of a seed, the same ones each time, or those that a log lists."""
     found = [mutant for path in sorted(_ROOT.glob(options.module))
              for mutant in mutants(path.relative_to(_ROOT).as_posix(), path.read_text())]
+    if options.again:
+        listed = {_without_line(line.removeprefix(_SURVIVES)) for line in Path(options.again).read_text(errors="replace").splitlines()
+                  if line.startswith(_SURVIVES)}
+        return [mutant for mutant in found if _without_line(str(mutant)) in listed]
     return random.Random(options.seed).sample(found, min(options.count, len(found)))
+
+
+def _without_line(told):
+    """What is told of a mutant, but for the number of its line, which changes elsewhere in the file move."""
+    return re.sub(r"(?<=\.py):\d+ ", " ", told)
 
 
 def run(drawn, nearest, options):
