@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import ArgumentError, CheckpointError
 from ..io.bounded import refused
-from ..locks import forkable
+from ..once import forkable
 from .files import write_files
 from .folder import add, claimed, prune
 from .parts import captured, process_generators
