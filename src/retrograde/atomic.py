@@ -3,11 +3,11 @@
 import os
 import time
 from contextlib import contextmanager, suppress
+from typing import Any
 
-try:
+fcntl: Any = None
+with suppress(ImportError):  # Windows has no such locks
     import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 # Where files cannot be locked, a part older than this was left by a process that died.
 _ABANDONED = 3600
@@ -69,8 +69,7 @@ def locked(path, flags=os.O_RDONLY, waits=True):
         yield None if handle is None else _lock(handle, path, waits)
     finally:
         if handle is not None:
-            with suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_UN)  # a child that was forked meanwhile has the handle too
+            _unlock(handle)
             os.close(handle)
 
 
@@ -82,6 +81,11 @@ def _lock(handle, path, waits):
         return False
     except OSError:  # some file systems have none
         return None
+
+
+def _unlock(handle):
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_UN)  # a child that was forked meanwhile has the handle too
 
 
 @contextmanager

@@ -210,6 +210,17 @@ def test_saving_does_not_wait_for_the_disk_and_saves_what_was_there(tmp_path, di
     assert states(again) == expected
 
 
+def test_a_process_that_changes_its_folder_saves_where_it_was_asked_to(tmp_path, disk, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    saver = RunSaver("run")
+    saver.save(step=1)
+    monkeypatch.chdir(tmp_path / "other")
+    disk.set()
+    saver.wait()
+    assert checkpoints(tmp_path / "run")[0].step == 1
+
+
 def test_of_those_that_wait_the_newest_is_written_and_the_best(tmp_path, disk):
     saver = RunSaver(tmp_path, keep_last=None, keep_best=1)
     for step, metric in enumerate((9.0, 5.0, 1.0, 3.0, 2.0, 4.0)):

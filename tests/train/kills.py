@@ -22,6 +22,7 @@ from retrograde import nn, optim, train
 
 #: Workers that make batches, and whether they are processes.
 CREWS = {"none": {}, "2 threads": {"workers": 2}, "2 processes": {"workers": 2, "processes": True}}
+FIGURES = ("kills", "runs", "left by a kill", "left behind", "different")
 EPOCHS, ROWS, BATCH = 6, 391, 8
 _ROOT = Path(__file__).parents[2]
 
@@ -121,9 +122,10 @@ def main():
         expected, good = state_of(Path(folder) / "whole"), True
         while figures["kills"] < options.count:
             crew = crews[figures["runs"] % len(crews)]
-            good &= ended(draw, crew, Path(folder) / f"run {figures['runs']}", expected, figures, min(10, options.count - figures["kills"]))
+            limit = min(10, options.count - figures["kills"])
+            good &= ended(draw, crew, Path(folder) / f"run {figures['runs']}", expected, figures, limit)
+            print(", ".join(f"{name}: {figures[name]}" for name in FIGURES), flush=True)
     seconds = time.perf_counter() - start
-    print(", ".join(f"{name}: {figures[name]}" for name in ("kills", "runs", "left by a kill", "left behind", "different")))
     print(f"{seconds:.0f} s, {figures['kills'] / seconds * 60:.0f} kills in a minute")
     return int(not good)
 

@@ -14,7 +14,7 @@ from ..core.mode import current
 from ..core.value import Value
 from ..dtypes import as_dtype, float32, float64
 from ..errors import ArgumentError, DTypeError, GraphError
-from ..locks import forkable
+from ..once import forkable
 from ..shapes import sizes
 from ._arrays import arrays
 from ._families import creation

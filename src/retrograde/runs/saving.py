@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import ArgumentError, CheckpointError
 from ..io.bounded import refused
-from ..locks import forkable
+from ..once import forkable
 from .files import write_files
 from .folder import add, claimed, prune
 from .parts import captured, process_generators
@@ -75,6 +75,7 @@ class RunSaver:
         if wait:
             self.wait()
             return snapshot.write(self.path)
+        snapshot.path = self.path.absolute()  # also if the process goes to another folder meanwhile
         with self._lock:
             self._waiting = [*_worth_keeping(self._waiting, snapshot), snapshot]
             if self._thread is None:
@@ -99,7 +100,7 @@ class RunSaver:
                     return
                 snapshot = self._waiting.pop(0)
             try:
-                snapshot.write(self.path)
+                snapshot.write(snapshot.path)
             except BaseException as error:  # noqa: BLE001 - raised by the next call, in the thread that saves
                 self._error = error
             del snapshot
@@ -132,7 +133,7 @@ class _Snapshot:
     """The parts of a run as they were, ready to be written."""
 
     def __init__(self, step, metric, parts, keep, copies):
-        self.keep, self.arrays = keep, Arrays(copies)
+        self.keep, self.arrays, self.path = keep, Arrays(copies), None
         self.metric = None if metric is None or not math.isfinite(metric) else float(metric)
         step = step if step is None or type(step) is int else int(step)
         self.content = {

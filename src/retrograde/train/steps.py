@@ -1,6 +1,7 @@
 """What a step computes: the loss and its gradients, the update of the weights and their averages; compiled as two functions."""
 
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Steps:
     """The functions of one trainer. They know the model and the optimizer, and nothing of the trainer."""
 
     def __init__(self, forward, model, optimizer, metrics, clip_norm, averaged, compiled):
-        prepared = jit if compiled else (lambda function: function)
+        prepared: Any = jit if compiled else (lambda function: function)
         self.model, self._averaged = model, averaged
 
         def results(outputs, targets):

@@ -75,7 +75,7 @@ class Trainer:
         self._saved: Any = None
 
     # Training.
-    def fit(self, data, epochs=None, *, steps=None, validation=None):
+    def fit(self, data, epochs: Any = None, *, steps: Any = None, validation=None):
         """Train until so many epochs, or steps, are done in all, and return what was logged of each epoch, as dictionaries.
 
         data        a loader, or arrays (inputs, targets), of which a shuffled one is made; `validation` likewise, not shuffled

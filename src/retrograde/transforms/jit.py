@@ -5,6 +5,7 @@ import warnings
 import weakref
 from functools import WRAPPER_UPDATES, partial, update_wrapper
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -174,7 +175,7 @@ class Compiled:
         steps = memory.programs.setdefault(key, [])
         step = next((step for step in steps if step.fits()), None)
         if step is None:
-            step = _traced(self._function, leaves, tree.flatten(split)[1], records, memory.room)
+            step: Any = _traced(self._function, leaves, tree.flatten(split)[1], records, memory.room)
             memory.traces += 1
             steps.append(step)
             self._warn_of_many(*split)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..compiler.run.room import Room
-from ..locks import forkable
+from ..once import forkable
 from .retracing import Row
 
 

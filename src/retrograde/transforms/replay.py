@@ -15,7 +15,7 @@ from ..core.mode import changed, current, is_recording
 from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value
 from ..errors import GraphError
-from ..locks import forkable
+from ..once import forkable
 from ..ops._arrays import arrays
 from ..tensor.lazy import settle
 from ..tensor.tensor import Tensor

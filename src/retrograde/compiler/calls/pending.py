@@ -11,7 +11,7 @@ from ...core.anomaly import call_place, told_place
 from ...core.garbage import uncollected
 from ...core.symbol import Symbol, ordered, replaced
 from ...errors import RetrogradeError
-from ...locks import forkable
+from ...once import forkable
 from ...ops._arrays import arrays as algebra
 from ..backends import chosen_name, new_program
 from ..graph.orders import is_alike, orders

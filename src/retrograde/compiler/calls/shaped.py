@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...errors import RetrogradeError, VerifierError
-from ...locks import forkable
+from ...once import forkable
 from ..backends import get_num_threads, new_program
 from ..trace.outcome import outcome_of
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import retrograde as rg
-from retrograde.locks import forkable
+from retrograde.once import forkable
 
 LONG = 60
 
