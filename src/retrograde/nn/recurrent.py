@@ -181,7 +181,8 @@ class RNNBase(Module):
     def _at_once(self, projected, carry, weight, is_reverse):
         """`_walk` of eager long short-term memory: one op for all steps."""
         projected = flip(projected, 0) if is_reverse else projected
-        hs, cs, _ = lstm_layer(projected, *carry, weight)
+        h, c = carry
+        hs, cs, _ = lstm_layer(projected, h, c, weight)
         return (hs[-1], cs[-1]), flip(hs, 0) if is_reverse else hs
 
     #: Whether both biases are added in the same place.

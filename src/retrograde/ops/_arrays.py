@@ -234,7 +234,8 @@ class ArrayAlgebra(Algebra):
 
 #: Where NumPy has what to do on errors, and what stands there where all are ignored; None where it keeps that elsewhere.
 _umath: Any = getattr(getattr(np, "_core", None), "umath", None)
-_errors, _make = getattr(_umath, "_extobj_contextvar", None), getattr(_umath, "_make_extobj", None)
+_errors: Any = getattr(_umath, "_extobj_contextvar", None)
+_make: Any = getattr(_umath, "_make_extobj", None)
 _QUIET = None if _errors is None or _make is None else _make(all="ignore")
 
 

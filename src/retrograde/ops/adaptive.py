@@ -143,7 +143,8 @@ def adaptive_mean(x, /, count, axis=-1):
     $\bar x_j = \sum_{i \ni j} \bar z_i / n_i$ over the windows that $x_j$ is in, of $n_i$ elements.
     """
     axis = one_axis(axis, x.ndim)
-    if (found := banded(x, *_band(count, x.shape[axis], x.dtype), axis)) is not None:
+    places, weights = _band(count, x.shape[axis], x.dtype)
+    if (found := banded(x, places, weights, axis)) is not None:
         return found
     if count > x.shape[axis]:
         return _mean_in_ops(x, count, axis)
@@ -156,7 +157,8 @@ def adaptive_mean(x, /, count, axis=-1):
 
 def _adaptive_mean_rule(g, x_shape, count, axis):
     axis, total = one_axis(axis, len(x_shape)), 0
-    if (found := banded(g, *_band_back(count, x_shape[axis], g.dtype), axis)) is not None:
+    places, weights = _band_back(count, x_shape[axis], g.dtype)
+    if (found := banded(g, places, weights, axis)) is not None:
         return found
     windows, ndim = AdaptiveWindows.of(count, x_shape[axis]), len(x_shape) - axis
     share = widened(g) * _along(windows.parts(g.dtype), ndim)

@@ -88,7 +88,12 @@ def _transpose(columns, weights, count):
     return band(columns.ravel(), rows.ravel(), weights.ravel(), (count, columns.shape[1]))
 
 
-weighted.defvjp(lambda g, x_shape, columns, weights, axis: weighted(g, *_transposed(columns, weights, x_shape[axis]), axis))
+def _weighted_rule(g, x_shape, columns, weights, axis):
+    turned, factors = _transposed(columns, weights, x_shape[axis])
+    return weighted(g, turned, factors, axis)
+
+
+weighted.defvjp(_weighted_rule)
 
 
 def band(rows, columns, weights, shape):

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from ....once import once
-from .codegen import trampolines
+from .codegen.eager import trampolines
 from .host import target
 from .units import TextUnit, library
 

@@ -229,4 +229,4 @@ def _result_shape(role, layout):
 
 def _write(module, symbol, graph, dtype, count):
     """Write the kernel. What does is loaded when something must be compiled."""
-    import_module(f"{__package__}.codegen.row_kernel").write_rows(module, symbol, graph, dtype, count)
+    import_module(f"{__package__}.codegen.eager.row_kernel").write_rows(module, symbol, graph, dtype, count)

@@ -1,8 +1,8 @@
 """Small kernels of layers: cross entropy of classes, and steps of long short-term memory; called as those of `small_kernels`."""
 
-from . import emit
-from .builder import Builder
-from .emit import I64
+from .. import emit
+from ..builder import Builder
+from ..emit import I64
 from .small_kernels import Kernel
 
 

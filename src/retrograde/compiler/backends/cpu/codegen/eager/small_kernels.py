@@ -4,10 +4,10 @@ NumPy takes such work apart into many calls, each of which costs more than what 
 sizes. It returns 0 where it finds a position that is out of range, and 1 otherwise.
 """
 
-from . import emit, ir
-from .builder import Builder
-from .emit import I64, POINTER
-from .vecmath.elements import ELEMENTS
+from .. import emit, ir
+from ..builder import Builder
+from ..emit import I64, POINTER
+from ..vecmath.elements import ELEMENTS
 
 
 class Kernel:

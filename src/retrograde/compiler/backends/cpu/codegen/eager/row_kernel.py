@@ -4,12 +4,12 @@ A row lies in `pieces` pieces of `width` numbers, `piece_step` apart; rows begin
 pass over it; what the next pass needs by element is computed anew.
 """
 
-from ....index.elements import IDENTITIES, REDUCTIONS, start_of
-from ....index.rows import FULL, PLACE, ROW, Call, Fold, Leaf
-from . import emit, ir
-from .builder import Builder
-from .loop_values import library_function, operand_dtypes
-from .vecmath.elements import type_of
+from .....index.elements import IDENTITIES, REDUCTIONS, start_of
+from .....index.rows import FULL, PLACE, ROW, Call, Fold, Leaf
+from .. import emit, ir
+from ..builder import Builder
+from ..loop_values import library_function, operand_dtypes
+from ..vecmath.elements import type_of
 
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
 #: The numbers that a kernel is handed.

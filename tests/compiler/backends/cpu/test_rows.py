@@ -1,0 +1,100 @@
+"""Eager functions of rows, and small kernels, have the numbers of NumPy's for rows of any number and length."""
+
+import numpy as np
+import pytest
+
+import retrograde as rg
+from retrograde.compiler.backends.cpu import fast_calls
+from retrograde.ops import _native
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+RNG = np.random.default_rng(0)
+LAYOUTS = [((25, 40), -1), ((25, 40), 0), ((7, 3, 20), (1, 2)), ((9, 8, 7), -1), ((30, 31), None), ((4, 5, 6, 7), (0, 2, 3)), ((257,), 0),
+           ((4, 5, 60), 1)]
+NAMES = ["softmax", "log_softmax", "logsumexp", "mean", "max", "var", "std", "norm", "standardize"]
+
+
+def _called(op, x, axis):
+    return op.call(x, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_have_the_numbers_and_the_slopes_of_numpy(name, shape, axis, dtype, monkeypatch):
+    op, x = rg.ops.get(name), RNG.standard_normal(shape).astype(dtype)
+
+    def run():
+        t = rg.tensor(x, requires_grad=True)
+        z = _called(op, t, axis)
+        z.backward(np.cos(np.arange(z.size)).reshape(z.shape).astype(dtype))
+        return z.detach().numpy(), t.grad.numpy()
+
+    found = run()
+    monkeypatch.setattr(_native.native, "found", dict.fromkeys(("planned_rows", "shaped", "small"), lambda *_: NotImplemented))
+    tolerance = 3e-5 if dtype == np.float32 else 1e-12
+    for a, b in zip(found, run(), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def test_rows_are_computed_by_a_kernel_and_not_by_numpy(monkeypatch):
+    if fast_calls.by_rows(1, 1, (0,)) is None:
+        pytest.skip("this interpreter has no fast calls")
+    op, called = rg.ops.get("softmax"), []
+    large = _native.ByRows(None)(("softmax",), lambda x, axis: called.append(x), op._on_values, ())
+    x = RNG.standard_normal((25, 40))
+    np.testing.assert_allclose(large(x, -1), op.kernel(x, -1), rtol=1e-12)
+    assert not called
+    large(x.T, 0)  # not one number after the other
+    assert called
+
+
+def test_nan_and_infinity_go_through_rows_as_through_numpy():
+    x = RNG.standard_normal((20, 30))
+    x[1, 2], x[3, 4], x[5] = np.nan, np.inf, -np.inf
+    with np.errstate(all="ignore"):
+        for name in ("logsumexp", "max", "mean"):
+            op = rg.ops.get(name)
+            defaults = [op.defaults[i] for i in range(1, len(op.arguments))]
+            np.testing.assert_allclose(op.call(rg.tensor(x), axis=1).numpy(), op.kernel(x, 1, *defaults[1:]), rtol=1e-12)
+
+
+def test_positions_out_of_range_are_errors_also_where_a_kernel_finds_them():
+    x, places = rg.tensor(RNG.standard_normal((20, 30)), requires_grad=True), np.zeros((20, 30), np.int64)
+    places[3, 4] = 30
+    with pytest.raises(rg.errors.OutOfRangeError):
+        rg.take_along_axis(x, places, 1)
+    with pytest.raises(rg.errors.RetrogradeError):
+        rg.cross_entropy(x, np.full(20, 30))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_short_rows_are_sorted_as_numpy_sorts_them(descending):
+    x = RNG.integers(-3, 3, (40, 23)).astype(np.float32)
+    x[2, 5] = x[2, 9] = np.nan
+    x[4, 1], x[4, 2] = -0.0, 0.0
+    expected = np.argsort(x, -1, kind="stable")
+    if descending:
+        expected = 22 - np.argsort(x[:, ::-1], -1, kind="stable")[:, ::-1]
+    np.testing.assert_array_equal(rg.argsort(x, descending=descending), expected)
+
+
+def test_a_layer_of_lstm_has_the_gradients_of_its_ops():
+    shapes = (9, 3, 44), (3, 11), (3, 11), (44, 11)
+    arrays = [RNG.standard_normal(shape) for shape in shapes]
+
+    def run(shift):
+        tensors = [rg.tensor(x, requires_grad=True) for x in arrays]
+        hs, cs, _ = rg.ops.get("lstm_layer").call(*[t + shift for t in tensors])
+        ((hs * hs).sum() + (cs[-1] * cs[2]).sum()).backward()
+        return [t.grad.numpy() for t in tensors]
+
+    found, recorder = run(0.0), rg.ops.recurrent._are_plain
+    try:
+        rg.ops.recurrent._are_plain = lambda operands: False
+        expected = run(0.0)
+    finally:
+        rg.ops.recurrent._are_plain = recorder
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
