@@ -4,6 +4,7 @@ import math
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 from ..errors import ArgumentError, CheckpointError
 from ..io.bounded import refused
@@ -133,7 +134,8 @@ class _Snapshot:
     """The parts of a run as they were, ready to be written."""
 
     def __init__(self, step, metric, parts, keep, copies):
-        self.keep, self.arrays, self.path = keep, Arrays(copies), None
+        self.keep, self.arrays = keep, Arrays(copies)
+        self.path: Any = None
         self.metric = None if metric is None or not math.isfinite(metric) else float(metric)
         step = step if step is None or type(step) is int else int(step)
         self.content = {
