@@ -495,3 +495,17 @@ def test_views_of_a_copy_and_the_copy_show_the_same_writes(copy, view, first, se
     x = rg.tensor(np.arange(12.0).reshape(3, 4))
     for found, wanted in zip(rg.jit(function)(x), function(x), strict=True):
         np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+@pytest.mark.parametrize("view", [lambda v: v[::-1], lambda v: rg.flip(v, 0), lambda v: v.reshape(-1, 1)])
+def test_a_view_that_the_body_of_a_scan_gives_has_the_derivative_of_what_is_written_to_its_base(view):
+    def body(carry, row):
+        base = rg.sin(row) * 1
+        shown = view(base)
+        base *= 3
+        return carry, shown
+
+    def function(x):
+        return (rg.scan(body, x.sum() * 0, x)[1] ** 2).sum()
+
+    np.testing.assert_allclose(rg.jit(rg.grad(function))(X), 18 * np.sin(X) * np.cos(X), rtol=1e-5)

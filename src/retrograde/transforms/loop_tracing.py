@@ -136,6 +136,9 @@ def _settled(tracer, made, call, starts, stacks):
         tracer.plain.update({leaf.raw: is_plain(tracer, x) for leaf, x in made.handed})
         with tracer.attempt(written, linked) as attempt, unnoted():
             outs, made.made = call([writable(c.leaf) for c in made.carries], [writable(leaf) for leaf, _ in made.handed])
+            # A view follows its base when it is read: here, since what that takes is part of the body.
+            for x in filter(_is_value, (*outs, *made.made)):
+                _ = x.record
         before, kinds = kinds, [kind and is_plain(tracer, x) for kind, x in zip(kinds, outs, strict=True)]
         if len(attempt.written) == len(written) and len(attempt.linked) == len(linked) and kinds == before:
             made.windows = [(start, tick())]
@@ -143,6 +146,10 @@ def _settled(tracer, made, call, starts, stacks):
         written, linked = attempt.written, attempt.linked
     raise TraceError(f"what the body of a loop writes to is another tensor each time that it is traced, {_ATTEMPTS} times; write "
                      "to tensors that are there before the loop, or carry along what changes")
+
+
+def _is_value(x):
+    return isinstance(x, Value)
 
 
 def _begun(value, now):
