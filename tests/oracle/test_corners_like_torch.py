@@ -14,7 +14,7 @@ inf, nan = np.inf, np.nan
 
 POINTS = np.array([0.0, -0.0, inf, -inf, nan, 1.0, -1.0, 3.0, -3.0, 6.0, 0.5, -0.5, 2.0, -2.0, 1e-300, 20.0, 20.5, -20.0, 1e3, -1e3, 0.3])
 #: At infinities these have limits here, and are NaN in PyTorch.
-HAVE_LIMITS = {"gelu", "silu", "mish"}
+HAVE_LIMITS = {"gelu", "silu", "mish", "softsign"}
 ACTIVATIONS = {
     **{name: ((), {}) for name in "relu relu6 hardtanh hardsigmoid hardswish elu selu celu gelu silu mish softplus softsign tanhshrink "
                                   "softshrink hardshrink logsigmoid sigmoid tanh leaky_relu rrelu".split()},

@@ -230,3 +230,29 @@ def test_the_number_of_threads_is_that_of_the_engine():
         assert torch.get_num_threads() == retrograde.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("shape", "wrap"), [((3, 3), False), ((7, 3), False), ((7, 3), True), ((8, 3), True), ((2, 5), True), ((3, 3, 3), False)])
+def test_a_diagonal_is_filled_as_by_numpy(shape, wrap):
+    x, wanted = torch.arange(float(np.prod(shape))).view(shape), np.arange(float(np.prod(shape)), dtype=np.float32).reshape(shape)
+    np.fill_diagonal(wanted, 7, wrap)
+    assert x.fill_diagonal_(7, wrap=wrap) is x
+    np.testing.assert_array_equal(x.numpy(), wanted)
+
+
+def test_elements_are_put_and_replaced_in_place():
+    x, wanted = torch.arange(6.0).view(2, 3), np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.put(wanted, [1, 4], [7, 8])
+    np.testing.assert_array_equal(x.put_(torch.tensor([1, 4]), torch.tensor([7.0, 8.0])).numpy(), wanted)
+    np.testing.assert_array_equal(x.apply_(lambda v: 2 * v + 1).numpy(), 2 * wanted + 1)
+    with pytest.raises(MissingRuleError, match="apply_"):
+        torch.ones(2, requires_grad=True).apply_(abs)
+
+
+@pytest.mark.parametrize(("name", "args"), [
+    ("clamp_max", (1.0,)), ("clamp_min", (1.0,)), ("deg2rad", ()), ("rad2deg", ()), ("nan_to_num", (0.0,)), ("i0", ()), ("renorm", (2, 0, 1.0)),
+    ("heaviside", (torch.ones(3, 2),)), ("igamma", (torch.ones(3, 2),)), ("ldexp", (torch.ones(3, 2),))])
+def test_a_method_in_place_writes_what_the_other_gives(name, args):
+    x = torch.tensor([[0.5, 2.0], [1.0, 3.5], [0.1, 7.0]])
+    wanted = getattr(x, name)(*args)
+    assert getattr(x, f"{name}_")(*args) is x and torch.equal(x, wanted)

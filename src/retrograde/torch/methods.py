@@ -61,7 +61,8 @@ for _name in ("repeat", "view", "expand"):
 for _name in ("masked_fill", "masked_scatter", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill",
               "index_put", "addmm", "addmv", "addbmm", "baddbmm", "addr", "lerp", "addcmul", "addcdiv"):
     setattr(Tensor, f"{_name}_", written.in_place(FUNCTIONS[_name], f"{_name}_"))
-for _name in ("zero_", "fill_", "copy_", "normal_", "uniform_", "bernoulli_", "exponential_", "random_"):
+for _name in ("zero_", "fill_", "fill_diagonal_", "apply_", "copy_", "normal_", "uniform_", "bernoulli_", "exponential_",
+              "random_"):
     setattr(Tensor, _name, getattr(written, _name))
 
 

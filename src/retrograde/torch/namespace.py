@@ -5,6 +5,7 @@ from .functions import natives
 from .methods import FUNCTIONS
 from .tensor import Tensor
 from .types import CLASSES, DTYPES
+from .written import in_place
 
 #: Functions of layers, and of other modules, that PyTorch has in its package as well: the name there, if it is another one.
 _OF_LAYERS = (
@@ -72,6 +73,13 @@ _OWN = {
     **{name: getattr(special, ours) for name, ours in _OF_SPECIAL.items()},
     **_all_of(composed), "orgqr": linalg.householder_product, "logdet": logdet, "svd": svd,
 }
+_METHODS = {name: function for name, function in functions.NAMES.items() if name in functions.METHODS}
+for _name, _function in {**_OWN, **_METHODS, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
+    if _name not in vars(Tensor):
+        setattr(Tensor, _name, _function)
+for _name in ("clamp_max", "clamp_min", "deg2rad", "gcd", "heaviside", "i0", "igamma", "igammac", "index_reduce", "lcm", "ldexp",
+              "mvlgamma", "nan_to_num", "put", "rad2deg", "renorm"):
+    setattr(Tensor, f"{_name}_", in_place(getattr(Tensor, _name), f"{_name}_"))
 #: Functions that write to their first argument.
 _IN_PLACE = {name: _written_by(name) for name in vars(Tensor) if name.endswith("_") and not name.endswith("__")
              and name not in ("requires_grad_", "share_memory_", "detach_")}
@@ -81,9 +89,5 @@ NAMES = {
     **functions.NAMES, **_all_of(natives), **_all_of(windows), "vander": vander, "embedding": embedding, "fill": fill,
     "_segment_reduce": natives.segment_reduce, **sparse.NAMES,
 }
-_METHODS = {name: function for name, function in functions.NAMES.items() if name in functions.METHODS}
-for _name, _function in {**_OWN, **_METHODS, "polygamma": _polygamma, "prelu": nn.functional.prelu}.items():
-    if _name not in vars(Tensor):
-        setattr(Tensor, _name, _function)
 for _name, _function in sparse.METHODS.items():
     setattr(Tensor, _name, _function)

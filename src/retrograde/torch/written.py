@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from ..core.mode import no_grad
+import numpy as np
+
+from ..core.mode import is_recording, no_grad
+from ..errors import MissingRuleError, ShapeError
 from ..ops.conversions import astype
 from ..tensor import random as draws
 from ..tensor.inplace import assigning, set_item
@@ -28,6 +31,25 @@ def zero_(self):
 def fill_(self, value):
     """Write one value everywhere."""
     set_item(self, ..., value)
+    return self
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Write one value to the diagonal of a matrix, or of a cube; with `wrap`, of each square below the first."""
+    if self.ndim < 2 or self.ndim > 2 and len(set(self.shape)) > 1:
+        raise ShapeError(f"fill_diagonal_ needs a matrix, or axes of one length, got shape {tuple(self.shape)}")
+    rows = np.arange(self.shape[0] if wrap and self.ndim == 2 else min(self.shape))
+    places = [rows % (self.shape[1] + 1)] if wrap and self.ndim == 2 else [rows]
+    is_there = places[0] < self.shape[-1]
+    set_item(self, (rows[is_there], *[places[0][is_there]] * (self.ndim - 1)), fill_value)
+    return self
+
+
+def apply_(self, callable):
+    """Write what a function of Python's gives for each element, one by one: slow, and no derivative of it is known."""
+    if self.requires_grad and is_recording():
+        raise MissingRuleError("apply_ has no derivative; compute with functions of tensors, or on x.detach()")
+    set_item(self, ..., np.array([callable(x) for x in self.flatten().tolist()], self.dtype).reshape(self.shape))
     return self
 
 
