@@ -3,12 +3,13 @@
 import weakref
 
 from ..errors import InplaceError
+from ..once import forkable
 from .value import tick
 
 # [the time of the last write to a buffer, a reference to its owner], by the identity of that. Empty until somebody writes in place.
 WRITTEN = {}
-#: The time of the last write of all: what was recorded after it read nothing that is older than its own.
-LATEST = [0]
+#: The time of the last write of all, which only grows: what was recorded after it read nothing that was written to since.
+LATEST, _CLOCK = [0], forkable()
 
 
 # What will read a buffer later, by the identity of the buffer's owner. Each has `keep()`, which makes it take a copy. Empty
@@ -68,12 +69,13 @@ def keep(record, given):
 
 def stamp(algebra, data):
     """Note that the memory of `data` has been written to now."""
-    entry(algebra, data)[0] = LATEST[0] = tick()
+    stamp_all((entry(algebra, data),))
 
 
 def stamp_all(entries):
     """Note that the memory has been written to now for which `entry` gave these `entries`."""
-    now = LATEST[0] = tick()
+    with _CLOCK:  # or a thread could put back what another has written since
+        now = LATEST[0] = tick()
     for found in entries:
         found[0] = now
 
