@@ -58,6 +58,7 @@ def test_the_first_of_each_kind_stays_and_about_a_third_of_the_others():
 
 
 def test_blas_has_one_thread_unless_the_environment_says_otherwise():
-    threadpoolctl = pytest.importorskip("threadpoolctl", reason="it comes with the extra `demo`")
-    wanted = int(os.environ["OPENBLAS_NUM_THREADS"])
-    assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["internal_api"] == "openblas"} <= {wanted}
+    pytest.importorskip("threadpoolctl", reason="it comes with the extra `demo`")
+    script = "import numpy, threadpoolctl; print({p['num_threads'] for p in threadpoolctl.threadpool_info() if p['internal_api'] == 'openblas'})"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+    assert found in (f"{{{os.environ['OPENBLAS_NUM_THREADS']}}}", "set()")

@@ -1,13 +1,12 @@
 """What happens when other modules are imported: einops learns of tensors, and where a module of PyTorch's is here is told."""
 
+import os
 import sys
-from importlib.abc import Loader, MetaPathFinder
-from pathlib import Path
 
 from .errors import MissingModuleError
 from .tensor.einops import define
 
-_PACKAGE, _DOOR = __package__, Path(__file__).with_name("torch")
+_PACKAGE, _DOOR = __package__, os.path.join(os.path.dirname(__file__), "torch")
 _BACKENDS = "einops._backends"
 #: What is said of a module of which Python imports the outer part first, and so asks for that.
 _INNER = {"utils": f", and torch.utils.data is {_PACKAGE}.torch.utils.data"}
@@ -22,7 +21,7 @@ def watch():
         define(sys.modules[_BACKENDS])
 
 
-class _Einops(MetaPathFinder):
+class _Einops:
     """The first finder: einops finds backends among the subclasses of a class of its own, so ours is made when that class is."""
 
     def find_spec(self, fullname, path, target=None):
@@ -35,7 +34,7 @@ class _Einops(MetaPathFinder):
         return spec
 
 
-class _Followed(Loader):
+class _Followed:
     """A loader that leaves its place to `inner` when a module is run, and defines our backend afterwards."""
 
     def __init__(self, inner):
@@ -50,13 +49,13 @@ class _Followed(Loader):
         define(module)
 
 
-class _Elsewhere(MetaPathFinder):
+class _Elsewhere:
     """The last finder, which is asked for what no other has found: it says where a module of PyTorch's is here."""
 
     def find_spec(self, fullname, path, target=None):
         package, _, name = fullname.partition(".")
-        found = _DOOR.joinpath(*name.split("."))
-        if package != _PACKAGE or not (found.is_dir() or found.with_suffix(".py").exists()):
+        found = os.path.join(_DOOR, *name.split("."))
+        if package != _PACKAGE or not (os.path.isdir(found) or os.path.exists(f"{found}.py")):
             return
         # Without `name=`, by which Python would take `from retrograde import utils` for an attribute that is not there.
         raise MissingModuleError(f"there is no {fullname}; PyTorch's torch.{name} is {_PACKAGE}.torch.{name} here"

@@ -232,12 +232,15 @@ def _is_between(program, form, inputs, got, sizes):
     """Whether the slopes are others right beside the arguments, where equal numbers are equal no more: quotients see only those."""
     if not form.wanted.startswith(("directional", "complex_step")):
         return False
-    apart = [x + 1e-9 * np.cos(np.arange(x.size)).reshape(x.shape) if x.dtype.kind == "f" else x for x in inputs]
-    try:
-        found = evaluate(program, form.got, apart)
-    except RetrogradeError:
-        return True
-    return max(map(_distance, got, found)) >= 0.5 * max(sizes)
+    for size in (1e-9, 1e-5):  # a square keeps what is nearly 0 equal
+        apart = [x + size * np.cos(np.arange(x.size)).reshape(x.shape) if x.dtype.kind == "f" else x for x in inputs]
+        try:
+            found = evaluate(program, form.got, apart)
+        except RetrogradeError:
+            return True
+        if max(map(_distance, got, found)) >= 0.5 * max(sizes):
+            return True
+    return False
 
 
 def _meets_a_root_of_zero(program, form, inputs, got):

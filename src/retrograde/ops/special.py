@@ -29,7 +29,7 @@ def erf(x, /):
 erf.defvjp(lambda g, x: g * (_SLOPE * exp(-x * x)))
 
 
-@elementwise(is_real=True, faster=by_element)
+@elementwise(is_real=True, faster=by_many_elements)
 def erfc(x, /):
     r"""$1 - \operatorname{erf} x$, precise where that is tiny.
 

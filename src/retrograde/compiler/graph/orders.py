@@ -123,7 +123,7 @@ def _alone(node, found):
     if any([a is None for a in known]):
         return None
     if not node.op.broadcasts:
-        is_alike = bool(known) and known[0].shape == node.shape and not _may_be_large(node)
+        is_alike = bool(known) and known[0].shape == node.shape and node.op.name not in ANY_ORDER and not _may_be_large(node)
         return _tried(node, found) if is_alike else None  # as a running sum is
     if any(map(_is_repeated, known)) and not _may_be_large(node):
         return _tried(node, found)

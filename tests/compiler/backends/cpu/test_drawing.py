@@ -79,7 +79,7 @@ def test_kernels_that_are_not_on_disk_are_compiled_when_much_was_drawn(monkeypat
     asked, found = [], np.empty(1000, np.float32)
     monkeypatch.setattr(drawing, "library", lambda: SimpleNamespace(
         load_stored=lambda names: asked.append(len(names)), load=library().load, address=library().address))
-    patient = drawing.Filler(patience=2500)
+    patient = drawing.Filler(patience=10000)
     assert [patient(_streams.NORMAL[rg.float32], 1, 0, found, ()) for _ in range(4)] == [False, False, True, True]
     assert asked == [2]
 

@@ -194,8 +194,9 @@ def test_a_second_process_generates_no_code_and_does_not_load_what_would(tmp_pat
     assert not {"retrograde.compiler.backends.cpu.build", "retrograde.compiler.pipeline", "retrograde.compiler.passes.lower"} & {*after}
 
 
-#: The text of the threads' own code, whose name is made of it.
-ALLOWED = ("retrograde.compiler.backends.cpu.codegen", "retrograde.compiler.backends.cpu.codegen.parallel", "retrograde.compiler.backends.cpu.codegen.interchange")
+#: The texts of the threads' own code and of fast calls, whose names are made of them.
+ALLOWED = ("retrograde.compiler.backends.cpu.codegen", "retrograde.compiler.backends.cpu.codegen.eager",
+           "retrograde.compiler.backends.cpu.codegen.eager.trampolines", "retrograde.compiler.backends.cpu.codegen.parallel", "retrograde.compiler.backends.cpu.codegen.interchange")
 
 
 def run_script(script, folder):
