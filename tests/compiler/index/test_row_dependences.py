@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from graphs import leaf
+from retrograde.compiler.cost import TILED_NUMBERS as LEAST
 from retrograde.compiler.index.box import Box, Store
 from retrograde.compiler.index.expression import Load
 from retrograde.compiler.index.problem import Problem
-from retrograde.compiler.cost import TILED_NUMBERS as LEAST
 from retrograde.compiler.index.row_dependences import is_worth_rows, met_by_loops, met_by_product, row_counts
 
 
