@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from retrograde.train.logs.tensorboard import EventFile, crc32c
 
 import retrograde as rg
 from retrograde import nn, optim, train
+from retrograde.train.logs.tensorboard import EventFile, crc32c
 
 X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
 Y = (X[:, 0] > 0).astype(np.int64)

@@ -63,7 +63,7 @@ STEPPED = lambda optimizer: optim.lr_scheduler.StepLR(optimizer, 2)
 @pytest.mark.parametrize("options", [
     {}, {"accumulate": 2}, {"accumulate": 3, "clip_norm": 0.1}, {"ema": 0.9}, {"dropout": 0.5}, {"schedule": STEPPED},
     {"schedule": STEPPED, "schedule_each": "epoch"},
-], ids=str)
+], ids=lambda options: "-".join(options) or "plain")
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_a_trainer_does_what_a_loop_that_is_written_out_does(options, is_compiled):
     trainer, data = made(compiled=is_compiled, **options)

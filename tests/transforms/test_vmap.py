@@ -312,3 +312,8 @@ def test_a_derivative_around_vmap_of_complex_examples_is_that_of_each(function):
     for transform in (lambda f: f, rg.jit):
         found = transform(rg.grad(lambda z: rg.vmap(function)(z).sum()))(rows)
         np.testing.assert_allclose(found, [rg.grad(function)(row) for row in rows], rtol=1e-12)
+
+
+def test_the_second_derivative_of_a_pad_of_a_number_is_mapped():
+    curve = rg.grad(rg.grad(lambda x: rg.sin(rg.pad(x, 0) * 2)))
+    np.testing.assert_allclose(rg.jit(rg.vmap(curve))(np.array([0.3, 0.7])), -4 * np.sin(2 * np.array([0.3, 0.7])))

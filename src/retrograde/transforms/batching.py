@@ -134,7 +134,7 @@ def _broadcast(_, args, shape):
 
 def _padded(op, args, _):
     widths = args[1]
-    if isinstance(widths, int) or len(widths) != args[0].ndim or isinstance(widths[0], int):
+    if isinstance(widths, int) or len(widths) != args[0].ndim or (widths and isinstance(widths[0], int)):
         return None
     return op.call(args[0].value, ((0, 0), *widths), *args[2:])
 

@@ -8,7 +8,7 @@ from ..callbacks import Callback
 
 
 class CSVLog(Callback):
-    """Writes a line for each epoch to a CSV file. A run that goes on from a checkpoint takes out the lines that it computes again."""
+    """Writes a line for each epoch to a CSV file. A run that goes on from a checkpoint takes out lines that it computes again."""
 
     def __init__(self, path):
         self.path = Path(path)

@@ -1,7 +1,7 @@
 """TensorBoard's event files, written without its library: records of protocol buffers, each with its length and checksums.
 
-A record is the length (8 bytes), the checksum of that, the data, and the checksum of these; see tensorflow/core/lib/io/record_writer.h
-and tensorflow/core/util/event.proto for the fields.
+A record is the length (8 bytes), the checksum of that, the data, and the checksum of these; see
+tensorflow/core/lib/io/record_writer.h and tensorflow/core/util/event.proto for the fields.
 """
 
 import os
@@ -15,7 +15,7 @@ from ..callbacks import Callback
 
 
 class TensorBoardLog(Callback):
-    """Writes what is measured to a folder that `tensorboard --logdir` reads: the loss every `every` steps, and the results of epochs.
+    """Writes what is measured to a folder that `tensorboard --logdir` reads: the loss every `every` steps, results of epochs.
 
     A run that goes on from a checkpoint tells TensorBoard to forget the steps that it computes again.
     """
