@@ -314,6 +314,5 @@ def test_a_derivative_around_vmap_of_complex_examples_is_that_of_each(function):
         np.testing.assert_allclose(found, [rg.grad(function)(row) for row in rows], rtol=1e-12)
 
 
-def test_the_second_derivative_of_a_pad_of_a_number_is_mapped():
-    curve = rg.grad(rg.grad(lambda x: rg.sin(rg.pad(x, 0) * 2)))
-    np.testing.assert_allclose(rg.jit(rg.vmap(curve))(np.array([0.3, 0.7])), -4 * np.sin(2 * np.array([0.3, 0.7])))
+def test_a_pad_of_numbers_by_no_widths_is_mapped():
+    np.testing.assert_array_equal(rg.vmap(lambda x: rg.pad(x, ()) * 2)(np.array([0.3, 0.7])), [0.6, 1.4])
