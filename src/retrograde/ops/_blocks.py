@@ -16,9 +16,9 @@ def in_blocks(table, x):
     x = np.asarray(x) if not hasattr(x, "dtype") else x
     function = table.get(x.dtype.name, table["float64"])
     dtype = x.dtype if is_float(x.dtype) else np.float64
-    # In the order in memory of `x`, as NumPy's own functions and compiled ones have it, where that leaves no gaps.
-    result = np.empty_like(x, dtype=dtype, subok=False)
-    if x.__class__ is np.ndarray and result.strides == x.strides:
+    if x.__class__ is np.ndarray:  # in its order in memory, as NumPy's own functions and compiled ones have it
+        x = x.copy(order="K") if not (x.flags.c_contiguous or x.flags.f_contiguous) else x
+        result = np.empty_like(x, dtype=dtype)
         source, target = x.ravel("K"), result.ravel("K")
     else:
         result = np.empty_like(x, dtype=dtype, order="C", subok=False)
