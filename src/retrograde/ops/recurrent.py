@@ -79,8 +79,8 @@ def _check_shapes(projected, h, c, weight):
 
 def _are_plain(operands):
     """Whether kernels take all operands: arrays of one float type, in row-major order."""
-    first = operands[0]
-    return all([x.__class__ is np.ndarray and x.dtype is first.dtype and x.flags.c_contiguous and x.flags.aligned
+    first = operands[0]  # an array that was pickled has a dtype that is equal, but another object
+    return all([x.__class__ is np.ndarray and x.dtype == first.dtype and x.flags.c_contiguous and x.flags.aligned
                 for x in operands]) and first.dtype in _FLOATS
 
 

@@ -1,5 +1,7 @@
 """Eager functions of rows, and small kernels, have the numbers of NumPy's for rows of any number and length."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -157,3 +159,9 @@ def test_an_lstm_with_a_weight_of_another_shape_is_an_error_and_reads_nothing(na
     setattr(module, name, rg.nn.Parameter(rg.ones(*shape)))
     with pytest.raises(rg.errors.ShapeError, match="hidden_size"):
         module(rg.ones(7, 2, 3))
+
+
+def test_an_lstm_that_was_pickled_gives_the_same_bits():
+    module, x = rg.nn.LSTM(6, 9), rg.tensor(RNG.standard_normal((11, 4, 6)).astype(np.float32))
+    again = pickle.loads(pickle.dumps(module))
+    np.testing.assert_array_equal(again(x)[0].detach(), module(x)[0].detach())
