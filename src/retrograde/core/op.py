@@ -89,7 +89,9 @@ class Op(Facts):
         """What is called for large operands, None if nothing is faster."""
         if self.faster is None:
             return None
-        large = self.faster((self.name,), self.kernel, self._on_values, kernel.__defaults__ or ())
+        # Complex arguments are refused below, once; and the names of arguments are those of the function itself.
+        function = self.kernel.__wrapped__ if self.is_real else self.kernel
+        large = self.faster((self.name,), function, self._on_values, kernel.__defaults__ or ())
         return _real_checked(large) if self.is_real else large
 
     def __repr__(self):

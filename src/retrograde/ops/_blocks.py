@@ -15,8 +15,14 @@ def in_blocks(table, x):
     """
     x = np.asarray(x) if not hasattr(x, "dtype") else x
     function = table.get(x.dtype.name, table["float64"])
-    result = np.empty_like(x, dtype=x.dtype if is_float(x.dtype) else np.float64, order="C", subok=False)
-    source, target = x.reshape(-1), result.reshape(-1)
+    dtype = x.dtype if is_float(x.dtype) else np.float64
+    if x.__class__ is np.ndarray:  # in its order in memory, as NumPy's own functions and compiled ones have it
+        x = x.copy(order="K") if not (x.flags.c_contiguous or x.flags.f_contiguous) else x
+        result = np.empty_like(x, dtype=dtype)
+        source, target = x.ravel("K"), result.ravel("K")
+    else:
+        result = np.empty_like(x, dtype=dtype, order="C", subok=False)
+        source, target = x.reshape(-1), result.reshape(-1)
     working = np.float64 if function is table["float64"] else np.float32
     with np.errstate(all="ignore"):
         for i in range(0, x.size, BLOCK):

@@ -44,7 +44,7 @@ class ByElement:
 
         def run(*args):
             x = args[0]
-            if x.__class__ is np.ndarray and x.size >= fewest and (not count or args[-count:] == parameters):
+            if x.__class__ is np.ndarray and x.size >= fewest and (not count or _are_usual(args[-count:], parameters)):
                 operands = args[:-count] if count else args
                 if x.size < SHARED:
                     result = np.empty(x.shape, x.dtype)
@@ -81,6 +81,14 @@ class ByElement:
         if count:
             return run
         return {1: run_one, 2: run_two}.get(function.__code__.co_argcount, run)
+
+
+def _are_usual(given, parameters):
+    """Whether parameters are what they are by default, as numbers of Python's: those of NumPy's have a dtype of their own."""
+    for a, usual in zip(given, parameters, strict=True):
+        if a is not usual and (a.__class__ not in (int, float, bool) or a != usual):
+            return False
+    return True
 
 
 class _FastByDtype:
@@ -157,7 +165,8 @@ class ByRows:
         def run(*args):
             if args[0].__class__ is not np.ndarray or args[0].size < fewest:
                 return function(*args)
-            key = [(a.shape, a.dtype) if a.__class__ is np.ndarray else a for a in args]
+            # 0 and 0.0 and False are equal, but not all of them are axes.
+            key = [(a.shape, a.dtype) if a.__class__ is np.ndarray else (a.__class__, a) for a in args]
             plan = plans(tuple(key), names, args)
             if plan is None:
                 return large(*args)

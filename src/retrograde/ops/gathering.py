@@ -54,8 +54,10 @@ def take_along_axis(x, /, indices, axis=-1):
 
 def _along(x, shape, indices, axis, kernel):
     """What a kernel gives for lines of an array of `shape` along `axis` and the `indices` of each line; None if there is none."""
-    axis = axis % len(shape) if axis.__class__ is int and shape else None
-    if axis is None or x.__class__ is not np.ndarray or indices.__class__ is not np.ndarray or indices.dtype != np.int64:
+    if axis.__class__ is not int or not -len(shape) <= axis < len(shape):
+        return None
+    axis = axis % len(shape)
+    if x.__class__ is not np.ndarray or indices.__class__ is not np.ndarray or indices.dtype != np.int64:
         return None
     around = shape[:axis], shape[axis + 1 :]
     if len(indices.shape) != len(shape) or (indices.shape[:axis], indices.shape[axis + 1 :]) != around:

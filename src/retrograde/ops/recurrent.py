@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import ShapeError
 from ._families import composite
 from ._multiplying import product
 from ._native import native
@@ -52,6 +53,7 @@ def lstm_layer(projected, h, c, weight, /):
     $\bar W = \sum_t \bar p_t^\top h_{t-1}$.
     """
     operands = projected, h, c, weight
+    _check_shapes(*[x.shape for x in operands])
     if not _are_plain(operands) or not projected.size:
         return _layer_in_ops(*operands)
     steps, batch, width = projected.shape
@@ -67,10 +69,18 @@ def lstm_layer(projected, h, c, weight, /):
     return hs, cs, gates
 
 
+def _check_shapes(projected, h, c, weight):
+    """Raise a ShapeError unless shapes fit: kernels read what these say, wherever it lies."""
+    if len(projected) != 3 or h != c or len(h) != 2 or projected[1:] != (h[0], 4 * h[1]) or weight != (4 * h[1], h[1]):
+        raise ShapeError("an LSTM needs what its inputs add to the gates of shape (steps, batch, 4 * hidden_size), states of shape "
+                         "(batch, hidden_size) and weight_hh of shape (4 * hidden_size, hidden_size), got "
+                         f"{tuple(projected)}, {tuple(h)} and {tuple(c)}, and {tuple(weight)}")
+
+
 def _are_plain(operands):
     """Whether kernels take all operands: arrays of one float type, in row-major order."""
-    first = operands[0]
-    return all([x.__class__ is np.ndarray and x.dtype is first.dtype and x.flags.c_contiguous and x.flags.aligned
+    first = operands[0]  # an array that was pickled has a dtype that is equal, but another object
+    return all([x.__class__ is np.ndarray and x.dtype == first.dtype and x.flags.c_contiguous and x.flags.aligned
                 for x in operands]) and first.dtype in _FLOATS
 
 

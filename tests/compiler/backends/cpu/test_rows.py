@@ -1,5 +1,7 @@
 """Eager functions of rows, and small kernels, have the numbers of NumPy's for rows of any number and length."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,68 @@ def test_a_layer_of_lstm_has_the_gradients_of_its_ops():
         rg.ops.recurrent._are_plain = recorder
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_a_variance_with_a_correction_beyond_the_length_of_rows_is_that_of_numpy_for_many_rows_too():
+    x = RNG.standard_normal((1, 300))
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(rg.var(rg.tensor(x), axis=0, correction=2).numpy()).all()
+        assert np.isnan(rg.var(rg.tensor(x.T), axis=1, correction=3).numpy()).all()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_huber_loss_of_many_elements_is_that_of_its_formula(reduction):
+    x, y = 2 * RNG.standard_normal((2, 300))
+    size = abs(x - y)
+    expected = np.where(size <= 1, size * size / 2, size - 0.5)
+    expected = expected if reduction == "none" else getattr(expected, reduction)()
+    np.testing.assert_allclose(rg.nn.functional.huber_loss(rg.tensor(x), rg.tensor(y), reduction=reduction), expected, rtol=1e-12)
+
+
+def test_an_axis_that_is_equal_to_an_integer_is_refused_after_that_integer_as_before():
+    x = rg.tensor(RNG.standard_normal((20, 20)))
+    rg.mean(x, 0)
+    for axis in (0.0, False):
+        with pytest.raises(rg.errors.DTypeError):
+            rg.mean(x, axis)
+
+
+@pytest.mark.parametrize("axis", [2, -3, 5])
+def test_elements_along_an_axis_that_is_not_there_are_refused_for_many_elements_too(axis):
+    x, places = rg.tensor(RNG.standard_normal((20, 20))), np.zeros((20, 20), np.int64)
+    with pytest.raises(rg.errors.AxisError):
+        rg.take_along_axis(x, places, axis)
+
+
+@pytest.mark.parametrize("size", [200, 300])
+def test_parameters_that_are_arrays_or_have_a_dtype_are_taken_at_any_size(size):
+    x = RNG.standard_normal(size).astype(np.float32)
+    slopes = np.linspace(0, 1, size)
+    np.testing.assert_allclose(rg.leaky_relu(rg.tensor(x), slopes), np.where(x > 0, x, slopes * x), rtol=1e-12)
+    assert rg.softplus(rg.tensor(x), np.float64(1)).dtype == np.float64
+
+
+@pytest.mark.parametrize("name", ["sin", "erf", "lgamma", "erfinv"])
+@pytest.mark.parametrize("shape", [(10, 20), (60, 50)])
+def test_results_by_element_lie_in_memory_in_one_order_whatever_their_size(name, shape):
+    x = rg.tensor(RNG.uniform(-0.9, 0.9, shape)).T
+    z = rg.ops.get(name).call(x)
+    assert z.numpy().strides == x.numpy().strides
+    gapped = x[::2, ::-1]
+    assert rg.ops.get(name).call(gapped).numpy().strides == np.empty_like(gapped.numpy()).strides
+    np.testing.assert_allclose(rg.ops.get(name).call(gapped), z[::2, ::-1], rtol=1e-12)
+    np.testing.assert_allclose(z.T, rg.ops.get(name).call(x.T + 0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("weight_hh_l0", (4, 5)), ("weight_ih_l0", (800, 3)), ("weight_hh_l0", (1, 5))])
+def test_an_lstm_with_a_weight_of_another_shape_is_an_error_and_reads_nothing(name, shape):
+    module = rg.nn.LSTM(3, 5, bias=False)
+    setattr(module, name, rg.nn.Parameter(rg.ones(*shape)))
+    with pytest.raises(rg.errors.ShapeError, match="hidden_size"):
+        module(rg.ones(7, 2, 3))
+
+
+def test_an_lstm_that_was_pickled_gives_the_same_bits():
+    module, x = rg.nn.LSTM(6, 9), rg.tensor(RNG.standard_normal((11, 4, 6)).astype(np.float32))
+    again = pickle.loads(pickle.dumps(module))
+    np.testing.assert_array_equal(again(x)[0].detach(), module(x)[0].detach())

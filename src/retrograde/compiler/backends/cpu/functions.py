@@ -112,8 +112,9 @@ def _side_by_side(arrays):
         return arrays, np.empty(first.shape, first.dtype)
     # Of transposed arrays, say: any order will do, if it is one for all of them and leaves no gaps.
     result = np.empty_like(first)
-    if all([array.strides == result.strides and array.flags.aligned for array in arrays]):
-        return arrays, result
+    found = [a if a.strides == result.strides and a.flags.aligned else a.copy(order="K") for a in arrays]
+    if all([array.strides == result.strides for array in found]):
+        return found, result
     return [np.require(array, requirements="CA") for array in arrays], np.empty(first.shape, first.dtype)
 
 

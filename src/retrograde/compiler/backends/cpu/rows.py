@@ -97,7 +97,9 @@ def planned(name, traced, names, args):
         _known[key] = _kernel(key, traced)
     if _known[key] is None:
         return None
-    address, shapes, given = _known[key]
+    address, shapes, given, (least_rows, least_length) = _known[key]
+    if sizes[0] < least_rows or sizes[2] * sizes[4] < least_length:
+        return None
     trimmed = {shape for shape in map(_shape_of, names, args) if shape is not None and _is_trimmed(shape, layout)}
     if len(trimmed) > 1:
         return None
@@ -174,7 +176,9 @@ def _role_of_shape(name, shape, layout):
 
 
 def _kernel(key, traced):
-    """The address of a kernel, the role and the dtype of each result, and which parts of a tuple there are; None for no kernel."""
+    """The address of a kernel, the role and the dtype of each result, which parts of a tuple there are, and the least sizes that it
+    is for; None for no kernel.
+    """
     _, dtype, is_flat, roles = key
     code = import_module(f"{__package__}.row_functions")
     given = []
@@ -197,7 +201,16 @@ def _kernel(key, traced):
     if None in roles_of_results:
         return None
     kinds = [kind for _, _, kind in graph.results]
-    return library().address(unit.name), tuple(zip(roles_of_results, kinds, strict=True)), given[0] and tuple(given[0])
+    described = tuple(zip(roles_of_results, kinds, strict=True))
+    return library().address(unit.name), described, given[0] and tuple(given[0]), _least(graph)
+
+
+def _least(graph):
+    """The least number of rows, and the least length, for which what is made of them by subtraction is still positive: below,
+    functions of values do something else.
+    """
+    made = [found for value in graph.values for kind, found in getattr(value, "arguments", ()) if kind == "size"]
+    return tuple([max([1 - size.more for size in made if size.is_length is is_length], default=1) for is_length in (False, True)])
 
 
 def _argument(role, shapes, dtype):
