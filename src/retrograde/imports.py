@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 from .errors import MissingModuleError
 from .tensor.einops import define
@@ -28,7 +29,7 @@ class _Einops:
         if fullname != _BACKENDS:
             return None
         others = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
-        spec = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
+        spec: Any = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
         if spec is not None and spec.loader is not None:
             spec.loader = _Followed(spec.loader)
         return spec

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.backends.cpu import fast_calls
+from retrograde.compiler.backends.cpu import fast_calls, rows
 from retrograde.ops import _native
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
@@ -165,3 +165,12 @@ def test_an_lstm_that_was_pickled_gives_the_same_bits():
     module, x = rg.nn.LSTM(6, 9), rg.tensor(RNG.standard_normal((11, 4, 6)).astype(np.float32))
     again = pickle.loads(pickle.dumps(module))
     np.testing.assert_array_equal(again(x)[0].detach(), module(x)[0].detach())
+
+
+def test_a_parameter_that_changes_at_each_call_compiles_no_kernel_each_time():
+    x = rg.tensor(np.linspace(-2, 2, 400, dtype=np.float32).reshape(4, 100))
+    for delta in np.linspace(0.5, 1.5, 2 * rows._MOST_KERNELS).tolist():
+        found = rg.nn.functional.huber_loss(x, rg.zeros_like(x), delta=delta)
+        size = np.abs(np.asarray(x, np.float64))
+        np.testing.assert_allclose(found, np.where(size < delta, size**2 / 2, delta * (size - delta / 2)).mean(), rtol=1e-5)
+    assert max(rows._counts.values()) <= rows._MOST_KERNELS

@@ -1,6 +1,7 @@
 """Rows: eager functions that compute with each row of their arrays, by one kernel for rows of any number and length."""
 
 import math
+from collections import Counter
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ _PLAIN = frozenset([int, float, bool, str, type(None)])
 _LONGEST = 8192
 #: Kernels by what they depend on; None for what has none.
 _known: dict = {}
+#: Kernels of a function, and how many it may have: of two types, some forms of its operands and a few parameters.
+_counts: Counter = Counter()
+_MOST_KERNELS = 64
 
 
 class Planned(NamedTuple):
@@ -94,6 +98,10 @@ def planned(name, traced, names, args):
         return None
     key = name, dtype.name, layout.is_flat, roles
     if key not in _known:
+        # Its parameters are part of a kernel: one that changes from call to call, as a rate that falls, is left to NumPy.
+        if _counts[name] >= _MOST_KERNELS:
+            return None
+        _counts[name] += 1
         _known[key] = _kernel(key, traced)
     if _known[key] is None:
         return None
