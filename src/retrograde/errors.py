@@ -27,7 +27,7 @@ RetrogradeError
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
 ├── MissingModuleError (ModuleNotFoundError)  a module that PyTorch has in this place is elsewhere here
 ├── ParseError (ValueError)             a text does not have the structure that was asked for
-├── CheckpointError (ValueError)        a file of weights cannot be read or does not fit the model
+├── CheckpointError (ValueError, RuntimeError)  a file of weights cannot be read or does not fit the model
 │   └── StorageError (OSError)          the system cannot write or read it: a full disk, no permission, no such file
 ├── DataError (ValueError)              data cannot be read, or do not fit what a loader was before
 ├── WorkerError (RuntimeError)          a worker of a loader died, or took too long
@@ -149,7 +149,7 @@ class MissingModuleError(RetrogradeError, ModuleNotFoundError):
     """A module that PyTorch has in this place is elsewhere here."""
 
 
-class CheckpointError(RetrogradeError, ValueError):
+class CheckpointError(RetrogradeError, ValueError, RuntimeError):
     """A file of weights cannot be read, or does not fit the model."""
 
 

@@ -153,3 +153,21 @@ def test_a_process_that_is_killed_leaves_a_whole_checkpoint_and_nothing_after_th
         last = checkpoints(tmp_path)[-1].number
     rg.save_run(tmp_path, step=0, keep_last=1)
     assert [p.name for p in tmp_path.iterdir()] == [f"checkpoint-{last + 1:06}"]
+
+
+def test_the_best_is_the_one_that_was_the_best_when_it_was_saved(tmp_path):
+    for step, metric in enumerate([0.5, 0.9, 0.7]):
+        rg.save_run(tmp_path, step=step, metric=metric, mode="max")
+    assert rg.load_run(tmp_path, which="best") == {"step": 1}
+    assert rg.load_run(tmp_path, which="best", mode="min") == {"step": 0}
+
+
+def test_a_file_is_no_folder_of_a_run(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(rg.errors.StorageError, match="run is a file, and a run is saved in a folder: name another place"):
+        rg.save_run(tmp_path / "run", step=1)
+
+
+def test_a_state_that_does_not_fit_is_the_runtime_error_that_pytorch_raises():
+    with pytest.raises(RuntimeError, match="no tensor for bias"):
+        nn.Linear(2, 1).load_state_dict({"weight": rg.ones(1, 2)})

@@ -237,10 +237,10 @@ def test_what_goes_wrong_behind_is_raised_by_the_next_call(tmp_path):
     (tmp_path / "file").write_text("")
     saver = RunSaver(tmp_path / "file")
     saver.save(step=1)
-    with pytest.raises(rg.errors.StorageError, match="file cannot be written"):
+    with pytest.raises(rg.errors.StorageError, match="file is a file, and a run is saved in a folder"):
         saver.wait()
     rg.save_run(tmp_path / "file", wait=False)
-    with pytest.raises(rg.errors.StorageError, match="file cannot be written"):
+    with pytest.raises(rg.errors.StorageError, match="file is a file, and a run is saved in a folder"):
         for _ in range(100):
             rg.save_run(tmp_path / "file", wait=False)
             saving._SAVERS[os.path.realpath(tmp_path / "file")].wait()

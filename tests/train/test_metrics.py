@@ -125,3 +125,15 @@ def test_shapes_and_options_that_do_not_fit_are_errors():
             make()
     with pytest.raises(rg.errors.DTypeError, match="a metric is"):
         train.metrics.named([3])
+
+
+@pytest.mark.parametrize("metric", [train.Accuracy(), train.F1(), train.Calibration(), train.AUC()], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_metric_of_classes_refuses_numbers_as_targets(metric, is_compiled):
+    batch = rg.jit(metric.batch) if is_compiled else metric.batch
+    scores = rg.tensor(np.linspace(-1, 1, 8).reshape(8, 1))
+    for targets in ([0.0, 1.0] * 4, [False, True] * 4, [1, 0] * 4):
+        assert np.isfinite(metric.result(tuple(np.asarray(part) for part in batch(scores, rg.tensor(targets).reshape(8, 1)))))
+    total = tuple(np.asarray(part) for part in batch(scores, rg.tensor([0.1, 0.7, 0.3, 1.0] * 2).reshape(8, 1)))
+    with pytest.raises(rg.errors.ArgumentError, match=f"{type(metric).__name__} is of classes"):
+        metric.result(total)

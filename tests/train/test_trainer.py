@@ -98,7 +98,7 @@ def test_evaluation_and_prediction_leave_no_trace_and_are_without_dropout():
     np.testing.assert_allclose(found, trainer.averaged.module(rg.tensor(X)).detach().numpy(), rtol=1e-5, atol=1e-6)
     assert trainer.model.training
     assert (bits(trainer), rg.get_rng_state().tolist()) == (before, state)
-    with pytest.raises(rg.errors.ArgumentError, match="no data"):
+    with pytest.raises(rg.errors.ArgumentError, match="no data to predict from"):
         trainer.predict([])
 
 
@@ -315,3 +315,100 @@ trainer.fit((np.ones((64, 4), np.float32), np.zeros(64, int)), epochs=3)
 assert runs.checkpoints("run")[-1].step == 6
 """], cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda m, o: train.Trainer(m, optim.SGD, CROSS), r"optimizer is the class SGD.*write SGD\(\.\.\.\)"),
+    (lambda m, o: train.Trainer(m, o, nn.CrossEntropyLoss), "loss is the class CrossEntropyLoss"),
+    (lambda m, o: train.Trainer(m, o, CROSS, schedule=optim.lr_scheduler.StepLR), "schedule is the class StepLR"),
+    (lambda m, o: train.Trainer(nn.Linear(4, 2), o, CROSS), "no parameter of the model"),
+    (lambda m, o: train.Trainer(m, o, CROSS, schedule=optim.lr_scheduler.StepLR(optim.SGD(m.parameters()), 1)), "of another optimizer"),
+    (lambda m, o: train.Trainer(m, o, CROSS, schedule=optim.lr_scheduler.ReduceLROnPlateau(o)), 'schedule_each="epoch"'),
+    (lambda m, o: train.Trainer(m, o, CROSS, callbacks=[train.EarlyStopping]), r"write EarlyStopping\(\.\.\.\)"),
+    (lambda m, o: train.Trainer(m, o, CROSS, callbacks=[object()]), "object lacks begin, after_step, after_epoch, end"),
+    (lambda m, o: train.Trainer(m, o, CROSS, metrics=train.Accuracy()), r"write metrics=\[\.\.\.\]"),
+    (lambda m, o: train.Trainer(m, o, CROSS, metrics=[train.Accuracy]), r"write Accuracy\(\)"),
+    (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit(X, Y), r"got ndarray; inputs and targets are one argument"),
+    (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit((X, Y), epochs=2.5), "epochs must be an integer"),
+    (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit((X, Y), steps=-1), "steps must be an integer"),
+    (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit((X, Y), epochs=1, validation=0.2), "got float"),
+    (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit([X, Y], epochs=1), r"got a Tensor|got a ndarray"),
+    (lambda m, o: train.EarlyStopping(patience=0), "patience must be an integer of at least 1"),
+])
+def test_what_cannot_be_trained_is_refused_with_what_to_write(make, said):
+    model = nn.Linear(4, 2)
+    with pytest.raises(rg.errors.ArgumentError, match=said):
+        make(model, optim.SGD(model.parameters()))
+
+
+def test_data_without_a_batch_are_an_error_and_no_endless_loop():
+    trainer, _ = made()
+    for data in ((X[:0], Y[:0]), rg.data.Loader((X[:3], Y[:3]), 16, drop_last=True), []):
+        with pytest.raises(rg.errors.ArgumentError, match="no data to train with"):
+            trainer.fit(data, steps=3)
+        with pytest.raises(rg.errors.ArgumentError, match="no data to evaluate"):
+            trainer.evaluate(data)
+    assert trainer.history == []
+    once = (batch for batch in [(X[:16], Y[:16])])
+    with pytest.raises(rg.errors.ArgumentError, match="a generator, which gives its batches once"):
+        trainer.fit(once, epochs=2)
+    assert (trainer.step, trainer.epoch) == (1, 1)
+
+
+def test_a_layer_that_is_frozen_in_evaluation_is_so_after_evaluation_and_prediction():
+    trainer, _ = made(dropout=0.5)
+    trainer.model[2].eval()
+    trainer.evaluate((X, Y))
+    trainer.predict(X)
+    assert [trainer.model.training, trainer.model[0].training, trainer.model[2].training] == [True, True, False]
+
+
+def test_arrays_that_are_handed_over_again_go_on_in_their_order():
+    whole, _ = made(dropout=0.2)
+    whole.fit((X, Y), epochs=4)
+    part, _ = made(dropout=0.2)
+    for steps in (2, 3, 4, 9):
+        part.fit((X, Y), steps=steps)
+    for epochs in (4, 4):
+        part.fit((X, Y), epochs=epochs)
+    assert (part.step, bits(part)) == (whole.step, bits(whole))
+    part.fit((X[:20], Y[:20]), epochs=5)  # others begin anew
+    assert part.step == whole.step + 1
+
+
+def test_the_best_epoch_is_kept_where_checkpoints_fall_between_epochs(tmp_path):
+    trainer, data = made(checkpoint=tmp_path, save_every=4, keep_last=1, keep_best=1, monitor="validation_accuracy", mode="max")
+    history = trainer.fit(data, epochs=6, validation=(X, Y))
+    best = max(history, key=lambda logs: logs["validation_accuracy"])
+    assert rg.load_run(tmp_path, which="best", model=trainer.model, generators=False)["step"] in [
+        logs["step"] for logs in history if logs["validation_accuracy"] == best["validation_accuracy"]]
+    assert trainer.evaluate((X, Y))["accuracy"] == best["validation_accuracy"]
+
+
+def test_what_would_never_be_saved_is_told_before_the_first_step(tmp_path):
+    trainer, data = made(checkpoint=tmp_path / "run", keep_best=1)
+    with pytest.raises(rg.errors.ArgumentError, match=r"monitor='validation_loss'.*hand validation data to fit"):
+        trainer.fit(data, epochs=1)
+    (tmp_path / "file").write_text("")
+    trainer, data = made(checkpoint=tmp_path / "file")
+    with pytest.raises(rg.errors.StorageError, match="file is a file, and a run is saved in a folder"):
+        trainer.fit(data, epochs=1)
+    assert trainer.step == 0
+
+
+def test_early_stopping_never_takes_nan_for_the_best():
+    trainer, _ = made()
+    stopping = train.EarlyStopping("loss", patience=2)
+    for value in (float("nan"), 1.0, float("nan"), 0.5):
+        stopping.after_epoch(trainer, {"loss": value})
+    assert (trainer.stopped, stopping.best) == (None, 0.5)
+    for _ in range(2):
+        stopping.after_epoch(trainer, {"loss": float("nan")})
+    assert trainer.stopped == "loss has not become better for 2 epochs"
+
+
+def test_labels_out_of_range_are_told_in_words_of_a_trainer():
+    trainer, _ = made()
+    with pytest.raises(rg.errors.OutOfRangeError) as caught:
+        trainer.fit((X, Y + 5), epochs=1)
+    assert "a Trainer with compiled=False says which" in caught.value.__notes__[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..atomic import flush_folder, locked
-from ..errors import CheckpointError
+from ..errors import CheckpointError, StorageError
 from .files import DESCRIPTION, described
 
 _NAME = re.compile(r"checkpoint-(\d{6,18})")
@@ -67,6 +67,8 @@ def numbered(path):
 def claimed(path):
     """Within it nobody else saves into the folder of a run, which is made if need be; what dead processes left is deleted."""
     path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise StorageError(f"{path} is a file, and a run is saved in a folder: name another place")
     if not path.is_dir():
         path.mkdir(parents=True, exist_ok=True)
         flush_folder(path.parent)
@@ -88,6 +90,14 @@ def _sweep(path, age):
         for entry in entries:
             if _PART.fullmatch(entry.name) and (not age or time.time() - entry.stat().st_mtime > age):
                 shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def try_to_write(path):
+    """Make the folder of a run, and see that something can be made in it."""
+    with claimed(path):
+        part = Path(path) / f".checkpoint-{os.urandom(8).hex()}.part"
+        part.mkdir()
+        part.rmdir()
 
 
 def add(path, fill):
@@ -149,4 +159,6 @@ def chosen(path, which, mode):
     scored = [(metric, number, folder) for number, folder in found if (metric := _metric(folder)) is not None]
     if not scored:
         raise CheckpointError(f"no checkpoint in {path} was saved with a metric")
+    if mode is None:
+        mode = described(scored[-1][2]).get("mode", "min")
     return min(scored, key=lambda s: (-s[0] if mode == "max" else s[0], -s[1]))[2]

@@ -12,11 +12,11 @@ from .values import bare
 _ATTEMPTS = 20
 
 
-def load_run(path, /, *, which="last", mode="min", generators=True, **parts):
+def load_run(path, /, *, which="last", mode=None, generators=True, **parts):
     """Restore the parts that are handed over from a checkpoint of the run in the folder `path`, and return the others by name.
 
-    which       "last", or "best" by the metric, of which the least or the greatest is best as `mode` says; `path` may also be the
-                folder of one checkpoint
+    which       "last", or "best" by the metric; `path` may also be the folder of one checkpoint
+    mode        whether the least ("min") or the greatest ("max") metric is best; None: as it was when the run was saved
     generators  whether the generators of the process go on from where they were
 
     Everything is read and checked before anything is changed: a CheckpointError says which part is of another model, optimizer,
@@ -29,7 +29,7 @@ def load_run(path, /, *, which="last", mode="min", generators=True, **parts):
     >>> sorted(rg.load_run("run")["model"])
     ['bias', 'weight']
     """
-    if which not in ("last", "best") or mode not in ("min", "max"):
+    if which not in ("last", "best") or mode not in (None, "min", "max"):
         raise ArgumentError(f'which must be "last" or "best", and mode "min" or "max"; got {which!r} and {mode!r}')
     saved, of_process = _read(path, which, mode)
     targets, given = dict(parts), dict(saved)

@@ -10,7 +10,7 @@ from ..errors import ArgumentError, CheckpointError
 from ..io.bounded import refused
 from ..once import forkable
 from .files import write_files
-from .folder import add, claimed, prune
+from .folder import add, claimed, prune, try_to_write
 from .parts import captured, process_generators
 from .values import Arrays
 
@@ -86,6 +86,15 @@ class RunSaver:
             self._raise()
         return None
 
+    def check(self):
+        """Raise a StorageError now if no checkpoint could be written."""
+        try:
+            try_to_write(self.path)
+        except OSError as error:
+            if isinstance(error, CheckpointError):
+                raise
+            raise refused(self.path, "written", error) from error
+
     def _start(self):
         self._thread = threading.Thread(target=self._write, name=f"saving {self.path}")
         try:
@@ -139,7 +148,8 @@ class _Snapshot:
         self.metric = None if metric is None or not math.isfinite(metric) else float(metric)
         step = step if step is None or type(step) is int else int(step)
         self.content = {
-            "step": step, "metric": self.metric, "parts": captured(parts | ({} if step is None else {"step": step}), self.arrays),
+            "step": step, "metric": self.metric, "mode": keep.mode,
+            "parts": captured(parts | ({} if step is None else {"step": step}), self.arrays),
             "generators": captured(process_generators(), _Prefixed(self.arrays))}
         self.arrays = self.arrays.by_name
 

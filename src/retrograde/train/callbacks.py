@@ -1,9 +1,11 @@
 """Callbacks: what is told of steps and epochs, and may stop a training."""
 
+import math
 from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ArgumentError
+from .checks import check_callbacks
 
 
 class Callback:
@@ -37,6 +39,8 @@ class EarlyStopping(Callback):
     def __init__(self, monitor="validation_loss", patience=5, min_delta=0.0, mode="min"):
         if mode not in ("min", "max"):
             raise ArgumentError(f'mode must be "min" or "max", got {mode!r}')
+        if type(patience) is not int or patience < 1:
+            raise ArgumentError(f"patience must be an integer of at least 1, got {patience!r}")
         self.monitor, self.patience, self.min_delta, self.sign = monitor, patience, min_delta, 1 if mode == "min" else -1
         self.best, self.waited = None, 0
 
@@ -45,7 +49,8 @@ class EarlyStopping(Callback):
         if self.monitor not in logs:
             raise ArgumentError(f"EarlyStopping looks at {self.monitor}, and there are {', '.join(logs)}")
         value = self.sign * logs[self.monitor]
-        if self.best is None or value < self.best - self.min_delta:
+        # NaN is never the best: nothing would be better than it.
+        if not math.isnan(value) and (self.best is None or value < self.best - self.min_delta):
             self.best, self.waited = value, 0
             return
         self.waited += 1
@@ -65,6 +70,7 @@ class Callbacks:
     """The callbacks of a trainer, in their order."""
 
     def __init__(self, callbacks):
+        check_callbacks(callbacks)
         self._all = callbacks
 
     @contextmanager

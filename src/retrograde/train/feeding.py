@@ -12,7 +12,14 @@ from ..errors import ArgumentError
 def batches_of(data, shuffle=False):
     """`data` if it gives batches; arrays, a tuple or dictionary of arrays, and sources are put into a loader."""
     is_rows = isinstance(data, (np.ndarray, Value, Source)) or type(data) in (tuple, dict)
+    if data is not None and not is_rows and not hasattr(data, "__iter__"):
+        raise ArgumentError(f"data are a loader, arrays (inputs, targets), or batches to iterate over, got {type(data).__name__}")
     return Loader(data, shuffle=shuffle) if is_rows else data
+
+
+def same_rows(loader, other):
+    """Whether the place of one loader means the same in another."""
+    return {**loader.state_dict(), "epoch": 0, "position": 0} == {**other.state_dict(), "epoch": 0, "position": 0}
 
 
 def check_place(data):

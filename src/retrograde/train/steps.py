@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 
 from ..core.mode import no_grad
+from ..errors import OutOfRangeError
 from ..nn.utils import clip_grad_norm_
 from ..transforms.jit import jit
+from .checks import pair_of
 
 
 def of_pair(loss):
     """A `forward` for batches (inputs, targets)."""
 
     def forward(model, batch):
-        inputs, targets = batch
+        inputs, targets = pair_of(batch)
         outputs = called(model, inputs)
         return loss(outputs, targets), outputs, targets
 
@@ -32,7 +34,7 @@ class Steps:
     """The functions of one trainer. They know the model and the optimizer, and nothing of the trainer."""
 
     def __init__(self, forward, model, optimizer, metrics, clip_norm, averaged, compiled):
-        prepared: Any = jit if compiled else (lambda function: function)
+        prepared: Any = _compiled if compiled else (lambda function: function)
         self.model, self._averaged = model, averaged
 
         def results(outputs, targets):
@@ -93,12 +95,27 @@ class Steps:
     @contextmanager
     def evaluated(self):
         """Within it the model, and its averages, are in the mode of evaluation."""
-        modules = [module for module in (self.model, self._averaged) if module is not None]
-        was_training = self.model.training
-        for module in modules:
-            module.eval()
+        wholes = [module for module in (self.model, self._averaged) if module is not None]
+        # Each has a mode of its own: a layer may be frozen in evaluation within a model that is trained.
+        before = [(module, module.training) for whole in wholes for module in whole.modules()]
+        for whole in wholes:
+            whole.eval()
         try:
             yield
         finally:
-            for module in modules:
-                module.train(was_training)
+            for module, was_training in before:
+                module.training = was_training
+
+
+def _compiled(function):
+    """`function` compiled; its errors say what to do in words of a trainer's user."""
+    quick = jit(function)
+
+    def called_quickly(*args):
+        try:
+            return quick(*args)
+        except OutOfRangeError as error:
+            error.add_note("a Trainer with compiled=False says which; labels of classes must be 0 to the number of scores - 1")
+            raise
+
+    return called_quickly

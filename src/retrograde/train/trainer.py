@@ -14,7 +14,8 @@ from ..runs.folder import numbered
 from ..runs.loading import load_run
 from ..runs.saving import RunSaver
 from .callbacks import Callbacks
-from .feeding import batches_of, check_place, groups, rows_of
+from .checks import check_count, check_monitor, check_parts, no_batches
+from .feeding import batches_of, check_place, groups, rows_of, same_rows
 from .interrupts import Interrupts
 from .metrics import Totals, named
 from .progress import shown
@@ -33,7 +34,7 @@ class Trainer:
     clip_norm   the greatest norm of all gradients together
     ema         how much of the averages stays at each step, such as 0.999; they are what is evaluated, as `trainer.averaged`
     checkpoint  the folder in which the run is saved, and from which `fit` goes on
-    save_every  how many steps lie between checkpoints; None: each epoch ends with one
+    save_every  how many steps lie between checkpoints; None: each epoch ends with one, as also with `keep_best`
     monitor     the result by which `keep_best` checkpoints are chosen; `mode` says whether "min" or "max" is best
     callbacks   such as `rg.train.EarlyStopping(...)` and logs
     progress    whether to show how far it is: a bar in a terminal, lines elsewhere
@@ -59,9 +60,10 @@ class Trainer:
         for name, value in (("accumulate", accumulate), ("save_every", 1 if save_every is None else save_every)):
             if type(value) is not int or value < 1:
                 raise ArgumentError(f"{name} must be an integer of at least 1, got {value!r}")
+        check_parts(model, optimizer, loss, schedule, schedule_each)
         self.model, self.optimizer, self.schedule, self.schedule_each = model, optimizer, schedule, schedule_each
         self.averaged = None if ema is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(ema), use_buffers=False)
-        self.accumulate, self.save_every, self.monitor = accumulate, save_every, monitor
+        self.accumulate, self.save_every, self.keep_best, self.monitor = accumulate, save_every, keep_best, monitor
         self.metrics = named(metrics)
         self._steps = Steps(forward or of_pair(loss), model, optimizer, self.metrics, clip_norm, self.averaged, compiled)
         self._folder = None if checkpoint is None else Path(checkpoint)
@@ -71,8 +73,9 @@ class Trainer:
         self.step, self.epoch, self.stopped = 0, 0, None
         self.loss, self.history = None, []
         self._totals, self._is_begun, self._seconds = Totals(self.metrics), False, 0.0
-        #: After which step and epoch the run was saved last.
+        #: After which step and epoch the run was saved last; the loader that was made of arrays last.
         self._saved: Any = None
+        self._made: Any = None
 
     # Training.
     def fit(self, data, epochs: Any = None, *, steps: Any = None, validation=None):
@@ -85,7 +88,8 @@ class Trainer:
         """
         if (epochs is None) == (steps is None):
             raise ArgumentError("fit takes epochs or steps, how many there are to be in all")
-        data, validation = batches_of(data, shuffle=True), batches_of(validation)
+        check_count(*(("steps", steps) if epochs is None else ("epochs", epochs)))
+        data, validation = self._batches(data), batches_of(validation)
         self._begin(data, validation)
         is_over = lambda: self.stopped is not None or (self.step >= steps if epochs is None else self.epoch >= epochs)
         with Interrupts() as interrupts, self._callbacks.running(self, data, epochs, steps):
@@ -112,9 +116,11 @@ class Trainer:
             if is_over():
                 self._seconds += time.perf_counter() - start
                 return
+        if not self._totals.rows:
+            raise no_batches("train with")
         self._seconds += time.perf_counter() - start
         self._end_epoch(validation)
-        if self.save_every is None or self._is_due():
+        if self.save_every is None or self._is_due() or self.keep_best:
             self._save(data, validation, self.history[-1].get(self.monitor))
 
     def _is_due(self):
@@ -157,6 +163,8 @@ class Trainer:
             for batch in batches_of(data):
                 loss, result = self._steps.evaluate(batch)
                 totals.add(rows_of(batch), loss, result)
+        if not totals.rows:
+            raise no_batches("evaluate")
         return totals.results()
 
     def predict(self, data):
@@ -164,7 +172,7 @@ class Trainer:
         with self._evaluated():
             found = [self._steps.predict(batch) for batch in batches_of(data)]
         if not found:
-            raise ArgumentError("there are no data to predict from")
+            raise no_batches("predict from")
         return tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *found)
 
     def _evaluated(self):
@@ -175,12 +183,24 @@ class Trainer:
         """Go on from the newest checkpoint, if there is one and this trainer has done nothing yet."""
         if self._saver is not None:
             check_place(data)
+            self._saver.check()
+            if self.keep_best:
+                check_monitor(self.monitor, self.metrics, validation)
             if not self._is_begun and numbered(self._folder):
                 load_run(self._folder, **self._parts(data, validation))
                 self._saved = self.step, self.epoch
         if self._is_begun and hasattr(data, "load_state_dict"):
             data.load_state_dict(data.state_dict())  # an epoch that was left goes on
         self._is_begun = True
+
+    def _batches(self, data):
+        """Batches of what `fit` is handed. Arrays that come again go on in the order of the loader that was made of them before."""
+        batches = batches_of(data, shuffle=True)
+        if batches is not data:
+            if self._made is not None and same_rows(self._made, batches):
+                batches.load_state_dict(self._made.state_dict())
+            self._made = batches
+        return batches
 
     def _parts(self, data, validation):
         parts = {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule, "averaged": self.averaged,

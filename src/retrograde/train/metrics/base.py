@@ -74,9 +74,13 @@ class Mean(Metric):
 
 def named(metrics):
     """Metrics by name, of a dictionary or a list of metrics and functions."""
+    if isinstance(metrics, Metric) or not isinstance(metrics, (dict, list, tuple)):
+        raise ArgumentError(f"metrics are a list or a dictionary of them, got {type(metrics).__name__}; write metrics=[...]")
     pairs = metrics.items() if isinstance(metrics, dict) else [(None, metric) for metric in metrics]
     found = {}
     for name, metric in pairs:
+        if isinstance(metric, type):
+            raise ArgumentError(f"{metric.__name__} is a class, and a metric is an object: write {metric.__name__}()")
         if not isinstance(metric, Metric):
             if not callable(metric):
                 raise DTypeError(f"a metric is one of rg.train, or a function of (outputs, targets), got {type(metric).__name__}")
@@ -92,28 +96,28 @@ class Totals:
     """The loss and the metrics over some batches."""
 
     def __init__(self, metrics):
-        self._metrics, self._loss, self._rows, self._found = metrics, 0.0, 0, {}
+        self._metrics, self._loss, self.rows, self._found = metrics, 0.0, 0, {}
 
     def add(self, rows, loss, found):
         """Take in a batch of so many rows: its loss, and by name what metrics need of it."""
-        self._loss, self._rows = self._loss + float(loss) * rows, self._rows + rows
+        self._loss, self.rows = self._loss + float(loss) * rows, self.rows + rows
         for name, more in found.items():
             self._found[name] = merged(self._metrics[name], self._found.get(name), more)
 
     def results(self):
         """By name; NaN if there was no batch."""
-        found = {"loss": ratio(self._loss, self._rows)}
+        found = {"loss": ratio(self._loss, self.rows)}
         for name, metric in self._metrics.items():
             found[name] = float(metric.result(self._found[name])) if name in self._found else math.nan
         return found
 
     def state_dict(self):
         """What `load_state_dict` takes."""
-        return {"loss": self._loss, "rows": self._rows, "found": dict(self._found)}
+        return {"loss": self._loss, "rows": self.rows, "found": dict(self._found)}
 
     def load_state_dict(self, state):
         """Go on from a state; metrics that were not there then begin now."""
-        self._loss, self._rows = state["loss"], state["rows"]
+        self._loss, self.rows = state["loss"], state["rows"]
         self._found = {name: value for name, value in state["found"].items() if name in self._metrics}
 
 

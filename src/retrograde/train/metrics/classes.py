@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ...dtypes import float64, int64
+from ...dtypes import bool_, float64, int64
 from ...errors import ArgumentError
 from ...nn.functional import cross_entropy
 from ...ops.activation import sigmoid, softmax
@@ -29,10 +29,11 @@ class Accuracy(Metric):
     def batch(self, outputs, targets):
         """How many are right, and how many there are."""
         found = _classes(outputs, targets, self.threshold)
-        return total_of(found == targets.astype(found.dtype)), asarray(targets.size)
+        return _of_classes(total_of(found == targets.astype(found.dtype)), outputs, targets), asarray(targets.size)
 
     def result(self, total):
         """The part that is right."""
+        _check_classes(self, total[0])
         return ratio(*total)
 
 
@@ -76,11 +77,13 @@ class F1(Metric):
         found = _classes(outputs, targets, self.threshold).astype(int64).reshape(-1, 1)
         numbers = arange(1, 2) if outputs.shape == targets.shape else arange(outputs.shape[1])
         is_found, is_there = found == numbers, targets.astype(int64).reshape(-1, 1) == numbers
-        return tuple(total_of(x, axis=0) for x in (is_found & is_there, is_found, is_there))
+        right, *others = (total_of(x, axis=0) for x in (is_found & is_there, is_found, is_there))
+        return _of_classes(right, outputs, targets), *others
 
     def result(self, total):
         """The mean."""
         right, found, there = total
+        _check_classes(self, right)
         if self.average == "micro":
             return ratio(2 * right.sum(), found.sum() + there.sum())
         each = np.divide(2 * right, found + there, out=np.zeros(len(right)), where=found + there > 0)
@@ -110,11 +113,13 @@ class Calibration(Metric):
         is_right, confidence = (found == targets.astype(found.dtype)).reshape(-1, 1), confidence.reshape(-1, 1)
         # Bins are open below and closed above.
         is_in = where(confidence > 0, ceil(confidence * self.bins) - 1, 0) == arange(self.bins).astype(float64)
-        return total_of(is_in, axis=0), total_of(where(is_in, confidence, 0), axis=0), total_of(is_in & is_right, axis=0)
+        right = _of_classes(total_of(is_in & is_right, axis=0), outputs, targets)
+        return total_of(is_in, axis=0), total_of(where(is_in, confidence, 0), axis=0), right
 
     def result(self, total):
         """The mean difference, weighted by counts."""
         count, confidence, right = total
+        _check_classes(self, right)
         return ratio(np.abs(confidence - right).sum(), count.sum())
 
 
@@ -144,6 +149,20 @@ def _classes(outputs, targets, threshold):
         return outputs > threshold
     check_scores(outputs, targets)
     return outputs.argmax(axis=1)
+
+
+def _of_classes(count, outputs, targets):
+    """A count of a batch; NaN if targets of the shape of the scores are not all 0 or 1, which a compiled step cannot raise."""
+    if outputs.shape != targets.shape or targets.dtype == bool_:
+        return count
+    return where(((targets == 0) | (targets == 1)).all(), count.astype(float64), math.nan)
+
+
+def _check_classes(metric, count):
+    """Raise an ArgumentError if `_of_classes` found targets that are no classes."""
+    if np.isnan(count).any():
+        raise ArgumentError(f"{type(metric).__name__} is of classes: targets of the shape of the outputs must be 0 or 1, and "
+                            f"others were found; for numbers there is R2")
 
 
 def _axis(outputs):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...dtypes import float64
-from ...errors import ShapeError
+from ...errors import ArgumentError, ShapeError
 from ...ops.activation import softmax
 from ...ops.reductions import sum as total_of
 from ...tensor.creation import asarray
@@ -37,6 +37,9 @@ class AUC(Metric):
         """The area; NaN if there are no positives, or no negatives."""
         scores, targets = total
         if scores.shape == targets.shape:
+            if len(found := np.unique(targets)) > 2:
+                raise ArgumentError(f"AUC is of classes: targets of the shape of the outputs must be 0 or 1, got {found[:5]} and "
+                                    f"so on; for numbers there is R2")
             return _area(scores.reshape(-1), targets.reshape(-1) > 0)
         return float(np.mean([_area(scores[:, c], targets == c) for c in range(scores.shape[1])]))
 

@@ -1,0 +1,69 @@
+"""What a Trainer is handed: checked before anything is trained, so that an error says what to hand over instead."""
+
+import math
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..optim.plateau import ReduceLROnPlateau
+
+_TOLD = ("begin", "after_step", "after_epoch", "end")
+
+
+def check_parts(model, optimizer, loss, schedule, schedule_each):
+    """Raise an ArgumentError unless these can be trained together."""
+    for name, part in (("model", model), ("optimizer", optimizer), ("loss", loss), ("schedule", schedule)):
+        if isinstance(part, type):
+            raise ArgumentError(f"{name} is the class {part.__name__}, and a Trainer needs an object: write {part.__name__}(...)")
+    own = {id(parameter) for parameter in model.parameters()}
+    if own and own.isdisjoint(id(parameter) for group in optimizer.param_groups for parameter in group["params"]):
+        raise ArgumentError("the optimizer has no parameter of the model, which would never change; make it of model.parameters()")
+    if schedule is not None and getattr(schedule, "optimizer", optimizer) is not optimizer:
+        raise ArgumentError("the schedule is of another optimizer than the trainer's, whose learning rate would never change")
+    if schedule_each == "step" and isinstance(schedule, ReduceLROnPlateau):
+        raise ArgumentError('ReduceLROnPlateau looks at the results of epochs; give schedule_each="epoch"')
+
+
+def check_callbacks(callbacks):
+    """Raise an ArgumentError unless each can be told of steps and epochs."""
+    for callback in callbacks:
+        if isinstance(callback, type):
+            raise ArgumentError(f"{callback.__name__} is a class, and callbacks are objects: write {callback.__name__}(...)")
+        missing = [name for name in _TOLD if not hasattr(callback, name)]
+        if missing:
+            raise ArgumentError(f"a callback has {', '.join(_TOLD)}, and {type(callback).__name__} lacks {', '.join(missing)}; "
+                                f"derive it from rg.train.Callback")
+
+
+def check_count(name, value):
+    """Raise an ArgumentError unless `value` says how many `name` there are to be."""
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if is_integer and value >= 0 or isinstance(value, float) and value == math.inf:
+        return
+    hint = "; inputs and targets are one argument, fit((inputs, targets), epochs=...)" if hasattr(value, "shape") else ""
+    got = type(value).__name__ if hasattr(value, "shape") else repr(value)
+    raise ArgumentError(f"{name} must be an integer of at least 0, got {got}{hint}")
+
+
+def check_monitor(monitor, metrics, validation):
+    """Raise an ArgumentError unless `monitor` is among what an epoch will have."""
+    results = ["loss", *metrics]
+    names = [*results, *([] if validation is None else [f"validation_{name}" for name in results]), "learning_rate", "seconds"]
+    if monitor not in names:
+        hint = "; hand validation data to fit" if monitor.startswith("validation_") and validation is None else ""
+        raise ArgumentError(f"keep_best chooses by monitor={monitor!r}, and there will be {', '.join(names)}{hint}")
+
+
+def pair_of(batch):
+    """(inputs, targets) of a batch that is these two; else an ArgumentError."""
+    if isinstance(batch, (tuple, list)) and len(batch) == 2:
+        return batch
+    got = f"{type(batch).__name__} of {len(batch)} parts" if isinstance(batch, (tuple, list, dict)) else type(batch).__name__
+    raise ArgumentError(f"a loss is for batches (inputs, targets), got a {got}; hand arrays over as a tuple (inputs, targets), and "
+                        f"for batches of another form give the Trainer forward= in place of the loss")
+
+
+def no_batches(what):
+    """What is raised where data gave no batch."""
+    return ArgumentError(f"there are no data to {what}: they are empty, drop_last left all of them out, or they are a generator, "
+                         f"which gives its batches once; a list or a Loader gives them in each epoch")
