@@ -298,6 +298,7 @@ RESHAPED = {
     "copied": (lambda x: (x.T * 1).contiguous(), lambda y: y.reshape(-1)),
     "running sum": (lambda x: rg.cumsum(x.T * 1, 0), lambda y: y.reshape(-1)),
     "detached": (lambda x: x.T * 1, lambda y: y.detach().reshape(-1)),
+    "made of what is detached": (lambda x: (x.T * 1).detach() * 2, lambda y: y.reshape(-1)),
     "detached in rows": (lambda x: x * 1, lambda y: y.detach().reshape(-1)),
 }
 

@@ -237,7 +237,9 @@ class Batch(Recorder):
         """As `stopped`, of what `value`, which is one of the examples, holds now."""
         found, differs = self.held(value)
         with self.around():
-            return self.leaf(found.detach() if self.outer is None else self.outer.stopped(found), differs)
+            leaf = self.leaf(found.detach() if self.outer is None else self.outer.stopped(found), differs)
+        leaf.raw.over = (value.raw,), True  # in whose memory it lies, so that a reshape of what is made of it is a view where that is
+        return leaf
 
     def note_read(self, value):
         return None if self.outer is None else self.outer.note_read(value)
