@@ -1,5 +1,7 @@
 """What a trainer is fed with: batches of a loader, or of arrays."""
 
+from typing import Any
+
 import numpy as np
 
 from .. import tree
@@ -9,7 +11,7 @@ from ..data.sources.base import Source
 from ..errors import ArgumentError
 
 
-def batches_of(data, shuffle=False):
+def batches_of(data, shuffle=False) -> Any:
     """`data` if it gives batches; arrays, a tuple or dictionary of arrays, and sources are put into a loader."""
     is_rows = isinstance(data, (np.ndarray, Value, Source)) or type(data) in (tuple, dict)
     if data is not None and not is_rows and not hasattr(data, "__iter__"):
