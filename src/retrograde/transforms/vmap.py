@@ -238,7 +238,8 @@ class Batch(Recorder):
         found, differs = self.held(value)
         with self.around():
             leaf = self.leaf(found.detach() if self.outer is None else self.outer.stopped(found), differs)
-        leaf.raw.over = (value.raw,), True  # in that memory it lies, so that reshapes of what it makes are views where they would be
+        # In that memory it lies, so that a reshape of what is made of it is a view where an eager one is.
+        leaf.raw.over = (value.raw,), True
         return leaf
 
     def note_read(self, value):
