@@ -50,7 +50,7 @@ def _run(options):
 def _require(options):
     """Find missing libraries before anything is trained."""
     pictures = ["matplotlib.figure"] if options.report else []
-    for module in ("rich.console", "sklearn.datasets", "safetensors", "threadpoolctl", *pictures):
+    for module in ("rich.console", "sklearn.datasets", "threadpoolctl", *pictures):
         optional(module, "demo")
 
 
@@ -83,7 +83,7 @@ def _caption(chances, label):
 def _saved_and_loaded(terminal, options, model, digits, chances):
     """Write the weights, read them into a new network, and see whether it answers the same."""
     path = options.output / "weights.safetensors"
-    # One entry: safetensors writes several in any order, and the file is to be the same each time.
+    # One entry, so that the file is the same each time.
     save(model, path, {"network": f"{options.model}, {options.hidden} hidden units"})
     fresh = build(options.model, options.hidden)
     fresh.load_state_dict(load(path))
