@@ -22,6 +22,29 @@ def _field(name, source, offset, kind="ptr"):
     return f"  %{name}.place = getelementptr i8, ptr %{source}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}.place, align 8\n"
 
 
+# What trampolines have in common. Its words: the kernel, how many arrays, and their type.
+_KERNEL_WORDS = f"""  %words = getelementptr i8, ptr %self, i64 {CONTENT}
+{_field("kernel", "words", 8 * KERNEL)}{_field("count", "words", 8 * COUNT, "i64")}{_field("type", "words", 8 * ARRAY_TYPE)}
+"""
+#: The first object and the place of the last one, and whether there are as many as there should be.
+_OBJECTS = """  %first = load ptr, ptr %objects, align 8
+  %last.number = sub i64 %count, 1
+  %last.place = getelementptr ptr, ptr %objects, i64 %last.number
+  %is.whole = icmp eq i64 %given, %count
+"""
+#: Object number `i`.
+_OBJECT = """  %object.place = getelementptr ptr, ptr %objects, i64 %i
+  %object = load ptr, ptr %object.place, align 8
+"""
+#: What is answered: the result, or the first object.
+_ENDS = """  %answer = call ptr @given(ptr %result)
+  ret ptr %answer
+fail:
+  %refused = call ptr @given(ptr %first)
+  ret ptr %refused
+}
+"""
+
 #: Counting a reference to an object, which is handed to the caller.
 _RETURN = """
 define internal ptr @given(ptr %object) {
@@ -108,14 +131,8 @@ define ptr @retrograde_elements(ptr %self, ptr %objects, i64 %given) {{
 entry:
   %pointers = alloca [{MOST + 2} x ptr], align 8
   %slots = alloca [{MOST + 2} x i64], align 8
-  %words = getelementptr i8, ptr %self, i64 {CONTENT}
-{_field("kernel", "words", 8 * KERNEL)}{_field("count", "words", 8 * COUNT, "i64")}{_field("type", "words", 8 * ARRAY_TYPE)}
-{_field("bytes", "words", 8 * ITEM_BYTES, "i64")}
-  %first = load ptr, ptr %objects, align 8
-  %last.number = sub i64 %count, 1
-  %last.place = getelementptr ptr, ptr %objects, i64 %last.number
-  %is.whole = icmp eq i64 %given, %count
-  br i1 %is.whole, label %ready, label %fail
+{_KERNEL_WORDS}{_field("bytes", "words", 8 * ITEM_BYTES, "i64")}
+{_OBJECTS}  br i1 %is.whole, label %ready, label %fail
 ready:
   %result = load ptr, ptr %last.place, align 8
   br label %look
@@ -124,9 +141,7 @@ look:
   %more = icmp ult i64 %i, %count
   br i1 %more, label %check, label %run
 check:
-  %object.place = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %object.place, align 8
-  %is.plain = call i1 @plain(ptr %object, ptr %type, ptr %result)
+{_OBJECT}  %is.plain = call i1 @plain(ptr %object, ptr %type, ptr %result)
   br i1 %is.plain, label %shape, label %fail
 shape:
   %is.alike = call i1 @alike(ptr %object, ptr %result)
@@ -175,13 +190,7 @@ last:
   call void %kernel(ptr %pointers, ptr %slots, i64 0)
   br label %done
 done:
-  %answer = call ptr @given(ptr %result)
-  ret ptr %answer
-fail:
-  %refused = call ptr @given(ptr %first)
-  ret ptr %refused
-}}
-"""
+{_ENDS}"""
 
 
 #: A kernel of rows, or a small one: whoever calls it has seen to shapes and types. It returns 0 where it could not go on.
@@ -189,22 +198,14 @@ _ROWS = f"""
 define ptr @retrograde_rows(ptr %self, ptr %objects, i64 %given) {{
 entry:
   %pointers = alloca [{MOST} x ptr], align 8
-  %words = getelementptr i8, ptr %self, i64 {CONTENT}
-{_field("kernel", "words", 8 * KERNEL)}{_field("count", "words", 8 * COUNT, "i64")}{_field("type", "words", 8 * ARRAY_TYPE)}
-  %sizes = getelementptr i64, ptr %words, i64 {SIZES}
-  %first = load ptr, ptr %objects, align 8
-  %last.number = sub i64 %count, 1
-  %last.place = getelementptr ptr, ptr %objects, i64 %last.number
-  %is.whole = icmp eq i64 %given, %count
-  br i1 %is.whole, label %look, label %fail
+{_KERNEL_WORDS}  %sizes = getelementptr i64, ptr %words, i64 {SIZES}
+{_OBJECTS}  br i1 %is.whole, label %look, label %fail
 look:
   %i = phi i64 [ 0, %entry ], [ %i.next, %note ]
   %more = icmp ult i64 %i, %count
   br i1 %more, label %check, label %run
 check:
-  %object.place = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %object.place, align 8
-  %is.plain = call i1 @plain(ptr %object, ptr %type, ptr %object)
+{_OBJECT}  %is.plain = call i1 @plain(ptr %object, ptr %type, ptr %object)
   br i1 %is.plain, label %note, label %fail
 note:
 {_field("data", "object", DATA)}
@@ -218,13 +219,7 @@ run:
   br i1 %is.done, label %done, label %fail
 done:
   %result = load ptr, ptr %last.place, align 8
-  %answer = call ptr @given(ptr %result)
-  ret ptr %answer
-fail:
-  %refused = call ptr @given(ptr %first)
-  ret ptr %refused
-}}
-"""
+{_ENDS}"""
 
 
 #: Steps of a program, as `retrograde_run` takes them: the table of pointers has the pool and the flag, the arrays, and room to work
@@ -245,9 +240,7 @@ entry:
   br i1 %is.whole, label %note, label %out
 note:
   %i = phi i64 [ 0, %entry ], [ %i.next, %note ]
-  %object.place = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %object.place, align 8
-{_field("data", "object", DATA)}
+{_OBJECT}{_field("data", "object", DATA)}
   %i.next = add i64 %i, 1
   %at = add i64 %i, 2
   %pointer.place = getelementptr ptr, ptr %pointers, i64 %at
