@@ -168,6 +168,18 @@ def test_a_mask_that_is_computed_may_say_where_something_is_written(write):
     np.testing.assert_allclose(rg.vmap(function)(np.stack([-X, X]))[1], wanted)
 
 
+@pytest.mark.parametrize(("shape", "mask_shape"), [((4, 3), 0), ((4, 0), 0), ((4, 3), (0, 3)), ((4, 3), (0, 0))])
+def test_an_empty_mask_chooses_nothing_of_an_axis_of_any_length(shape, mask_shape):
+    def function(x, mask):
+        y = x * 2
+        y[mask] = 0.5
+        return y
+
+    x, mask = np.ones(shape), np.zeros(mask_shape, bool)
+    np.testing.assert_array_equal(function(rg.tensor(x), mask), x * 2)
+    np.testing.assert_array_equal(rg.jit(function)(x, mask), x * 2)
+
+
 def test_what_a_mask_cannot_say_is_refused():
     def wrong_shape(x):
         x[x.sum(0) > 0] = 0

@@ -66,6 +66,11 @@ class Draft:
         return list(zip(self.leaves_of_state, self.outputs[self.results :], strict=False))
 
     @property
+    def computed_updates(self):
+        """The updates that a step makes. What lowering has found to be constant is copied when all steps are over."""
+        return [(leaf, node) for leaf, node in self.updates if isinstance(node, Symbol)]
+
+    @property
     def held(self):
         """What stays in memory until the next call."""
         return self.outputs[self.results + len(self.leaves_of_state) :]
@@ -151,11 +156,11 @@ def _tile(draft):
 
 def _order(draft):
     draft.risky = risky_steps(draft.schedule)
-    draft.schedule.steps = updates_last(draft.schedule, draft.updates, draft.risky)
+    draft.schedule.steps = updates_last(draft.schedule, draft.computed_updates, draft.risky)
 
 
 def _alias(draft):
-    draft.aliases = computed_in_place(draft.schedule, draft.updates, draft.outputs, draft.risky)
+    draft.aliases = computed_in_place(draft.schedule, draft.computed_updates, draft.outputs, draft.risky)
 
 
 #: What the graph is called that the first pass takes.

@@ -208,7 +208,7 @@ def _check_aliases(draft, made):
     fails = max([number for number, step in draft.schedule.numbered() if step in risky], default=-1)
     leaves = set(draft.aliases.values())
     _check(len(leaves) == len(draft.aliases), next(iter(draft.aliases)), "two nodes have one leaf as their memory")
-    updates = set(draft.updates)
+    updates = set(draft.computed_updates)
     for node, leaf in draft.aliases.items():
         _, number, step = made[node]
         is_like = leaf in draft.leaves and (leaf.shape, leaf.dtype) == (node.shape, node.dtype)

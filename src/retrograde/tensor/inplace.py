@@ -120,8 +120,11 @@ def _masked(x, value, index):
     is_from_end = any([part is Ellipsis for part in parts[:place]])
     before = x.ndim - mask.ndim - (len(parts) - place - 1) if is_from_end else place
     rest, expected = x.ndim - mask.ndim - before, x.shape[before : before + mask.ndim]
-    if mask.shape != expected:
+    # NumPy takes an axis without elements in the place of one of any length: nothing is chosen.
+    if len(expected) != mask.ndim or any([got not in (0, wanted) for got, wanted in zip(mask.shape, expected, strict=True)]):
         raise OutOfRangeError(f"a mask must have the shape {expected} of what it chooses from, got {mask.shape}")
+    if 0 in mask.shape:
+        mask = np.zeros(expected, bool)
     if value.ndim > rest:
         split = value.ndim - rest
         if value.shape[split - 1] != 1:

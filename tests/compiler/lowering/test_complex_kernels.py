@@ -308,3 +308,36 @@ def test_complex_numbers_are_true_where_a_part_is_not_zero_and_change_their_prec
     x = rg.tensor([0, 1, 2j, 1 + 1j, float("nan")], dtype="complex128")
     check(lambda x: (x * 1.0).astype("bool"), x)
     check(lambda x: (x * 1.0).astype("complex64"), x[:4])
+
+
+ZEROS = {
+    "a number": lambda z: 0.0 * z,
+    "on both sides": lambda z: (-0.0 * z) * (-0.0 * z),
+    "an imaginary one": lambda z: 0j * z,
+    "a whole one": lambda z: z * 0,
+    "computed": lambda z: rg.zeros_like(z) * z,
+    "a matrix": lambda z: np.zeros((2, 2)) @ z,
+    "a matrix on the right": lambda z: z @ np.zeros((2, 2), "complex128"),
+}
+
+
+@pytest.mark.parametrize("function", ZEROS.values(), ids=ZEROS)
+def test_zero_times_what_is_not_finite_is_not_zero(function):
+    z = rg.tensor(np.array([[1 + 2j, np.inf + 1j], [np.nan + 0j, 3j]]))
+    with np.errstate(invalid="ignore"):
+        wanted = np.isfinite(np.asarray(function(z)))
+    np.testing.assert_array_equal(np.isfinite(np.asarray(rg.jit(function)(z))), wanted)
+
+
+def test_a_part_that_is_known_to_be_zero_is_a_result_and_what_state_is_set_to():
+    buffer = rg.tensor([1.0, 2.0, 3.0], dtype="float64")
+
+    def step(x):
+        real = x.astype("complex128")
+        buffer.copy_(rg.imag(real))
+        return x * 2, rg.imag(real)
+
+    doubled, imag = rg.jit(step)(np.arange(3.0))
+    np.testing.assert_array_equal(doubled, [0, 2, 4])
+    np.testing.assert_array_equal(imag, np.zeros(3))
+    np.testing.assert_array_equal(buffer, np.zeros(3))

@@ -65,6 +65,10 @@ def minus(x, y):
 
 def multiplied(x, y, times=times):
     """The product of complex numbers; `times` is that of parts, which may be matrices."""
+    for zero, other in ((x, y), (y, x)):
+        # The number 0 is a factor like any other: 0 times infinity is NaN. What is left out above is a part of no effect.
+        if is_zero(zero.real) and is_zero(zero.imag):
+            return Parts(other.real * zero.real, other.imag * zero.real)
     return Parts(minus(times(x.real, y.real), times(x.imag, y.imag)), plus(times(x.real, y.imag), times(x.imag, y.real)))
 
 

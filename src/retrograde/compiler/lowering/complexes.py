@@ -126,8 +126,15 @@ def _convolution(node, args, parts_of):
 def _product(node, args, parts_of):
     """Sums of products, as four of real numbers: three would lose the digits of a small part beside a large one."""
     x, y, *rest = args
-    x, y = [_widened(Parts(*[0 if is_zero(parts_of(a)[i]) else _part(a, i, parts_of) for i in (0, 1)]), node.dtype) for a in (x, y)]
+    x, y = [_widened(_factor(a, parts_of), node.dtype) for a in (x, y)]
     return multiplied(x, y, lambda a, b: 0 if is_zero(a) or is_zero(b) else node.op.call(a, b, *rest))
+
+
+def _factor(argument, parts_of):
+    """The parts of one operand of products, as arrays but for a part that is zero. Zeros alone are a real factor like any other."""
+    are_zero = [is_zero(part) for part in parts_of(argument)]
+    are_zero[0] = are_zero[0] and not are_zero[1]
+    return Parts(*[0 if is_none else _part(argument, number, parts_of) for number, is_none in enumerate(are_zero)])
 
 
 _SPECIAL = {"where": _where, "astype": _astype, "pad": _pad, "conv2d": _convolution, "matmul": _product, "conv2d_input": _product,

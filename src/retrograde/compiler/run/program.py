@@ -67,7 +67,7 @@ class Program:
         self._block: Any = None
         self.fixed, self.latest, self.outlets = {}, {}, []
         # Updates that lie in no leaf's memory are copied there when all steps are over.
-        self.late = [(leaf, n) for leaf, n in layout.updates if self.aliases.get(n) is not leaf]
+        self.late = [(leaf, n) for leaf, n in layout.updates if not isinstance(n, Symbol) or self.aliases.get(n) is not leaf]
         is_kept = [isinstance(n, Symbol) and id(n) in placed and n not in self.aliases for n in layout.held]
         self.moving = [i for i, is_fixed in enumerate(is_kept) if not is_fixed]
 
@@ -100,7 +100,8 @@ class Program:
         """The results of a call that has run, and the updates that could not be made on the way."""
         results, unused = [], dict(fresh)  # what is asked for twice is given out as two arrays
         for outlet, node in zip(self.outlets, self.results, strict=True):
-            array = None if outlet is not None else unused.pop(node, None)
+            is_computed = outlet is None and isinstance(node, Symbol)
+            array = unused.pop(node, None) if is_computed else None
             results.append(outlet.copy() if outlet is not None else found.taken(node) if array is None else array)
         self.latest = {i: found.taken(self.layout.held[i]) for i in self.moving}
         if self.late:
