@@ -98,3 +98,15 @@ def test_every_form_gives_the_dtype_and_the_numbers_of_eager_mode(first):
             assert (a.shape, a.dtype) == (b.shape, b.dtype), (seed, text)
             wide = "complex128" if a.dtype.kind not in "iub" else a.dtype
             np.testing.assert_allclose(b.astype(wide), a.astype(wide), rtol=limit, atol=limit, err_msg=f"{seed}\n{text}")
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, y: x @ y.T, lambda x, y: x[0] @ y[0], lambda x, y: rg.tensordot(x, y.T, 1), lambda x, y: x * y, rg.nn.functional.linear,
+    lambda x, y: rg.nn.functional.scaled_dot_product_attention(x, y, y)])
+@pytest.mark.parametrize("dtypes", [("bfloat16", "float16"), ("float16", "bfloat16")])
+def test_bfloat16_with_float16_is_float32(function, dtypes):
+    operands = [rg.tensor(np.arange(6.0).reshape(2, 3), dtype=dtype) for dtype in dtypes]
+    wanted = function(*operands)
+    got = rg.jit(function)(*operands)
+    assert str(wanted.dtype) == str(got.dtype) == "float32"
+    np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-2)

@@ -70,9 +70,12 @@ def native(array):
 
 
 def common_dtype(dtypes):
-    """What NumPy promotes types to; and bfloat16 beside booleans and integers, most of which NumPy has no common type for."""
-    is_narrow = bfloat16 in dtypes and all([d == bfloat16 or d.kind in "biu" for d in dtypes])
-    return np.dtype(bfloat16) if is_narrow else np.result_type(*dtypes)
+    """What NumPy promotes types to; where it has no common type, bfloat16 for it and integers, float32 for it and float16."""
+    if bfloat16 not in dtypes:
+        return np.result_type(*dtypes)
+    if all([d == bfloat16 or d.kind in "biu" for d in dtypes]):
+        return np.dtype(bfloat16)
+    return np.result_type(*[np.dtype(np.float32) if d == np.float16 else d for d in dtypes])
 
 
 def promoted(operands):

@@ -1,9 +1,12 @@
 """Sources that are files: what they read, and that errors name the file and the row."""
 
+import importlib.util
 import os
 import random
 import re
+import tracemalloc
 
+import malformed_tables
 import numpy as np
 import pytest
 
@@ -79,6 +82,25 @@ def test_a_damaged_csv_file_is_read_or_told(tmp_path):
         else:
             read += all(len(row) == len(rows[0]) for row in rows)
     assert told + read == 120 and told > 30 < read
+
+
+def test_a_long_field_is_a_text_and_takes_no_more_memory_than_its_file(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + "1,2\n" * 4000 + "1," + "7" * 100_000 + "\n")
+    tracemalloc.start()
+    table = csv(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (table[0]["b"], len(table[4000]["b"])) == ("2", 100_000)
+    assert peak < 4 * path.stat().st_size + (8 << 20)
+    with pytest.raises(DataError, match="line 4002, column 'b'"):
+        csv(path, types={"b": float})
+
+
+def test_damaged_tables_are_read_or_told(tmp_path):
+    kinds = ["csv"] if importlib.util.find_spec("pyarrow") is None else ["csv", "parquet", "arrow"]
+    for seed in range(60):
+        malformed_tables.tried(seed, tmp_path, kinds)
 
 
 def test_other_errors_of_csv(tmp_path):

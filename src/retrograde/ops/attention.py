@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..core.mode import whole
+from ..dtypes import common_dtype
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
 from ._native import by_shape
@@ -41,7 +42,7 @@ def scaled_dot_product_attention(query, key, value, /, attn_mask=None, dropout_p
     if repeats > 1:
         query, key, value, attn_mask = _grouped(query, key, value, attn_mask, repeats)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    dtype = np.result_type(query.dtype, key.dtype, value.dtype)
+    dtype = common_dtype([query.dtype, key.dtype, value.dtype])
     query, key, value = widened(query), widened(key), widened(value)
     attn_mask = None if attn_mask is None else widened(attn_mask)
     if dropout_p:
@@ -146,7 +147,7 @@ def _gradients(cotangent, query, key, value, output, attn_mask, is_causal, scale
     weights = chances(query, key, attn_mask, is_causal, scale)
     slopes = weights * (matmul(cotangent, transpose(value)) - sum(cotangent * output, -1, keepdims=True))
     found = matmul(slopes, key) * scale, matmul(transpose(slopes), query * scale), matmul(transpose(weights), cotangent)
-    dtype = np.result_type(*[x.dtype for x in (cotangent, query, key, value, output, attn_mask) if x is not None])
+    dtype = common_dtype([x.dtype for x in (cotangent, query, key, value, output, attn_mask) if x is not None])
     return tuple([astype(unbroadcast(x, y.shape), dtype) for x, y in zip(found, (query, key, value), strict=True)])
 
 

@@ -12,6 +12,8 @@ from .made import Columns
 
 #: Rows that are converted at once.
 _PIECE = 4096
+#: The longest field that may be a number: one long field among many would make an array of texts of its length each.
+_LONGEST_NUMBER = 400
 #: The kinds of columns, from the narrowest to the widest, and their dtypes.
 _KINDS = (np.dtype(np.int64), np.dtype(np.float64), np.dtypes.StringDType())
 _INTEGER, _FLOAT, _TEXT = range(3)
@@ -144,6 +146,8 @@ def _loses_digits(field, kind):
 
 
 def _numbers(fields, kind):
+    if max(map(len, fields)) > _LONGEST_NUMBER:
+        raise ValueError("too long for a number")
     if kind == _FLOAT:
         return np.array([field.strip() or "nan" for field in fields]).astype(np.float64)
     return np.array(fields).astype(np.int64)
