@@ -15,10 +15,7 @@ from sweeping import cases, results
 #: What makes a real number of a complex one, or of which the sweep would make what cannot be, each with the reason.
 REAL_BY_MEANING = {"real": "the real part", "astype": "asked for: NumPy warns", "bitcast": "asked for", "lu_solve": "pivots are real"}
 #: Derivatives that differences cannot see.
-NO_DIFFERENCES = {
-    "eig_pair": "vectors have a free phase", "eigh_pair": "vectors have a free phase", "svd_triple": "vectors have a free phase",
-    "eigvals": "in no order", "qr_pair": "columns have a free phase",
-}
+NO_DIFFERENCES = {"eigvals": "in no order"}
 NAMES = [name for name in rg.ops.names() if rg.ops.get(name).kernel.__module__.startswith("retrograde.ops") and name not in REAL_BY_MEANING]
 
 

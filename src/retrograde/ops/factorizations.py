@@ -1,7 +1,7 @@
 r"""Factorizations of matrices in the last two axes: Cholesky, QR, eigenvalues and singular values.
 
 For complex matrices the rules are written in adjoints, for the gradient as users see it, which is the conjugate of what the
-walk carries. Eigenvectors and singular vectors of complex matrices have a free phase: results must not depend on it.
+walk carries. Eigenvectors and singular vectors of complex matrices are turned so that the largest element of each is real.
 """
 
 import warnings
@@ -15,6 +15,7 @@ from ..errors import ArgumentError
 from . import _linalg
 from ._families import matrix
 from ._native import expensive_by_shape
+from ._phases import held, turned, turning
 from ._samples import call, of, well_conditioned
 from .arithmetic import abs, mirrored
 from .comparisons import where
@@ -29,7 +30,6 @@ from .triangular import solve_triangular
 _DEFINITE = of((3, 3), well_conditioned(is_definite=True))
 _DEFINITES = of((2, 2, 2), well_conditioned(is_definite=True))
 _FACTOR, _FACTORS = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
-_PHASE = {"gradients": "its vectors have a free sign, so the derivative is checked through products of them"}
 
 
 @matrix(faster=expensive_by_shape, result_shape=_linalg.square_shape, samples=(
@@ -167,7 +167,8 @@ def eigh(x, /):
     """Eigenvalues, in ascending order, and eigenvectors, as columns, of symmetric (Hermitian) matrices.
 
     Reads the symmetric part of `x`. The derivative in eigenvectors whose eigenvalues are equal does not exist: theirs among
-    each other is left out, with a RuntimeWarning; sums over all equal ones are right.
+    each other is left out, with a RuntimeWarning; sums over all equal ones are right. Complex vectors are turned so that the
+    largest element of each is real and positive.
 
     >>> rg.linalg.eigh(rg.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([1., 2.])
@@ -175,7 +176,7 @@ def eigh(x, /):
     return Eigh(*eigh_pair(x))
 
 
-@matrix(is_public=False, is_multiple=True, samples=(call(_DEFINITE), call(_DEFINITES)), skips=_PHASE)
+@matrix(is_public=False, is_multiple=True, samples=(call(_DEFINITE), call(_DEFINITES)))
 def eigh_pair(x, /, upper=False):
     r"""The two results of `eigh`; LAPACK works on the upper triangle if `upper`, which may give vectors another sign.
 
@@ -183,7 +184,11 @@ def eigh_pair(x, /, upper=False):
     $F_{i j} = 1 / (\lambda_j - \lambda_i)$, 0 for equal ones.
     """
     _linalg.check_square(x)
-    return _linalg.computed(lambda x: tuple(np.linalg.eigh(_linalg.hermitian(x), "U" if upper else "L")), x)
+    return _linalg.computed(lambda x: _turned_pair(*np.linalg.eigh(_linalg.hermitian(x), "U" if upper else "L")), x)
+
+
+def _turned_pair(values, vectors):
+    return values, turned(vectors)
 
 
 def _eigh_rule(g, _, z):
@@ -192,7 +197,10 @@ def _eigh_rule(g, _, z):
     if g[0] is not None:
         inner = inner + _on_diagonal(g[0])
     if g[1] is not None:
-        mixed = matmul(adjoint(vectors), mirrored(g[1]))
+        of_vectors = mirrored(g[1])
+        if vectors.dtype.kind == "c" and vectors.size:
+            of_vectors = of_vectors + held(vectors, turning(of_vectors, vectors))
+        mixed = matmul(adjoint(vectors), of_vectors)
         inner = inner + mixed * _inverse_gaps(values, mixed)
     return (mirrored(_hermitian(matmul(matmul(vectors, inner), adjoint(vectors)))),)
 
@@ -256,12 +264,13 @@ def svd(x, /, full_matrices=True):
     """Singular values of matrices in descending order, between left vectors as columns and right ones as rows: `U S Vh = x`.
 
     With `full_matrices` both sets of vectors are square, and then only the singular values have a derivative unless `x` is
-    square too. For equal singular values see `eigh`.
+    square too. For equal singular values see `eigh`. Complex vectors are turned so that the largest element of each left one is
+    real and positive.
     """
     return SVD(*svd_triple(x, full_matrices))
 
 
-@matrix(is_public=False, is_multiple=True, skips=_PHASE, samples=(
+@matrix(is_public=False, is_multiple=True, samples=(
     call(of((3, 3), well_conditioned()), full_matrices=False), call(of((2, 4)), full_matrices=False),
     call(of((2, 4, 2)), full_matrices=False)))
 def svd_triple(x, /, full_matrices=True):
@@ -273,7 +282,14 @@ def svd_triple(x, /, full_matrices=True):
     $\operatorname{skew} A = A - A^\top$.
     """
     _linalg.check_matrix(x)
-    return _linalg.computed(lambda x: tuple(np.linalg.svd(x, full_matrices)), x)
+    return _linalg.computed(lambda x: _turned_triple(*np.linalg.svd(x, full_matrices)), x)
+
+
+def _turned_triple(u, s, vh):
+    if u.dtype.kind == "c":
+        count = s.shape[-1]
+        u[..., :count], vh[..., :count, :] = turned(u[..., :count], vh[..., :count, :])
+    return u, s, vh
 
 
 def _svd_rule(g, _, x, z, full_matrices):
@@ -284,6 +300,8 @@ def _svd_rule(g, _, x, z, full_matrices):
     count = z[1].shape[-1]
     u, s, vh = z[0][..., :count], z[1], z[2][..., :count, :]
     of_u, of_s, of_vh = [None if c is None else mirrored(c) for c in g]
+    if x.dtype.kind == "c" and x.size:
+        of_u = _held_pairs(of_u, of_vh, u, vh)
     inner = 0 if of_s is None else _on_diagonal(of_s)
     wide, tall = expand_dims(s, -2), expand_dims(s, -1)
     outside = 0
@@ -300,6 +318,16 @@ def _svd_rule(g, _, x, z, full_matrices):
         if columns > rows:
             outside = outside + matmul(u / wide, of_vh - matmul(adjoint(mixed), vh))
     return (mirrored(matmul(matmul(u, inner), vh) + outside),)
+
+
+def _held_pairs(of_u, of_vh, u, vh):
+    """The gradient of left vectors, where the pairs of vectors turn together so that an element of the left one is real."""
+    if of_u is None and of_vh is None:
+        return None
+    turn = 0 if of_u is None else turning(of_u, u)
+    if of_vh is not None:
+        turn = turn + turning(adjoint(of_vh), adjoint(vh))
+    return held(u, turn) + (0 if of_u is None else of_u)
 
 
 svd_triple.defvjp_all(_svd_rule)
