@@ -21,6 +21,16 @@ def test_borders_are_numpys(mode):
     check_gradients(lambda x: rg.pad(x, ((1, 0), (2, 1)), mode), X, order=2)
 
 
+@pytest.mark.parametrize("values", [7, (10, 20), ((10, 20),), ((1, 2), (3, 4))])
+@pytest.mark.parametrize("run", [lambda f: f, rg.jit, lambda f: lambda x: rg.vmap(f)(x[None])[0]], ids=["eager", "jit", "vmap"])
+def test_each_side_may_have_a_value_of_its_own(values, run):
+    # Two columns in all: a pair of values must not be taken for a row.
+    for shape, widths in (((2, 1), ((1, 2), (0, 1))), ((2, 1), ((1, 0), (1, 0))), ((3, 4), 2)):
+        x = np.ones(shape)
+        found = run(lambda x: np.pad(x, widths, constant_values=values))(rg.tensor(x))
+        np.testing.assert_array_equal(found.numpy(), np.pad(x, widths, constant_values=values))
+
+
 def test_padding_of_layers_counts_from_the_last_axis_and_takes_away():
     pad = rg.nn.functional.pad
     np.testing.assert_array_equal(pad(rg.tensor(X), (1, 0, 0, 2), value=5.0).data, np.pad(X, ((0, 2), (1, 0)), constant_values=5.0))

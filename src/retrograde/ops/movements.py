@@ -98,7 +98,7 @@ def pad(x, /, pad_width, value=0):
     $\bar x$ is $\bar z$ without the border; `shrink` is the derivative, and the other way round.
     """
     widths = border_widths(pad_width, np.ndim(x))
-    if x.__class__ is not np.ndarray or x.dtype == object:
+    if x.__class__ is not np.ndarray or x.dtype == object or np.ndim(value):
         return np.pad(x, widths, constant_values=value) if widths else np.copy(x)
     # What np.pad comes to after a while.
     result = np.full([before + n + after for n, (before, after) in zip(x.shape, widths, strict=True)], value, x.dtype)

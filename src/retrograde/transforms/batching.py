@@ -136,6 +136,8 @@ def _padded(op, args, _):
     widths = args[1]
     if isinstance(widths, int) or len(widths) != args[0].ndim or (widths and isinstance(widths[0], int)):
         return None
+    if any(map(np.ndim, args[2:])):  # a value for each side
+        return None
     return op.call(args[0].value, ((0, 0), *widths), *args[2:])
 
 
