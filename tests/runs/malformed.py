@@ -101,7 +101,8 @@ def _odd_header(draw, content):
     header = json.loads(content[8 : 8 + length])
     name = draw.choice(list(header))
     field = draw.choice(["dtype", "shape", "data_offsets"])
-    header[name][field] = draw.choice([*ODD, [0, 2**62], [1] * 70, [-1], "F64", [0, 4], [2**40] * 2])
+    odd = [*ODD, [0, 2**62], [1] * 70, [-1], "F64", [0, 4], [2**40] * 2]
+    header[name][field] = draw.choice([value for value in odd if value != header[name][field]])
     text = json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + content[8 + length:]
 

@@ -10,7 +10,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim, train
-from train import kills
+from train import endurance, kills
 
 CROSS = nn.functional.cross_entropy
 X = np.random.default_rng(0).normal(size=(70, 4)).astype(np.float32)
@@ -294,6 +294,13 @@ def unbroken(tmp_path_factory):
 def test_a_training_that_is_killed_ends_with_the_bits_of_one_that_was_not(tmp_path, unbroken, crew, limit):
     figures = kills.Counter()
     assert kills.ended(random.Random(1), crew, tmp_path / "run", unbroken, figures, limit), figures
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read as Linux tells it")
+@pytest.mark.filterwarnings("ignore::retrograde.errors.RetraceWarning")
+@pytest.mark.parametrize(("run", "count"), [("steps", 5000), ("shapes", 100), ("batches", 2000)])
+def test_memory_does_not_grow_with_the_number_of_calls(run, count):
+    assert endurance.growth(run, count) < endurance.ALLOWANCE
 
 
 def test_training_waits_for_no_more_than_a_copy(tmp_path):
