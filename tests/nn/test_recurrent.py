@@ -120,3 +120,19 @@ def test_what_does_not_fit_is_named():
         nn.RNN(3, 4, nonlinearity="sin")
     with pytest.raises(ShapeError, match="LSTMCell needs input"):
         nn.LSTMCell(3, 4)(rg.ones(2, 5))
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize(("weights", "inputs", "wanted"), [
+    ("float64", "float32", "float64"), ("float32", "float64", "float64"), ("float32", "bfloat16", "float32"), ("float64", "float16", "float64")])
+def test_weights_and_sequences_of_two_dtypes_have_a_common_one(kind, weights, inputs, wanted):
+    rg.manual_seed(0)
+    net = getattr(nn, kind)(3, 4, num_layers=2, bidirectional=True).to(weights)
+    x = rg.tensor(np.random.default_rng(0).normal(size=(5, 2, 3)), dtype=inputs)
+    expected = getattr(nn, kind)(3, 4, num_layers=2, bidirectional=True).to("float64")
+    expected.load_state_dict(net.state_dict())
+    outputs = expected(x.astype("float64"))[0].detach().numpy()
+    for run in (net, rg.jit(net)):
+        found = run(x)[0]
+        assert str(found.dtype) == wanted
+        np.testing.assert_allclose(found.detach().numpy(), outputs, atol=1e-5)

@@ -3,9 +3,10 @@
 from functools import partial
 
 from ..core.mode import is_tracing
-from ..dtypes import is_float
+from ..dtypes import common_dtype, is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.comparisons import where
+from ..ops.conversions import astype
 from ..ops.gathering import take
 from ..ops.joins import concatenate, stack
 from ..ops.movements import expand_dims, flip, squeeze, transpose
@@ -160,6 +161,7 @@ class RNNBase(Module):
         projected = functional.linear(x, getattr(self, f"weight_ih_{suffix}"), self._input_bias(suffix))
         if self.bias and not self._adds_biases:
             bias = getattr(self, f"bias_hh_{suffix}")
+        projected, *carry = _of_one_dtype(weight, projected, *carry)
         step, is_reverse = self._step(suffix), suffix.endswith("_reverse")
         if is_inside is None and step is lstm_step and not is_tracing() and x.shape[0]:
             return self._at_once(projected, carry, weight, is_reverse)
@@ -175,8 +177,8 @@ class RNNBase(Module):
             return after, after[0]
 
         if is_inside is None:
-            return scan(body, carry, projected, reverse=is_reverse)
-        return scan(masked, carry, (projected, is_inside), reverse=is_reverse)
+            return scan(body, tuple(carry), projected, reverse=is_reverse)
+        return scan(masked, tuple(carry), (projected, is_inside), reverse=is_reverse)
 
     def _at_once(self, projected, carry, weight, is_reverse):
         """`_walk` of eager long short-term memory: one op for all steps."""
@@ -198,6 +200,14 @@ class RNNBase(Module):
         shown = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
         more = [f"{name}={getattr(self, name)}" for name, usual in shown.items() if getattr(self, name) != usual]
         return ", ".join([str(self.input_size), str(self.hidden_size), *more])
+
+
+def _of_one_dtype(weight, *values):
+    """`values` in the dtype that a step with `weight` makes of them, which a carry has from the start."""
+    if all([x.dtype == weight.dtype for x in values]):  # mostly
+        return values
+    dtype = common_dtype([weight.dtype, *[x.dtype for x in values]])
+    return [astype(x, dtype) for x in values]
 
 
 class RNN(RNNBase):
