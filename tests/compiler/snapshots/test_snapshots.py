@@ -1,0 +1,32 @@
+"""What the compiler decides about some hundred programs is what it decided before.
+
+A change that is meant to decide otherwise, or to write other code, is followed by `python -m tests.compiler.snapshots`: what git then
+shows are the programs that it is about, and what has become of them.
+"""
+
+from functools import cache
+
+import pytest
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+from tests.compiler.snapshots import keeping
+from tests.compiler.snapshots.programs import PROGRAMS
+
+CASES = [(group, name) for group, programs in PROGRAMS.items() for name in programs]
+_kept = cache(keeping.kept)
+
+
+def test_each_program_has_a_snapshot():
+    assert {group: list(keeping.kept(group)) for group in PROGRAMS} == {group: list(programs) for group, programs in PROGRAMS.items()}
+
+
+@pytest.mark.parametrize(("group", "name"), CASES)
+def test_decisions_and_code_are_those_of_the_snapshot(group, name):
+    found = keeping.lines_of(group, name, keeping.TARGET)
+    assert found == _kept(group)[name][: -len(keeping.OTHER_TARGETS)]
+
+
+@pytest.mark.parametrize(("group", "name"), [case for case in CASES if not case[1].endswith(", derivatives")])
+def test_decisions_for_other_targets_are_those_of_the_snapshot(group, name):
+    assert keeping.checksums_of(group, name) == _kept(group)[name][-len(keeping.OTHER_TARGETS) :]
