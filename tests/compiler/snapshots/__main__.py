@@ -1,8 +1,6 @@
 """Keep what the compiler decides now: `python -m tests.compiler.snapshots`. The difference that git shows is what a change does."""
 
 from .keeping import keep
-from .programs import PROGRAMS
 
 if __name__ == "__main__":
-    for group in PROGRAMS:
-        keep(group)
+    keep()

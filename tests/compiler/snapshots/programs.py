@@ -4,10 +4,13 @@ They are few of each kind, and so chosen that each decision of the compiler fall
 which kernel, which tile, how many chunks, in one pass or in two. An operand is written as "float32 300×40".
 """
 
+from functools import partial
+
 import numpy as np
 
 import retrograde as rg
 from retrograde import nn, optim
+from sweeping import every_case, results
 
 F = nn.functional
 #: (function, specs of its operands) by the group of a program and its name.
@@ -315,3 +318,35 @@ _groups = []
 for group in (elementwise, reductions, products, attention, images, algebra, fourier, indexes, loops, training):
     _groups.append(group.__name__)
     group()
+
+
+def of_each_op():
+    """By the name of each op that computes, its programs: of each of its cases, by turns of one precision and the other, and the
+    derivatives of those that have some.
+    """
+    found = {}
+    for number, (name, case) in enumerate(every_case()):
+        programs = found.setdefault(case.op.name, {})
+        args, kwargs = case.drawn(np.dtype(("float64", "float32")[number % 2]))
+        operands = case.operands(args)
+        specs = [(np.shape(operand), operand.dtype) for operand in operands]
+        function = _Case(case, args, kwargs)
+        programs[name] = function, specs
+        floats = tuple([i for i, operand in enumerate(operands) if operand.dtype.kind == "f"])
+        if case.op.is_differentiable and floats:
+            programs[f"{name}, derivatives"] = rg.grad(partial(_weighted_result, function), floats), specs
+    return found
+
+
+class _Case:
+    """An op as a function of its float operands."""
+
+    def __init__(self, case, args, kwargs):
+        self._case, self._args, self._kwargs = case, args, kwargs
+
+    def __call__(self, *operands):
+        return tuple(results(self._case.op.call(*self._case.rebuilt(self._args, operands), **self._kwargs)))
+
+
+def _weighted_result(function, *operands):
+    return _weighted(function(*operands))
