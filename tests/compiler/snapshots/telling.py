@@ -14,6 +14,8 @@ from retrograde.compiler.backends.cpu.interchanged import InterchangedLoop
 from retrograde.compiler.backends.cpu.launches import Launch
 from retrograde.compiler.backends.cpu.loop_launch import LoopLaunch
 from retrograde.compiler.backends.cpu.units import Unit
+from retrograde.compiler.graph.keys import NoKeyError, key_of
+from retrograde.compiler.inspection.inspection import Inspected
 from retrograde.compiler.inspection.stages import stages_of
 from retrograde.compiler.kernels.kernel import Scratch
 from retrograde.compiler.pipeline import PASSES, planned
@@ -71,7 +73,24 @@ def told(graph, target):
     functions = {place: numbers.get(name, name) for place, name in code.words.functions.items()}
     words = (code.words.numbers, code.words.places, sorted(functions.items()), code.steps)
     lines.append(f"tables: {len(code.words.numbers)} words, {checksum(str(words))}")
-    return lines + [f"{numbers[name]}: {_of_code(unit)}" for name, unit in units.items()]
+    lines += [f"{numbers[name]}: {_of_code(unit)}" for name, unit in units.items()]
+    lines.append(f"key: {_key(graph)}")
+    return lines + str(_Planned(graph, draft, parts, code.layout.arena_bytes).explain()).splitlines()
+
+
+class _Planned(Inspected):
+    """What `explain` tells of, before anything is compiled."""
+
+    def __init__(self, graph, draft, parts, arena_bytes):
+        self.graph, self.draft, self.parts, self.arena_bytes = graph, draft, parts, arena_bytes
+
+
+def _key(graph):
+    try:
+        text, constants = key_of(graph)
+    except NoKeyError:
+        return "none"
+    return f"{checksum(text)}, {len(constants)} constants"
 
 
 def checksum(text):
