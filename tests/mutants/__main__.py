@@ -109,6 +109,7 @@ class _Workers:
 
     def __enter__(self):
         files = sorted({test.split("::")[0] for test in self._nearest.seconds})
+        files = [file for file in files if Path(file).exists()]  # others have another name since they were noted
         for _ in range(self._options.processes):
             self._idle.put((Server(files), Copy()))
         return self

@@ -6,6 +6,9 @@ from pathlib import Path
 
 #: So many tests that come to no place where a mutant differs are tried all the same.
 _OTHERS = 12
+#: Tests that compare what the compiler decides, and the code that it writes, with what it did before. Each is short, and tells of all
+#: decisions about a program, so that many of them run first.
+SNAPSHOTS = "tests/compiler/snapshots/"
 
 
 class Nearest:
@@ -35,13 +38,19 @@ class Nearest:
 
     def to(self, mutant, most, budget):
         """At most so many tests, for so many seconds: those that come to where a mutant differs, and where these are few, as notes miss
-        what a cache in memory has hidden, also others that enter the function, or else what the mutant leaves out.
+        what a cache in memory has hidden, also others that enter the function, or else what the mutant leaves out. As many snapshots,
+        for as many seconds, come before them.
         """
         differing = self._spread(mutant.path, self.differing(mutant))
+        snapshots = [test for test in differing if test.startswith(SNAPSHOTS)]
+        differing = [test for test in differing if not test.startswith(SNAPSHOTS)]
         enough, others = (0, most) if not mutant.places else (most // 2, _OTHERS)
         others = [] if len(differing) >= enough > 0 else self._spread(mutant.path, self._entering(mutant))[:others]
+        return [*self._within(snapshots, most, budget), *self._within(dict.fromkeys([*differing, *others]), most, budget)]
+
+    def _within(self, tests, most, budget):
         found, total = [], 0.0
-        for test in dict.fromkeys([*differing, *others]):
+        for test in tests:
             if len(found) < most and total < budget:
                 found.append(test)
                 total += self.seconds[test]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from .nearest import SNAPSHOTS
 from .places import noting
 
 #: The variable that names the folder for the notes.
@@ -67,9 +68,9 @@ def pytest_sessionfinish():
 
 
 def _short(place, tests):
-    """The shortest of some tests, a few of each file; all of those in the folder for the module."""
-    folder = f"tests/{Path(place.split(':')[0]).parent.as_posix()}/"
+    """The shortest of some tests, a few of each file; all of those in the folder for the module, and all snapshots."""
+    folders = f"tests/{Path(place.split(':')[0]).parent.as_posix()}/", SNAPSHOTS
     of_file = {}
     for test in sorted(tests, key=_seconds.__getitem__):
         of_file.setdefault(test.split("::")[0], []).append(test)
-    return [test for file, found in of_file.items() for test in (found if file.startswith(folder) else found[:_OF_A_FILE])]
+    return [test for file, found in of_file.items() for test in (found if file.startswith(folders) else found[:_OF_A_FILE])]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .places import MOVED, binds, is_bound, is_moved, names_below, place
 
 #: Lists of which each entry is a stage: without it something must fail.
-_LISTS = ("PASSES", "KINDS", "RULES")
+_LISTS = ("PASSES", "KINDS", "RULES", "PATTERNS")
 #: What names a guess of cost: a constant of `cost.py`, and the caches of a processor.
 _COSTS = ("cost.", "first_cache", "second_cache")
 #: What asks for nothing but the truth of a condition.

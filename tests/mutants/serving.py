@@ -6,8 +6,10 @@ So nothing is loaded or collected anew, and nothing that a mutant does is left b
 
 import contextlib
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import tempfile
@@ -16,6 +18,8 @@ import traceback
 import types
 
 import pytest
+
+from retrograde import compiler
 
 #: The variable that names the two ends of pipes, to read from and to write to.
 PIPES = "RETROGRADE_MUTANTS_PIPES"
@@ -26,6 +30,9 @@ _failed = []
 def pytest_runtestloop(session):
     """Answer questions until there are no more, in place of running what was collected."""
     items, functions = {item.nodeid: item for item in session.items}, {}
+    # Most of code generation is loaded once there is code to generate; what is not loaded cannot be changed.
+    for module in pkgutil.walk_packages(compiler.__path__, f"{compiler.__name__}."):
+        importlib.import_module(module.name)
     for found in gc.get_objects():
         if isinstance(found, types.FunctionType):
             functions.setdefault(found.__code__.co_filename, []).append(found)

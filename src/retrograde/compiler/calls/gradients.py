@@ -137,7 +137,7 @@ class Gradients:
 
     def hold_one(self, arrays):
         """Whether one of the `arrays` lies in a gradient that is written to."""
-        return bool(self._written) and Memory([found.data for found in self._written]).holds_one(arrays)
+        return bool(arrays and self._written) and Memory([found.data for found in self._written]).holds_one(arrays)
 
     def rebound(self):
         """Look at all gradients anew, since the memory of other tensors is another."""
@@ -152,7 +152,7 @@ class Gradients:
             if (value._grad is None) is not was_none:  # noqa: SLF001 - past the property, which takes what is promised
                 return False
         if self._found and self._are_those_of_the_last_call():
-            return not arguments or not self._written or not self.hold_one(arguments)
+            return not self.hold_one(arguments)
         self._is_handed_in = False
         is_fit = self._are_as_traced() and (not self._found or self._are_apart(memory, targets, arguments))
         if not is_fit:
@@ -178,7 +178,7 @@ class Gradients:
             return False
         if not self._written:
             return True
-        if memory.holds_one([found.data for found in self._written]) or arguments and self.hold_one(arguments):
+        if memory.holds_one([found.data for found in self._written]) or self.hold_one(arguments):
             return False
         arrays = [found.data for found in self._found]
         owners = {id(array) for array in arrays}

@@ -26,7 +26,7 @@ class BuiltProgram(Inspected, NativeProgram):
         self.graph, self.draft, self.parts = graph, draft, parts
         units = {unit.name: unit for part in parts if isinstance(part, _NATIVE) for unit in part.units}
         library().load([threads.unit(), *units.values()])
-        super().__init__(graph, _code(graph, draft, parts, units))
+        super().__init__(graph, code_of(graph, draft, parts, units))
 
     def single_runs(self, arrays):
         """For each part a function that runs it alone."""
@@ -47,7 +47,7 @@ class BuiltProgram(Inspected, NativeProgram):
         self._run(self._table_address, place, 1)
 
 
-def _code(graph, draft, parts, units):
+def code_of(graph, draft, parts, units):
     """The code of a program from its parts."""
     launches = [part for part in parts if isinstance(part, _NATIVE)]
     numbers = {step: number for number, step in draft.schedule.numbered()}

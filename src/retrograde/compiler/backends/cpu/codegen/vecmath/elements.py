@@ -60,8 +60,9 @@ def suffix_of(kind):
 def conversion_between(source, target):
     """The name of the instruction that converts one dtype to another; `target` is not "bool"."""
     if is_float(source):
-        widens = is_float(target) and BYTES[target] > BYTES[source]
-        return ("fpext" if widens else "fptrunc") if is_float(target) else "fptosi"
+        if not is_float(target):
+            return "fptosi"
+        return "fpext" if BYTES[target] > BYTES[source] else "fptrunc"
     if source == "bool":
         return "uitofp" if is_float(target) else "zext"
     if is_float(target):

@@ -1,0 +1,74 @@
+"""The files of snapshots: reading them, and making them of what the compiler decides now."""
+
+from pathlib import Path
+
+import retrograde as rg
+from retrograde.compiler.target import named
+
+from .programs import PROGRAMS, of_each_op
+from .telling import checksum, graph_of, told
+
+_FOLDER = Path(__file__).parent / "kept"
+#: The target of which all is kept, and those of which a checksum is.
+TARGET = "x86-64-v3"
+OTHER_TARGETS = ("x86-64-v2", "x86-64-v4", "aarch64")
+_THREADS, _HEAD = 4, "## "
+
+
+#: The file of the ops, of which checksums are kept.
+_OPS = "ops"
+
+
+def lines_of(program, target=TARGET):
+    """What the compiler decides now about a program for a target."""
+    function, operands = program
+    before = rg.get_num_threads()
+    rg.set_num_threads(_THREADS)
+    try:
+        prepared = function.prepared() if hasattr(function, "prepared") else function
+        return told(graph_of(prepared, operands), named(target))
+    finally:
+        rg.set_num_threads(before)
+
+
+def checksums_of(program):
+    """What it decides for other targets, in short."""
+    return [f"{target} {_short(lines_of(program, target))}" for target in OTHER_TARGETS]
+
+
+def op_lines(programs):
+    """What it decides about the programs of an op, in short."""
+    return [f"{name} {_short(lines_of(program))}" for name, program in programs.items()]
+
+
+def _short(lines):
+    return f"{len(lines)} lines, {checksum(chr(10).join(lines))}"
+
+
+def kept(group):
+    """The lines of each program of a group by its name."""
+    found = {}
+    for line in (_FOLDER / f"{group}.txt").read_text().splitlines():
+        if line.startswith(_HEAD):
+            found[line.removeprefix(_HEAD)] = lines = []
+        else:
+            lines.append(line)
+    return found
+
+
+def keep():
+    """Write all files anew."""
+    _FOLDER.mkdir(exist_ok=True)
+    for group, programs in PROGRAMS.items():
+        _write(group, {name: [*lines_of(program), *checksums_of(program)] for name, program in programs.items()})
+    _write(_OPS, {name: op_lines(programs) for name, programs in of_each_op().items()})
+
+
+def kept_ops():
+    """The lines of the programs of each op by its name."""
+    return kept(_OPS)
+
+
+def _write(group, found):
+    lines = [line for name, below in found.items() for line in (f"{_HEAD}{name}", *below)]
+    (_FOLDER / f"{group}.txt").write_text("\n".join([*lines, ""]))

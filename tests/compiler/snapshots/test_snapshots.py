@@ -1,0 +1,39 @@
+"""What the compiler decides about some hundred programs is what it decided before.
+
+A change that is meant to decide otherwise, or to write other code, is followed by `python -m tests.compiler.snapshots`: what git then
+shows are the programs that it is about, and what has become of them.
+"""
+
+from functools import cache
+
+import pytest
+
+pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+
+from tests.compiler.snapshots import keeping
+from tests.compiler.snapshots.programs import PROGRAMS, of_each_op
+
+CASES = [(group, name) for group, programs in PROGRAMS.items() for name in programs]
+OPS = of_each_op()
+_kept = cache(keeping.kept)
+_kept_ops = cache(keeping.kept_ops)
+
+
+def test_each_program_has_a_snapshot():
+    assert {group: list(keeping.kept(group)) for group in PROGRAMS} == {group: list(programs) for group, programs in PROGRAMS.items()}
+    assert list(keeping.kept_ops()) == list(OPS)
+
+
+@pytest.mark.parametrize(("group", "name"), CASES)
+def test_decisions_and_code_are_those_of_the_snapshot(group, name):
+    assert keeping.lines_of(PROGRAMS[group][name]) == _kept(group)[name][: -len(keeping.OTHER_TARGETS)]
+
+
+@pytest.mark.parametrize(("group", "name"), [case for case in CASES if not case[1].endswith(", derivatives")])
+def test_decisions_for_other_targets_are_those_of_the_snapshot(group, name):
+    assert keeping.checksums_of(PROGRAMS[group][name]) == _kept(group)[name][-len(keeping.OTHER_TARGETS) :]
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_decisions_about_each_op_are_those_of_the_snapshot(op):
+    assert keeping.op_lines(OPS[op]) == _kept_ops()[op]
